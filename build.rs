@@ -1,0 +1,92 @@
+//! Tells the binary what it was made from: commit, compiler, profile. Works without git and
+//! outside a repository, where the commit stays unknown.
+//!
+//! Runs again when a source, the lockfile or the checked-out commit changes; each of these
+//! builds the binary again anyway.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// What the binary is made from: a difference here makes a commit dirty.
+const SOURCES: [&str; 10] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    ".cargo",
+    "build.rs",
+    "src",
+    "workload",
+    "evm",
+    "generator",
+    "executor",
+    "contracts/artifacts",
+];
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    println!("cargo::rerun-if-env-changed=STRESS_COMMIT");
+    for source in SOURCES {
+        watch(&root.join(source));
+    }
+    // A packager without a repository may give the commit.
+    if let Some(commit) = env::var("STRESS_COMMIT").ok().or_else(|| commit(&root)) {
+        println!("cargo::rustc-env=STRESS_COMMIT={commit}");
+    }
+    if let Some(version) = output(Command::new(variable("RUSTC")).arg("--version")) {
+        println!("cargo::rustc-env=STRESS_RUSTC={version}");
+    }
+    println!("cargo::rustc-env=STRESS_PROFILE={}", profile());
+    println!("cargo::rustc-env=STRESS_OPT_LEVEL={}", variable("OPT_LEVEL"));
+}
+
+/// A missing path would run this script at each build.
+fn watch(path: &Path) {
+    if path.exists() {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
+}
+
+/// The name of the directory that is built into: `PROFILE` calls a custom profile by the one
+/// that it inherits from.
+fn profile() -> String {
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let directory = out.ancestors().nth(3).and_then(Path::file_name);
+    directory.and_then(|name| name.to_str()).map_or_else(|| variable("PROFILE"), str::to_owned)
+}
+
+/// The commit of a repository whose top is `root`: another repository around an unpacked
+/// archive is not ours.
+fn commit(root: &Path) -> Option<String> {
+    let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
+    if top.canonicalize().ok()? != root.canonicalize().ok()? {
+        return None;
+    }
+    let own = PathBuf::from(git(root, &["rev-parse", "--absolute-git-dir"])?);
+    let common = root.join(git(root, &["rev-parse", "--git-common-dir"])?);
+    // The index is not watched: every `git status` touches it.
+    for place in [own.join("HEAD"), common.join("refs/heads"), common.join("packed-refs")] {
+        watch(&place);
+    }
+    let hash = git(root, &["rev-parse", "HEAD"])?;
+    let mut status = vec!["status", "--porcelain", "--"];
+    status.extend(SOURCES);
+    let is_clean = git(root, &status)?.is_empty();
+    Some(if is_clean { hash } else { format!("{hash}-dirty") })
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    // Without optional locks a status does not write to the index.
+    output(Command::new("git").arg("--no-optional-locks").arg("-C").arg(root).args(arguments))
+}
+
+/// What a program prints when it is there and succeeds.
+fn output(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}
