@@ -1,0 +1,228 @@
+//! A workload: genesis and batches of complete blocks, each with its list and its outcome.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use serde::{Deserialize, Serialize};
+
+use crate::{fork::Fork, genesis::Genesis, layout::Layout, outcome::TxOutcome};
+
+/// What is run: batches of blocks over one genesis. A pure function of the scenario's work
+/// keys, the seed and the generator's version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name of the scenario; no part of the digest, so it stays the first field.
+    pub scenario: String,
+    /// The scenario's work keys in canonical form, as text.
+    pub work: String,
+    /// The one seed.
+    pub seed: u64,
+    /// Version of the generator that made it.
+    pub generator_version: u32,
+    /// Rules of all blocks.
+    pub fork: Fork,
+    /// How the state's rows are keyed.
+    pub layout: Layout,
+    /// Chain id (EIP-155).
+    pub chain_id: u64,
+    /// The state below the first block.
+    pub genesis: Genesis,
+    /// Number of the block whose hash is `block_hashes[0]`.
+    pub first_hash_number: u64,
+    /// Hashes of consecutive blocks: 256 before the first block, then the blocks themselves,
+    /// for BLOCKHASH.
+    pub block_hashes: Vec<B256>,
+    /// Batches, in order; consecutive.
+    pub batches: Vec<Batch>,
+}
+
+impl Workload {
+    /// Hash of the block with this number, where known.
+    pub fn block_hash(&self, number: u64) -> Option<B256> {
+        let place = number.checked_sub(self.first_hash_number)?;
+        self.block_hashes.get(usize::try_from(place).ok()?).copied()
+    }
+
+    /// All blocks in order.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.batches.iter().flat_map(|batch| &batch.blocks)
+    }
+
+    /// Number of transactions.
+    pub fn tx_count(&self) -> u64 {
+        self.blocks().map(|block| block.transactions.len() as u64).sum()
+    }
+
+    /// Gas used: the sum of all receipts' gas.
+    pub fn gas_used(&self) -> u64 {
+        let outcomes = self.batches.iter().flat_map(|batch| &batch.expected.transactions);
+        outcomes.map(|outcome| outcome.gas_used).sum()
+    }
+}
+
+/// Consecutive blocks that are run as one; state is committed once, at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// The blocks, in order.
+    pub blocks: Vec<Block>,
+    /// Block-level access list of the whole batch, RLP (EIP-7928); the index runs on through
+    /// the blocks (see [`crate::step`]).
+    pub list: Bytes,
+    /// Encoded length of the list in each form.
+    pub list_sizes: ListSizes,
+    /// What the batch may touch of the genesis families.
+    pub plan: Plan,
+    /// What every correct execution gives.
+    pub expected: BatchOutcome,
+}
+
+/// What a batch may touch of the genesis families. Keys of a family cannot be traced back to
+/// their indices, so the plan is what lets the reference run read a batch's state, and fail on
+/// any read outside it, from the workload alone and in memory bounded by the batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Slots of [`Genesis::slots`]; indices from a family's count on are absent keys.
+    pub slots: Vec<IndexRange>,
+    /// Accounts of [`Genesis::senders`].
+    pub senders: Vec<IndexRange>,
+    /// Addresses that no account and no family of the genesis has, ascending. Only needed where
+    /// there are sender families: without them every address not written out is absent.
+    pub absent_accounts: Vec<Address>,
+}
+
+/// Consecutive indices of one family.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct IndexRange {
+    /// Place of the family in its list in the genesis.
+    pub family: u32,
+    /// First index.
+    pub start: u64,
+    /// Number of indices.
+    pub count: u64,
+}
+
+/// Encoded length in bytes of the list in each of its forms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListSizes {
+    /// Post-transaction changes only.
+    pub parallel_io_bytes: u64,
+    /// The EIP-7928 list: changes and read keys.
+    pub batched_io_bytes: u64,
+    /// Changes, keys and pre-block values of all that is read or written.
+    pub full_bytes: u64,
+}
+
+/// What a batch must come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchOutcome {
+    /// Per transaction, through all blocks in order.
+    pub transactions: Vec<TxOutcome>,
+    /// Digest of the batch's net changes ([`crate::NetChanges::digest`]).
+    pub net_changes: B256,
+    /// Gas in the block header's sense per block: the larger of execution and state gas
+    /// (EIP-8037).
+    pub header_gas: Vec<u64>,
+}
+
+/// A block without what only a header needs (roots, bloom, its hash).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// Its environment.
+    pub env: BlockEnv,
+    /// Its transactions, in order.
+    pub transactions: Vec<Transaction>,
+    /// Withdrawals (EIP-4895), in order.
+    pub withdrawals: Vec<Withdrawal>,
+}
+
+/// What code can see of a block, and what its system calls need.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockEnv {
+    /// Number.
+    pub number: u64,
+    /// Unix time in seconds.
+    pub timestamp: u64,
+    /// Receives the priority fees.
+    pub beneficiary: Address,
+    /// Gas limit.
+    pub gas_limit: u64,
+    /// Base fee in wei per gas (EIP-1559).
+    pub base_fee: u64,
+    /// Randomness of the beacon chain (EIP-4399).
+    pub prev_randao: B256,
+    /// Excess blob gas (EIP-4844).
+    pub excess_blob_gas: u64,
+    /// Beacon slot (EIP-7843).
+    pub slot_number: u64,
+    /// Hash of the parent, stored by the EIP-2935 system call.
+    pub parent_hash: B256,
+    /// Beacon root of the parent, stored by the EIP-4788 system call.
+    pub parent_beacon_root: B256,
+}
+
+/// A withdrawal to the execution layer (EIP-4895).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withdrawal {
+    /// Who receives it.
+    pub address: Address,
+    /// Amount in Gwei.
+    pub amount_gwei: u64,
+}
+
+/// Transaction envelopes (EIP-2718).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TxType {
+    /// Type 0.
+    Legacy,
+    /// Type 1, EIP-2930.
+    AccessList,
+    /// Type 2, EIP-1559.
+    #[default]
+    DynamicFee,
+    /// Type 3, EIP-4844.
+    Blob,
+    /// Type 4, EIP-7702.
+    SetCode,
+}
+
+/// A transaction whose sender is known; it carries no signature.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transaction {
+    /// Envelope.
+    pub tx_type: TxType,
+    /// Who sends and pays.
+    pub sender: Address,
+    /// The sender's nonce.
+    pub nonce: u64,
+    /// Gas limit.
+    pub gas_limit: u64,
+    /// Gas price in wei of types 0 and 1, else the most that is paid per gas.
+    pub max_fee_per_gas: u128,
+    /// The most that the beneficiary gets per gas; types 2 and up.
+    pub max_priority_fee_per_gas: u128,
+    /// The callee, or `None` to create a contract.
+    pub to: Option<Address>,
+    /// Value in wei.
+    pub value: U256,
+    /// Calldata, or init code.
+    pub input: Bytes,
+    /// Addresses and slots warm from the start (EIP-2930).
+    pub access_list: Vec<(Address, Vec<B256>)>,
+    /// Versioned hashes of blobs (EIP-4844).
+    pub blob_hashes: Vec<B256>,
+    /// The most that is paid per blob gas (EIP-4844).
+    pub max_fee_per_blob_gas: u128,
+    /// Delegations (EIP-7702).
+    pub authorizations: Vec<Authorization>,
+}
+
+/// A delegation of an account's code (EIP-7702) whose signer is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authorization {
+    /// Chain id it is valid on; 0 for all.
+    pub chain_id: U256,
+    /// Where the code is.
+    pub address: Address,
+    /// Nonce of the authority.
+    pub nonce: u64,
+    /// Who delegates; `None` where the signature is invalid and the tuple is skipped.
+    pub authority: Option<Address>,
+}

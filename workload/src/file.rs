@@ -1,0 +1,312 @@
+//! The workload file: one workload, complete and checked.
+//!
+//! ```text
+//! magic 8 ‖ format version u32 ‖ body length u64 ‖ body (postcard) ‖ BLAKE3 of the body 32
+//! ```
+//! Integers are little-endian. The version counts changes of anything below [`Workload`]; there
+//! is no reading of other versions, since a workload can be generated again from its scenario.
+
+mod validate;
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use alloy_primitives::B256;
+use postcard::ser_flavors::Flavor;
+
+pub use validate::{FamilyKind, MAX_BLOCK_GAS, WorkloadError};
+
+use crate::block::Workload;
+
+/// First bytes of every workload file.
+pub const MAGIC: [u8; 8] = *b"stresswl";
+
+/// Version of the format this build reads and writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Largest body in bytes: 4 GiB, many times a batch of blocks at ten times today's gas.
+pub const MAX_BODY_BYTES: u64 = 1 << 32;
+
+const HEADER_BYTES: usize = MAGIC.len() + 4 + 8;
+const HASH_BYTES: usize = 32;
+
+/// Why there is no workload in a file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system refused an operation.
+    #[error("cannot {operation} {}", path.display())]
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The first bytes are others.
+    #[error("this is no workload file: it does not begin with {:?}", "stresswl")]
+    NotAWorkload,
+    /// Made by a newer build.
+    #[error(
+        "the file has format version {got}, this build reads {FORMAT_VERSION}: update stress, or \
+         generate the workload again with this build"
+    )]
+    NewerVersion {
+        /// The file's version.
+        got: u32,
+    },
+    /// Made by an older build.
+    #[error(
+        "the file has format version {got}, this build reads {FORMAT_VERSION}: generate the \
+         workload again from its scenario"
+    )]
+    OlderVersion {
+        /// The file's version.
+        got: u32,
+    },
+    /// Its end is missing.
+    #[error(
+        "the file is cut off: {got_bytes} of {expected_bytes} bytes; copy or generate it again"
+    )]
+    Truncated {
+        /// Bytes there are.
+        got_bytes: u64,
+        /// Bytes there must be, as far as the file says.
+        expected_bytes: u64,
+    },
+    /// More follows the end.
+    #[error("the file has {got_bytes} bytes, {expected_bytes} are the workload's")]
+    TrailingBytes {
+        /// Bytes there are.
+        got_bytes: u64,
+        /// Bytes there must be.
+        expected_bytes: u64,
+    },
+    /// Larger than any workload.
+    #[error("the workload has {got_bytes} bytes, the bound is {MAX_BODY_BYTES}")]
+    TooLarge {
+        /// Length of the body.
+        got_bytes: u64,
+    },
+    /// The body is not what was written.
+    #[error("the file is damaged: its body has BLAKE3 {got}, recorded is {expected}")]
+    WrongChecksum {
+        /// Of the body there is.
+        got: B256,
+        /// As recorded.
+        expected: B256,
+    },
+    /// The body is no workload; its writer was at fault.
+    #[error("the body is no workload")]
+    Malformed(#[source] postcard::Error),
+    /// The body decodes, but is not what its workload encodes to.
+    #[error("the body is not the canonical encoding of its workload")]
+    NotCanonical,
+    /// The workload contradicts itself.
+    #[error("the workload contradicts itself")]
+    Inconsistent(#[from] WorkloadError),
+}
+
+impl Workload {
+    /// Name of the workload: BLAKE3 of its body in a workload file, but for the scenario's
+    /// name, which comes first there: the same work under another name is the same work.
+    ///
+    /// # Panics
+    /// In no case: a workload has no part that postcard refuses.
+    pub fn digest(&self) -> B256 {
+        let name = postcard::to_allocvec(&self.scenario);
+        let name = name.unwrap_or_else(|error| panic!("a text encodes: {error}"));
+        body_hash(self, name.len())
+    }
+}
+
+/// BLAKE3 of the body of `workload` without its first `skip_bytes`.
+fn body_hash(workload: &Workload, skip_bytes: usize) -> B256 {
+    let hasher = BodyHasher { skip_bytes, ..BodyHasher::default() };
+    let hash = postcard::serialize_with_flavor(workload, hasher);
+    hash.unwrap_or_else(|error| panic!("a workload encodes: {error}"))
+}
+
+/// The bytes of the workload file of `workload`.
+///
+/// # Errors
+/// [`FileError::TooLarge`], [`FileError::Inconsistent`].
+pub fn encode(workload: &Workload) -> Result<Vec<u8>, FileError> {
+    workload.validate()?;
+    let mut bytes = Vec::from(MAGIC);
+    bytes.extend(FORMAT_VERSION.to_le_bytes());
+    bytes.extend([0; 8]);
+    let mut bytes = postcard::to_extend(workload, bytes).map_err(FileError::Malformed)?;
+    let body_bytes = (bytes.len() - HEADER_BYTES) as u64;
+    if body_bytes > MAX_BODY_BYTES {
+        return Err(FileError::TooLarge { got_bytes: body_bytes });
+    }
+    bytes[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&body_bytes.to_le_bytes());
+    let hash = blake3::hash(&bytes[HEADER_BYTES..]);
+    bytes.extend(hash.as_bytes());
+    Ok(bytes)
+}
+
+/// Reads the bytes of a workload file. Safe on any bytes: memory stays within a small multiple
+/// of their number.
+///
+/// # Errors
+/// Every [`FileError`] but [`FileError::Io`].
+pub fn decode(bytes: &[u8]) -> Result<Workload, FileError> {
+    let got_bytes = bytes.len() as u64;
+    let body_bytes = read_header(bytes)?;
+    let expected_bytes = (HEADER_BYTES + HASH_BYTES) as u64 + body_bytes;
+    if got_bytes < expected_bytes {
+        return Err(FileError::Truncated { got_bytes, expected_bytes });
+    }
+    if got_bytes > expected_bytes {
+        return Err(FileError::TrailingBytes { got_bytes, expected_bytes });
+    }
+    let (body, recorded) = bytes[HEADER_BYTES..].split_at(bytes.len() - HEADER_BYTES - HASH_BYTES);
+    let expected = B256::from_slice(recorded);
+    let got = B256::from(*blake3::hash(body).as_bytes());
+    if got != expected {
+        return Err(FileError::WrongChecksum { got, expected });
+    }
+    let (workload, rest) =
+        postcard::take_from_bytes::<Workload>(body).map_err(FileError::Malformed)?;
+    // postcard reads padded integers too; only the shortest form has this digest.
+    if !rest.is_empty() || body_hash(&workload, 0) != expected {
+        return Err(FileError::NotCanonical);
+    }
+    workload.validate()?;
+    Ok(workload)
+}
+
+/// Reads the workload file at `path`.
+///
+/// # Errors
+/// Any [`FileError`].
+pub fn read(path: &Path) -> Result<Workload, FileError> {
+    let io = |operation| move |source| FileError::Io { operation, path: path.into(), source };
+    let mut file = File::open(path).map_err(io("open"))?;
+    // The header first: a wrong file of any size is refused without reading it.
+    let mut bytes = Vec::new();
+    let header = (&mut file).take(HEADER_BYTES as u64).read_to_end(&mut bytes);
+    header.map_err(io("read"))?;
+    let body_bytes = read_header(&bytes)?;
+    let length = file.metadata().map_err(io("inspect"))?.len();
+    let expected_bytes = (HEADER_BYTES + HASH_BYTES) as u64 + body_bytes;
+    if length > expected_bytes {
+        return Err(FileError::TrailingBytes { got_bytes: length, expected_bytes });
+    }
+    // One byte more than expected shows that the file grew.
+    let rest = expected_bytes - HEADER_BYTES as u64 + 1;
+    file.take(rest).read_to_end(&mut bytes).map_err(io("read"))?;
+    decode(&bytes)
+}
+
+/// Writes `workload` to `path`, which afterwards is either as before or complete and on disk.
+///
+/// # Errors
+/// [`FileError::Io`], [`FileError::TooLarge`], [`FileError::Inconsistent`].
+pub fn write(path: &Path, workload: &Workload) -> Result<(), FileError> {
+    let bytes = encode(workload)?;
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = write_and_rename(&temporary, path, &bytes);
+    if written.is_err() {
+        // What is left of it is of no use; the first error is the one to report.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_and_rename(temporary: &Path, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let io = |operation, path: &Path| {
+        let path = path.to_path_buf();
+        move |source| FileError::Io { operation, path, source }
+    };
+    let options = OpenOptions::new().write(true).create(true).truncate(true).open(temporary);
+    let mut file = options.map_err(io("create", temporary))?;
+    file.write_all(bytes).map_err(io("write", temporary))?;
+    file.sync_all().map_err(io("sync", temporary))?;
+    fs::rename(temporary, path).map_err(io("replace", path))?;
+    // The new name too has to be on disk.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let folder_file = File::open(folder).map_err(io("open", folder))?;
+    folder_file.sync_all().map_err(io("sync", folder))
+}
+
+/// Length of the body that the file with these first bytes has.
+fn read_header(bytes: &[u8]) -> Result<u64, FileError> {
+    let cut_off = || FileError::Truncated {
+        got_bytes: bytes.len() as u64,
+        expected_bytes: (HEADER_BYTES + HASH_BYTES) as u64,
+    };
+    let magic = &bytes[..bytes.len().min(MAGIC.len())];
+    if magic.is_empty() || !MAGIC.starts_with(magic) {
+        return Err(FileError::NotAWorkload);
+    }
+    let rest = bytes.get(MAGIC.len()..).ok_or_else(cut_off)?;
+    let (version, rest) = rest.split_first_chunk::<4>().ok_or_else(cut_off)?;
+    match u32::from_le_bytes(*version) {
+        FORMAT_VERSION => {}
+        got if got > FORMAT_VERSION => return Err(FileError::NewerVersion { got }),
+        got => return Err(FileError::OlderVersion { got }),
+    }
+    let (length, _) = rest.split_first_chunk::<8>().ok_or_else(cut_off)?;
+    let length = u64::from_le_bytes(*length);
+    if length > MAX_BODY_BYTES {
+        return Err(FileError::TooLarge { got_bytes: length });
+    }
+    Ok(length)
+}
+
+/// Hashes what postcard writes, in blocks.
+#[derive(Default)]
+struct BodyHasher {
+    hasher: blake3::Hasher,
+    block: Vec<u8>,
+    /// Bytes at the start that are left out.
+    skip_bytes: usize,
+}
+
+impl BodyHasher {
+    /// Bytes that are hashed at a time; BLAKE3 is slow on single ones.
+    const BLOCK_BYTES: usize = 1 << 16;
+
+    fn flush(&mut self) {
+        if self.block.len() >= Self::BLOCK_BYTES {
+            self.hasher.update(&self.block);
+            self.block.clear();
+        }
+    }
+}
+
+impl Flavor for BodyHasher {
+    type Output = B256;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.try_extend(&[byte])
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        let left_out = self.skip_bytes.min(bytes.len());
+        self.skip_bytes -= left_out;
+        let bytes = &bytes[left_out..];
+        if bytes.len() < Self::BLOCK_BYTES {
+            self.block.extend_from_slice(bytes);
+            self.flush();
+        } else {
+            self.hasher.update(&self.block).update(bytes);
+            self.block.clear();
+        }
+        Ok(())
+    }
+
+    fn finalize(mut self) -> postcard::Result<B256> {
+        self.hasher.update(&self.block);
+        Ok(B256::from(*self.hasher.finalize().as_bytes()))
+    }
+}

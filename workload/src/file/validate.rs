@@ -1,0 +1,222 @@
+//! Whether a workload agrees with itself. Not whether it is right: lists are checked when they
+//! are decoded, outcomes when it runs.
+
+use std::fmt;
+
+use alloy_primitives::{Address, B256, U256};
+
+use crate::{
+    block::{Batch, IndexRange, Plan, Workload},
+    genesis::Genesis,
+    list::Code,
+};
+
+/// Most gas that a block may have: more than any scenario can ask for, and little enough that
+/// sums over blocks stay far from the ends of their types.
+pub const MAX_BLOCK_GAS: u64 = 1_000_000_000_000;
+
+/// Why a workload contradicts itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it and its fields are")]
+pub enum WorkloadError {
+    #[error("genesis account {address} does not stand after the one before it")]
+    AccountOrder { address: Address },
+    #[error("slot {slot:#x} of genesis account {address} does not stand after the one before it")]
+    SlotOrder { address: Address, slot: U256 },
+    #[error("slot {slot:#x} of genesis account {address} is zero, which no slot of a state is")]
+    ZeroSlot { address: Address, slot: U256 },
+    #[error(
+        "the code of genesis account {address} begins with 0xef01 and is no delegation (0xef0100 \
+         and 20 bytes, EIP-7702)"
+    )]
+    GenesisCode { address: Address },
+    #[error("slot family of {address}: genesis has no such account")]
+    FamilyWithoutAccount { address: Address },
+    #[error("slot family of {address}: the account has slots of its own, or another family")]
+    FamilyOverlap { address: Address },
+    #[error("genesis has more rows than 64 bits count")]
+    TooManyRows,
+    #[error("there is no batch, and so nothing to run")]
+    NoBatches,
+    #[error("batch {batch} has no blocks, and so nothing to run")]
+    NoBlocks { batch: usize },
+    #[error("block {number} has a gas limit of {gas_limit}, the bound is {MAX_BLOCK_GAS}")]
+    BlockGas { number: u64, gas_limit: u64 },
+    #[error("batch {batch} has 2^32 steps or more")]
+    TooManySteps { batch: usize },
+    #[error("batch {batch} has {tx_count} transactions and {outcome_count} outcomes")]
+    OutcomeCount { batch: usize, tx_count: usize, outcome_count: usize },
+    #[error("batch {batch} has {block_count} blocks and {header_gas_count} gas values for them")]
+    HeaderGasCount { batch: usize, block_count: usize, header_gas_count: usize },
+    #[error("batch {batch} has a list of {got_bytes} bytes and says {said_bytes}")]
+    ListBytes { batch: usize, got_bytes: u64, said_bytes: u64 },
+    #[error("batch {batch} plans {} indices from {} of {kind} family {}, which genesis does not have",
+        range.count, range.start, range.family)]
+    PlannedRange { batch: usize, kind: FamilyKind, range: IndexRange },
+    #[error("batch {batch}: planned absent account {address} does not stand after the one before")]
+    PlannedAbsentOrder { batch: usize, address: Address },
+    #[error("block {number} follows block {previous}")]
+    BlockNumber { previous: u64, number: u64 },
+    #[error("block {number} has parent {parent}, the list of block hashes says {listed}")]
+    ParentHash { number: u64, parent: B256, listed: B256 },
+    #[error("the block hashes run beyond the last number of 64 bits")]
+    HashNumbers,
+    #[error("the transactions use more gas than 64 bits count")]
+    TooMuchGas,
+}
+
+/// A kind of family of a genesis; part of a [`WorkloadError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FamilyKind {
+    /// [`Genesis::slots`].
+    Slot,
+    /// [`Genesis::senders`].
+    Sender,
+}
+
+impl fmt::Display for FamilyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slot => "slot",
+            Self::Sender => "sender",
+        })
+    }
+}
+
+impl Workload {
+    /// Checks that the parts of the workload agree, so that those who use it need not: orders,
+    /// counts, consecutive numbers, and sums within their types.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        validate_genesis(&self.genesis)?;
+        let hash_count = self.block_hashes.len() as u64;
+        self.first_hash_number.checked_add(hash_count).ok_or(WorkloadError::HashNumbers)?;
+        if self.batches.is_empty() {
+            return Err(WorkloadError::NoBatches);
+        }
+        for (place, batch) in self.batches.iter().enumerate() {
+            validate_batch(place, batch)?;
+            validate_plan(place, &batch.plan, &self.genesis)?;
+        }
+        self.validate_blocks()?;
+        let outcomes = self.batches.iter().flat_map(|batch| &batch.expected.transactions);
+        let mut gas = outcomes.map(|outcome| outcome.gas_used);
+        let sum = gas.try_fold(0_u64, u64::checked_add);
+        sum.map(drop).ok_or(WorkloadError::TooMuchGas)
+    }
+
+    fn validate_blocks(&self) -> Result<(), WorkloadError> {
+        let mut previous: Option<u64> = None;
+        for env in self.blocks().map(|block| &block.env) {
+            let number = env.number;
+            if let Some(previous) = previous.filter(|p| p.checked_add(1) != Some(number)) {
+                return Err(WorkloadError::BlockNumber { previous, number });
+            }
+            previous = Some(number);
+            if env.gas_limit > MAX_BLOCK_GAS {
+                return Err(WorkloadError::BlockGas { number, gas_limit: env.gas_limit });
+            }
+            let parent = env.parent_hash;
+            let listed = number.checked_sub(1).and_then(|parent| self.block_hash(parent));
+            if let Some(listed) = listed.filter(|listed| *listed != parent) {
+                return Err(WorkloadError::ParentHash { number, parent, listed });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
+    let mut previous: Option<Address> = None;
+    for account in &genesis.accounts {
+        let address = account.address;
+        if previous.is_some_and(|previous| previous >= address) {
+            return Err(WorkloadError::AccountOrder { address });
+        }
+        previous = Some(address);
+        // Other code that begins with 0xef is older than EIP-3541 and legal in a state.
+        if Code::is_broken_delegation(&account.code) {
+            return Err(WorkloadError::GenesisCode { address });
+        }
+        let mut previous: Option<U256> = None;
+        for (slot, value) in &account.storage {
+            let slot = *slot;
+            if previous.is_some_and(|previous| previous >= slot) {
+                return Err(WorkloadError::SlotOrder { address, slot });
+            }
+            if value.is_zero() {
+                return Err(WorkloadError::ZeroSlot { address, slot });
+            }
+            previous = Some(slot);
+        }
+    }
+    let mut families: Vec<Address> = Vec::new();
+    for family in &genesis.slots {
+        let address = family.address;
+        let account =
+            genesis.account(&address).ok_or(WorkloadError::FamilyWithoutAccount { address })?;
+        if !account.storage.is_empty() {
+            return Err(WorkloadError::FamilyOverlap { address });
+        }
+        families.push(address);
+    }
+    families.sort_unstable();
+    if let Some(twice) = families.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(WorkloadError::FamilyOverlap { address: twice[0] });
+    }
+    let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
+    let slots = explicit.chain(genesis.slots.iter().map(|family| family.count));
+    let accounts = genesis.senders.iter().map(|family| family.count);
+    let rows = slots.chain(accounts).chain([genesis.accounts.len() as u64]);
+    let sum = rows.into_iter().try_fold(0_u64, u64::checked_add);
+    sum.map(drop).ok_or(WorkloadError::TooManyRows)
+}
+
+fn validate_batch(place: usize, batch: &Batch) -> Result<(), WorkloadError> {
+    let tx_count: usize = batch.blocks.iter().map(|block| block.transactions.len()).sum();
+    let block_count = batch.blocks.len();
+    if block_count == 0 {
+        return Err(WorkloadError::NoBlocks { batch: place });
+    }
+    let step_count = tx_count as u64 + 2 * block_count as u64;
+    if step_count > u64::from(u32::MAX) {
+        return Err(WorkloadError::TooManySteps { batch: place });
+    }
+    let outcome_count = batch.expected.transactions.len();
+    if outcome_count != tx_count {
+        return Err(WorkloadError::OutcomeCount { batch: place, tx_count, outcome_count });
+    }
+    let header_gas_count = batch.expected.header_gas.len();
+    if header_gas_count != block_count {
+        return Err(WorkloadError::HeaderGasCount { batch: place, block_count, header_gas_count });
+    }
+    let (got_bytes, said_bytes) = (batch.list.len() as u64, batch.list_sizes.batched_io_bytes);
+    if got_bytes != said_bytes {
+        return Err(WorkloadError::ListBytes { batch: place, got_bytes, said_bytes });
+    }
+    Ok(())
+}
+
+/// Slot indices may go beyond their family's count, where keys are absent; senders may not.
+fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), WorkloadError> {
+    let check = |kind, ranges: &[IndexRange], end_of: &dyn Fn(usize) -> Option<u64>| {
+        let is_wrong = |range: &&IndexRange| {
+            let end = range.start.checked_add(range.count);
+            let allowed = end_of(range.family as usize);
+            end.zip(allowed).is_none_or(|(end, allowed)| end > allowed)
+        };
+        let wrong = ranges.iter().find(is_wrong);
+        wrong
+            .map_or(Ok(()), |range| Err(WorkloadError::PlannedRange { batch, kind, range: *range }))
+    };
+    let any_index = |family: usize| genesis.slots.get(family).map(|_| u64::MAX);
+    check(FamilyKind::Slot, &plan.slots, &any_index)?;
+    let sender = |family: usize| genesis.senders.get(family).map(|senders| senders.count);
+    check(FamilyKind::Sender, &plan.senders, &sender)?;
+    let mut pairs = plan.absent_accounts.windows(2);
+    pairs
+        .find(|pair| pair[0] >= pair[1])
+        .map_or(Ok(()), |pair| Err(WorkloadError::PlannedAbsentOrder { batch, address: pair[1] }))
+}

@@ -1,0 +1,133 @@
+//! Genesis is a recipe: explicit accounts, and families of accounts and slots that rules
+//! enumerate. A recipe of a few hundred bytes stands for any number of rows, is independent of
+//! the blocks that run on it, and names the state database.
+
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
+use serde::{Deserialize, Serialize};
+
+/// What an account row holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountState {
+    /// Transactions sent, or contracts created.
+    pub nonce: u64,
+    /// Balance in wei.
+    pub balance: U256,
+    /// Keccak-256 of the code; of the empty string where there is none.
+    pub code_hash: B256,
+}
+
+impl Default for AccountState {
+    fn default() -> Self {
+        Self { nonce: 0, balance: U256::ZERO, code_hash: KECCAK256_EMPTY }
+    }
+}
+
+/// An account written out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GenesisAccount {
+    /// Its address.
+    pub address: Address,
+    /// Its nonce.
+    pub nonce: u64,
+    /// Its balance in wei.
+    pub balance: U256,
+    /// Its code, empty where there is none.
+    pub code: Bytes,
+    /// Its slots that are not zero, by ascending key. Empty where a [`SlotFamily`] has the
+    /// account's slots.
+    pub storage: Vec<(U256, U256)>,
+}
+
+impl GenesisAccount {
+    /// The account's row.
+    pub fn state(&self) -> AccountState {
+        let code_hash = if self.code.is_empty() { KECCAK256_EMPTY } else { keccak256(&self.code) };
+        AccountState { nonce: self.nonce, balance: self.balance, code_hash }
+    }
+}
+
+/// Funded accounts without code whose secrets are consecutive: k0, k0 + 1, …
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SenderFamily {
+    /// Secret key k0 of sender 0.
+    pub first_secret: B256,
+    /// Number of senders.
+    pub count: u64,
+    /// Balance of each in wei; the nonce is 0.
+    pub balance: U256,
+}
+
+/// How the keys of a slot family are made from an index. A rule's meaning never changes: a
+/// new one gets a new name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum KeyRule {
+    /// key(i) = keccak(seed ‖ i), both as 32-byte big-endian words.
+    Keccak,
+    /// key(i) = seed + i·W mod 2^256, a Weyl sequence; W = [`WEYL_STEP`].
+    Weyl,
+}
+
+/// Step of [`KeyRule::Weyl`]: ⌊2^256/φ⌋, odd, so the sequence has the full period.
+pub const WEYL_STEP: U256 = U256::from_be_bytes(alloy_primitives::hex!(
+    "9e3779b97f4a7c15f39cc0605cedc8341082276bf3a27251f86c6a11d0c18e95"
+));
+
+/// How the values of a slot family are made. Never zero: a zero slot does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ValueRule {
+    /// 32 pseudo-random bytes from seed and index.
+    Random,
+    /// value(i) = key((i + 1) mod count): following values visits all keys (pointer chase).
+    NextKey,
+}
+
+/// Slots of one contract, key(i) and value(i) for i in 0..count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotFamily {
+    /// The contract; one of the explicit accounts.
+    pub address: Address,
+    /// Number of slots that exist. The key rule goes on beyond: those keys are absent.
+    pub count: u64,
+    /// Rule of the keys.
+    pub keys: KeyRule,
+    /// Rule of the values.
+    pub values: ValueRule,
+    /// Seed of both.
+    pub seed: B256,
+}
+
+/// What a state holds before the first block.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Genesis {
+    /// Accounts written out, by ascending address.
+    pub accounts: Vec<GenesisAccount>,
+    /// Families of funded accounts.
+    pub senders: Vec<SenderFamily>,
+    /// Families of slots, each of another account.
+    pub slots: Vec<SlotFamily>,
+}
+
+impl Genesis {
+    /// Name of the recipe: BLAKE3 of its encoding.
+    pub fn digest(&self) -> B256 {
+        let bytes = postcard::to_allocvec(self).unwrap_or_else(|e| panic!("recipe encodes: {e}"));
+        B256::from(*blake3::hash(&bytes).as_bytes())
+    }
+
+    /// Number of slot rows.
+    pub fn slot_count(&self) -> u64 {
+        let explicit: usize = self.accounts.iter().map(|a| a.storage.len()).sum();
+        explicit as u64 + self.slots.iter().map(|family| family.count).sum::<u64>()
+    }
+
+    /// Number of account rows.
+    pub fn account_count(&self) -> u64 {
+        self.accounts.len() as u64 + self.senders.iter().map(|family| family.count).sum::<u64>()
+    }
+
+    /// The explicit account at `address`.
+    pub fn account(&self, address: &Address) -> Option<&GenesisAccount> {
+        let place = self.accounts.binary_search_by(|a| a.address.cmp(address)).ok()?;
+        Some(&self.accounts[place])
+    }
+}

@@ -1,0 +1,205 @@
+//! How state becomes rows: the keys and values that a store of flat state holds.
+
+use alloy_primitives::{Address, B256, U256, keccak256};
+use serde::{Deserialize, Serialize};
+
+use crate::{genesis::AccountState, keccak::keccak256_many_32};
+
+/// Length of an account row's value: nonce 8 (little-endian) ‖ balance 32 (big-endian) ‖ code
+/// hash 32.
+pub const ACCOUNT_VALUE_BYTES: usize = 72;
+
+/// How the keys of flat state are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// keccak(address), and keccak(address) ‖ keccak(slot), as current clients store it.
+    #[default]
+    Hashed,
+    /// address, and address ‖ slot, as the published study stores it.
+    Plain,
+}
+
+/// A row's key, at most 64 bytes, on the stack.
+#[derive(Clone, Copy, Debug)]
+pub struct RowKey {
+    bytes: [u8; 64],
+    len: u8,
+}
+
+impl RowKey {
+    fn join(first: &[u8], second: &[u8]) -> Self {
+        let mut bytes = [0; 64];
+        let len = first.len() + second.len();
+        bytes[..first.len()].copy_from_slice(first);
+        bytes[first.len()..len].copy_from_slice(second);
+        Self { bytes, len: len as u8 }
+    }
+
+    /// The key's bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl AsRef<[u8]> for RowKey {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl PartialEq for RowKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for RowKey {}
+
+impl PartialOrd for RowKey {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RowKey {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.as_slice().cmp(other.as_slice())
+    }
+}
+
+impl Layout {
+    /// The name a scenario uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hashed => "hashed",
+            Self::Plain => "plain",
+        }
+    }
+
+    /// Length of a slot row's key in bytes.
+    pub const fn slot_key_bytes(self) -> usize {
+        match self {
+            Self::Hashed => 64,
+            Self::Plain => 52,
+        }
+    }
+
+    /// Key of the account row of `address`; also the first part of its slots' keys.
+    pub fn account_key(self, address: &Address) -> RowKey {
+        match self {
+            Self::Hashed => RowKey::join(keccak256(address).as_slice(), &[]),
+            Self::Plain => RowKey::join(address.as_slice(), &[]),
+        }
+    }
+
+    /// Key of slot `slot` of the account whose account row has key `account`.
+    pub fn slot_key(self, account: &RowKey, slot: &U256) -> RowKey {
+        let plain = slot.to_be_bytes::<32>();
+        match self {
+            Self::Hashed => RowKey::join(account.as_slice(), keccak256(plain).as_slice()),
+            Self::Plain => RowKey::join(account.as_slice(), &plain),
+        }
+    }
+
+    /// Replaces `out` by the second parts of the slots' keys: the hash of each slot in the
+    /// hashed layout, the slot itself in the plain one. Hashes eight at a time.
+    pub fn slot_key_parts(self, slots: &[U256], out: &mut Vec<[u8; 32]>) {
+        out.clear();
+        match self {
+            Self::Plain => out.extend(slots.iter().map(|slot| slot.to_be_bytes::<32>())),
+            Self::Hashed => {
+                const CHUNK: usize = 128;
+                out.resize(slots.len(), [0; 32]);
+                let mut inputs = [[0; 32]; CHUNK];
+                for (slots, out) in slots.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+                    for (input, slot) in inputs.iter_mut().zip(slots) {
+                        *input = slot.to_be_bytes();
+                    }
+                    keccak256_many_32(&inputs[..slots.len()], out);
+                }
+            }
+        }
+    }
+
+    /// Key of a slot whose second part (the slot, or its hash in the hashed layout) is known.
+    pub fn slot_key_of_part(self, account: &RowKey, part: &[u8; 32]) -> RowKey {
+        RowKey::join(account.as_slice(), part)
+    }
+}
+
+/// The value of an account row.
+pub fn encode_account(account: &AccountState) -> [u8; ACCOUNT_VALUE_BYTES] {
+    let mut out = [0; ACCOUNT_VALUE_BYTES];
+    out[..8].copy_from_slice(&account.nonce.to_le_bytes());
+    out[8..40].copy_from_slice(&account.balance.to_be_bytes::<32>());
+    out[40..].copy_from_slice(account.code_hash.as_slice());
+    out
+}
+
+/// Reads an account row's value; `None` when it has another length than
+/// [`ACCOUNT_VALUE_BYTES`].
+pub fn decode_account(value: &[u8]) -> Option<AccountState> {
+    let value: &[u8; ACCOUNT_VALUE_BYTES] = value.try_into().ok()?;
+    let (nonce, rest) = value.split_first_chunk::<8>()?;
+    Some(AccountState {
+        nonce: u64::from_le_bytes(*nonce),
+        balance: U256::from_be_slice(&rest[..32]),
+        code_hash: B256::from_slice(&rest[32..]),
+    })
+}
+
+/// The value of a slot row.
+pub fn encode_slot(value: &U256) -> [u8; 32] {
+    value.to_be_bytes()
+}
+
+/// Reads a slot row's value; `None` when it is not 32 bytes long.
+pub fn decode_slot(value: &[u8]) -> Option<U256> {
+    let value: &[u8; 32] = value.try_into().ok()?;
+    Some(U256::from_be_bytes(*value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn account_rows_survive_a_round_trip_and_refuse_other_lengths() {
+        let account = AccountState {
+            nonce: 7,
+            balance: U256::from(1_000_000_007_u64),
+            code_hash: keccak256(b"code"),
+        };
+        let row = encode_account(&account);
+        assert_eq!(decode_account(&row), Some(account));
+        assert_eq!(decode_account(&row[1..]), None);
+        assert_eq!(decode_slot(&[0; 31]), None);
+    }
+
+    #[test]
+    fn key_parts_in_bulk_equal_single_keys() {
+        let account = Address::repeat_byte(9);
+        let slots: Vec<U256> = (0..300_u64).map(|i| U256::from(i) << (i % 200)).collect();
+        for layout in [Layout::Hashed, Layout::Plain] {
+            let account = layout.account_key(&account);
+            let mut parts = Vec::new();
+            layout.slot_key_parts(&slots, &mut parts);
+            assert_eq!(parts.len(), slots.len());
+            for (slot, part) in slots.iter().zip(&parts) {
+                let key = layout.slot_key_of_part(&account, part);
+                assert_eq!(key, layout.slot_key(&account, slot));
+            }
+        }
+    }
+
+    #[test]
+    fn slot_rows_of_one_account_lie_together() {
+        for layout in [Layout::Hashed, Layout::Plain] {
+            let account = layout.account_key(&Address::repeat_byte(9));
+            let slot = layout.slot_key(&account, &U256::from(5));
+            assert!(slot.as_slice().starts_with(account.as_slice()));
+            assert_eq!(slot.as_slice().len(), layout.slot_key_bytes());
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Bounds of a list: what the blocks of a batch can make it hold at most.
+//!
+//! EIP-7928 caps a list at `gas_limit / 2000` accounts and slots together, since each costs a
+//! transaction at least 2,000 gas. What the protocol itself touches (system calls, withdrawals,
+//! the fee recipient) costs no block gas; the EIP trusts the margin between 2,000 and the real
+//! 2,100 to cover it, which it does not for small gas limits, nor for the remaining gas of a
+//! full block (ethereum/EIPs#12277). So the bound here allows for these items by number.
+
+use crate::{
+    block::{Batch, Block},
+    fork::Fork,
+    step::{BlockAccessIndex, Steps},
+};
+
+/// Gas that each account and slot of a list costs at least (EIP-7928 `ITEM_COST`).
+pub const ITEM_COST_GAS: u64 = 2_000;
+
+/// Slots that the system calls after the transactions of one block read at most, without block
+/// gas: 49 (EIP-7002), 9 (EIP-7251), 385 and 49 (EIP-8282), as ethereum/EIPs#12277 counts them.
+pub const SYSTEM_READ_COUNT: u64 = 49 + 9 + 385 + 49;
+
+/// Accounts and slots that one block touches at most without block gas, withdrawals apart: the
+/// reads after the transactions, 2 slots of EIP-4788 and 1 of EIP-2935 before them, the 6
+/// contracts, the fee recipient.
+pub const SYSTEM_ITEM_COUNT: u64 = SYSTEM_READ_COUNT + 2 + 1 + 6 + 1;
+
+/// Gas per byte of a list, from below. The densest known item, a read key of 33 bytes for 2,000
+/// gas, costs 60; a transfer's entries under the cheapest proposed base cost 33.
+const GAS_PER_BYTE: u64 = 16;
+
+/// Bytes of an item that costs no gas, from above: a slot, a change and their headers are 90.
+const BYTES_PER_FREE_ITEM: u64 = 256;
+
+/// What a list may hold. The numbers come from the batch, never from the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListBounds {
+    /// Last index a change may have.
+    pub last_index: BlockAccessIndex,
+    /// Gas that the batch's blocks can burn before refunds.
+    pub gas_limit: u64,
+    /// Accounts and slots allowed besides those that gas pays for. With 0, the item bound is the
+    /// EIP's own.
+    pub free_item_count: u64,
+    /// Bytes of one code.
+    pub max_code_bytes: usize,
+}
+
+impl ListBounds {
+    /// The bounds of the list of `batch` under the rules of `fork`.
+    pub fn of(batch: &Batch, fork: Fork) -> Self {
+        let gas = batch.blocks.iter().map(|block| burnable(block, fork));
+        Self {
+            last_index: Steps::of(batch).count().saturating_sub(1),
+            gas_limit: gas.fold(0, u64::saturating_add),
+            free_item_count: free_item_count(batch),
+            max_code_bytes: max_code_bytes(fork),
+        }
+    }
+
+    /// Most accounts and slots that the transactions of `batch` can pay for and that its blocks
+    /// touch without gas. Unlike [`Self::max_item_count`] it does not take a block's gas limit on
+    /// trust: every [`ITEM_COST_GAS`] is that of a transaction that is there, at most what
+    /// EIP-7825 lets one burn. (EIP-8037's surplus above that pays for growth, not for access.)
+    pub fn max_touched_count(batch: &Batch, fork: Fork) -> u64 {
+        let of_transactions = |block: &Block| {
+            let gas = block.transactions.iter().map(|tx| tx.gas_limit.min(fork.tx_gas_cap()));
+            gas.fold(0, u64::saturating_add)
+        };
+        let gas = |block: &Block| burnable(block, fork).min(of_transactions(block));
+        let gas = batch.blocks.iter().map(gas).fold(0, u64::saturating_add);
+        (gas / ITEM_COST_GAS).saturating_add(free_item_count(batch))
+    }
+
+    /// Most accounts and slots together.
+    pub const fn max_item_count(&self) -> u64 {
+        (self.gas_limit / ITEM_COST_GAS).saturating_add(self.free_item_count)
+    }
+
+    /// Most bytes of the encoded list; below 2^32.
+    pub const fn max_bytes(&self) -> u64 {
+        let free = self.free_item_count.saturating_mul(BYTES_PER_FREE_ITEM);
+        let bytes = (self.gas_limit / GAS_PER_BYTE).saturating_add(free).saturating_add(16);
+        if bytes < u32::MAX as u64 { bytes } else { u32::MAX as u64 }
+    }
+}
+
+/// Gas that a block can burn before refunds.
+///
+/// Before Amsterdam a refund lowers the block's gas by up to a fifth (EIP-3529; EIP-7778 ends
+/// it), so that 5/4 of the limit can be burnt.
+const fn burnable(block: &Block, fork: Fork) -> u64 {
+    match fork {
+        Fork::Osaka => block.env.gas_limit.saturating_add(block.env.gas_limit / 4),
+        Fork::Amsterdam => block.env.gas_limit,
+    }
+}
+
+/// Accounts and slots that the blocks touch without gas, from above.
+fn free_item_count(batch: &Batch) -> u64 {
+    let free = |block: &Block| SYSTEM_ITEM_COUNT + block.withdrawals.len() as u64;
+    batch.blocks.iter().map(free).fold(0, u64::saturating_add)
+}
+
+/// Largest code: 64 KiB from Amsterdam (EIP-7954), 24 KiB before (EIP-170).
+const fn max_code_bytes(fork: Fork) -> usize {
+    match fork {
+        Fork::Osaka => 0x6000,
+        Fork::Amsterdam => 0x1_0000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::{BlockEnv, Transaction, Withdrawal};
+
+    #[test]
+    fn the_bounds_of_a_batch_add_up_over_its_blocks() {
+        let block = Block {
+            env: BlockEnv { gas_limit: 4_000, ..BlockEnv::default() },
+            withdrawals: vec![Withdrawal::default(); 3],
+            ..Block::default()
+        };
+        let batch = Batch { blocks: vec![block.clone(), block], ..Batch::default() };
+        let bounds = ListBounds::of(&batch, Fork::Amsterdam);
+        assert_eq!(bounds.last_index, 3);
+        assert_eq!(bounds.max_item_count(), 2 * (2 + SYSTEM_ITEM_COUNT + 3));
+        assert_eq!(ListBounds::of(&batch, Fork::Osaka).gas_limit, 10_000);
+    }
+
+    #[test]
+    fn what_is_touched_is_paid_for_by_transactions_that_are_there() {
+        let batch = |block_gas, tx_gas: &[u64]| {
+            let tx = |gas: &u64| Transaction { gas_limit: *gas, ..Transaction::default() };
+            let env = BlockEnv { gas_limit: block_gas, ..BlockEnv::default() };
+            let transactions = tx_gas.iter().map(tx).collect();
+            Batch {
+                blocks: vec![Block { env, transactions, ..Block::default() }],
+                ..Batch::default()
+            }
+        };
+        let paid = |block_gas, tx_gas: &[u64], fork| {
+            ListBounds::max_touched_count(&batch(block_gas, tx_gas), fork) - SYSTEM_ITEM_COUNT
+        };
+        let cap = Fork::Amsterdam.tx_gas_cap();
+        assert_eq!(paid(u64::MAX, &[], Fork::Amsterdam), 0);
+        assert_eq!(paid(u64::MAX, &[30_000, 30_000], Fork::Amsterdam), 30);
+        assert_eq!(paid(u64::MAX, &[u64::MAX; 3], Fork::Amsterdam), 3 * cap / 2_000);
+        assert_eq!(paid(40_000, &[30_000, 30_000], Fork::Amsterdam), 20);
+        assert_eq!(paid(40_000, &[30_000, 30_000], Fork::Osaka), 25);
+    }
+
+    #[test]
+    fn the_byte_bound_stays_below_offsets_of_32_bits() {
+        let bounds = ListBounds {
+            last_index: 0,
+            gas_limit: u64::MAX,
+            free_item_count: u64::MAX,
+            max_code_bytes: 0,
+        };
+        assert_eq!(bounds.max_bytes(), u64::from(u32::MAX));
+        assert_eq!(bounds.max_item_count(), u64::MAX);
+    }
+}

@@ -1,0 +1,321 @@
+//! Decoding: one pass over the RLP of a list straight into the flat arrays of a [`ListIndex`],
+//! with every rule of form checked on the way (EIP-7928: canonical RLP, orders, uniqueness,
+//! ranges, bounds).
+//!
+//! Safe on any bytes: it never panics, its work is linear in the input, and besides the input
+//! it holds 32 bytes a slot, 48 a change, and 4 a step up to `last_index`.
+
+use std::cmp::Ordering;
+
+use alloy_primitives::{Address, Bytes, KECCAK256_EMPTY, U256, keccak256};
+
+use super::{
+    bounds::ListBounds,
+    error::{Field, ListError},
+    index::{Code, ListIndex, Span, address_key},
+    radix::{Ends, Window, compare},
+    rlp::Cursor,
+    writes::{Closed, Writes},
+};
+use crate::step::BlockAccessIndex;
+
+/// Length in RLP of most of the keys that count from 0; random ones have 33 bytes.
+const TYPICAL_SHORT_KEY_BYTES: usize = 3;
+
+impl ListIndex {
+    /// Decodes, checks and indexes a list in its `batched-io` or `parallel-io` form.
+    ///
+    /// # Errors
+    /// A [`ListError`] with the first rule that the bytes break.
+    pub fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<Self, ListError> {
+        let got_bytes = bytes.len() as u64;
+        if got_bytes > bounds.max_bytes() {
+            return Err(ListError::TooLong { got_bytes, max_bytes: bounds.max_bytes() });
+        }
+        let mut outer = Cursor::new(bytes);
+        let mut accounts = outer.list().map_err(|error| match error {
+            ListError::Overrun { .. } | ListError::MissingItem { .. } => {
+                ListError::Truncated { got_bytes }
+            }
+            error => error,
+        })?;
+        if !outer.is_empty() {
+            return Err(ListError::TrailingBytes { offset: outer.offset() });
+        }
+        let mut decoder = Decoder::new(bounds, bytes.len());
+        while !accounts.is_empty() {
+            decoder.account(accounts.list()?)?;
+        }
+        Ok(decoder.finish())
+    }
+}
+
+/// A list that is being decoded.
+struct Decoder {
+    list: ListIndex,
+    /// Changed slots of the account at hand, ascending.
+    changed: Vec<U256>,
+    steps: StepCounts,
+    max_code_bytes: usize,
+    /// Accounts and slots that may still follow.
+    item_room: usize,
+    max_item_count: u64,
+}
+
+impl Decoder {
+    fn new(bounds: &ListBounds, list_bytes: usize) -> Self {
+        let item_room = usize::try_from(bounds.max_item_count()).unwrap_or(usize::MAX);
+        // Room for all keys at once, as far as both bounds allow: growing would copy them.
+        let keys = Vec::with_capacity(item_room.min(list_bytes / TYPICAL_SHORT_KEY_BYTES));
+        Self {
+            list: ListIndex { keys, ..ListIndex::default() },
+            changed: Vec::new(),
+            steps: StepCounts { last_index: bounds.last_index, counts: Vec::new() },
+            max_code_bytes: bounds.max_code_bytes,
+            item_room,
+            max_item_count: bounds.max_item_count(),
+        }
+    }
+
+    fn finish(self) -> ListIndex {
+        let Self { mut list, steps, .. } = self;
+        if let [first, .., last] = &list.addresses[..] {
+            let ends = Ends { first: 0, low: address_key(first), high: address_key(last) };
+            list.account_window = list.radix.add(list.addresses.iter().map(address_key), ends);
+        }
+        list.slots.finish();
+        list.balances.finish();
+        list.nonces.finish();
+        list.codes.finish();
+        list.change_counts = steps.counts;
+        list
+    }
+
+    fn account(&mut self, mut fields: Cursor<'_>) -> Result<(), ListError> {
+        let address = fields.address()?;
+        self.push_address(address)?;
+        let first_slot = self.list.keys.len();
+        self.slot_changes(address, fields.list()?)?;
+        self.slot_reads(address, fields.list()?)?;
+        self.index_slots(first_slot);
+
+        let id = self.list.addresses.len() as u32 - 1;
+        let place = Place { address, field: Field::Balance };
+        self.steps.read(place, fields.list()?, &mut self.list.balances, Cursor::u256)?;
+        self.list.balances.close_as(id);
+        let place = Place { address, field: Field::Nonce };
+        self.steps.read(place, fields.list()?, &mut self.list.nonces, Cursor::u64)?;
+        self.list.nonces.close_as(id);
+        let place = Place { address, field: Field::Code };
+        let max_bytes = self.max_code_bytes;
+        let code = |cursor: &mut _| read_code(cursor, address, max_bytes);
+        self.steps.read(place, fields.list()?, &mut self.list.codes, code)?;
+        self.list.codes.close_as(id);
+        fields.finish()
+    }
+
+    fn push_address(&mut self, address: Address) -> Result<(), ListError> {
+        match self.list.addresses.last() {
+            Some(previous) if *previous == address => {
+                return Err(ListError::DuplicateAccount { address });
+            }
+            Some(previous) if *previous > address => {
+                return Err(ListError::AccountOrder { previous: *previous, address });
+            }
+            _ => {}
+        }
+        self.take_item_room()?;
+        self.list.addresses.push(address);
+        Ok(())
+    }
+
+    /// Reads the changed slots of an account, and their writes in that order.
+    fn slot_changes(&mut self, address: Address, mut slots: Cursor<'_>) -> Result<(), ListError> {
+        self.changed.clear();
+        while !slots.is_empty() {
+            let mut entry = slots.list()?;
+            let slot = entry.u256()?;
+            match self.changed.last() {
+                Some(previous) if *previous == slot => {
+                    return Err(ListError::DuplicateChangedSlot { address, slot });
+                }
+                Some(previous) if *previous > slot => {
+                    return Err(ListError::ChangedSlotOrder { address, slot });
+                }
+                _ => {}
+            }
+            self.take_item_room()?;
+            self.changed.push(slot);
+            let place = Place { address, field: Field::Slot(slot) };
+            self.steps.read(place, entry.list()?, &mut self.list.slots, Cursor::u256)?;
+            entry.finish()?;
+            if self.list.slots.close() == Closed::Empty {
+                return Err(ListError::NoSlotChanges { address, slot });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the read slots of an account and merges them with the changed ones.
+    fn slot_reads(&mut self, address: Address, mut reads: Cursor<'_>) -> Result<(), ListError> {
+        let mut changed = 0;
+        let mut previous = None;
+        loop {
+            if changed == self.changed.len() {
+                self.full_reads(&mut previous, &mut reads);
+            }
+            if reads.is_empty() {
+                break;
+            }
+            let slot = reads.u256()?;
+            match previous.as_ref().map_or(Ordering::Less, |previous| compare(previous, &slot)) {
+                Ordering::Less => previous = Some(slot),
+                Ordering::Equal => return Err(ListError::DuplicateRead { address, slot }),
+                Ordering::Greater => return Err(ListError::ReadOrder { address, slot }),
+            }
+            while let Some(key) = self.changed.get(changed) {
+                match compare(key, &slot) {
+                    Ordering::Less => {}
+                    Ordering::Equal => return Err(ListError::ReadAndChanged { address, slot }),
+                    Ordering::Greater => break,
+                }
+                self.list.slots.mark(self.list.keys.len() as u32);
+                self.list.keys.push(*key);
+                changed += 1;
+            }
+            self.take_item_room()?;
+            self.list.keys.push(slot);
+        }
+        for key in &self.changed[changed..] {
+            self.list.slots.mark(self.list.keys.len() as u32);
+            self.list.keys.push(*key);
+        }
+        Ok(())
+    }
+
+    /// Takes read keys of full length as long as no rule can be broken: each is greater than
+    /// the one before and there is room. What remains is for the careful way. Almost all
+    /// keys of a storm go this way.
+    fn full_reads(&mut self, previous: &mut Option<U256>, reads: &mut Cursor<'_>) {
+        let keys = &mut self.list.keys;
+        let room = self.item_room;
+        let mut top = previous.map_or(0, |previous| previous.as_limbs()[3]);
+        let before = keys.len();
+        let mut ahead = *reads;
+        while keys.len() - before < room
+            && let Some(slot) = ahead.full_u256()
+            && slot.as_limbs()[3] > top
+        {
+            top = slot.as_limbs()[3];
+            keys.push(slot);
+            *reads = ahead;
+        }
+        if keys.len() > before {
+            *previous = keys.last().copied();
+        }
+        self.item_room -= keys.len() - before;
+    }
+
+    /// Ends the slots of the newest account, which begin at `first_slot`.
+    fn index_slots(&mut self, first_slot: usize) {
+        let first = first_slot as u32;
+        let window = match &self.list.keys[first_slot..] {
+            [low, .., high] => {
+                let ends = Ends { first, low: *low, high: *high };
+                self.list.radix.add(self.list.keys[first_slot..].iter(), ends)
+            }
+            _ => Window::default(),
+        };
+        self.list.spans.push(Span { first_slot: first, window });
+    }
+
+    /// Takes the place of one account or slot.
+    fn take_item_room(&mut self) -> Result<(), ListError> {
+        let error = ListError::TooManyItems { max_count: self.max_item_count };
+        self.item_room = self.item_room.checked_sub(1).ok_or(error)?;
+        Ok(())
+    }
+}
+
+fn read_code(
+    cursor: &mut Cursor<'_>,
+    address: Address,
+    max_bytes: usize,
+) -> Result<Code, ListError> {
+    let offset = cursor.offset();
+    let code = cursor.string()?;
+    if code.len() > max_bytes {
+        return Err(ListError::CodeTooLong { address, got_bytes: code.len(), max_bytes });
+    }
+    if !Code::can_be_set(code) {
+        return Err(ListError::InvalidCode { address, offset });
+    }
+    let hash = if code.is_empty() { KECCAK256_EMPTY } else { keccak256(code) };
+    Ok(Code { hash, bytes: Bytes::copy_from_slice(code) })
+}
+
+/// Whose changes are read, for errors.
+#[derive(Clone, Copy)]
+struct Place {
+    address: Address,
+    field: Field,
+}
+
+impl Place {
+    /// The reason why `index` may not follow `previous`.
+    #[cold]
+    const fn disorder(self, previous: BlockAccessIndex, index: BlockAccessIndex) -> ListError {
+        let Self { address, field } = self;
+        if previous == index {
+            ListError::DuplicateIndex { address, field, index }
+        } else {
+            ListError::IndexOrder { address, field, previous, index }
+        }
+    }
+}
+
+/// Changes by step.
+struct StepCounts {
+    last_index: BlockAccessIndex,
+    /// Up to the last step that has a change.
+    counts: Vec<u32>,
+}
+
+impl StepCounts {
+    /// Reads the changes of one field, `[[index, value]…]`, to the end of `writes`.
+    fn read<'a, V>(
+        &mut self,
+        place: Place,
+        mut changes: Cursor<'a>,
+        writes: &mut Writes<V>,
+        value: impl Fn(&mut Cursor<'a>) -> Result<V, ListError>,
+    ) -> Result<(), ListError> {
+        let mut previous = None;
+        while !changes.is_empty() {
+            let mut change = changes.list()?;
+            let index = change.u32()?;
+            if let Some(previous) = previous.filter(|previous| *previous >= index) {
+                return Err(place.disorder(previous, index));
+            }
+            previous = Some(index);
+            self.count(place, index)?;
+            writes.push(index, value(&mut change)?);
+            change.finish()?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, place: Place, index: BlockAccessIndex) -> Result<(), ListError> {
+        let last_index = self.last_index;
+        if index > last_index {
+            let Place { address, field } = place;
+            return Err(ListError::IndexTooHigh { address, field, index, last_index });
+        }
+        let at = index as usize;
+        if self.counts.len() <= at {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += 1;
+        Ok(())
+    }
+}

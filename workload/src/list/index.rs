@@ -1,0 +1,327 @@
+//! The decoded list as executors use it: dense ids for its accounts and slots, and the writes
+//! of each by index. The list's own order is the index: no hash table, no allocation per item.
+
+use alloy_eip7928::{
+    AccountChanges, BalanceChange, BlockAccessIndex as AlloyIndex, CodeChange, NonceChange,
+    SlotChanges, StorageChange,
+};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use std::ops::Range;
+
+use super::{
+    radix::{Radix, Window, is_less},
+    writes::Writes,
+};
+use crate::step::BlockAccessIndex;
+
+/// Number of an account of a list, by ascending address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountId(pub u32);
+
+/// Number of a slot of a list, through all accounts, by ascending address and key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlotId(pub u32);
+
+impl AccountId {
+    /// The number as a place in an array.
+    pub const fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl SlotId {
+    /// The number as a place in an array.
+    pub const fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A code that an account gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Its Keccak-256, computed, not read from the list.
+    pub hash: B256,
+    /// Its bytes; empty where a delegation ends (EIP-7702).
+    pub bytes: Bytes,
+}
+
+impl Code {
+    /// First bytes of a delegation (EIP-7702): the magic, and version 0.
+    const DELEGATION_PREFIX: [u8; 3] = [0xef, 0x01, 0x00];
+    /// Bytes of a delegation: the prefix and an address.
+    const DELEGATION_BYTES: usize = 23;
+
+    fn is_delegation(bytes: &[u8]) -> bool {
+        bytes.len() == Self::DELEGATION_BYTES && bytes.starts_with(&Self::DELEGATION_PREFIX)
+    }
+
+    /// Whether `bytes` begin as a delegation does and are none: EVMs refuse them as code.
+    pub(crate) fn is_broken_delegation(bytes: &[u8]) -> bool {
+        bytes.starts_with(&Self::DELEGATION_PREFIX[..2]) && !Self::is_delegation(bytes)
+    }
+
+    /// Whether a block can give an account the code `bytes`: creation refuses what begins with
+    /// 0xef (EIP-3541), and of that only a transaction's delegations are set otherwise.
+    pub(super) fn can_be_set(bytes: &[u8]) -> bool {
+        bytes.first() != Some(&Self::DELEGATION_PREFIX[0]) || Self::is_delegation(bytes)
+    }
+}
+
+/// Keys of a bucket that are compared all at once; most buckets have no more.
+const BUCKET_KEY_COUNT: usize = 4;
+
+/// The slots of one account.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) first_slot: u32,
+    pub(super) window: Window,
+}
+
+/// A list, checked and indexed. Made by [`Self::decode`] alone, so that its parts agree.
+///
+/// Methods that take an id panic on one that is not from this list.
+#[derive(Clone, Debug, Default)]
+pub struct ListIndex {
+    pub(super) addresses: Vec<Address>,
+    /// One per account.
+    pub(super) spans: Vec<Span>,
+    pub(super) account_window: Window,
+    /// Of all slots, in the order of their ids.
+    pub(super) keys: Vec<U256>,
+    pub(super) radix: Radix,
+    pub(super) slots: Writes<U256>,
+    pub(super) balances: Writes<U256>,
+    pub(super) nonces: Writes<u64>,
+    pub(super) codes: Writes<Code>,
+    /// Changes by index, up to the last that has one.
+    pub(super) change_counts: Vec<u32>,
+}
+
+/// An address as the radix directory sorts it.
+pub(super) fn address_key(address: &Address) -> U256 {
+    let mut word = [0; 32];
+    word[..20].copy_from_slice(address.as_slice());
+    U256::from_be_bytes(word)
+}
+
+impl ListIndex {
+    /// Number of accounts.
+    pub const fn account_count(&self) -> u32 {
+        self.addresses.len() as u32
+    }
+
+    /// Number of slots of all accounts.
+    pub const fn slot_count(&self) -> u32 {
+        self.keys.len() as u32
+    }
+
+    /// All accounts, in order.
+    pub fn accounts(&self) -> impl ExactSizeIterator<Item = AccountId> + use<> {
+        (0..self.account_count()).map(AccountId)
+    }
+
+    /// All slots, in order.
+    pub fn slots(&self) -> impl ExactSizeIterator<Item = SlotId> + use<> {
+        (0..self.slot_count()).map(SlotId)
+    }
+
+    /// The address of an account.
+    #[inline]
+    pub fn address(&self, account: AccountId) -> &Address {
+        &self.addresses[account.get()]
+    }
+
+    /// Numbers of the slots of an account.
+    #[inline]
+    pub fn slots_of(&self, account: AccountId) -> Range<u32> {
+        let next = self.spans.get(account.get() + 1);
+        let end = next.map_or(self.slot_count(), |span| span.first_slot);
+        self.spans[account.get()].first_slot..end
+    }
+
+    /// The account that has a slot; bisects.
+    pub fn account_of(&self, slot: SlotId) -> AccountId {
+        assert!(slot.0 < self.slot_count(), "slot {} of {}", slot.0, self.slot_count());
+        // Accounts without slots begin where the next one does, and so are passed over.
+        AccountId(self.spans.partition_point(|span| span.first_slot <= slot.0) as u32 - 1)
+    }
+
+    /// The key of a slot.
+    #[inline]
+    pub fn slot_key(&self, slot: SlotId) -> U256 {
+        self.keys[slot.get()]
+    }
+
+    /// The number of the account at `address`, where the list has it.
+    #[inline]
+    pub fn account_id(&self, address: &Address) -> Option<AccountId> {
+        let key = address_key(address);
+        let near = self.radix.bucket(self.account_window, &key, 0..self.account_count());
+        let place = self.addresses[near.clone()].binary_search(address).ok()?;
+        Some(AccountId((near.start + place) as u32))
+    }
+
+    /// The number of a slot of `account`, where the list has it: the slot is declared.
+    #[inline]
+    pub fn slot_id(&self, account: AccountId, key: &U256) -> Option<SlotId> {
+        self.slot_id_announced(account, key, |_| ())
+    }
+
+    /// As [`Self::slot_id`]; `announce` is told, before any key is compared, which slot it will
+    /// be or lie a few places before. What the caller keeps by slot can so be on its way from
+    /// memory while the keys are.
+    #[inline]
+    pub fn slot_id_announced(
+        &self,
+        account: AccountId,
+        key: &U256,
+        announce: impl FnOnce(SlotId),
+    ) -> Option<SlotId> {
+        let window = self.spans[account.get()].window;
+        let near = self.radix.bucket(window, key, self.slots_of(account));
+        if near.is_empty() {
+            return None;
+        }
+        announce(SlotId(near.start as u32));
+        let place = match self.keys[near.start..].first_chunk::<BUCKET_KEY_COUNT>() {
+            Some(keys) if near.len() <= BUCKET_KEY_COUNT => {
+                // How many keys of a bucket are lower cannot be foreseen, and a wrong guess would
+                // wait for memory: so all of them are compared, without a branch.
+                let lower = |(at, probe)| usize::from((at < near.len()) & is_less(probe, key));
+                near.start + keys.iter().enumerate().map(lower).sum::<usize>()
+            }
+            _ => near.start + self.keys[near.clone()].partition_point(|probe| is_less(probe, key)),
+        };
+        (near.contains(&place) && self.keys[place] == *key).then_some(SlotId(place as u32))
+    }
+
+    /// Whether any step writes the slot.
+    #[inline]
+    pub fn has_changes(&self, slot: SlotId) -> bool {
+        self.slots.contains(slot.0)
+    }
+
+    /// Whether any step changes balance, nonce or code of the account.
+    #[inline]
+    pub fn has_account_changes(&self, account: AccountId) -> bool {
+        let id = account.0;
+        self.balances.contains(id) || self.nonces.contains(id) || self.codes.contains(id)
+    }
+
+    /// All slots that some step writes, in order.
+    pub fn changed_slots(&self) -> impl Iterator<Item = SlotId> + '_ {
+        self.slots.ids().map(SlotId)
+    }
+
+    /// Number of changes of the step at `index`: slots, balances, nonces and codes.
+    pub fn change_count_at(&self, index: BlockAccessIndex) -> u32 {
+        self.change_counts.get(index as usize).copied().unwrap_or(0)
+    }
+
+    /// Number of changes of all steps.
+    pub const fn change_count(&self) -> usize {
+        self.slots.count() + self.balances.count() + self.nonces.count() + self.codes.count()
+    }
+
+    /// What the slot holds before the step at `index`, where an earlier step wrote it.
+    #[inline]
+    pub fn slot_before(&self, slot: SlotId, index: BlockAccessIndex) -> Option<U256> {
+        self.slots.before(slot.0, index).copied()
+    }
+
+    /// What the step at `index` writes to the slot.
+    #[inline]
+    pub fn slot_at(&self, slot: SlotId, index: BlockAccessIndex) -> Option<U256> {
+        self.slots.at(slot.0, index).copied()
+    }
+
+    /// What the slot holds in the end, where a step wrote it.
+    pub fn final_slot(&self, slot: SlotId) -> Option<U256> {
+        self.slots.last(slot.0).copied()
+    }
+
+    /// The balance before the step at `index`, where an earlier step changed it.
+    #[inline]
+    pub fn balance_before(&self, account: AccountId, index: BlockAccessIndex) -> Option<U256> {
+        self.balances.before(account.0, index).copied()
+    }
+
+    /// The balance that the step at `index` leaves, where it changes it.
+    #[inline]
+    pub fn balance_at(&self, account: AccountId, index: BlockAccessIndex) -> Option<U256> {
+        self.balances.at(account.0, index).copied()
+    }
+
+    /// The balance in the end, where a step changed it.
+    pub fn final_balance(&self, account: AccountId) -> Option<U256> {
+        self.balances.last(account.0).copied()
+    }
+
+    /// The nonce before the step at `index`, where an earlier step changed it.
+    #[inline]
+    pub fn nonce_before(&self, account: AccountId, index: BlockAccessIndex) -> Option<u64> {
+        self.nonces.before(account.0, index).copied()
+    }
+
+    /// The nonce that the step at `index` leaves, where it changes it.
+    #[inline]
+    pub fn nonce_at(&self, account: AccountId, index: BlockAccessIndex) -> Option<u64> {
+        self.nonces.at(account.0, index).copied()
+    }
+
+    /// The nonce in the end, where a step changed it.
+    pub fn final_nonce(&self, account: AccountId) -> Option<u64> {
+        self.nonces.last(account.0).copied()
+    }
+
+    /// The code before the step at `index`, where an earlier step changed it.
+    #[inline]
+    pub fn code_before(&self, account: AccountId, index: BlockAccessIndex) -> Option<&Code> {
+        self.codes.before(account.0, index)
+    }
+
+    /// The code that the step at `index` leaves, where it changes it.
+    #[inline]
+    pub fn code_at(&self, account: AccountId, index: BlockAccessIndex) -> Option<&Code> {
+        self.codes.at(account.0, index)
+    }
+
+    /// The code in the end, where a step changed it.
+    pub fn final_code(&self, account: AccountId) -> Option<&Code> {
+        self.codes.last(account.0)
+    }
+
+    /// The list in its build form.
+    pub fn to_changes(&self) -> Vec<AccountChanges> {
+        self.accounts().map(|account| self.account_changes(account)).collect()
+    }
+
+    /// The bytes it was decoded from: no two encodings decode to the same index.
+    pub fn encode(&self) -> Bytes {
+        super::encode(&self.to_changes())
+    }
+
+    fn account_changes(&self, account: AccountId) -> AccountChanges {
+        let at = |index: BlockAccessIndex| AlloyIndex::new(index.into());
+        let mut out = AccountChanges::new(*self.address(account));
+        for slot in self.slots_of(account).map(SlotId) {
+            let key = self.slot_key(slot);
+            if !self.has_changes(slot) {
+                out.storage_reads.push(key);
+                continue;
+            }
+            let writes = self.slots.of(slot.0);
+            let changes = writes.map(|(index, value)| StorageChange::new(at(index), *value));
+            out.storage_changes.push(SlotChanges::new(key, changes.collect()));
+        }
+        let balances = self.balances.of(account.0);
+        out.balance_changes
+            .extend(balances.map(|(index, balance)| BalanceChange::new(at(index), *balance)));
+        let nonces = self.nonces.of(account.0);
+        out.nonce_changes.extend(nonces.map(|(index, nonce)| NonceChange::new(at(index), *nonce)));
+        let codes = self.codes.of(account.0);
+        out.code_changes
+            .extend(codes.map(|(index, code)| CodeChange::new(at(index), code.bytes.clone())));
+        out
+    }
+}

@@ -1,0 +1,166 @@
+//! A radix directory over sorted keys: the bits after the keys' common prefix lead to a bucket
+//! of about one key. Keys that cluster within those bits only make their bucket longer, and it
+//! is bisected.
+
+use alloy_primitives::U256;
+use std::{borrow::Borrow, cmp::Ordering, ops::Range};
+
+/// Groups with fewer keys are bisected as a whole.
+const MIN_KEY_COUNT: usize = 16;
+
+/// The order of two keys; most differ in the first limb. `U256`'s own is slow under overflow
+/// checks.
+#[inline]
+pub(super) fn compare(a: &U256, b: &U256) -> Ordering {
+    let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a.as_limbs(), b.as_limbs());
+    a3.cmp(b3).then_with(|| (a2, a1, a0).cmp(&(b2, b1, b0)))
+}
+
+/// Whether `a` is less than `b`, by one chain of borrows.
+#[inline]
+pub(super) const fn is_less(a: &U256, b: &U256) -> bool {
+    let (a, b) = (a.as_limbs(), b.as_limbs());
+    let borrow = a[0] < b[0];
+    let borrow = (a[1] < b[1]) | ((a[1] == b[1]) & borrow);
+    let borrow = (a[2] < b[2]) | ((a[2] == b[2]) & borrow);
+    (a[3] < b[3]) | ((a[3] == b[3]) & borrow)
+}
+
+/// Directories of any number of groups of keys, in one array.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Radix {
+    /// Per group and bucket the place of the first key at or above it, and one end per group.
+    starts: Vec<u32>,
+}
+
+/// Where the directory of one group is, and which bits of a key it goes by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Window {
+    /// Place of the group's first bucket.
+    base: u32,
+    /// The limb that has the first bit after the common prefix.
+    limb: u8,
+    /// Bits of that limb that belong to the prefix.
+    skip: u8,
+    /// Bits that number a bucket; 0 where the group has no directory.
+    bits: u8,
+}
+
+impl Window {
+    #[inline]
+    fn bucket(self, key: &U256) -> usize {
+        let limbs = key.as_limbs();
+        let limb = usize::from(self.limb);
+        let mut word = limbs[limb] << self.skip;
+        if self.skip > 0 && limb > 0 {
+            word |= limbs[limb - 1] >> (64 - self.skip);
+        }
+        (word >> (64 - self.bits)) as usize
+    }
+}
+
+impl Radix {
+    /// Adds the group of `keys`, which ascend strictly and whose first has number `first`.
+    pub(super) fn add(
+        &mut self,
+        keys: impl ExactSizeIterator<Item: Borrow<U256>>,
+        ends: Ends,
+    ) -> Window {
+        let count = keys.len();
+        if count < MIN_KEY_COUNT {
+            return Window::default();
+        }
+        let prefix = (ends.low ^ ends.high).leading_zeros();
+        let base = self.starts.len();
+        let window = Window {
+            base: base as u32,
+            limb: 3 - (prefix / 64) as u8,
+            skip: (prefix % 64) as u8,
+            bits: count.ilog2() as u8,
+        };
+        let bucket_count = 1_usize << window.bits;
+        let end = ends.first + count as u32;
+        self.starts.resize(base + bucket_count + 1, 0);
+        let starts = &mut self.starts[base..];
+        // Without a branch on the keys, which a processor cannot foresee: the last key of each
+        // bucket leaves its mark, and buckets without one take that of the bucket before.
+        for (key, place) in keys.zip(ends.first..end) {
+            starts[window.bucket(key.borrow()) + 1] = place + 1;
+        }
+        let mut place = ends.first;
+        for start in starts {
+            place = place.max(*start);
+            *start = place;
+        }
+        window
+    }
+
+    /// Numbers of the keys that share the bucket of `key`; all of the group's, `whole`, where it
+    /// has no directory.
+    #[inline]
+    pub(super) fn bucket(&self, window: Window, key: &U256, whole: Range<u32>) -> Range<usize> {
+        if window.bits == 0 {
+            return whole.start as usize..whole.end as usize;
+        }
+        let place = window.base as usize + window.bucket(key);
+        self.starts[place] as usize..self.starts[place + 1] as usize
+    }
+}
+
+/// The ends of a group of keys.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    /// Number of the first key.
+    pub(super) first: u32,
+    /// The least key.
+    pub(super) low: U256,
+    /// The greatest key.
+    pub(super) high: U256,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(keys: &[U256], absent: &[U256]) {
+        let mut radix = Radix::default();
+        let ends = Ends { first: 7, low: keys[0], high: keys[keys.len() - 1] };
+        let window = radix.add(keys.iter(), ends);
+        let whole = 7..7 + keys.len() as u32;
+        for (key, place) in keys.iter().zip(7..) {
+            assert!(radix.bucket(window, key, whole.clone()).contains(&place), "key {key:#x}");
+        }
+        for key in absent {
+            let range = radix.bucket(window, key, whole.clone());
+            assert!(range.start >= 7 && range.end <= 7 + keys.len());
+        }
+    }
+
+    #[test]
+    fn less_is_the_order_of_numbers() {
+        let words = [0, 1, u64::MAX];
+        let numbers: Vec<U256> = (0..81)
+            .map(|n| U256::from_limbs([1, 3, 9, 27].map(|place| words[n / place % 3])))
+            .collect();
+        for a in &numbers {
+            for b in &numbers {
+                assert_eq!(is_less(a, b), a < b, "{a:#x} {b:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_lies_in_its_bucket_however_the_keys_cluster() {
+        let absent = [U256::ZERO, U256::MAX, U256::from(1) << 130];
+        for shift in [0, 1, 60, 63, 64, 120, 190, 240] {
+            let keys: Vec<U256> = (0..1_000_u64).map(|i| U256::from(i) << shift).collect();
+            check(&keys, &absent);
+            let offset = U256::from(5) << 252;
+            check(&keys.iter().map(|key| *key | offset).collect::<Vec<_>>(), &absent);
+        }
+        let mut mixed: Vec<U256> = (0..20_u64).map(U256::from).collect();
+        mixed.extend((1..100_u64).map(|i| U256::from(i) << 248));
+        check(&mixed, &absent);
+        check(&[U256::from(1), U256::MAX], &absent);
+    }
+}

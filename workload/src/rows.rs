@@ -1,0 +1,194 @@
+//! The rows of a recipe, table by table, each table in strictly ascending order of its keys, in
+//! bounded memory. Pass 1 (in [`RowStream::new`]) hashes the rows of whatever is too large to
+//! sort at once and scatters their indices into buckets by leading key bits; pass 2
+//! ([`RowStream::emit`], parallel by part) hashes a bucket again, sorts and emits it. Weyl keys
+//! in the plain layout need neither: their order is known. Knows no store.
+
+mod check;
+mod digest;
+mod emit;
+mod error;
+mod plan;
+mod scatter;
+mod sort;
+mod source;
+mod weyl;
+
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use alloy_primitives::{B256, Bytes};
+
+pub use digest::ContentDigest;
+pub use emit::PartBuffers;
+pub use error::{AccountOrigin, RowError};
+
+use crate::{genesis::Genesis, layout::Layout};
+use plan::Plan;
+use source::{AccountSource, SlotSource};
+
+/// The tables of flat state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Account key → nonce, balance, code hash ([`crate::layout::encode_account`]).
+    Accounts,
+    /// Account key ‖ slot part → value ([`crate::layout::encode_slot`]).
+    Slots,
+    /// Code hash → code, in every layout. Empty code has no row.
+    Codes,
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Self; 3] = [Self::Accounts, Self::Slots, Self::Codes];
+}
+
+/// How rows are made. None of it changes which rows there are, nor their order.
+#[derive(Clone, Debug)]
+pub struct RowSettings<'a> {
+    /// Threads of pass 1; at least 1.
+    pub threads: usize,
+    /// Directory of the scratch file; created where absent. The file has no name there.
+    pub scratch: PathBuf,
+    /// Rows that a part should not exceed, at least 1. A bucket aims at 15/16 of it; sorting
+    /// takes about 56 bytes a row (accounts 76) for each part being emitted. Parts that fit the
+    /// second-level cache are the fastest: 2^17 to 2^18 rows where it has 2 MiB a core.
+    pub bucket_row_count_max: u64,
+    /// Indices of pass 1 (4 bytes a slot, 24 an account) beyond this go to the scratch file.
+    pub memory_bytes_max: u64,
+    /// Set it to stop both passes with [`RowError::Cancelled`].
+    pub cancel: &'a AtomicBool,
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl RowSettings<'_> {
+    /// Two threads, parts of 2^18 rows, 256 MiB of indices in memory, no cancelling.
+    pub fn new(scratch: impl Into<PathBuf>) -> Self {
+        Self {
+            threads: 2,
+            scratch: scratch.into(),
+            bucket_row_count_max: 1 << 18,
+            memory_bytes_max: 256 << 20,
+            cancel: &NEVER,
+        }
+    }
+
+    fn check_cancel(&self) -> Result<(), RowError> {
+        if self.cancel.load(Ordering::Relaxed) { Err(RowError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// How far pass 1 is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowProgress {
+    /// Rows scanned.
+    pub done_row_count: u64,
+    /// Rows that pass 1 scans in all; 0 where it has nothing to do.
+    pub total_row_count: u64,
+}
+
+/// The rows of one table of a recipe, in parts that follow each other.
+#[derive(Debug)]
+pub struct RowStream<'a> {
+    settings: RowSettings<'a>,
+    rows: Rows<'a>,
+}
+
+#[derive(Debug)]
+enum Rows<'a> {
+    Accounts(Plan<AccountSource<'a>>),
+    Slots(Plan<SlotSource<'a>>),
+    Codes(Vec<(B256, &'a Bytes)>),
+}
+
+impl<'a> RowStream<'a> {
+    /// Checks the recipe and runs pass 1 where it is needed.
+    ///
+    /// # Errors
+    /// When the recipe contradicts itself, the scratch file fails or `settings.cancel` is set.
+    /// An account that is both explicit and a sender, and a slot that is given twice, show only
+    /// when their part is emitted.
+    pub fn new(
+        genesis: &'a Genesis,
+        layout: Layout,
+        table: Table,
+        settings: &RowSettings<'a>,
+        progress: &(dyn Fn(RowProgress) + Sync),
+    ) -> Result<Self, RowError> {
+        check::check_accounts(genesis)?;
+        let rows = match table {
+            Table::Accounts => {
+                let source = AccountSource::new(layout, genesis);
+                Rows::Accounts(Plan::new(vec![source], settings, progress)?)
+            }
+            Table::Slots => {
+                let sources = check::slot_sources(genesis, layout)?;
+                Rows::Slots(Plan::new(sources, settings, progress)?)
+            }
+            Table::Codes => Rows::Codes(plan::codes(genesis)),
+        };
+        Ok(Self { settings: settings.clone(), rows })
+    }
+
+    /// Number of parts.
+    pub fn part_count(&self) -> usize {
+        match &self.rows {
+            Rows::Accounts(plan) => plan.parts.len(),
+            Rows::Slots(plan) => plan.parts.len(),
+            Rows::Codes(_) => 1,
+        }
+    }
+
+    /// Number of rows of `part`.
+    ///
+    /// # Panics
+    /// When `part` is not below [`Self::part_count`].
+    pub fn part_row_count(&self, part: usize) -> u64 {
+        assert!(part < self.part_count(), "part {part} of {}", self.part_count());
+        match &self.rows {
+            Rows::Accounts(plan) => plan.parts[part].row_count,
+            Rows::Slots(plan) => plan.parts[part].row_count,
+            Rows::Codes(codes) => codes.len() as u64,
+        }
+    }
+
+    /// Number of rows of all parts.
+    pub fn row_count(&self) -> u64 {
+        (0..self.part_count()).map(|part| self.part_row_count(part)).sum()
+    }
+
+    /// Hands the rows of `part` to `sink` in order: key and value. Parts follow each other in
+    /// the order of their numbers; any may be emitted at any time, by any thread, again too.
+    ///
+    /// # Errors
+    /// Those of `sink`, and [`RowError`] where two rows have one key, the scratch file cannot
+    /// be read or the settings' `cancel` is set.
+    ///
+    /// # Panics
+    /// When `part` is not below [`Self::part_count`].
+    pub fn emit<E: From<RowError>>(
+        &self,
+        part: usize,
+        buffers: &mut PartBuffers,
+        sink: &mut impl FnMut(&[u8], &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        assert!(part < self.part_count(), "part {part} of {}", self.part_count());
+        match &self.rows {
+            Rows::Accounts(plan) => buffers.accounts.emit(plan, part, &self.settings, sink),
+            Rows::Slots(plan) => buffers.slots.emit(plan, part, &self.settings, sink),
+            Rows::Codes(codes) => {
+                for (hash, code) in codes {
+                    self.settings.check_cancel()?;
+                    sink(hash.as_slice(), code)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

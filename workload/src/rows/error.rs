@@ -1,0 +1,132 @@
+//! What can be wrong with a recipe, or happen while its rows are made.
+
+use std::path::PathBuf;
+
+use alloy_primitives::{Address, U256};
+
+use crate::senders::SenderError;
+
+/// Why rows cannot be made. Each text names the culprit and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum RowError {
+    /// A sender family has an invalid secret.
+    #[error("sender family {family}: {source}")]
+    Sender {
+        /// Place of the family in the recipe.
+        family: usize,
+        /// What is wrong.
+        source: SenderError,
+    },
+    /// Explicit accounts are not by ascending address.
+    #[error("explicit accounts are out of order at {address}; sort them by address")]
+    UnsortedAccounts {
+        /// The first account that is below its predecessor.
+        address: Address,
+    },
+    /// One address in two places.
+    #[error("{address} is both {first} and {second}; remove one of them")]
+    DuplicateAccount {
+        /// The address.
+        address: Address,
+        /// One place.
+        first: AccountOrigin,
+        /// The other place.
+        second: AccountOrigin,
+    },
+    /// Two sender families share secrets.
+    #[error(
+        "sender families {first} and {second} share the secret {secret:#x}; move one's \
+         first_secret away by at least the other's count"
+    )]
+    OverlappingSenders {
+        /// The family that begins first.
+        first: usize,
+        /// The other family.
+        second: usize,
+        /// The first shared secret.
+        secret: U256,
+    },
+    /// A slot family belongs to no account.
+    #[error("slots of {address} have no account; add the contract to the explicit accounts")]
+    UnknownContract {
+        /// The family's address.
+        address: Address,
+    },
+    /// An account has both explicit slots and a family.
+    #[error("{address} has explicit storage and a slot family; keep one of them")]
+    StorageTwice {
+        /// The account.
+        address: Address,
+    },
+    /// Two slot families have one address.
+    #[error("{address} has two slot families; give each its own contract")]
+    FamilyTwice {
+        /// The account.
+        address: Address,
+    },
+    /// An explicit slot holds zero, which means that it does not exist.
+    #[error("slot {slot:#x} of {address} is zero; leave it out")]
+    ZeroValue {
+        /// The account.
+        address: Address,
+        /// The slot.
+        slot: U256,
+    },
+    /// One slot twice.
+    #[error("slot {slot:#x} of {address} is given twice; keep one value")]
+    DuplicateSlot {
+        /// The account.
+        address: Address,
+        /// The slot.
+        slot: U256,
+    },
+    /// More rows than a 32-bit index can name.
+    #[error("{what}: {count} rows; at most 2^32 are possible, choose fewer")]
+    TooManyRows {
+        /// Which family.
+        what: String,
+        /// Its rows.
+        count: u64,
+    },
+    /// The scratch file failed.
+    #[error(
+        "cannot {action} a scratch file in {path}: {source}; it needs {needed_bytes} bytes of \
+         free space (another directory can be chosen)"
+    )]
+    Scratch {
+        /// What was tried.
+        action: &'static str,
+        /// The directory of the file.
+        path: PathBuf,
+        /// Size of the whole file.
+        needed_bytes: u64,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// Asked to stop.
+    #[error("cancelled while making rows")]
+    Cancelled,
+}
+
+/// Where a recipe names an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountOrigin {
+    /// Written out.
+    Explicit,
+    /// A member of a sender family.
+    Sender {
+        /// Place of the family in the recipe.
+        family: usize,
+        /// Index of the sender.
+        index: u64,
+    },
+}
+
+impl std::fmt::Display for AccountOrigin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Explicit => f.write_str("an explicit account"),
+            Self::Sender { family, index } => write!(f, "sender {index} of family {family}"),
+        }
+    }
+}

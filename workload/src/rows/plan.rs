@@ -1,0 +1,157 @@
+//! Cuts a table into parts: small sources together, a large one by buckets, a Weyl sequence
+//! into runs. Runs pass 1 on the way.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use alloy_primitives::{B256, Bytes, keccak256};
+
+use crate::{
+    genesis::Genesis,
+    rows::{
+        RowProgress, RowSettings,
+        error::RowError,
+        scatter::{Buckets, Scratch},
+        source::{Record, Source},
+        weyl::WeylOrder,
+    },
+};
+
+/// Points of a Weyl sequence walked between two reports.
+const WALK_ROWS: u64 = 1 << 16;
+
+/// The sources of a table, and its parts.
+#[derive(Debug)]
+pub(super) struct Plan<S> {
+    /// By ascending key prefix.
+    pub(super) sources: Vec<Planned<S>>,
+    pub(super) parts: Vec<Part>,
+    pub(super) scratch: Scratch,
+}
+
+/// A source, and its buckets where pass 1 scattered it.
+#[derive(Debug)]
+pub(super) struct Planned<S> {
+    pub(super) source: S,
+    pub(super) buckets: Option<Buckets>,
+}
+
+/// Rows that are emitted together.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) row_count: u64,
+    pub(super) kind: PartKind,
+}
+
+/// What a part is made of.
+#[derive(Debug)]
+pub(super) enum PartKind {
+    /// Whole sources, one after the other.
+    Whole(Range<usize>),
+    /// One bucket of a source.
+    Bucket { source: usize, bucket: usize },
+    /// A run of a Weyl sequence in order, from an index on.
+    Run { source: usize, order: WeylOrder, first: u64 },
+}
+
+impl<S: Source> Plan<S> {
+    /// Plans `sources`, which are by ascending key prefix, and scatters those that need it.
+    pub(super) fn new(
+        sources: Vec<S>,
+        settings: &RowSettings<'_>,
+        progress: &(dyn Fn(RowProgress) + Sync),
+    ) -> Result<Self, RowError> {
+        let part_rows = settings.bucket_row_count_max.max(1);
+        let (mut scanned_rows, mut scattered_rows) = (0, 0);
+        for source in sources.iter().filter(|source| source.row_count() > part_rows) {
+            scanned_rows += source.row_count();
+            if source.known_order().is_none() {
+                scattered_rows += source.row_count();
+            }
+        }
+        let done = AtomicU64::new(0);
+        let scanned = |rows: u64| {
+            let done_row_count = done.fetch_add(rows, Ordering::Relaxed) + rows;
+            progress(RowProgress { done_row_count, total_row_count: scanned_rows });
+        };
+        let scratch = Scratch::new(scattered_rows * S::Record::BYTES as u64, settings)?;
+        let mut plan = Self { sources: Vec::with_capacity(sources.len()), parts: vec![], scratch };
+        for source in sources {
+            let place = plan.sources.len();
+            let row_count = source.row_count();
+            let mut buckets = None;
+            if let Some(order) = source.known_order() {
+                plan.add_runs(place, row_count, order, settings, &scanned)?;
+            } else if row_count <= part_rows {
+                plan.add_whole(place, row_count, part_rows);
+            } else {
+                // Random keys fill buckets unevenly, by a few square roots of their mean.
+                let count = row_count.div_ceil((part_rows - part_rows / 16).max(1));
+                let made = Buckets::scatter(&source, count, &plan.scratch, settings, &scanned)?;
+                plan.parts.extend(made.row_counts().enumerate().map(|(bucket, row_count)| Part {
+                    row_count,
+                    kind: PartKind::Bucket { source: place, bucket },
+                }));
+                buckets = Some(made);
+            }
+            plan.sources.push(Planned { source, buckets });
+        }
+        Ok(plan)
+    }
+
+    /// Adds a whole source, to the part before if that has room.
+    fn add_whole(&mut self, place: usize, row_count: u64, part_rows: u64) {
+        if let Some(Part { row_count: rows, kind: PartKind::Whole(range) }) = self.parts.last_mut()
+            && *rows + row_count <= part_rows
+        {
+            *rows += row_count;
+            range.end = place + 1;
+            return;
+        }
+        self.parts.push(Part { row_count, kind: PartKind::Whole(place..place + 1) });
+    }
+
+    fn add_runs(
+        &mut self,
+        source: usize,
+        row_count: u64,
+        order: WeylOrder,
+        settings: &RowSettings<'_>,
+        scanned: &dyn Fn(u64),
+    ) -> Result<(), RowError> {
+        let part_rows = settings.bucket_row_count_max.max(1);
+        let mut index = order.first();
+        let mut left = row_count;
+        while left > 0 {
+            let run = left.min(part_rows);
+            let kind = PartKind::Run { source, order, first: index };
+            self.parts.push(Part { row_count: run, kind });
+            left -= run;
+            let mut walk = if left > 0 { run } else { 0 };
+            while walk > 0 {
+                settings.check_cancel()?;
+                let steps = walk.min(WALK_ROWS);
+                for _ in 0..steps {
+                    index = order.next(index);
+                }
+                walk -= steps;
+            }
+            if row_count > part_rows {
+                scanned(run);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The codes of all accounts, each once, by ascending hash.
+pub(super) fn codes(genesis: &Genesis) -> Vec<(B256, &Bytes)> {
+    let accounts = genesis.accounts.iter().filter(|account| !account.code.is_empty());
+    let mut codes: Vec<_> =
+        accounts.map(|account| (keccak256(&account.code), &account.code)).collect();
+    codes.sort_unstable_by_key(|(hash, _)| *hash);
+    codes.dedup_by_key(|(hash, _)| *hash);
+    codes
+}

@@ -1,0 +1,139 @@
+//! Sorting key parts by reference: a scatter into many small piles by leading bits, then a
+//! small sort of each pile. Keys spread evenly cost O(n); clustered ones fall back to O(n log n).
+
+/// Keys in a pile, on average.
+const PILE_KEYS: usize = 8;
+
+/// One key in sorted order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entry {
+    /// Its first eight bytes, big-endian.
+    prefix: u64,
+    /// Its place among the unsorted keys.
+    pub(super) place: u32,
+}
+
+/// First eight bytes of a key part, big-endian: its order, but for ties.
+#[inline]
+pub(super) fn prefix(part: &[u8; 32]) -> u64 {
+    let mut eight = [0; 8];
+    eight.copy_from_slice(&part[..8]);
+    u64::from_be_bytes(eight)
+}
+
+/// ⌊a·b / 2^64⌋: the pile of fraction `a` of all among `b` piles. Ascends with `a`.
+#[inline]
+pub(super) fn share(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
+/// Buffers of a sort, reused.
+#[derive(Debug, Default)]
+pub(super) struct Sorter {
+    entries: Vec<Entry>,
+    ends: Vec<u32>,
+}
+
+impl Sorter {
+    /// The order of `parts`, all of which are in the same of `bucket_count` buckets by
+    /// [`share`]. Equal parts are neighbours.
+    pub(super) fn sort(&mut self, parts: &[[u8; 32]], bucket_count: u64) -> &[Entry] {
+        assert!(u32::try_from(parts.len()).is_ok(), "{} keys in a bucket", parts.len());
+        let pile_count = parts.len().div_ceil(PILE_KEYS).max(1);
+        // prefix·bucket_count mod 2^64 is the place within the bucket as a fraction.
+        let pile =
+            |prefix: u64| share(prefix.wrapping_mul(bucket_count), pile_count as u64) as usize;
+        self.ends.clear();
+        self.ends.resize(pile_count, 0);
+        for part in parts {
+            self.ends[pile(prefix(part))] += 1;
+        }
+        let mut start = 0;
+        for end in &mut self.ends {
+            let count = *end;
+            *end = start;
+            start += count;
+        }
+        self.entries.clear();
+        self.entries.resize(parts.len(), Entry::default());
+        for (place, part) in parts.iter().enumerate() {
+            let prefix = prefix(part);
+            let end = &mut self.ends[pile(prefix)];
+            self.entries[*end as usize] = Entry { prefix, place: place as u32 };
+            *end += 1;
+        }
+        let mut start = 0;
+        for end in &self.ends {
+            let end = *end as usize;
+            sort_pile(&mut self.entries[start..end], parts);
+            start = end;
+        }
+        &self.entries
+    }
+}
+
+#[inline]
+fn sort_pile(pile: &mut [Entry], parts: &[[u8; 32]]) {
+    let before = |a: &Entry, b: &Entry| {
+        a.prefix < b.prefix
+            || (a.prefix == b.prefix && parts[a.place as usize] < parts[b.place as usize])
+    };
+    if pile.len() > 4 * PILE_KEYS {
+        pile.sort_unstable_by(|a, b| {
+            a.prefix
+                .cmp(&b.prefix)
+                .then_with(|| parts[a.place as usize].cmp(&parts[b.place as usize]))
+        });
+        return;
+    }
+    for sorted in 1..pile.len() {
+        let entry = pile[sorted];
+        let mut hole = sorted;
+        while hole > 0 && before(&entry, &pile[hole - 1]) {
+            pile[hole] = pile[hole - 1];
+            hole -= 1;
+        }
+        pile[hole] = entry;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(parts: &[[u8; 32]], bucket_count: u64) {
+        let mut sorter = Sorter::default();
+        let order = sorter.sort(parts, bucket_count);
+        let sorted: Vec<_> = order.iter().map(|entry| parts[entry.place as usize]).collect();
+        let mut expected = parts.to_vec();
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn any_keys_are_sorted(mut parts in prop::collection::vec(any::<[u8; 32]>(), 0..400)) {
+            check(&parts, 1);
+            // Ties in the prefix, then equal keys, then all in one pile.
+            for (i, part) in parts.iter_mut().enumerate() {
+                part[..8].fill((i % 3) as u8);
+            }
+            check(&parts, 1);
+            parts.iter_mut().for_each(|part| *part = [0, 0, 0, 0, 0, 0, 0, 9].repeat(4).try_into().unwrap());
+            check(&parts, 1);
+        }
+
+        #[test]
+        fn keys_of_any_one_bucket_are_sorted(
+            parts in prop::collection::vec(any::<[u8; 32]>(), 100..400), buckets in 2..9_u64,
+        ) {
+            for bucket in 0..buckets {
+                let of_bucket: Vec<_> =
+                    parts.iter().filter(|p| share(prefix(p), buckets) == bucket).copied().collect();
+                check(&of_bucket, buckets);
+            }
+        }
+    }
+}

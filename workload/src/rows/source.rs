@@ -1,0 +1,329 @@
+//! What rows are made from: all accounts, or the slots of one account. A source knows its rows
+//! by index, and by a record: the little that is kept of a row between the two passes.
+
+use std::ops::Range;
+
+use alloy_primitives::{Address, U256};
+
+use crate::{
+    genesis::{AccountState, Genesis, GenesisAccount, KeyRule, SenderFamily, SlotFamily},
+    keccak::{keccak256_many_20, keccak256_many_32},
+    layout::{ACCOUNT_VALUE_BYTES, Layout, RowKey, encode_account, encode_slot},
+    rows::{
+        error::{AccountOrigin, RowError},
+        weyl::WeylOrder,
+    },
+};
+
+/// Rows that are made together on the stack.
+pub(super) const CHUNK: usize = 256;
+
+/// What is kept of a row between the passes.
+pub(super) trait Record: Copy + Send {
+    /// Encoded length.
+    const BYTES: usize;
+    fn put(&self, out: &mut Vec<u8>);
+    /// `bytes` is [`Self::BYTES`] long.
+    fn get(bytes: &[u8]) -> Self;
+}
+
+/// Rows that share a key prefix and are told apart by a part of up to 32 bytes.
+pub(super) trait Source: Sync {
+    type Record: Record;
+    type Value: AsRef<[u8]> + Copy;
+    /// Filler of a buffer of values.
+    const NO_VALUE: Self::Value;
+
+    fn row_count(&self) -> u64;
+    /// Appends the records of the rows in `range`.
+    fn records(&self, range: Range<u64>, out: &mut Vec<Self::Record>) -> Result<(), RowError>;
+    /// The records' key parts, padded with zeros.
+    fn parts(&self, records: &[Self::Record], out: &mut [[u8; 32]]);
+    /// The records' values; at most [`CHUNK`].
+    fn values(&self, records: &[Self::Record], out: &mut [Self::Value]);
+    /// What all keys begin with.
+    fn key_prefix(&self) -> &[u8];
+    /// Length of a key part without its padding.
+    fn part_bytes(&self) -> usize;
+    /// The order of the rows where it is known without sorting.
+    fn known_order(&self) -> Option<WeylOrder> {
+        None
+    }
+    /// The error that two rows have one key.
+    fn duplicate(&self, a: &Self::Record, b: &Self::Record) -> RowError;
+}
+
+/// The slots of one account; a record is an index.
+#[derive(Debug)]
+pub(super) struct SlotSource<'a> {
+    address: Address,
+    layout: Layout,
+    pub(super) account_key: RowKey,
+    rule: SlotRule<'a>,
+}
+
+/// Where an account's slots come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SlotRule<'a> {
+    Family(&'a SlotFamily),
+    Explicit(&'a [(U256, U256)]),
+}
+
+impl<'a> SlotSource<'a> {
+    pub(super) fn new(layout: Layout, address: Address, rule: SlotRule<'a>) -> Self {
+        Self { address, layout, account_key: layout.account_key(&address), rule }
+    }
+}
+
+impl Record for u32 {
+    const BYTES: usize = 4;
+
+    #[inline]
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_le_bytes());
+    }
+
+    #[inline]
+    fn get(bytes: &[u8]) -> Self {
+        Self::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    }
+}
+
+impl Source for SlotSource<'_> {
+    type Record = u32;
+    type Value = [u8; 32];
+    const NO_VALUE: [u8; 32] = [0; 32];
+
+    fn row_count(&self) -> u64 {
+        match self.rule {
+            SlotRule::Family(family) => family.count,
+            SlotRule::Explicit(slots) => slots.len() as u64,
+        }
+    }
+
+    fn records(&self, range: Range<u64>, out: &mut Vec<u32>) -> Result<(), RowError> {
+        // Row counts are at most 2^32: indices fit.
+        out.extend(range.map(|index| index as u32));
+        Ok(())
+    }
+
+    fn parts(&self, records: &[u32], out: &mut [[u8; 32]]) {
+        let mut slots = [[0; 32]; CHUNK];
+        for (records, out) in records.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+            let slots = &mut slots[..records.len()];
+            match self.rule {
+                SlotRule::Family(family) => {
+                    let indices = widen(records);
+                    family.fill_keys(&indices[..records.len()], slots);
+                }
+                SlotRule::Explicit(rows) => {
+                    for (slot, record) in slots.iter_mut().zip(records) {
+                        *slot = rows[*record as usize].0.to_be_bytes();
+                    }
+                }
+            }
+            match self.layout {
+                Layout::Hashed => keccak256_many_32(slots, out),
+                Layout::Plain => out.copy_from_slice(slots),
+            }
+        }
+    }
+
+    fn values(&self, records: &[u32], out: &mut [[u8; 32]]) {
+        match self.rule {
+            SlotRule::Family(family) => {
+                let indices = widen(records);
+                family.fill_values(&indices[..records.len()], out);
+            }
+            SlotRule::Explicit(rows) => {
+                for (out, record) in out.iter_mut().zip(records) {
+                    *out = encode_slot(&rows[*record as usize].1);
+                }
+            }
+        }
+    }
+
+    fn key_prefix(&self) -> &[u8] {
+        self.account_key.as_slice()
+    }
+
+    fn part_bytes(&self) -> usize {
+        32
+    }
+
+    fn known_order(&self) -> Option<WeylOrder> {
+        match (self.layout, self.rule) {
+            (Layout::Plain, SlotRule::Family(family)) if family.keys == KeyRule::Weyl => {
+                Some(WeylOrder::new(&family.seed, family.count))
+            }
+            _ => None,
+        }
+    }
+
+    fn duplicate(&self, a: &u32, _b: &u32) -> RowError {
+        let slot = match self.rule {
+            SlotRule::Family(family) => family.key(u64::from(*a)),
+            SlotRule::Explicit(rows) => rows[*a as usize].0,
+        };
+        RowError::DuplicateSlot { address: self.address, slot }
+    }
+}
+
+fn widen(records: &[u32]) -> [u64; CHUNK] {
+    let mut indices = [0; CHUNK];
+    for (index, record) in indices.iter_mut().zip(records) {
+        *index = u64::from(*record);
+    }
+    indices
+}
+
+/// All accounts: those written out, then the sender families.
+#[derive(Debug)]
+pub(super) struct AccountSource<'a> {
+    layout: Layout,
+    accounts: &'a [GenesisAccount],
+    senders: Vec<Senders<'a>>,
+    row_count: u64,
+}
+
+#[derive(Debug)]
+struct Senders<'a> {
+    family: &'a SenderFamily,
+    /// Index of the first among all accounts.
+    start: u64,
+    value: [u8; ACCOUNT_VALUE_BYTES],
+}
+
+/// An account by index; its address is kept since deriving it costs many hashes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AccountRecord {
+    index: u32,
+    address: [u8; 20],
+}
+
+impl<'a> AccountSource<'a> {
+    pub(super) fn new(layout: Layout, genesis: &'a Genesis) -> Self {
+        let mut start = genesis.accounts.len() as u64;
+        let mut senders = Vec::with_capacity(genesis.senders.len());
+        for family in &genesis.senders {
+            let state = AccountState { balance: family.balance, ..AccountState::default() };
+            senders.push(Senders { family, start, value: encode_account(&state) });
+            start += family.count;
+        }
+        Self { layout, accounts: &genesis.accounts, senders, row_count: start }
+    }
+
+    /// Place of the sender family that has account `index`; `None` for an explicit one.
+    fn family_of(&self, index: u64) -> Option<usize> {
+        self.senders.partition_point(|senders| senders.start <= index).checked_sub(1)
+    }
+
+    fn origin(&self, index: u64) -> AccountOrigin {
+        match self.family_of(index) {
+            None => AccountOrigin::Explicit,
+            Some(family) => {
+                AccountOrigin::Sender { family, index: index - self.senders[family].start }
+            }
+        }
+    }
+}
+
+impl Record for AccountRecord {
+    const BYTES: usize = 24;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.index.to_le_bytes());
+        out.extend_from_slice(&self.address);
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        let mut address = [0; 20];
+        address.copy_from_slice(&bytes[4..24]);
+        Self { index: u32::get(bytes), address }
+    }
+}
+
+impl Source for AccountSource<'_> {
+    type Record = AccountRecord;
+    type Value = [u8; ACCOUNT_VALUE_BYTES];
+    const NO_VALUE: [u8; ACCOUNT_VALUE_BYTES] = [0; ACCOUNT_VALUE_BYTES];
+
+    fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    fn records(&self, range: Range<u64>, out: &mut Vec<AccountRecord>) -> Result<(), RowError> {
+        let mut append = |first: u64, addresses: &mut dyn Iterator<Item = Address>| {
+            let records = (first..).zip(addresses);
+            out.extend(
+                records.map(|(index, a)| AccountRecord { index: index as u32, address: *a.0 }),
+            );
+        };
+        let explicit = self.accounts.len() as u64;
+        let written = range.start.min(explicit)..range.end.min(explicit);
+        let accounts = &self.accounts[written.start as usize..written.end as usize];
+        append(written.start, &mut accounts.iter().map(|account| account.address));
+        for (family, senders) in self.senders.iter().enumerate() {
+            let first = range.start.max(senders.start);
+            let end = range.end.min(senders.start + senders.family.count);
+            if first < end {
+                let range = first - senders.start..end - senders.start;
+                let addresses = senders
+                    .family
+                    .addresses(range)
+                    .map_err(|source| RowError::Sender { family, source })?;
+                append(first, &mut addresses.into_iter());
+            }
+        }
+        Ok(())
+    }
+
+    fn parts(&self, records: &[AccountRecord], out: &mut [[u8; 32]]) {
+        match self.layout {
+            Layout::Plain => {
+                for (out, record) in out.iter_mut().zip(records) {
+                    *out = [0; 32];
+                    out[..20].copy_from_slice(&record.address);
+                }
+            }
+            Layout::Hashed => {
+                let mut addresses = [[0; 20]; CHUNK];
+                for (records, out) in records.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+                    for (address, record) in addresses.iter_mut().zip(records) {
+                        *address = record.address;
+                    }
+                    keccak256_many_20(&addresses[..records.len()], out);
+                }
+            }
+        }
+    }
+
+    fn values(&self, records: &[AccountRecord], out: &mut [[u8; ACCOUNT_VALUE_BYTES]]) {
+        for (out, record) in out.iter_mut().zip(records) {
+            *out = match self.family_of(u64::from(record.index)) {
+                None => encode_account(&self.accounts[record.index as usize].state()),
+                Some(family) => self.senders[family].value,
+            };
+        }
+    }
+
+    fn key_prefix(&self) -> &[u8] {
+        &[]
+    }
+
+    fn part_bytes(&self) -> usize {
+        match self.layout {
+            Layout::Hashed => 32,
+            Layout::Plain => 20,
+        }
+    }
+
+    fn duplicate(&self, a: &AccountRecord, b: &AccountRecord) -> RowError {
+        let (low, high) = if a.index <= b.index { (a, b) } else { (b, a) };
+        RowError::DuplicateAccount {
+            address: Address::from(a.address),
+            first: self.origin(u64::from(low.index)),
+            second: self.origin(u64::from(high.index)),
+        }
+    }
+}
