@@ -1,0 +1,80 @@
+//! What a step wrote, as its EVM output says: the changes that a block-level access list
+//! records (EIP-7928), and those that make up the next state.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use revm::state::{Account, EvmState};
+
+/// What a step wrote to one account. A field is `None` where the step left it as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountWrite {
+    /// The account.
+    pub address: Address,
+    /// New balance.
+    pub balance: Option<U256>,
+    /// New nonce.
+    pub nonce: Option<u64>,
+    /// New code with its hash; empty where the code was removed.
+    pub code: Option<(B256, Bytes)>,
+}
+
+impl AccountWrite {
+    /// Number of entries in a list.
+    pub fn change_count(&self) -> usize {
+        usize::from(self.balance.is_some())
+            + usize::from(self.nonce.is_some())
+            + usize::from(self.code.is_some())
+    }
+}
+
+/// What a step wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepWrites {
+    /// Accounts with at least one new field, in no particular order.
+    pub accounts: Vec<AccountWrite>,
+    /// Slots with another value than before the step: address, key, new value.
+    pub slots: Vec<(Address, U256, U256)>,
+}
+
+impl StepWrites {
+    /// Number of entries in a list.
+    pub fn change_count(&self) -> usize {
+        let fields: usize = self.accounts.iter().map(AccountWrite::change_count).sum();
+        fields + self.slots.len()
+    }
+
+    /// Adds what `state`, the finalised output of a transaction or system call, wrote.
+    pub fn add(&mut self, state: &EvmState) {
+        for (address, account) in state {
+            if account.is_touched() {
+                self.add_account(*address, account);
+            }
+        }
+    }
+
+    fn add_account(&mut self, address: Address, account: &Account) {
+        // A contract that destroys itself in the transaction that made it leaves nothing
+        // (EIP-6780); what it stored never was.
+        let gone = account.is_selfdestructed();
+        let before = account.original_info();
+        let after = if gone { revm::state::AccountInfo::default() } else { account.info.clone() };
+        let code_changed = before.code_hash != after.code_hash;
+        let write = AccountWrite {
+            address,
+            balance: (before.balance != after.balance).then_some(after.balance),
+            nonce: (before.nonce != after.nonce).then_some(after.nonce),
+            code: code_changed.then(|| {
+                let bytes = after.code.as_ref().map(|code| code.original_bytes());
+                (after.code_hash, bytes.unwrap_or_default())
+            }),
+        };
+        if write.change_count() > 0 {
+            self.accounts.push(write);
+        }
+        for (key, slot) in &account.storage {
+            let value = if gone { U256::ZERO } else { slot.present_value() };
+            if slot.original_value() != value {
+                self.slots.push((address, *key, value));
+            }
+        }
+    }
+}

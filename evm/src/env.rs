@@ -1,0 +1,90 @@
+//! Environments: the workload's words turned into revm's.
+
+use alloy_primitives::{TxKind, U256};
+use revm::{
+    context::{BlockEnv, CfgEnv, TxEnv, either::Either},
+    context_interface::{
+        block::BlobExcessGasAndPrice,
+        transaction::{
+            AccessList, AccessListItem, Authorization, RecoveredAuthority, RecoveredAuthorization,
+        },
+    },
+    primitives::{eip4844, hardfork::SpecId},
+};
+use workload::{Fork, Transaction, TxType, block};
+
+/// revm's name of a fork.
+pub const fn spec(fork: Fork) -> SpecId {
+    match fork {
+        Fork::Osaka => SpecId::OSAKA,
+        Fork::Amsterdam => SpecId::AMSTERDAM,
+    }
+}
+
+/// Chain settings; every check of a mainnet transaction stays on.
+pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
+    CfgEnv::new_with_spec(spec(fork)).with_chain_id(chain_id)
+}
+
+/// The environment of a block.
+pub fn block_env(env: &block::BlockEnv) -> BlockEnv {
+    BlockEnv {
+        number: U256::from(env.number),
+        beneficiary: env.beneficiary,
+        timestamp: U256::from(env.timestamp),
+        gas_limit: env.gas_limit,
+        basefee: env.base_fee,
+        difficulty: U256::ZERO,
+        prevrandao: Some(env.prev_randao),
+        blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(
+            env.excess_blob_gas,
+            eip4844::BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
+        )),
+        slot_num: env.slot_number,
+    }
+}
+
+/// A transaction on chain `chain_id`.
+pub fn tx_env(tx: &Transaction, chain_id: u64) -> TxEnv {
+    let priority_fee = match tx.tx_type {
+        TxType::Legacy | TxType::AccessList => None,
+        TxType::DynamicFee | TxType::Blob | TxType::SetCode => Some(tx.max_priority_fee_per_gas),
+    };
+    let access_list = tx.access_list.iter().map(|(address, storage_keys)| AccessListItem {
+        address: *address,
+        storage_keys: storage_keys.clone(),
+    });
+    TxEnv {
+        tx_type: match tx.tx_type {
+            TxType::Legacy => 0,
+            TxType::AccessList => 1,
+            TxType::DynamicFee => 2,
+            TxType::Blob => 3,
+            TxType::SetCode => 4,
+        },
+        caller: tx.sender,
+        gas_limit: tx.gas_limit,
+        gas_price: tx.max_fee_per_gas,
+        kind: tx.to.map_or(TxKind::Create, TxKind::Call),
+        value: tx.value,
+        data: tx.input.clone(),
+        nonce: tx.nonce,
+        chain_id: Some(chain_id),
+        access_list: AccessList(access_list.collect()),
+        gas_priority_fee: priority_fee,
+        blob_hashes: tx.blob_hashes.clone(),
+        max_fee_per_blob_gas: tx.max_fee_per_blob_gas,
+        authorization_list: tx
+            .authorizations
+            .iter()
+            .map(authorization)
+            .map(Either::Right)
+            .collect(),
+    }
+}
+
+fn authorization(from: &block::Authorization) -> RecoveredAuthorization {
+    let tuple = Authorization { chain_id: from.chain_id, address: from.address, nonce: from.nonce };
+    let authority = from.authority.map_or(RecoveredAuthority::Invalid, RecoveredAuthority::Valid);
+    RecoveredAuthorization::new_unchecked(tuple, authority)
+}

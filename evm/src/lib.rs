@@ -1,0 +1,13 @@
+//! Stock revm for a workload: how its blocks and transactions look to revm, and how one step of
+//! a batch is run over any state. Owns no state, no order of execution and no expectation, so
+//! that the reference and every engine run the same EVM and differ only in what they are about.
+
+pub mod changes;
+pub mod env;
+pub mod net;
+pub mod run;
+pub mod system;
+
+pub use changes::{AccountWrite, StepWrites};
+pub use net::{account_state, net_changes};
+pub use run::{Runner, StepError, StepOutput, TxGas};

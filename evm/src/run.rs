@@ -1,0 +1,204 @@
+//! Runs one step of a batch on stock revm over any database.
+
+use std::fmt;
+
+use alloy_primitives::{Address, U256};
+use revm::{
+    Context, Database, ExecuteEvm, MainBuilder, MainContext, SystemCallEvm,
+    context::{
+        ContextTr, JournalTr,
+        result::{EVMError, ExecutionResult},
+    },
+    handler::{MainnetContext, MainnetEvm},
+    state::EvmState,
+};
+use workload::{
+    Block, Fork, StepKind, TxOutcome, TxStatus, Withdrawal, Workload, block::Transaction,
+};
+
+use crate::{env, system};
+
+/// Gwei in wei.
+const GWEI: u64 = 1_000_000_000;
+
+/// A step that cannot be part of a valid block, or whose state could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError<E> {
+    /// The database failed, or refused the read.
+    #[error("{0}")]
+    Database(E),
+    /// The transaction is invalid where it stands: nonce, balance, gas limit, …
+    #[error("invalid transaction: {0}")]
+    Invalid(String),
+    /// A system call must succeed (EIP-7002, EIP-7251, EIP-8282), and did not.
+    #[error("system call to {contract} failed: {reason}")]
+    SystemCall {
+        /// The contract that was called.
+        contract: Address,
+        /// What revm says.
+        reason: String,
+    },
+}
+
+/// Gas of one transaction in its three senses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TxGas {
+    /// In the receipt: what the sender pays for.
+    pub receipt_gas: u64,
+    /// Execution gas that counts against the block (EIP-7778: before refunds).
+    pub block_regular_gas: u64,
+    /// State gas that counts against the block (EIP-8037).
+    pub block_state_gas: u64,
+}
+
+/// What a step came to, apart from its state changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepOutput {
+    /// The transaction's outcome; `None` for system steps.
+    pub outcome: Option<TxOutcome>,
+    /// Its gas.
+    pub gas: TxGas,
+}
+
+/// An EVM that runs steps, one at a time, over a database it owns.
+pub struct Runner<DB: Database> {
+    evm: MainnetEvm<MainnetContext<DB>>,
+    fork: Fork,
+    chain_id: u64,
+}
+
+impl<DB: Database> fmt::Debug for Runner<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runner").field("fork", &self.fork).finish_non_exhaustive()
+    }
+}
+
+impl<DB: Database> Runner<DB> {
+    /// A runner under the rules of `workload`.
+    pub fn new(workload: &Workload, db: DB) -> Self {
+        let cfg = env::cfg_env(workload.fork, workload.chain_id);
+        let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
+        Self { evm, fork: workload.fork, chain_id: workload.chain_id }
+    }
+
+    /// The database.
+    pub fn db(&mut self) -> &mut DB {
+        self.evm.ctx.db_mut()
+    }
+
+    /// Gives the database back.
+    pub fn into_db(self) -> DB {
+        self.evm.ctx.journaled_state.database
+    }
+
+    /// Makes `block` the block whose steps are run next.
+    pub fn enter(&mut self, block: &Block) {
+        self.evm.ctx.block = env::block_env(&block.env);
+    }
+
+    /// Runs one step of `block`, which must have been entered. The state changes of each of
+    /// its parts (one transaction; each system call; all withdrawals) go to `sink` with the
+    /// database, in order.
+    ///
+    /// # Errors
+    /// [`StepError`]: the block is invalid, or its state cannot be read.
+    pub fn run(
+        &mut self,
+        block: &Block,
+        kind: StepKind,
+        mut sink: impl FnMut(&mut DB, EvmState),
+    ) -> Result<StepOutput, StepError<DB::Error>> {
+        match kind {
+            StepKind::BeforeTransactions => {
+                for call in system::before_transactions(&block.env) {
+                    self.system_call(&call, &mut sink)?;
+                }
+                Ok(StepOutput::default())
+            }
+            StepKind::Transaction(tx_index) => {
+                self.transaction(&block.transactions[tx_index], &mut sink)
+            }
+            StepKind::AfterTransactions => {
+                self.withdrawals(&block.withdrawals, &mut sink)?;
+                for call in system::after_transactions(self.fork) {
+                    self.system_call(&call, &mut sink)?;
+                }
+                Ok(StepOutput::default())
+            }
+        }
+    }
+
+    fn transaction(
+        &mut self,
+        tx: &Transaction,
+        sink: &mut impl FnMut(&mut DB, EvmState),
+    ) -> Result<StepOutput, StepError<DB::Error>> {
+        let tx = env::tx_env(tx, self.chain_id);
+        let result = self.evm.transact_one(tx).map_err(from_evm)?;
+        let state = self.evm.finalize();
+        sink(self.evm.ctx.db_mut(), state);
+        Ok(output_of(&result))
+    }
+
+    fn system_call(
+        &mut self,
+        call: &system::SystemCall,
+        sink: &mut impl FnMut(&mut DB, EvmState),
+    ) -> Result<(), StepError<DB::Error>> {
+        let result =
+            self.evm.system_call_one(call.contract, call.input.clone()).map_err(from_evm)?;
+        let state = self.evm.finalize();
+        if !result.is_success() {
+            let reason = format!("{result:?}");
+            return Err(StepError::SystemCall { contract: call.contract, reason });
+        }
+        sink(self.evm.ctx.db_mut(), state);
+        Ok(())
+    }
+
+    fn withdrawals(
+        &mut self,
+        withdrawals: &[Withdrawal],
+        sink: &mut impl FnMut(&mut DB, EvmState),
+    ) -> Result<(), StepError<DB::Error>> {
+        for withdrawal in withdrawals {
+            let wei = U256::from(withdrawal.amount_gwei) * U256::from(GWEI);
+            let journal = self.evm.ctx.journal_mut();
+            journal.balance_incr(withdrawal.address, wei).map_err(StepError::Database)?;
+        }
+        let state = self.evm.finalize();
+        if !state.is_empty() {
+            sink(self.evm.ctx.db_mut(), state);
+        }
+        Ok(())
+    }
+}
+
+fn from_evm<E: fmt::Debug>(error: EVMError<E>) -> StepError<E> {
+    match error {
+        EVMError::Database(error) => StepError::Database(error),
+        EVMError::Transaction(reason) => StepError::Invalid(reason.to_string()),
+        EVMError::Header(reason) => StepError::Invalid(reason.to_string()),
+        other => StepError::Invalid(format!("{other:?}")),
+    }
+}
+
+fn output_of(result: &ExecutionResult) -> StepOutput {
+    let status = match result {
+        ExecutionResult::Success { .. } => TxStatus::Success,
+        ExecutionResult::Revert { .. } => TxStatus::Revert,
+        ExecutionResult::Halt { .. } => TxStatus::Halt,
+    };
+    let gas = result.gas();
+    let output = result.output().map_or(&[][..], |bytes| bytes);
+    // Logs of a transaction that failed are not in its receipt.
+    let logs = if result.is_success() { result.logs() } else { &[] };
+    StepOutput {
+        outcome: Some(TxOutcome::new(status, result.tx_gas_used(), logs, output)),
+        gas: TxGas {
+            receipt_gas: result.tx_gas_used(),
+            block_regular_gas: gas.block_regular_gas_used(),
+            block_state_gas: gas.block_state_gas_used(),
+        },
+    }
+}

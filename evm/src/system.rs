@@ -1,0 +1,74 @@
+//! System calls of a block: which contract is called when, with what. The contracts' codes are
+//! chain constants.
+
+use alloy_eips::{
+    eip2935::{HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CODE},
+    eip4788::{BEACON_ROOTS_ADDRESS, BEACON_ROOTS_CODE},
+    eip7002::{WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_PREDEPLOY_CODE},
+    eip7251::{CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_PREDEPLOY_CODE},
+    eip8282::{
+        BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_CONTRACT_CODE,
+        BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_CONTRACT_CODE,
+    },
+};
+use alloy_primitives::{Address, Bytes};
+use workload::{Fork, GenesisAccount, block::BlockEnv};
+
+/// A call by the system address to a contract, outside any transaction.
+#[derive(Clone, Debug)]
+pub struct SystemCall {
+    /// The contract.
+    pub contract: Address,
+    /// Calldata.
+    pub input: Bytes,
+}
+
+/// Calls before the first transaction: beacon root (EIP-4788), parent hash (EIP-2935).
+pub fn before_transactions(env: &BlockEnv) -> [SystemCall; 2] {
+    [
+        SystemCall {
+            contract: BEACON_ROOTS_ADDRESS,
+            input: Bytes::copy_from_slice(env.parent_beacon_root.as_slice()),
+        },
+        SystemCall {
+            contract: HISTORY_STORAGE_ADDRESS,
+            input: Bytes::copy_from_slice(env.parent_hash.as_slice()),
+        },
+    ]
+}
+
+/// Calls after the last transaction: withdrawal requests (EIP-7002), consolidation requests
+/// (EIP-7251), builder requests (EIP-8282, from Amsterdam).
+pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
+    let call = |contract| SystemCall { contract, input: Bytes::new() };
+    let mut calls = vec![
+        call(WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS),
+        call(CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS),
+    ];
+    if fork == Fork::Amsterdam {
+        calls.push(call(BUILDER_DEPOSIT_CONTRACT_ADDRESS));
+        calls.push(call(BUILDER_EXIT_CONTRACT_ADDRESS));
+    }
+    calls
+}
+
+/// The system contracts of a fork as accounts of a genesis.
+pub fn contracts(fork: Fork) -> Vec<GenesisAccount> {
+    let mut all = vec![
+        (BEACON_ROOTS_ADDRESS, &BEACON_ROOTS_CODE),
+        (HISTORY_STORAGE_ADDRESS, &HISTORY_STORAGE_CODE),
+        (WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, &WITHDRAWAL_REQUEST_PREDEPLOY_CODE),
+        (CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, &CONSOLIDATION_REQUEST_PREDEPLOY_CODE),
+    ];
+    if fork == Fork::Amsterdam {
+        all.push((BUILDER_DEPOSIT_CONTRACT_ADDRESS, &BUILDER_DEPOSIT_CONTRACT_CODE));
+        all.push((BUILDER_EXIT_CONTRACT_ADDRESS, &BUILDER_EXIT_CONTRACT_CODE));
+    }
+    let account = |(address, code): (Address, &Bytes)| GenesisAccount {
+        address,
+        nonce: 1,
+        code: code.clone(),
+        ..GenesisAccount::default()
+    };
+    all.into_iter().map(account).collect()
+}
