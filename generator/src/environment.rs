@@ -1,0 +1,90 @@
+//! Environments of generated blocks: complete, consecutive, and derived by name from the seed
+//! of the blocks.
+
+use alloy_primitives::{Address, B256};
+use workload::{BlockEnv, Withdrawal, stream::stream_seed};
+
+use crate::genesis::BENEFICIARY;
+
+/// Number of the first block, about mainnet's at the end of 2026.
+pub(crate) const FIRST_BLOCK_NUMBER: u64 = 25_000_000;
+/// Hashes before the first block that BLOCKHASH can ask for.
+pub(crate) const ANCESTOR_COUNT: u64 = 256;
+/// Ethereum mainnet.
+pub(crate) const CHAIN_ID: u64 = 1;
+/// 1 Gwei.
+pub(crate) const BASE_FEE: u64 = 1_000_000_000;
+/// 1 Gwei: every transaction changes the beneficiary's balance.
+pub(crate) const PRIORITY_FEE: u128 = 1_000_000_000;
+/// What a wallet sets: twice the base fee, and the priority fee.
+pub(crate) const MAX_FEE: u128 = 2 * BASE_FEE as u128 + PRIORITY_FEE;
+/// Withdrawals of a block (EIP-4895: at most 16).
+pub(crate) const WITHDRAWAL_COUNT: usize = 16;
+/// Those of them that go to addresses without an account.
+pub(crate) const FRESH_WITHDRAWAL_COUNT: usize = 2;
+
+/// Unix time of the first block: 2026-11-21.
+const FIRST_TIMESTAMP: u64 = 1_795_219_200;
+/// Seconds from block to block, and from beacon slot to slot.
+const BLOCK_SECONDS: u64 = 12;
+/// Beacon slot of the first block: slots since the beacon chain's genesis (2020-12-01).
+const FIRST_SLOT_NUMBER: u64 = (FIRST_TIMESTAMP - 1_606_824_023) / BLOCK_SECONDS;
+
+/// Makes environments from the seed of the blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Environments {
+    pub(crate) seed: u64,
+}
+
+impl Environments {
+    /// Hash of the block with this number: by name, since a workload's block has no header.
+    pub(crate) fn block_hash(self, number: u64) -> B256 {
+        stream_seed(self.seed, &format!("blocks/{number}/hash"))
+    }
+
+    /// Hashes from the first ancestor to the last of `block_count` blocks.
+    pub(crate) fn block_hashes(self, block_count: u64) -> Vec<B256> {
+        let first = FIRST_BLOCK_NUMBER - ANCESTOR_COUNT;
+        (first..FIRST_BLOCK_NUMBER + block_count).map(|number| self.block_hash(number)).collect()
+    }
+
+    /// Environment of the block at `place`, 0-based.
+    pub(crate) fn env(self, place: u64, gas_limit: u64) -> BlockEnv {
+        let number = FIRST_BLOCK_NUMBER + place;
+        BlockEnv {
+            number,
+            timestamp: FIRST_TIMESTAMP + place * BLOCK_SECONDS,
+            beneficiary: BENEFICIARY,
+            gas_limit,
+            base_fee: BASE_FEE,
+            prev_randao: stream_seed(self.seed, &format!("blocks/{number}/randao")),
+            excess_blob_gas: 0,
+            slot_number: FIRST_SLOT_NUMBER + place,
+            parent_hash: self.block_hash(number - 1),
+            parent_beacon_root: stream_seed(self.seed, &format!("blocks/{number}/beacon-root")),
+        }
+    }
+
+    /// Addresses without an account that withdrawals of the block at `place` go to.
+    pub(crate) fn fresh_addresses(self, place: u64) -> Vec<Address> {
+        let number = FIRST_BLOCK_NUMBER + place;
+        let fresh = |i| stream_seed(self.seed, &format!("blocks/{number}/fresh/{i}"));
+        (0..FRESH_WITHDRAWAL_COUNT).map(|i| Address::from_word(fresh(i))).collect()
+    }
+
+    /// Withdrawals of the block at `place` to `recipients`: 0.01 to 0.08 ether each, as partial
+    /// withdrawals of validators are.
+    pub(crate) fn withdrawals(
+        self,
+        place: u64,
+        recipients: impl Iterator<Item = Address>,
+    ) -> Vec<Withdrawal> {
+        let number = FIRST_BLOCK_NUMBER + place;
+        let amount = |i: usize| {
+            let word = stream_seed(self.seed, &format!("blocks/{number}/withdrawal/{i}"));
+            10_000_000 + u64::from(u32::from_be_bytes([0, word[0], word[1], word[2]])) * 4
+        };
+        let withdrawal = |(i, address)| Withdrawal { address, amount_gwei: amount(i) };
+        recipients.enumerate().map(withdrawal).collect()
+    }
+}

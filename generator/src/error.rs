@@ -1,0 +1,107 @@
+//! Why a scenario cannot be generated.
+
+use workload::senders::SenderError;
+
+use crate::{meter::MeterError, reference::ReferenceError};
+
+/// Why there is no workload. Everything that a user can change is named with its key.
+#[derive(Debug, thiserror::Error)]
+pub enum GeneratorError {
+    /// The blocks ask for more distinct slots than there are.
+    #[error(
+        "load[{load}] asks for {wanted_count} distinct slots of one of its {contract_count} \
+         contract(s), which holds {held_count}; raise state.slots to {enough_count}, or lower \
+         block.gas, block.transactions or block.blocks"
+    )]
+    TooFewSlots {
+        /// Place of the load.
+        load: usize,
+        /// Distinct slots asked for, of the contract that lacks most.
+        wanted_count: u64,
+        /// Contracts of the load.
+        contract_count: u64,
+        /// Slots that it holds.
+        held_count: u64,
+        /// Slots of the state that would do.
+        enough_count: u64,
+    },
+    /// A load's share of the slots is less than one a contract.
+    #[error(
+        "load[{load}] gets {slot_count} of state.slots = {state_slot_count}, less than one for \
+         each of its {contract_count} contracts; raise state.slots, or lower load[{load}].contracts"
+    )]
+    TooFewSlotsPerContract {
+        /// Place of the load.
+        load: usize,
+        /// The load's slots.
+        slot_count: u64,
+        /// Slots of the state.
+        state_slot_count: u64,
+        /// Contracts of the load.
+        contract_count: u64,
+    },
+    /// There is not enough gas for one transaction that is worth it.
+    #[error(
+        "{key} leaves load[{load}] {gas} gas for a transaction, and one that reads \
+         {useful_slot_count} slots needs {needed_gas}; raise {key}"
+    )]
+    TooLittleGas {
+        /// The key that says the gas.
+        key: &'static str,
+        /// Place of the load.
+        load: usize,
+        /// What there is.
+        gas: u64,
+        /// Slots of the smallest useful transaction.
+        useful_slot_count: u64,
+        /// What it needs.
+        needed_gas: u64,
+    },
+    /// A contract's gas could not be measured.
+    #[error(transparent)]
+    Meter(#[from] MeterError),
+    /// A sender family of no valid secrets.
+    #[error(transparent)]
+    Sender(#[from] SenderError),
+    /// A committed contract artifact cannot be read: a fault of this build.
+    #[error("the artifact of contract {contract} is unreadable: {reason}")]
+    Artifact {
+        /// Its name.
+        contract: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The callback asked to stop.
+    #[error("the generation was stopped before its end")]
+    Cancelled,
+    /// The reference run failed: a fault of the generator.
+    #[error("the reference run of what was generated failed: {0}")]
+    Reference(#[source] ReferenceError),
+    /// A transaction used another amount of gas than planned, or failed: a fault of the
+    /// generator.
+    #[error(
+        "block {block}, transaction {tx_index}: planned to succeed with {planned_gas} gas, and \
+         came to {status:?} with {used_gas}"
+    )]
+    Missed {
+        /// The block, 0-based.
+        block: usize,
+        /// The transaction in the block, 0-based.
+        tx_index: usize,
+        /// Gas it was to use.
+        planned_gas: u64,
+        /// How it ended.
+        status: workload::TxStatus,
+        /// Gas it used.
+        used_gas: u64,
+    },
+}
+
+impl From<ReferenceError> for GeneratorError {
+    fn from(error: ReferenceError) -> Self {
+        match error {
+            ReferenceError::Cancelled => Self::Cancelled,
+            error => Self::Reference(error),
+        }
+    }
+}

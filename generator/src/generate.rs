@@ -1,0 +1,254 @@
+//! From a scenario to a workload: genesis, blocks, then the reference run that says what must
+//! come of them.
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::U256;
+use workload::{
+    Batch, Block, Genesis, Transaction, TxStatus, TxType, Workload,
+    block::{IndexRange, Plan},
+    senders::SenderError,
+};
+
+use crate::{
+    environment::{self, Environments, FRESH_WITHDRAWAL_COUNT, WITHDRAWAL_COUNT},
+    error::GeneratorError,
+    fill::{self, PlannedBlock},
+    genesis::{self, State},
+    meter::Meter,
+    reference::{self, Answer},
+    scenario::Scenario,
+    storm::Storm,
+};
+
+/// Version of the generator. Whatever changes the bytes of any workload raises it.
+pub const GENERATOR_VERSION: u32 = 1;
+
+/// How far the generator is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Transactions that the reference has run.
+    pub tx_count: u64,
+    /// All transactions.
+    pub total_tx_count: u64,
+}
+
+/// Generates the workload of `scenario`: a pure function of its work keys, its seed and
+/// [`GENERATOR_VERSION`]. `progress` is told after each transaction of the reference run, and may
+/// answer with a [`ControlFlow`](std::ops::ControlFlow) to stop it.
+///
+/// # Errors
+/// [`GeneratorError`] when the scenario asks for what cannot be, with the key to change;
+/// [`GeneratorError::Cancelled`] when `progress` asks to stop.
+pub fn generate<A: Answer>(
+    scenario: &Scenario,
+    mut progress: impl FnMut(Progress) -> A,
+) -> Result<Workload, GeneratorError> {
+    let state = genesis::build(scenario)?;
+    let planned = plan_blocks(scenario, &state)?;
+    let planned_gas: Vec<Vec<u64>> = planned
+        .iter()
+        .map(|block| block.transactions.iter().map(|tx| tx.storm.gas).collect())
+        .collect();
+    let mut workload = assemble(scenario, state.genesis, planned)?;
+    let total_tx_count = workload.tx_count();
+    let mut tx_count = 0;
+    reference::complete(&mut workload, || {
+        tx_count += 1;
+        progress(Progress { tx_count, total_tx_count }).flow()
+    })?;
+    check(&workload, &planned_gas)?;
+    Ok(workload)
+}
+
+fn plan_blocks(scenario: &Scenario, state: &State) -> Result<Vec<PlannedBlock>, GeneratorError> {
+    let mut storms = Vec::with_capacity(scenario.loads.len());
+    for (index, load) in scenario.loads.iter().enumerate() {
+        let contract = genesis::contract(load);
+        let families = &state.loads[index];
+        let slots = &state.genesis.slots[families.start as usize..families.end as usize];
+        let stream = (load.seed.unwrap_or(scenario.seed), format!("load[{index}]"));
+        storms.push(Storm::new(
+            Meter::measure(contract, scenario.fork)?,
+            contract,
+            (scenario.state.present_share, genesis::overlap(load)),
+            (families.start, slots),
+            (stream.0, &stream.1),
+        ));
+    }
+    let blocks = (0..scenario.block.block_count)
+        .map(|_| fill::block(&scenario.block, &scenario.loads, &mut storms))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (index, storm) in storms.iter().enumerate() {
+        if let Some((wanted_count, held_count)) = storm.shortfall() {
+            return Err(too_few_slots(scenario, index, state, wanted_count, held_count));
+        }
+    }
+    Ok(blocks)
+}
+
+fn too_few_slots(
+    scenario: &Scenario,
+    load: usize,
+    state: &State,
+    wanted_count: u64,
+    held_count: u64,
+) -> GeneratorError {
+    let contract_count = u64::from(state.loads[load].end - state.loads[load].start);
+    // A thousandth more: other counts have other calldata, and room for a slot more or less.
+    let of_load = (wanted_count + wanted_count / 1_000 + 2) * contract_count;
+    let enough_count = (of_load as f64 / scenario.loads[load].share).ceil() as u64;
+    GeneratorError::TooFewSlots { load, wanted_count, contract_count, held_count, enough_count }
+}
+
+/// Places of senders: transactions take them in turn.
+struct Senders<'g> {
+    genesis: &'g Genesis,
+    addresses: Vec<alloy_primitives::Address>,
+    next: u64,
+}
+
+impl<'g> Senders<'g> {
+    /// `use_count`: how often a sender is taken, at most.
+    fn new(genesis: &'g Genesis, use_count: u64) -> Result<Self, SenderError> {
+        let family = &genesis.senders[0];
+        let addresses = family.addresses(0..use_count.min(family.count))?;
+        Ok(Self { genesis, addresses, next: 0 })
+    }
+
+    /// Index and nonce of the next transaction's sender.
+    fn take(&mut self) -> (u64, u64) {
+        let (count, t) = (self.genesis.senders[0].count, self.next);
+        self.next += 1;
+        (t % count, t / count)
+    }
+
+    /// The sender `ahead` places after the last one taken.
+    fn peek(&self, ahead: u64) -> u64 {
+        (self.next + ahead) % self.genesis.senders[0].count
+    }
+}
+
+fn assemble(
+    scenario: &Scenario,
+    genesis: Genesis,
+    planned: Vec<PlannedBlock>,
+) -> Result<Workload, GeneratorError> {
+    let environments = Environments { seed: scenario.block.seed.unwrap_or(scenario.seed) };
+    let tx_count: u64 = planned.iter().map(|block| block.transactions.len() as u64).sum();
+    let mut senders = Senders::new(&genesis, tx_count + WITHDRAWAL_COUNT as u64)?;
+    let batch_len = usize::try_from(scenario.block.batch_block_count).unwrap_or(usize::MAX).max(1);
+    let block_count = planned.len() as u64;
+    let mut batches = Vec::with_capacity(planned.len().div_ceil(batch_len));
+    for (batch_place, blocks) in planned.chunks(batch_len).enumerate() {
+        let mut batch = BatchBuilder::default();
+        for (place, block) in blocks.iter().enumerate() {
+            let place = (batch_place * batch_len + place) as u64;
+            batch.add(environments, place, block, &mut senders);
+        }
+        batches.push(batch.finish());
+    }
+    Ok(Workload {
+        scenario: scenario.name.clone(),
+        work: scenario.work_identity(),
+        seed: scenario.seed,
+        generator_version: GENERATOR_VERSION,
+        fork: scenario.fork,
+        layout: scenario.state.layout,
+        chain_id: environment::CHAIN_ID,
+        first_hash_number: environment::FIRST_BLOCK_NUMBER - environment::ANCESTOR_COUNT,
+        block_hashes: environments.block_hashes(block_count),
+        genesis,
+        batches,
+    })
+}
+
+/// A batch in the making.
+#[derive(Default)]
+struct BatchBuilder {
+    batch: Batch,
+    senders: BTreeSet<u64>,
+    slots: Vec<IndexRange>,
+}
+
+impl BatchBuilder {
+    fn add(
+        &mut self,
+        environments: Environments,
+        place: u64,
+        planned: &PlannedBlock,
+        senders: &mut Senders<'_>,
+    ) {
+        self.slots.extend(planned.ranges());
+        let mut transactions = Vec::with_capacity(planned.transactions.len());
+        for tx in &planned.transactions {
+            let (sender, nonce) = senders.take();
+            self.senders.insert(sender);
+            transactions.push(Transaction {
+                tx_type: TxType::DynamicFee,
+                sender: senders.addresses[sender as usize],
+                nonce,
+                gas_limit: tx.gas_limit,
+                max_fee_per_gas: environment::MAX_FEE,
+                max_priority_fee_per_gas: environment::PRIORITY_FEE,
+                to: Some(senders.genesis.slots[tx.storm.family as usize].address),
+                value: U256::ZERO,
+                input: tx.storm.input.clone(),
+                ..Transaction::default()
+            });
+        }
+        let fresh = environments.fresh_addresses(place);
+        let known: Vec<u64> = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
+            .map(|i| senders.peek(i))
+            .collect();
+        self.senders.extend(&known);
+        let recipients = known.iter().map(|index| senders.addresses[*index as usize]);
+        let withdrawals = environments.withdrawals(place, recipients.chain(fresh.iter().copied()));
+        self.batch.plan.absent_accounts.extend(fresh);
+        let env = environments.env(place, planned.gas_limit);
+        self.batch.blocks.push(Block { env, transactions, withdrawals });
+    }
+
+    fn finish(mut self) -> Batch {
+        let one = |index| IndexRange { family: 0, start: index, count: 1 };
+        let Plan { slots, senders, absent_accounts } = &mut self.batch.plan;
+        *senders = joined(self.senders.into_iter().map(one).collect());
+        *slots = joined(self.slots);
+        absent_accounts.sort_unstable();
+        self.batch
+    }
+}
+
+/// The ranges in order, those that touch as one.
+fn joined(mut ranges: Vec<IndexRange>) -> Vec<IndexRange> {
+    ranges.sort_unstable();
+    let mut out: Vec<IndexRange> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if last.family == range.family && last.start + last.count == range.start => {
+                last.count += range.count;
+            }
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+/// What was planned must have come true: every transaction succeeds with exactly its gas.
+fn check(workload: &Workload, planned_gas: &[Vec<u64>]) -> Result<(), GeneratorError> {
+    let mut outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
+    for (block, planned) in planned_gas.iter().enumerate() {
+        for (tx_index, (planned_gas, outcome)) in planned.iter().zip(&mut outcomes).enumerate() {
+            if outcome.status != TxStatus::Success || outcome.gas_used != *planned_gas {
+                return Err(GeneratorError::Missed {
+                    block,
+                    tx_index,
+                    planned_gas: *planned_gas,
+                    status: outcome.status,
+                    used_gas: outcome.gas_used,
+                });
+            }
+        }
+    }
+    Ok(())
+}

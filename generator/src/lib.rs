@@ -1,0 +1,19 @@
+//! From a scenario to a workload: contracts, genesis, transactions that fill blocks, and the
+//! reference run that says what every correct execution comes to. Knows nothing of the
+//! executor: what is expected comes from stock revm, run in order over the planned state.
+
+pub mod artifact;
+mod environment;
+mod error;
+mod fill;
+mod generate;
+mod genesis;
+pub mod import;
+pub mod meter;
+pub mod reference;
+pub mod scenario;
+mod storm;
+
+pub use error::GeneratorError;
+pub use generate::{GENERATOR_VERSION, Progress, generate};
+pub use genesis::BENEFICIARY;

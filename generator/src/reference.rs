@@ -1,0 +1,273 @@
+//! The reference: stock revm, one step after another, over a map of the planned state. Makes
+//! what is expected of every variant; knows nothing of the code or the store under test.
+
+mod answer;
+mod error;
+mod planned;
+mod verify;
+
+pub use answer::Answer;
+pub use error::ReferenceError;
+pub use planned::PlanError;
+pub use verify::verify;
+
+use std::{cell::Cell, ops::ControlFlow};
+
+use alloy_primitives::{Bytes, U256};
+use evm::{Runner, StepOutput, TxGas, net_changes};
+use revm::{
+    DatabaseCommit,
+    database::{State, states::bundle_state::BundleRetention},
+    state::bal::alloy::AlloyBal,
+};
+use workload::{
+    Batch, Block, BlockAccessIndex, Fork, NetChanges, StepKind, Steps, Workload,
+    block::{BatchOutcome, ListSizes},
+    list,
+};
+
+use planned::PlannedState;
+
+/// What one batch comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BatchReference {
+    /// The batch's block-level access list, RLP (EIP-7928).
+    pub list: Bytes,
+    /// Encoded length of the list in each form.
+    pub list_sizes: ListSizes,
+    /// What every correct execution gives.
+    pub expected: BatchOutcome,
+    /// The net changes whose digest is in `expected`.
+    pub changes: NetChanges,
+    /// Gas of each block.
+    pub gas: Vec<BlockGas>,
+}
+
+/// Gas of a block, added up in the senses that forks and readers count it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockGas {
+    /// Sum over the receipts.
+    pub receipt_gas: u64,
+    /// Execution gas before refunds (EIP-7778).
+    pub regular_gas: u64,
+    /// State gas (EIP-8037).
+    pub state_gas: u64,
+}
+
+impl BlockGas {
+    /// Gas in the header's sense: what receipts say, from Amsterdam on the larger of execution
+    /// and state gas (EIP-8037).
+    pub fn header_gas(&self, fork: Fork) -> u64 {
+        match fork {
+            Fork::Osaka => self.receipt_gas,
+            Fork::Amsterdam => self.regular_gas.max(self.state_gas),
+        }
+    }
+
+    /// Whether a transaction still fits a block of `limit`: its gas limit must not be more than
+    /// what the transactions before it have left, per dimension (EIP-8037).
+    fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
+        let fits = |gas: u64, used: u64| used.checked_add(gas).is_some_and(|sum| sum <= limit);
+        match fork {
+            Fork::Osaka => fits(tx_gas_limit, self.receipt_gas),
+            Fork::Amsterdam => {
+                fits(tx_gas_limit.min(fork.tx_gas_cap()), self.regular_gas)
+                    && fits(tx_gas_limit, self.state_gas)
+            }
+        }
+    }
+
+    fn add(&mut self, gas: &TxGas) {
+        self.receipt_gas += gas.receipt_gas;
+        self.regular_gas += gas.block_regular_gas;
+        self.state_gas += gas.block_state_gas;
+    }
+}
+
+/// Runs the batches of a workload in order, one at a call; each begins where the one before it
+/// ended. Reads what is to be done (genesis, plan, blocks) and nothing of what is expected.
+#[derive(Debug)]
+pub struct ReferenceRun<'w> {
+    workload: &'w Workload,
+    state: Option<PlannedState<'w>>,
+    next: usize,
+}
+
+impl<'w> ReferenceRun<'w> {
+    /// A run that begins at the genesis.
+    ///
+    /// # Errors
+    /// [`ReferenceError::Inconsistent`] when a code of the genesis is none.
+    pub fn new(workload: &'w Workload) -> Result<Self, ReferenceError> {
+        Ok(Self { workload, state: Some(PlannedState::new(workload)?), next: 0 })
+    }
+
+    /// Runs the next batch; `None` when all have been run. `on_tx` is called after each
+    /// transaction and may stop the run.
+    ///
+    /// # Errors
+    /// [`ReferenceError`]; the run cannot go on after it.
+    pub fn next_batch<A: Answer>(
+        &mut self,
+        mut on_tx: impl FnMut() -> A,
+    ) -> Option<Result<BatchReference, ReferenceError>> {
+        let batch = self.workload.batches.get(self.next)?;
+        let state = self.state.take()?;
+        let place = self.next;
+        self.next += 1;
+        Some(self.run_batch(place, batch, state, &mut || on_tx().flow()))
+    }
+
+    fn run_batch(
+        &mut self,
+        place: usize,
+        batch: &Batch,
+        mut state: PlannedState<'w>,
+        on_tx: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<BatchReference, ReferenceError> {
+        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: place, source })?;
+        let db =
+            State::builder().with_database(state).with_bal_builder().with_bundle_update().build();
+        let mut runner = Runner::new(self.workload, db);
+        let mut out = BatchReference::default();
+        for (index, step) in Steps::of(batch).iter() {
+            let block = &batch.blocks[step.block];
+            let at = At { batch: place, block: step.block, kind: step.kind, index };
+            match step.kind {
+                StepKind::BeforeTransactions => {
+                    runner.enter(block);
+                    out.gas.push(BlockGas::default());
+                }
+                StepKind::Transaction(tx_index) => {
+                    let used = out.gas[step.block];
+                    admit(&at, tx_index, block, used, self.workload.fork)?;
+                }
+                StepKind::AfterTransactions => {}
+            }
+            let output = run_step(&mut runner, block, &at)?;
+            if let Some(outcome) = output.outcome {
+                out.expected.transactions.push(outcome);
+                out.gas[step.block].add(&output.gas);
+                if on_tx().is_break() {
+                    return Err(ReferenceError::Cancelled);
+                }
+            }
+            runner.db().bump_bal_index();
+        }
+        let mut db = runner.into_db();
+        let list = db.take_built_alloy_bal().unwrap_or_default();
+        db.merge_transitions(BundleRetention::PlainState);
+        out.changes = net_changes(&db.take_bundle());
+        let mut state = db.database;
+        out.list_sizes = list_sizes(&list, &state)
+            .map_err(|source| ReferenceError::Plan { batch: place, source })?;
+        out.list = list::encode(&list);
+        let fork = self.workload.fork;
+        out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
+        out.expected.net_changes = out.changes.digest();
+        state
+            .commit(&out.changes)
+            .map_err(|source| ReferenceError::Plan { batch: place, source })?;
+        self.state = Some(state);
+        Ok(out)
+    }
+}
+
+/// Encoded lengths of a list; `state` is the state before the batch.
+fn list_sizes(list: &AlloyBal, state: &PlannedState<'_>) -> Result<ListSizes, PlanError> {
+    let failed = Cell::new(None);
+    let full_bytes = list::full_form_bytes(
+        list,
+        |address| {
+            let account = state.account(address);
+            account.unwrap_or_else(|error| {
+                failed.set(Some(error));
+                None
+            })
+        },
+        |address, key| {
+            let value = state.slot(*address, *key);
+            value.unwrap_or_else(|error| {
+                failed.set(Some(error));
+                U256::ZERO
+            })
+        },
+    );
+    match failed.into_inner() {
+        Some(error) => Err(error),
+        None => Ok(ListSizes {
+            parallel_io_bytes: list::encode(&list::parallel_io_form(list)).len() as u64,
+            batched_io_bytes: list::encode(list).len() as u64,
+            full_bytes,
+        }),
+    }
+}
+
+/// Where in a workload a step is.
+struct At {
+    batch: usize,
+    block: usize,
+    kind: StepKind,
+    index: BlockAccessIndex,
+}
+
+fn admit(
+    at: &At,
+    tx_index: usize,
+    block: &Block,
+    used: BlockGas,
+    fork: Fork,
+) -> Result<(), ReferenceError> {
+    let (tx_gas_limit, limit) = (block.transactions[tx_index].gas_limit, block.env.gas_limit);
+    if used.admits(tx_gas_limit, limit, fork) {
+        return Ok(());
+    }
+    let (batch, block_gas_limit) = (at.batch, limit);
+    let block = at.block;
+    Err(ReferenceError::Admission { batch, block, tx_index, tx_gas_limit, block_gas_limit, used })
+}
+
+fn run_step(
+    runner: &mut Runner<State<PlannedState<'_>>>,
+    block: &Block,
+    at: &At,
+) -> Result<StepOutput, ReferenceError> {
+    runner.run(block, at.kind, |db, changes| db.commit(changes)).map_err(|source| {
+        let source = Box::new(source);
+        let At { batch, block, kind, index } = *at;
+        ReferenceError::Step { batch, block, kind, index, source }
+    })
+}
+
+/// Fills in what is expected of every batch: list, list sizes, outcomes. `on_tx` is called after
+/// each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`]; the workload is then as before.
+pub fn complete<A: Answer>(
+    workload: &mut Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<(), ReferenceError> {
+    let batches = run(workload, &mut on_tx)?;
+    for (batch, made) in workload.batches.iter_mut().zip(batches) {
+        (batch.list, batch.list_sizes, batch.expected) =
+            (made.list, made.list_sizes, made.expected);
+    }
+    Ok(())
+}
+
+/// Runs all batches. `on_tx` is called after each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`].
+pub fn run<A: Answer>(
+    workload: &Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Vec<BatchReference>, ReferenceError> {
+    let mut run = ReferenceRun::new(workload)?;
+    let mut out = Vec::with_capacity(workload.batches.len());
+    while let Some(batch) = run.next_batch(&mut on_tx) {
+        out.push(batch?);
+    }
+    Ok(out)
+}

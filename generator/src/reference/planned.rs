@@ -1,0 +1,251 @@
+//! State of a batch as its plan says: a map of the planned indices, bounded by the batch and
+//! not by the state. A read outside the plan fails instead of passing for an absent row.
+
+use std::collections::HashMap;
+
+use alloy_primitives::{
+    Address, B256, U256, keccak256,
+    map::{AddressMap, B256Map, HashSet},
+};
+use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
+use workload::{
+    AccountState, Batch, GenesisAccount, NetChanges, SlotFamily, Workload, WorkloadError,
+    block::IndexRange, list::ListBounds, senders::SenderError,
+};
+
+/// Indices whose keys and values are made at a time.
+const CHUNK: u64 = 4096;
+
+/// A read that the plan does not cover, or a plan that does not fit the genesis.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// An account outside the plan was read.
+    #[error("account {0} is read, and is not in the batch's plan")]
+    Account(Address),
+    /// A slot outside the plan was read.
+    #[error("slot {key:#x} of {address} is read, and is not in the batch's plan")]
+    Slot {
+        /// The contract.
+        address: Address,
+        /// The slot.
+        key: U256,
+    },
+    /// A code was asked for that no account has.
+    #[error("code {0} is read, and no account has it")]
+    Code(B256),
+    /// A code that begins as a delegation does and is none (EIP-7702).
+    #[error("code {0} begins with 0xef01 and is no delegation")]
+    InvalidCode(B256),
+    /// BLOCKHASH of a block that the workload does not know.
+    #[error("the hash of block {0} is read, and the workload does not have it")]
+    BlockHash(u64),
+    /// The plan names a family that the genesis does not have.
+    #[error("the plan names family {family} of {what}, and the genesis has {count}")]
+    Family {
+        /// Slots or senders.
+        what: &'static str,
+        /// The family named.
+        family: u32,
+        /// Number of families.
+        count: usize,
+    },
+    /// The plan names senders beyond a family's end.
+    #[error("the plan names sender {last} of family {family}, which has {count}")]
+    BeyondSenders {
+        /// The family.
+        family: u32,
+        /// The last index named.
+        last: u64,
+        /// Number of senders.
+        count: u64,
+    },
+    /// The plan asks for more than the transactions' gas can touch: it is wrong, and would take
+    /// memory without bound.
+    #[error("the plan has {planned_count} {what}; the batch can touch {most_count} at most")]
+    TooLarge {
+        /// Slots or senders.
+        what: &'static str,
+        /// What the plan has.
+        planned_count: u64,
+        /// What accounts and slots together can be.
+        most_count: u64,
+    },
+    /// A sender family is invalid.
+    #[error(transparent)]
+    Sender(#[from] SenderError),
+}
+
+impl DBErrorMarker for PlanError {}
+
+/// State before a batch: genesis as far as it is planned, under the changes of earlier batches.
+#[derive(Debug)]
+pub(super) struct PlannedState<'w> {
+    workload: &'w Workload,
+    explicit: AddressMap<&'w GenesisAccount>,
+    /// Contracts whose slots are a family's.
+    families: HashSet<Address>,
+    codes: B256Map<Bytecode>,
+    planned_accounts: AddressMap<Option<AccountState>>,
+    planned_slots: AddressMap<HashMap<U256, U256, RandomKeys>>,
+    written_accounts: AddressMap<Option<AccountState>>,
+    written_slots: HashMap<(Address, U256), U256>,
+}
+
+/// Hashing of slots that random keys make cheap.
+type RandomKeys = alloy_primitives::map::DefaultHashBuilder;
+
+impl<'w> PlannedState<'w> {
+    /// The state before the first batch; [`Self::plan`] must follow.
+    pub(super) fn new(workload: &'w Workload) -> Result<Self, WorkloadError> {
+        let genesis = &workload.genesis;
+        let code = |account: &GenesisAccount| {
+            let code = Bytecode::new_raw_checked(account.code.clone());
+            let invalid = |_| WorkloadError::GenesisCode { address: account.address };
+            Ok((keccak256(&account.code), code.map_err(invalid)?))
+        };
+        Ok(Self {
+            workload,
+            explicit: genesis.accounts.iter().map(|account| (account.address, account)).collect(),
+            families: genesis.slots.iter().map(|family| family.address).collect(),
+            codes: genesis.accounts.iter().map(code).collect::<Result<_, _>>()?,
+            planned_accounts: AddressMap::default(),
+            planned_slots: AddressMap::default(),
+            written_accounts: AddressMap::default(),
+            written_slots: HashMap::new(),
+        })
+    }
+
+    /// Makes the plan of `batch` the one that reads must be in.
+    pub(super) fn plan(&mut self, batch: &Batch) -> Result<(), PlanError> {
+        let plan = &batch.plan;
+        let most_count = ListBounds::max_touched_count(batch, self.workload.fork);
+        for (what, ranges) in [("slots", &plan.slots), ("senders", &plan.senders)] {
+            let planned_count = ranges.iter().map(|range| range.count).fold(0, u64::saturating_add);
+            if planned_count > most_count {
+                return Err(PlanError::TooLarge { what, planned_count, most_count });
+            }
+        }
+        self.planned_accounts.clear();
+        self.planned_slots.clear();
+        for range in &plan.senders {
+            self.plan_senders(range)?;
+        }
+        let absent = plan.absent_accounts.iter().map(|address| (*address, None));
+        self.planned_accounts.extend(absent);
+        for range in &plan.slots {
+            let count = self.workload.genesis.slots.len();
+            let family = self.workload.genesis.slots.get(range.family as usize);
+            let missing = PlanError::Family { what: "slots", family: range.family, count };
+            self.plan_slots(family.ok_or(missing)?, range);
+        }
+        Ok(())
+    }
+
+    fn plan_senders(&mut self, range: &IndexRange) -> Result<(), PlanError> {
+        let families = &self.workload.genesis.senders;
+        let count = families.len();
+        let missing = PlanError::Family { what: "senders", family: range.family, count };
+        let family = families.get(range.family as usize).ok_or(missing)?;
+        let end = range.start.saturating_add(range.count);
+        if end > family.count {
+            return Err(PlanError::BeyondSenders {
+                family: range.family,
+                last: end - 1,
+                count: family.count,
+            });
+        }
+        let state = AccountState { balance: family.balance, ..AccountState::default() };
+        let addresses = family.addresses(range.start..end)?;
+        self.planned_accounts.extend(addresses.into_iter().map(|address| (address, Some(state))));
+        Ok(())
+    }
+
+    fn plan_slots(&mut self, family: &SlotFamily, range: &IndexRange) {
+        let slots = self.planned_slots.entry(family.address).or_default();
+        let end = range.start.saturating_add(range.count);
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        let mut start = range.start;
+        while start < end {
+            let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
+            family.keys(&indices, &mut keys);
+            family.values(&indices, &mut values);
+            // A chunk at a time: what the plan claims reserves nothing.
+            slots.reserve(indices.len());
+            for ((index, key), value) in indices.iter().zip(&keys).zip(&values) {
+                let exists = *index < family.count;
+                let value = if exists { U256::from_be_bytes(*value) } else { U256::ZERO };
+                slots.insert(U256::from_be_bytes(*key), value);
+            }
+            start += indices.len() as u64;
+        }
+    }
+
+    /// Makes the changes of a batch part of the state.
+    pub(super) fn commit(&mut self, changes: &NetChanges) -> Result<(), PlanError> {
+        self.written_accounts.extend(changes.accounts.iter().copied());
+        let slots = changes.slots.iter().map(|(address, key, value)| ((*address, *key), *value));
+        self.written_slots.extend(slots);
+        for (hash, code) in &changes.codes {
+            let code = Bytecode::new_raw_checked(code.clone());
+            self.codes.insert(*hash, code.map_err(|_| PlanError::InvalidCode(*hash))?);
+        }
+        Ok(())
+    }
+
+    /// The account before the batch.
+    pub(super) fn account(&self, address: &Address) -> Result<Option<AccountState>, PlanError> {
+        if let Some(written) = self.written_accounts.get(address) {
+            return Ok(*written);
+        }
+        if let Some(account) = self.explicit.get(address) {
+            return Ok(Some(account.state()));
+        }
+        match self.planned_accounts.get(address) {
+            Some(planned) => Ok(*planned),
+            None if self.workload.genesis.senders.is_empty() => Ok(None),
+            None => Err(PlanError::Account(*address)),
+        }
+    }
+
+    /// The slot before the batch; zero where it is absent.
+    pub(super) fn slot(&self, address: Address, key: U256) -> Result<U256, PlanError> {
+        if let Some(written) = self.written_slots.get(&(address, key)) {
+            return Ok(*written);
+        }
+        if self.families.contains(&address) {
+            let planned = self.planned_slots.get(&address).and_then(|slots| slots.get(&key));
+            return planned.copied().ok_or(PlanError::Slot { address, key });
+        }
+        let storage = self.explicit.get(&address).map_or(&[][..], |account| &account.storage);
+        let place = storage.binary_search_by(|(at, _)| at.cmp(&key));
+        Ok(place.map_or(U256::ZERO, |place| storage[place].1))
+    }
+}
+
+impl Database for PlannedState<'_> {
+    type Error = PlanError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, PlanError> {
+        let info = |state: AccountState| AccountInfo {
+            balance: state.balance,
+            nonce: state.nonce,
+            code_hash: state.code_hash,
+            // Asked for by hash when it is needed; a default here would be an empty code.
+            code: None,
+            ..AccountInfo::default()
+        };
+        Ok(self.account(&address)?.map(info))
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, PlanError> {
+        self.codes.get(&hash).cloned().ok_or(PlanError::Code(hash))
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, PlanError> {
+        self.slot(address, key)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, PlanError> {
+        self.workload.block_hash(number).ok_or(PlanError::BlockHash(number))
+    }
+}

@@ -1,0 +1,55 @@
+//! Checks what a workload says against the reference: the last word on a workload file.
+
+use alloy_primitives::keccak256;
+use workload::{Batch, TxOutcome, Workload};
+
+use super::{Answer, BatchReference, ReferenceError, ReferenceRun};
+
+/// Checks that a workload, such as one from a file, expects what the reference gives. `on_tx` is
+/// called after each transaction and may stop the check.
+///
+/// # Errors
+/// [`ReferenceError::Differs`] at the first difference; [`ReferenceError::Cancelled`]; the others
+/// where it cannot be run.
+pub fn verify<A: Answer>(
+    workload: &Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<(), ReferenceError> {
+    workload.validate()?;
+    let mut run = ReferenceRun::new(workload)?;
+    for (place, batch) in workload.batches.iter().enumerate() {
+        let Some(made) = run.next_batch(&mut on_tx) else { break };
+        if let Some((part, detail)) = difference(batch, &made?) {
+            return Err(ReferenceError::Differs { batch: place, part, detail });
+        }
+    }
+    Ok(())
+}
+
+fn difference(batch: &Batch, made: &BatchReference) -> Option<(&'static str, String)> {
+    let (said, expected) = (&batch.expected, &made.expected);
+    if said.transactions != expected.transactions {
+        let differs = |(a, b): (&TxOutcome, &TxOutcome)| a != b;
+        let place = said.transactions.iter().zip(&expected.transactions).position(differs);
+        let place = place.unwrap_or(said.transactions.len().min(expected.transactions.len()));
+        let (a, b) = (said.transactions.get(place), expected.transactions.get(place));
+        return Some(("the outcome of a transaction", format!("{place}: {a:?}, {b:?}")));
+    }
+    if said.header_gas != expected.header_gas {
+        let detail = format!("{:?}, {:?}", said.header_gas, expected.header_gas);
+        return Some(("the header's gas", detail));
+    }
+    if batch.list != made.list {
+        let detail = format!("hashes {} and {}", keccak256(&batch.list), keccak256(&made.list));
+        return Some(("the list", detail));
+    }
+    if batch.list_sizes != made.list_sizes {
+        let detail = format!("{:?}, {:?}", batch.list_sizes, made.list_sizes);
+        return Some(("the size of the list", detail));
+    }
+    if said.net_changes != expected.net_changes {
+        let detail = format!("digests {} and {}", said.net_changes, expected.net_changes);
+        return Some(("the net changes", detail));
+    }
+    None
+}

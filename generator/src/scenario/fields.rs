@@ -1,0 +1,299 @@
+//! Typed reading of a table's keys. Every reader answers `None` for a key that is not there and a
+//! fault for a value that does not fit it; nothing here knows what a key means.
+
+use std::time::Duration;
+
+use super::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
+use super::names::Named;
+use super::quantity::{self, grouped, underscored};
+use super::tree::{Node, Table, Value};
+
+/// A table's keys, with the table's path for errors.
+pub(super) struct Fields<'tree> {
+    path: String,
+    table: &'tree Table,
+    origin: &'tree Origin,
+}
+
+/// The counts a key takes, and why no others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
+    pub(super) least: u64,
+    pub(super) most: u64,
+    /// What `least` is; completes "is below 30,000, …".
+    pub(super) below: &'static str,
+    /// What `most` is; completes "is above 16,777,216, …".
+    pub(super) above: &'static str,
+}
+
+impl<'tree> Fields<'tree> {
+    /// The fields of a table at `path`; a key that is not `known` is a fault.
+    pub(super) fn new(
+        path: &str,
+        table: &'tree Table,
+        origin: &'tree Origin,
+        known: &[&str],
+    ) -> Result<Self, Fault> {
+        let fields = Self { path: path.to_owned(), table, origin };
+        match table.entries.iter().find(|entry| !known.contains(&entry.key.as_str())) {
+            None => Ok(fields),
+            Some(entry) => Err(unknown_key(&entry.key, known)
+                .at(&fields.key(&shown(&entry.key)), &entry.key_origin)),
+        }
+    }
+
+    /// The path of one of this table's keys.
+    pub(super) fn key(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&'tree Node> {
+        self.table.get(key)
+    }
+
+    /// A fault about one of this table's keys: at its value, or at the table if it is missing.
+    pub(super) fn fault(&self, key: &str, misfit: Misfit) -> Fault {
+        misfit.at(&self.key(key), self.get(key).map_or(self.origin, |node| &node.origin))
+    }
+
+    /// The fault of a key that must be there.
+    pub(super) fn missing(&self, key: &str, remedy: Remedy) -> Fault {
+        self.fault(key, Misfit::new("missing", remedy))
+    }
+
+    fn read<T>(
+        &self,
+        key: &str,
+        reader: impl FnOnce(&Node) -> Result<T, Misfit>,
+    ) -> Result<Option<T>, Fault> {
+        let value = self.get(key).map(reader).transpose();
+        value.map_err(|misfit| self.fault(key, misfit))
+    }
+
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'tree str>, Fault> {
+        let Some(node) = self.get(key) else { return Ok(None) };
+        text(node).map(Some).map_err(|misfit| self.fault(key, misfit))
+    }
+
+    pub(super) fn count(&self, key: &str, range: &Range) -> Result<Option<u64>, Fault> {
+        self.read(key, |node| count(node, key, range))
+    }
+
+    pub(super) fn seed(&self) -> Result<Option<u64>, Fault> {
+        self.read("seed", seed)
+    }
+
+    pub(super) fn share(&self, key: &str) -> Result<Option<f64>, Fault> {
+        self.read(key, share)
+    }
+
+    /// A finite number of any sign.
+    pub(super) fn number(&self, key: &str) -> Result<Option<f64>, Fault> {
+        self.read(key, number)
+    }
+
+    pub(super) fn bytes(&self, key: &str) -> Result<Option<u64>, Fault> {
+        self.read(key, |node| quantity::bytes(unit_text(node, key, "10GiB")?))
+    }
+
+    pub(super) fn duration(&self, key: &str) -> Result<Option<Duration>, Fault> {
+        self.read(key, |node| quantity::duration(unit_text(node, key, "60s")?))
+    }
+
+    pub(super) fn named<T: Named>(&self, key: &str) -> Result<Option<T>, Fault> {
+        self.read(key, |node| named(text(node)?))
+    }
+
+    pub(super) fn named_list<T: Named>(&self, key: &str) -> Result<Option<Vec<T>>, Fault> {
+        let example = T::ALL.first().map_or("", |(name, _)| *name);
+        self.list(key, &format!("[\"{example}\"]"), |node| named(text(node)?))
+    }
+
+    pub(super) fn count_list(&self, key: &str, range: &Range) -> Result<Option<Vec<u64>>, Fault> {
+        self.list(key, "[8, 16]", |node| {
+            count(node, key, range).map_err(|misfit| Misfit {
+                // The remedy of a single value would replace the list.
+                remedy: Remedy::advice(&format!(
+                    "write counts from {} to {}, such as {key} = [8, 16]",
+                    range.least, range.most
+                )),
+                ..misfit
+            })
+        })
+    }
+
+    /// A list without repetition; from outside, its values are separated by commas.
+    fn list<T: PartialEq>(
+        &self,
+        key: &str,
+        example: &str,
+        reader: impl Fn(&Node) -> Result<T, Misfit>,
+    ) -> Result<Option<Vec<T>>, Fault> {
+        let Some(node) = self.get(key) else { return Ok(None) };
+        let split: Vec<Node>;
+        let items = match &node.value {
+            Value::List(items) => items,
+            Value::Outside(text) => {
+                split = split_commas(text, &node.origin);
+                &split
+            }
+            other => {
+                let rule = format!("{} is {}; {key} is a list", node.given, other.kind());
+                let advice = format!("write it in brackets: {key} = {example}");
+                return Err(self.fault(key, Misfit::new(rule, Remedy::advice(&advice))));
+            }
+        };
+        let mut out = Vec::with_capacity(items.len());
+        for item in items {
+            let place = |misfit: Misfit| misfit.at(&self.key(key), &item.origin);
+            let value = reader(item).map_err(place)?;
+            if out.contains(&value) {
+                let rule = format!("{} is listed twice", item.given);
+                return Err(place(Misfit::new(rule, Remedy::advice("keep it once"))));
+            }
+            out.push(value);
+        }
+        Ok(Some(out))
+    }
+}
+
+fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(|item| Node {
+            value: Value::Outside(item.to_owned()),
+            origin: origin.clone(),
+            given: shown(item),
+        })
+        .collect()
+}
+
+fn unknown_key(given: &str, known: &[&str]) -> Misfit {
+    let elsewhere = super::keys::all_paths()
+        .into_iter()
+        .find(|path| path.split('.').next_back() == Some(given));
+    let advice = match (elsewhere, nearest(given, known.iter().copied())) {
+        (Some(path), _) => format!("did you mean {path}?"),
+        (None, Some(meant)) => format!("did you mean {meant}?"),
+        (None, None) => format!("keys here are {}", listed(known, "and")),
+    };
+    Misfit::new("no such key", Remedy::advice(&advice))
+}
+
+fn wants(node: &Node, what: &str, example: Remedy) -> Misfit {
+    Misfit::new(format!("{} is {}; {what} is wanted", node.given, node.value.kind()), example)
+}
+
+fn text(node: &Node) -> Result<&str, Misfit> {
+    match &node.value {
+        Value::Text(text) | Value::Outside(text) => Ok(text),
+        _ => Err(wants(node, "text in quotes", Remedy::text(&node.given))),
+    }
+}
+
+/// Text that carries a unit; a bare number lacks it.
+fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tree str, Misfit> {
+    match &node.value {
+        Value::Text(text) | Value::Outside(text) => Ok(text),
+        Value::Integer(_) | Value::Float(_) => {
+            let rule = format!("{} has no unit; {key} wants one", node.given);
+            let advice = format!("write {key} = \"{example}\", in quotes and with its unit");
+            Err(Misfit::new(rule, Remedy::advice(&advice)))
+        }
+        _ => Err(wants(node, "a quantity with its unit", Remedy::text(example))),
+    }
+}
+
+/// A count within its range, from an integer or from text with an SI suffix.
+fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
+    let value = match &node.value {
+        Value::Text(text) | Value::Outside(text) => quantity::count(text, key)?,
+        Value::Integer(integer) => match integer.map(u64::try_from) {
+            Some(Ok(value)) => value,
+            Some(Err(_)) if integer.is_some_and(|value| value < 0) => {
+                let rule = format!("{} is negative; {key} is a count", node.given);
+                return Err(Misfit::new(rule, Remedy::bare(underscored(range.least))));
+            }
+            Some(Err(_)) | None => return Err(above(&node.given, range)),
+        },
+        Value::Float(float) => {
+            // 2^53: from there on a float no longer tells whole numbers apart.
+            let whole = float.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(float);
+            let remedy = if whole {
+                Remedy::bare(format!("{float:.0}"))
+            } else {
+                Remedy::advice(&format!("write an integer, or text such as {key} = \"2.2G\""))
+            };
+            return Err(wants(node, "a whole count", remedy));
+        }
+        _ => return Err(wants(node, "a count", Remedy::text("640M"))),
+    };
+    if value < range.least {
+        let least = range.least;
+        let rule = format!("{} is below {}, {}", node.given, grouped(least), range.below);
+        return Err(Misfit::new(rule, Remedy::bare(underscored(least)).and("or more")));
+    }
+    if value > range.most {
+        return Err(above(&node.given, range));
+    }
+    Ok(value)
+}
+
+fn above(given: &str, range: &Range) -> Misfit {
+    let rule = format!("{given} is above {}, {}", grouped(range.most), range.above);
+    Misfit::new(rule, Remedy::bare(underscored(range.most)).and("or less"))
+}
+
+fn seed(node: &Node) -> Result<u64, Misfit> {
+    let value = match &node.value {
+        Value::Integer(Some(integer)) => u64::try_from(*integer).ok(),
+        Value::Outside(text) => text.parse().ok(),
+        _ => None,
+    };
+    value.ok_or_else(|| {
+        let rule = format!("{} is no seed; a seed is an integer from 0 to 2^64 - 1", node.given);
+        Misfit::new(rule, Remedy::bare(7).and("any other integer is as good"))
+    })
+}
+
+fn number(node: &Node) -> Result<f64, Misfit> {
+    let value = match &node.value {
+        // Exact up to 2^53, and no bound is larger or finer.
+        Value::Integer(Some(integer)) => Some(*integer as f64),
+        Value::Float(float) => Some(*float),
+        Value::Outside(text) => text.parse().ok(),
+        _ => None,
+    };
+    // Adding zero turns -0 into 0, which is one value fewer to write.
+    value.filter(|value| value.is_finite()).map(|value| value + 0.0).ok_or_else(|| {
+        let rule = format!("{} is no finite number", node.given);
+        Misfit::new(rule, Remedy::advice("write a number without quotes, such as 1.5"))
+    })
+}
+
+fn share(node: &Node) -> Result<f64, Misfit> {
+    let value = number(node).ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| {
+        let rule = format!("{} is no share; a share is a number from 0 to 1", node.given);
+        Misfit::new(rule, Remedy::advice("write it without quotes, 0.25 for a quarter"))
+    })
+}
+
+/// One of a closed set of names.
+pub(super) fn named<T: Named>(given: &str) -> Result<T, Misfit> {
+    if let Some((_, value)) = T::ALL.iter().find(|(name, _)| *name == given) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
+    let (what, all) = (T::WHAT, listed(&names, "or"));
+    if T::LATER.contains(&given) {
+        let rule = format!("{given} is a known {what}, but this version does not run it yet");
+        return Err(Misfit::new(rule, Remedy::advice(&format!("use {all}"))));
+    }
+    let advice = match nearest(given, names.iter().chain(T::LATER).copied()) {
+        Some(meant) => format!("did you mean {meant}? (one of {all})"),
+        None => format!("use {all}"),
+    };
+    Err(Misfit::new(format!("{} is no {what}", shown(given)), Remedy::advice(&advice)))
+}

@@ -1,0 +1,63 @@
+//! The keys a scenario may have. The one list that the reader, the overrides and the test of
+//! `docs/scenario.md` share.
+
+use super::load::KINDS;
+
+/// The version of the format that this reader reads.
+pub(super) const SCHEMA: i128 = 1;
+
+pub(super) const TOP: &[&str] =
+    &["schema", "name", "description", "fork", "seed", "state", "block", "load", "run", "expect"];
+pub(super) const STATE: &[&str] = &["accounts", "slots", "size", "layout", "present", "seed"];
+pub(super) const BLOCK: &[&str] = &["gas", "transactions", "blocks", "batch", "tx_gas", "seed"];
+/// Keys of every load; each kind adds its own.
+pub(super) const LOAD: &[&str] = &["kind", "share", "seed"];
+pub(super) const RUN: &[&str] = &[
+    "designs",
+    "stores",
+    "threads",
+    "io_threads",
+    "prefetch",
+    "read",
+    "commit",
+    "cache",
+    "samples",
+    "budget",
+];
+pub(super) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
+pub(super) const WHEN: &[&str] = &["store", "cache"];
+
+/// Pairs of keys of which exactly one is given: setting one from outside removes the other.
+pub(super) const ALTERNATIVES: &[(&str, &str, &str)] =
+    &[("state", "slots", "size"), ("block", "gas", "transactions")];
+
+/// Every key path that may be given from outside, such as `block.gas` and `load.keys`.
+pub(super) fn override_paths() -> Vec<String> {
+    let plain = ["name", "description", "fork", "seed"].map(str::to_owned);
+    let within = |table: &str, keys: &[&str]| -> Vec<String> {
+        keys.iter().map(|key| format!("{table}.{key}")).collect()
+    };
+    let mut load_keys = LOAD.to_vec();
+    for key in KINDS.iter().flat_map(|kind| kind.keys) {
+        if !load_keys.contains(key) {
+            load_keys.push(key);
+        }
+    }
+    [
+        plain.to_vec(),
+        within("state", STATE),
+        within("block", BLOCK),
+        within("load", &load_keys),
+        within("run", RUN),
+    ]
+    .concat()
+}
+
+/// Every key path of a file, as the documentation names them.
+pub fn all_paths() -> Vec<String> {
+    let mut paths = vec!["schema".to_owned()];
+    paths.extend(override_paths());
+    paths.extend(EXPECT.iter().map(|key| format!("expect.{key}")));
+    paths.extend(WHEN.iter().map(|key| format!("expect.when.{key}")));
+    paths
+}

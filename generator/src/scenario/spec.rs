@@ -1,0 +1,107 @@
+//! What a scenario says, as plain values with their units: no TOML, no defaults left to apply.
+
+use std::time::Duration;
+
+use workload::{Fork, Layout};
+
+use super::load::Load;
+use super::metric::Expect;
+use super::names::{Cache, CommitName, DesignName, PrefetchName, ReadName, StoreName};
+
+/// A workload to generate and how to run it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Short name: lower-case letters, digits and hyphens.
+    pub name: String,
+    /// What it does to a client, in a sentence; may be empty.
+    pub description: String,
+    /// The rules that blocks are executed under.
+    pub fork: Fork,
+    /// The seed that every stream of randomness is derived from.
+    pub seed: u64,
+    /// The state before the first block.
+    pub state: StateSpec,
+    /// The blocks.
+    pub block: BlockSpec,
+    /// What the transactions do; at least one, their shares sum to 1.
+    pub loads: Vec<Load>,
+    /// How to run it; no part of the work.
+    pub run: RunSpec,
+    /// What must hold of the results; see [`Scenario::skipped_expects`].
+    pub expects: Vec<Expect>,
+    /// Paths of the work keys that were set from outside the file, such as `block.gas`.
+    pub overridden: Vec<String>,
+}
+
+/// The state before the first block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StateSpec {
+    /// Accounts beside those that the loads need.
+    pub account_count: u64,
+    /// Storage slots of the loads' contracts, all together.
+    pub slot_count: u64,
+    /// How rows are keyed.
+    pub layout: Layout,
+    /// Share, 0 to 1, of the keys asked for that exist.
+    pub present_share: f64,
+    /// Seed of the state's stream, in place of the derived one.
+    pub seed: Option<u64>,
+}
+
+/// The blocks of a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockSpec {
+    /// What fills a block.
+    pub target: BlockTarget,
+    /// Blocks in the workload.
+    pub block_count: u64,
+    /// Consecutive blocks that run as one; divides `block_count`.
+    pub batch_block_count: u64,
+    /// Gas limit of a transaction; the last of a block may have less.
+    pub tx_gas: u64,
+    /// Seed of the blocks' stream, in place of the derived one.
+    pub seed: Option<u64>,
+}
+
+/// What fills a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockTarget {
+    /// The sum of the gas of its receipts.
+    Gas(u64),
+    /// The number of its transactions.
+    Transactions(u64),
+}
+
+/// How to run a workload: no part of the work, not in the digest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSpec {
+    /// Designs to compare; at least one.
+    pub designs: Vec<DesignName>,
+    /// Stores to compare; at least one.
+    pub stores: Vec<StoreName>,
+    /// Executing threads; empty: chosen by the tool.
+    pub thread_counts: Vec<u32>,
+    /// Reading threads; empty: chosen by the tool.
+    pub io_thread_counts: Vec<u32>,
+    /// When the readers of batched I/O read; `None`: chosen by the tool.
+    pub prefetch: Option<PrefetchName>,
+    /// How a reader of the `RocksDB` store asks for many keys.
+    pub read: ReadName,
+    /// What a commit to the `RocksDB` store waits for.
+    pub commit: CommitName,
+    /// What is in memory when a sample starts.
+    pub cache: Cache,
+    /// Samples of a variant; `None`: as many as the budget allows.
+    pub sample_count: Option<u32>,
+    /// Time for whole rounds of all variants.
+    pub budget: Duration,
+}
+
+impl Scenario {
+    /// The overridden keys because of which `expects` are not to be judged: they were stated for
+    /// the file's own work. `None` if they hold.
+    pub fn skipped_expects(&self) -> Option<&[String]> {
+        let skips = !self.overridden.is_empty() && !self.expects.is_empty();
+        skips.then_some(self.overridden.as_slice())
+    }
+}

@@ -1,0 +1,207 @@
+//! What a right scenario means: defaults, units, the resolved file, the identity of the work.
+
+use std::time::Duration;
+
+use workload::{Fork, Layout};
+
+use super::super::names::Named;
+use super::super::*;
+use super::{LEAST, parsed};
+
+/// Every key given, none at its default.
+const FULL: &str = r#"
+schema = 1
+name = "full-1"
+description = "A \"quoted\" line\nand another, \u001b escaped."
+fork = "osaka"
+seed = 18446744073709551615
+
+[state]
+accounts = 0
+size = "1GiB"
+layout = "plain"
+present = 0.25
+seed = 0x10
+
+[block]
+transactions = "1k"
+blocks = 12
+batch = 4
+tx_gas = "1.5M"
+seed = 2
+
+[[load]]
+kind = "sload-storm"
+share = 0.3
+keys = "weyl"
+contracts = "1k"
+seed = 3
+
+[[load]]
+kind = "sload-storm"
+share = 0.7
+
+[run]
+designs = ["batched-io", "sequential"]
+stores = ["memory", "rocksdb"]
+threads = [1, 16]
+io_threads = [48]
+prefetch = "while"
+read = "multi-get"
+commit = "synced"
+cache = "warm"
+samples = 9
+budget = "1500ms"
+
+[[expect]]
+metric = "speedup( batched-io , sequential )"
+min = 1.5
+when = { store = "rocksdb", cache = "cold" }
+
+[[expect]]
+metric = "bal_bytes(batched-io)"
+max = 1_000_000
+"#;
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let scenario = parsed(LEAST);
+    let expected = Scenario {
+        name: "least".into(),
+        description: String::new(),
+        fork: Fork::Amsterdam,
+        seed: 0,
+        state: StateSpec {
+            account_count: 100_000,
+            slot_count: 2_000_000,
+            layout: Layout::Hashed,
+            present_share: 1.0,
+            seed: None,
+        },
+        block: BlockSpec {
+            target: BlockTarget::Gas(64_000_000),
+            block_count: 1,
+            batch_block_count: 1,
+            tx_gas: 16_777_216,
+            seed: None,
+        },
+        loads: vec![Load {
+            share: 1.0,
+            seed: None,
+            kind: LoadKind::SloadStorm(SloadStorm {
+                keys: KeyOrder::Keccak,
+                contract_count: 1,
+                overlap: Overlap::Nothing,
+            }),
+        }],
+        run: RunSpec {
+            designs: vec![DesignName::Sequential, DesignName::ParallelIo, DesignName::BatchedIo],
+            stores: vec![StoreName::Rocksdb],
+            thread_counts: vec![],
+            io_thread_counts: vec![],
+            prefetch: None,
+            read: ReadName::Get,
+            commit: CommitName::Logged,
+            cache: Cache::Cold,
+            sample_count: None,
+            budget: Duration::from_secs(60),
+        },
+        expects: vec![],
+        overridden: vec![],
+    };
+    assert_eq!(scenario, expected);
+}
+
+#[test]
+fn every_key_is_read() {
+    let scenario = parsed(FULL);
+    assert_eq!(scenario.description, "A \"quoted\" line\nand another, \u{1b} escaped.");
+    assert_eq!(scenario.seed, u64::MAX);
+    let state = &scenario.state;
+    assert_eq!((state.slot_count, state.seed), ((1 << 30) / 76, Some(16)));
+    assert_eq!(scenario.block.target, BlockTarget::Transactions(1_000));
+    assert_eq!((scenario.block.batch_block_count, scenario.block.tx_gas), (4, 1_500_000));
+    assert_eq!(scenario.loads.len(), 2);
+    assert_eq!(scenario.run.budget, Duration::from_millis(1_500));
+    assert_eq!(scenario.run.prefetch, Some(PrefetchName::While));
+    let how = (scenario.run.read, scenario.run.commit);
+    assert_eq!(how, (ReadName::MultiGet, CommitName::Synced));
+    let metric = Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
+    let when = When { store: Some(StoreName::Rocksdb), cache: Some(Cache::Cold) };
+    assert_eq!(scenario.expects[0], Expect { metric, bound: Bound::Min(1.5), when });
+    assert_eq!(scenario.skipped_expects(), None);
+}
+
+#[test]
+fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
+    let runs = |key: &str, name: &str| {
+        let scenario = parsed(&format!("{LEAST}[run]\n{key} = \"{name}\"\n"));
+        assert_eq!(parsed(&scenario.to_toml()), scenario, "{key} = {name}");
+        scenario.run
+    };
+    for (name, commit) in CommitName::ALL {
+        assert_eq!(runs("commit", name).commit, *commit);
+    }
+    for (name, prefetch) in PrefetchName::ALL {
+        assert_eq!(runs("prefetch", name).prefetch, Some(*prefetch));
+    }
+}
+
+#[test]
+fn the_resolved_file_reads_back_as_the_same_scenario() {
+    for text in shipped::all().iter().map(|(_, text)| *text).chain([LEAST, FULL]) {
+        let scenario = parsed(text);
+        let resolved = scenario.to_toml();
+        assert_eq!(parsed(&resolved), scenario, "{resolved}");
+        assert_eq!(parsed(&resolved).to_toml(), resolved);
+    }
+}
+
+#[test]
+fn the_identity_of_the_work_is_that_of_the_work_keys_alone() {
+    let identity = |text: &str| parsed(text).work_identity();
+    let least = identity(LEAST);
+    let other_name = LEAST.replace("\"least\"", "\"other\"\ndescription = \"d\"");
+    let run = "[run]\nthreads = [3]\n[[expect]]\nmetric = \"mgas_per_s(sequential)\"\nmin = 1\n";
+    assert_eq!(identity(&other_name), least);
+    assert_eq!(identity(&format!("{LEAST}{run}")), least);
+    assert_eq!(identity(&LEAST.replace("\"2M\"", "2_000_000")), least);
+    assert_eq!(identity(&LEAST.replace("[block]", "layout = \"hashed\"\n[block]")), least);
+    for (line, instead) in [
+        ("[state]", "fork = \"osaka\"\n[state]"),
+        ("[state]", "seed = 1\n[state]"),
+        ("[block]", "seed = 0\n[block]"),
+        ("[block]", "accounts = 1\n[block]"),
+        ("[block]", "present = 0.5\n[block]"),
+        ("[[load]]", "tx_gas = \"1M\"\n[[load]]"),
+        ("gas = \"64M\"", "transactions = 4"),
+        ("kind =", "keys = \"weyl\"\nkind ="),
+        ("kind =", "seed = 0\nkind ="),
+    ] {
+        assert_ne!(identity(&LEAST.replacen(line, instead, 1)), least, "{instead}");
+    }
+}
+
+#[test]
+fn a_shipped_scenario_is_named_as_its_file_and_says_what_it_does() {
+    for (name, text) in shipped::all() {
+        let scenario = load(name, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.name, *name);
+        assert!(text.starts_with("# "), "{name} opens with a comment");
+        assert!(!scenario.description.is_empty(), "{name}");
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
+    for entry in std::fs::read_dir(folder).expect("the folder of scenarios") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        if let Some(name) = name.strip_suffix(".toml") {
+            assert!(shipped::find(name).is_some(), "{name} is shipped");
+        }
+    }
+}
+
+#[test]
+fn a_name_and_its_label_are_the_same() {
+    assert!(Fork::ALL.iter().all(|fork| fork.label() == fork.name()));
+    assert_eq!([Layout::Hashed.label(), Layout::Plain.label()], ["hashed", "plain"]);
+    assert_eq!(StoreName::Rocksdb.label(), StoreName::Rocksdb.name());
+}

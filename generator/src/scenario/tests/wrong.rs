@@ -1,0 +1,313 @@
+//! Every way of being wrong is one error with its place, its rule and its remedy.
+
+use super::super::{Scenario, ScenarioError, load};
+use super::{LEAST, assert_error, parse};
+
+/// The least scenario with one line in place of another.
+fn with(line: &str, instead: &str) -> Result<Scenario, ScenarioError> {
+    assert!(LEAST.contains(line), "{line}");
+    parse(&LEAST.replace(line, instead))
+}
+
+#[test]
+fn an_error_is_shown_with_its_place_its_line_its_rule_and_its_remedy() {
+    let text = format!("# one\n# two\n# three\n# four\n# five\n{LEAST}");
+    let error = parse(&text.replace("64M", "640MB")).expect_err("bytes are no gas");
+    let expected = r#"error: block.gas: 640MB is bytes; gas wants 640M
+  --> my.toml:11:7
+   |
+11 | gas = "640MB"
+   |       ^^^^^^^
+   = help: write gas = "640M""#;
+    assert_eq!(error.to_string(), expected);
+    let ScenarioError::Invalid(diagnostic) = error else { panic!("a rule is broken") };
+    assert_eq!((diagnostic.key(), diagnostic.position()), ("block.gas", Some((11, 7))));
+}
+
+#[test]
+fn a_unit_that_is_not_the_keys_is_rejected() {
+    let gas = |value: &str| with("gas = \"64M\"", &format!("gas = \"{value}\""));
+    assert_error(gas("10GiB"), &["10GiB is bytes; gas wants 10G", "write gas = \"10G\""]);
+    assert_error(gas("640m"), &["suffix of a million is M", "write gas = \"640M\""]);
+    assert_error(gas("640Mgas"), &["640Mgas: gas is a count, without", "write gas = \"640M\""]);
+    assert_error(gas("60x"), &["x is no suffix of a count", "100k, 640M or 2.2G"]);
+    assert_error(gas("lots"), &["lots is not a quantity", "such as 640M"]);
+    assert_error(gas("1.0001k"), &["not whole", "fewer decimals"]);
+    let size = |value: &str| with("slots = \"2M\"", &format!("size = {value}"));
+    assert_error(size("\"10GB\""), &["my.toml:4:8", "decimal units", "write size = \"10GiB\""]);
+    assert_error(size("\"10G\""), &["is a count", "write size = \"10GiB\""]);
+    assert_error(size("\"10\""), &["no unit", "write size = \"10GiB\""]);
+    assert_error(size("\"10 parsecs\""), &["parsecs is no unit of size", "512MiB"]);
+    assert_error(size("\"10B\""), &["10 bytes hold 0 slots", "write size = \"10GiB\""]);
+}
+
+#[test]
+fn a_bare_number_where_a_unit_is_due_is_rejected() {
+    assert_error(
+        with("slots = \"2M\"", "size = 10"),
+        &["state.size: 10 has no unit", "my.toml:4:8", "size = \"10GiB\""],
+    );
+    assert_error(
+        parse(&format!("{LEAST}[run]\nbudget = 60\n")),
+        &["run.budget: 60 has no unit", "my.toml:10:10", "budget = \"60s\""],
+    );
+    assert_error(
+        parse(&format!("{LEAST}[run]\nbudget = \"5min\"\n")),
+        &["run.budget: 5min", "ms, s, m or h", "write budget = \"5m\""],
+    );
+    assert_error(parse(&format!("{LEAST}[run]\nbudget = \"0s\"\n")), &["from 1ms to 24h"]);
+}
+
+#[test]
+fn gas_outside_of_what_blocks_and_transactions_may_have_is_rejected() {
+    let gas = |value: &str| with("gas = \"64M\"", value);
+    assert_error(gas("gas = 0"), &["block.gas: 0 is below 30,000", "my.toml:6:7", "gas = 30_000"]);
+    assert_error(gas("gas = \"1k\""), &["block.gas: 1k is below 30,000", "one transaction"]);
+    assert_error(gas("gas = -1"), &["-1 is negative", "my.toml:6:7"]);
+    assert_error(gas("gas = \"1e6\""), &["1e6", "e6 is no suffix"]);
+    assert_error(gas("gas = 1e6"), &["1e6 is a float", "write gas = 1000000"]);
+    assert_error(gas("gas = true"), &["true is a boolean"]);
+    assert_error(gas("gas = \"9999999G\""), &["9999999G is above 1,000,000,000,000"]);
+    assert_error(gas("gas = 999999999999999999999999999999999999999999"), &["is above"]);
+    assert_error(
+        gas("gas = \"64M\"\ntx_gas = \"20M\""),
+        &["block.tx_gas: 20M is above 16,777,216", "EIP-7825", "tx_gas = 16_777_216, or less"],
+    );
+    assert_error(gas("gas = \"64M\"\ntx_gas = \"1k\""), &["block.tx_gas: 1k is below 30,000"]);
+}
+
+#[test]
+fn an_unknown_key_is_rejected_with_the_one_that_was_meant() {
+    assert_error(
+        with("slots = \"2M\"", "slot = \"2M\""),
+        &["state.slot: no such key", "my.toml:4:1", "did you mean slots?"],
+    );
+    assert_error(
+        with("gas = \"64M\"", "gass = \"64M\""),
+        &["block.gass: no such key", "did you mean gas?"],
+    );
+    assert_error(
+        with("kind = ", "accounts = 3\nkind = "),
+        &["load[0].accounts: no such key", "my.toml:8:1", "did you mean state.accounts?"],
+    );
+    assert_error(
+        with("schema = 1", "schema = 1\nfrobnicate = true"),
+        &["frobnicate: no such key", "my.toml:2:1", "keys here are schema, name"],
+    );
+}
+
+#[test]
+fn a_wrong_name_is_rejected_with_the_one_that_was_meant() {
+    assert_error(
+        with("schema = 1", "schema = 1\nfork = \"amsterdm\""),
+        &["fork: amsterdm is no fork", "my.toml:2:8", "did you mean amsterdam?"],
+    );
+    assert_error(
+        with("\"sload-storm\"", "\"sload-strom\""),
+        &["load[0].kind: sload-strom is no kind of load", "did you mean sload-storm?"],
+    );
+    let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
+    assert_error(
+        run("designs = [\"sequential\", \"batched_io\"]"),
+        &["run.designs: batched_io is no design", "my.toml:10:26", "did you mean batched-io?"],
+    );
+    assert_error(run("cache = \"hot\""), &["hot is no cache state", "use cold or warm"]);
+    assert_error(
+        with("kind = ", "keys = \"sequential\"\nkind = "),
+        &["load[0].keys: sequential is no key order", "use keccak, weyl or chase"],
+    );
+}
+
+#[test]
+fn a_name_that_is_known_but_not_yet_run_is_called_so() {
+    let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
+    for design in ["prewarm", "block-stm", "full"] {
+        assert_error(
+            run(&format!("designs = [\"{design}\"]")),
+            &[
+                &format!("{design} is a known design, but this version does not run it yet"),
+                "my.toml:10:12",
+                "use sequential, parallel-io or batched-io",
+            ],
+        );
+    }
+    assert_error(
+        run("stores = [\"mdbx\"]"),
+        &["mdbx is a known store, but this version does not run it yet", "rocksdb or memory"],
+    );
+}
+
+#[test]
+fn thread_counts_are_1_to_1024_each_once() {
+    let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
+    assert_error(
+        run("threads = [4, 0]"),
+        &["run.threads: 0 is below 1", "my.toml:10:15", "threads = [8, 16]"],
+    );
+    assert_error(run("io_threads = [2000]"), &["run.io_threads: 2000 is above 1,024"]);
+    assert_error(run("threads = [4, 4]"), &["4 is listed twice", "keep it once"]);
+    assert_error(run("threads = 4"), &["threads is a list", "threads = [8, 16]"]);
+    assert_error(run("designs = []"), &["run.designs: the list is empty", "leave designs out"]);
+}
+
+#[test]
+fn shares_sum_to_one() {
+    let shares = |first: &str, second: &str| {
+        let second = format!("[[load]]\nkind = \"sload-storm\"\n{second}\n");
+        parse(&format!("{LEAST}{first}\n{second}"))
+    };
+    assert_error(
+        shares("share = 0.5", "share = 0.4"),
+        &["the shares sum to 0.9, not to 1 (0.5 + 0.4)", "my.toml:12:9", "write share = 0.5"],
+    );
+    assert_error(shares("share = 0.5", ""), &["load[1].share: missing", "write share = 0.5"]);
+    assert_error(shares("share = 1.5", ""), &["1.5 is no share", "from 0 to 1"]);
+    assert_error(shares("share = 0", "share = 1"), &["load[0].share: 0 is no load"]);
+    assert_error(shares("share = \"50%\"", ""), &["50% is no share", "without quotes"]);
+    assert_error(
+        parse(&format!("{LEAST}share = 0.5\n")),
+        &["0.5 is the share of the only load", "write share = 1"],
+    );
+    assert_error(
+        shares("share = 0.9999", "share = 0.0001"),
+        &["load[1] with a share of 0.0001 gets 6400 gas a block", "raise gas"],
+    );
+    assert!(shares("share = 0.3", "share = 0.7").is_ok());
+}
+
+#[test]
+fn exactly_one_of_two_alternatives_is_given() {
+    assert_error(
+        with("slots = \"2M\"", "slots = \"2M\"\nsize = \"1GiB\""),
+        &["state.size: slots is given too", "my.toml:5:8", "remove slots or size"],
+    );
+    assert_error(
+        with("slots = \"2M\"", ""),
+        &["state.slots: missing; exactly one of slots and size", "my.toml:3:1", "slots = \"128M\""],
+    );
+    assert_error(
+        with("gas = \"64M\"", "gas = \"64M\"\ntransactions = 10"),
+        &["block.transactions: gas is given too", "my.toml:7:16"],
+    );
+    assert_error(with("gas = \"64M\"", ""), &["block.gas: missing", "write gas = \"640M\""]);
+}
+
+#[test]
+fn rules_between_keys_are_explained() {
+    assert_error(
+        parse(
+            &LEAST
+                .replace("[block]", "present = 0.5\n[block]")
+                .replace("[[load]]", "[[load]]\nkeys = \"chase\""),
+        ),
+        &[
+            "state.present: 0.5 with keys = \"chase\"",
+            "an absent slot ends the chain",
+            "my.toml:5:11",
+        ],
+    );
+    assert_error(
+        with("gas = \"64M\"", "gas = \"64M\"\nblocks = 10\nbatch = 3"),
+        &["block.batch: 3 does not divide blocks = 10", "my.toml:8:9", "blocks = 12"],
+    );
+    let few_slots = LEAST.replace("\"2M\"", "\"2k\"");
+    assert_error(
+        parse(&few_slots.replace("kind = ", "contracts = \"3k\"\nkind = ")),
+        &["load[0].contracts: 3k is above 2,000, the number of slots", "my.toml:8:13"],
+    );
+    assert_error(with("kind = ", "contracts = \"2M\"\nkind = "), &["2M is above 1,000,000"]);
+    assert_error(with("kind = ", "contracts = 0\nkind = "), &["0 is below 1", "contracts = 1"]);
+}
+
+#[test]
+fn what_must_be_there_is_asked_for() {
+    assert_error(with("schema = 1\n", ""), &["schema: missing", "my.toml:1:1", "write schema = 1"]);
+    assert_error(with("schema = 1", "schema = 2"), &["schema: 2 is no schema", "my.toml:1:10"]);
+    assert_error(with("name = \"least\"\n", ""), &["name: missing", "write name = "]);
+    assert_error(with("\"least\"", "\"My Test\""), &["My Test is no name", "name = \"my-test\""]);
+    assert_error(parse("schema = 1\nname = \"a\"\n"), &["state: missing", "add [state]"]);
+    let without_load = LEAST.replace("[[load]]\nkind = \"sload-storm\"\n", "");
+    assert_error(parse(&without_load), &["load: no load is given", "add [[load]]"]);
+    assert_error(with("[[load]]", "[load]"), &["load is a list of tables", "write [[load]]"]);
+    assert_error(with("kind = \"sload-storm\"", ""), &["load[0].kind: missing", "my.toml:7:1"]);
+    assert_error(
+        with("schema = 1", "schema = 1\nseed = -3"),
+        &["seed: -3 is no seed", "0 to 2^64"],
+    );
+}
+
+#[test]
+fn expectations_name_what_exists_and_one_finite_bound() {
+    let expect = |lines: &str| parse(&format!("{LEAST}[[expect]]\n{lines}\n"));
+    let metric = |metric: &str| expect(&format!("metric = \"{metric}\"\nmin = 1"));
+    assert_error(
+        metric("speedupp(batched-io, parallel-io)"),
+        &["expect[0].metric: speedupp is no metric", "my.toml:10:10", "did you mean speedup?"],
+    );
+    assert_error(metric("mgas_per_s(batchd-io)"), &["batchd-io is no design", "batched-io?"]);
+    assert_error(metric("mgas_per_s(full)"), &["full is a known design"]);
+    assert_error(metric("bal_bytes(sequential)"), &["sequential is no list", "parallel-io or"]);
+    assert_error(metric("speedup(batched-io)"), &["the form speedup(design, design)"]);
+    assert_error(metric("speedup"), &["the form speedup(design, design)"]);
+    assert_error(metric("speedup(batched-io, batched-io)"), &["compares a design with itself"]);
+    let bound = |bound: &str| expect(&format!("metric = \"mgas_per_s(batched-io)\"\n{bound}"));
+    assert_error(bound(""), &["expect[0]: neither min nor max", "my.toml:9:1"]);
+    assert_error(bound("min = 1\nmax = 2"), &["expect[0].max: min is given too", "keep one"]);
+    assert_error(bound("min = inf"), &["inf is no finite number", "my.toml:11:7"]);
+    assert_error(bound("min = nan"), &["nan is no finite number"]);
+    assert_error(
+        bound("min = 1\nwhen = { store = \"rocksb\" }"),
+        &["expect[0].when.store: rocksb is no store", "did you mean rocksdb?"],
+    );
+    assert_error(bound("min = 1\nwhen = { stor = \"rocksdb\" }"), &["did you mean store?"]);
+}
+
+#[test]
+fn toml_that_is_none_is_shown_like_any_other_error() {
+    assert_error(
+        with("gas = \"64M\"", "gas = 640M"),
+        &["error: not valid TOML: ", "my.toml:6:", "gas = 640M\n", "gas = \"640M\""],
+    );
+    assert_error(with("\"64M\"", ""), &["gas has no value", "my.toml:6:", "after the ="]);
+    assert_error(parse("= 3"), &["not valid TOML", "my.toml:1:1", "correct the TOML"]);
+    assert_error(with("[block]", "[block"), &["not valid TOML", "my.toml:5:", "[block"]);
+    assert_error(
+        with("gas = \"64M\"", "gas = \"64M\"\ngas = \"64M\""),
+        &["duplicate key", "my.toml:7:1"],
+    );
+}
+
+#[test]
+fn text_that_a_terminal_would_act_on_is_not_repeated() {
+    let error = with("\"least\"", "\"\\u001b[31mred\"").expect_err("no name").to_string();
+    assert!(!error.contains('\u{1b}'), "{error:?}");
+    let long = format!("\"{}\"", "x".repeat(10_000));
+    let error = with("\"least\"", &long).expect_err("no name").to_string();
+    assert!(error.len() < 600, "{}", error.len());
+}
+
+#[test]
+fn a_name_that_is_not_shipped_is_answered_with_those_that_are() {
+    assert_error(
+        load("sload-strom", &[]),
+        &[
+            "no shipped scenario is called sload-strom",
+            "did you mean sload-storm?",
+            "pointer-chase",
+        ],
+    );
+    assert_error(load("zzz", &[]), &["shipped are sload-storm, ", "./my.toml"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_a_scenario_is_named_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    assert_error(load(&path("none.toml"), &[]), &["No such file", "none.toml", "check the path"]);
+    std::fs::write(path("latin.toml"), b"schema = 1\nname = \"caf\xe9\"\n").expect("written");
+    assert_error(load(&path("latin.toml"), &[]), &["not UTF-8", "latin.toml:2:12", "as UTF-8"]);
+    std::fs::write(path("large.toml"), vec![b'#'; (1 << 20) + 1]).expect("written");
+    assert_error(load(&path("large.toml"), &[]), &["larger than 1048576 bytes", "large.toml"]);
+    std::fs::write(path("good.toml"), LEAST).expect("written");
+    assert_eq!(load(&path("good.toml"), &[]).expect("a good file").name, "least");
+}

@@ -1,0 +1,116 @@
+//! The reference against blocks that nobody in this project made: the lists, gas and state of
+//! go-ethereum. Runs where `STRESS_VECTORS` names the folder of the vectors.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use alloy_primitives::keccak256;
+use generator::{
+    import::{self, Imported},
+    reference::{self, BatchReference},
+};
+use workload::{
+    Workload,
+    list::{ListBounds, ListIndex},
+};
+
+/// The folder of the vectors; says aloud when it is not given.
+#[expect(clippy::print_stderr, reason = "a test that is skipped must say so")]
+fn vectors(test: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("STRESS_VECTORS").map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("SKIPPED {test}: STRESS_VECTORS does not name the folder of the vectors");
+    }
+    folder
+}
+
+fn import_all(folder: &Path) -> Vec<Imported> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    paths.retain(|path| !path.to_string_lossy().contains("invalid-of"));
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let json = fs::read_to_string(path).unwrap();
+        import::blockchain_tests(&json).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    };
+    paths.iter().flat_map(read).collect()
+}
+
+/// Why the reference differs from the file, if it does.
+fn disagreement(imported: &Imported) -> Option<String> {
+    let made = match reference::run(&imported.workload, || {}) {
+        Ok(made) => made,
+        Err(error) => return Some(error.to_string()),
+    };
+    for (batch, made) in imported.workload.batches.iter().zip(&made) {
+        let bounds = ListBounds::of(batch, imported.workload.fork);
+        match ListIndex::decode(&made.list, &bounds).map(|index| index.encode()) {
+            Ok(again) if again == made.list => {}
+            other => return Some(format!("the list is not accepted: {other:?}")),
+        }
+    }
+    for (block, made) in imported.blocks.iter().zip(&made) {
+        if block.list.as_ref().is_some_and(|list| *list != made.list) {
+            return Some(format!("list\n {:?}\n {}", block.list, made.list));
+        }
+        if block.list_hash != Some(keccak256(&made.list)) {
+            return Some(format!("list hash; made {}", made.list));
+        }
+        if made.expected.header_gas != [block.gas_used] {
+            return Some(format!("gas {:?} {}", made.expected.header_gas, block.gas_used));
+        }
+    }
+    let changes: Vec<_> = made.iter().map(|made| made.changes.clone()).collect();
+    let state = import::state_after(&imported.workload.genesis, &changes);
+    let differs = state.iter().zip(&imported.post_state).find(|(a, b)| a != b);
+    if differs.is_some() || state.len() != imported.post_state.len() {
+        return Some(format!("state {} {}: {differs:?}", state.len(), imported.post_state.len()));
+    }
+    None
+}
+
+fn assert_agreement(all: &[Imported], expected_count: usize) {
+    let wrong: Vec<String> = all
+        .iter()
+        .filter_map(|test| disagreement(test).map(|why| format!("{}: {why}", test.name)))
+        .collect();
+    let (count, matching) = (all.len(), all.len() - wrong.len());
+    assert!(wrong.is_empty(), "{matching} of {count} agree; not:\n{}", wrong.join("\n"));
+    assert_eq!(count, expected_count);
+}
+
+#[test]
+fn lists_gas_and_state_equal_those_of_go_ethereum() {
+    let Some(folder) = vectors("lists_gas_and_state_equal_those_of_go_ethereum") else { return };
+    let all = import_all(&folder.join("eip7928"));
+    assert!(all.iter().all(|test| test.blocks[0].list.is_some()));
+    assert_agreement(&all, 28);
+}
+
+#[test]
+fn the_official_cases_equal_those_of_go_ethereum() {
+    let Some(folder) = vectors("the_official_cases_equal_those_of_go_ethereum") else { return };
+    let temp = tempfile::tempdir().unwrap();
+    let archive = folder.join("eip7928-eest.tar.xz");
+    let tar = Command::new("tar").arg("-xJf").arg(archive).arg("-C").arg(temp.path()).status();
+    assert!(tar.unwrap().success(), "tar cannot extract the archive");
+    assert_agreement(&import_all(&temp.path().join("eest")), 272);
+}
+
+#[test]
+fn a_completed_workload_verifies_and_a_changed_one_does_not() {
+    let Some(folder) = vectors("a_completed_workload_verifies") else { return };
+    let json = fs::read_to_string(folder.join("eip7928/combined.json")).unwrap();
+    let mut workload: Workload = import::blockchain_tests(&json).unwrap().remove(0).workload;
+    reference::complete(&mut workload, || {}).unwrap();
+    reference::verify(&workload, || {}).unwrap();
+    let made: Vec<BatchReference> = reference::run(&workload, || {}).unwrap();
+    assert_eq!(made[0].list, workload.batches[0].list);
+    workload.batches[0].expected.transactions[3].gas_used += 1;
+    let error = reference::verify(&workload, || {}).unwrap_err();
+    assert!(error.to_string().contains("outcome of a transaction"), "{error}");
+}
