@@ -1,0 +1,57 @@
+//! A set of dense ids.
+
+/// Which of the ids 0..count were met.
+#[derive(Clone, Debug, Default)]
+pub struct Bitset {
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl Bitset {
+    /// None of `count` ids.
+    pub fn new(count: usize) -> Self {
+        Self { words: vec![0; count.div_ceil(64)], count }
+    }
+
+    /// Adds `id`.
+    #[inline]
+    pub fn insert(&mut self, id: usize) {
+        self.words[id / 64] |= 1 << (id % 64);
+    }
+
+    /// Adds all of `other`, which has as many ids.
+    pub fn union(&mut self, other: &Self) {
+        assert_eq!(self.count, other.count, "sets over different ids");
+        for (word, more) in self.words.iter_mut().zip(&other.words) {
+            *word |= more;
+        }
+    }
+
+    /// The lowest id that is missing.
+    pub fn first_missing(&self) -> Option<usize> {
+        let place = self.words.iter().position(|word| *word != u64::MAX)?;
+        let id = place * 64 + self.words[place].trailing_ones() as usize;
+        (id < self.count).then_some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_missing_id_is_found_at_every_place() {
+        for count in [0, 1, 63, 64, 65, 200] {
+            let mut all = Bitset::new(count);
+            (0..count).for_each(|id| all.insert(id));
+            assert_eq!(all.first_missing(), None, "{count} ids");
+            for missing in 0..count {
+                let (mut low, mut high) = (Bitset::new(count), Bitset::new(count));
+                (0..missing).for_each(|id| low.insert(id));
+                (missing + 1..count).for_each(|id| high.insert(id));
+                low.union(&high);
+                assert_eq!(low.first_missing(), Some(missing));
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Threads that wait for jobs: started before the clock, told what to do inside it. A panic in
+//! one cancels the job and goes on unwinding in whoever waits for it.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+/// How often who waits looks whether the user interrupted.
+const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
+
+struct State<J> {
+    job: Option<Arc<J>>,
+    /// Counts jobs, so that a worker takes each one once.
+    job_number: u64,
+    /// Workers that have nothing to do.
+    idle_count: usize,
+    /// Workers that never began, or went in a panic.
+    absent_count: usize,
+    has_ended: bool,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// The meeting point of one who posts jobs and `size` workers.
+pub(crate) struct Crew<'a, J> {
+    size: usize,
+    state: Mutex<State<J>>,
+    posted: Condvar,
+    idle: Condvar,
+    stop: &'a AtomicBool,
+    interrupt: &'a AtomicBool,
+}
+
+impl<'a, J> Crew<'a, J> {
+    /// For `size` workers. A panic of one sets `stop`, and so does `interrupt`, which whoever
+    /// waits looks at now and then.
+    pub(crate) fn new(size: usize, stop: &'a AtomicBool, interrupt: &'a AtomicBool) -> Self {
+        let state = State {
+            job: None,
+            job_number: 0,
+            idle_count: 0,
+            absent_count: 0,
+            has_ended: false,
+            panic: None,
+        };
+        Self {
+            size,
+            state: Mutex::new(state),
+            posted: Condvar::new(),
+            idle: Condvar::new(),
+            stop,
+            interrupt,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<J>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker's life: `work` is called with each job until [`Self::end`].
+    pub(crate) fn serve(&self, mut work: impl FnMut(&J)) {
+        let mut done = 0;
+        loop {
+            let mut state = self.lock();
+            state.idle_count += 1;
+            self.idle.notify_all();
+            while state.job_number == done && !state.has_ended {
+                state = self.posted.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            if state.job_number == done {
+                return;
+            }
+            done = state.job_number;
+            let job = state.job.clone();
+            drop(state);
+            let Some(job) = job else { continue };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(&job))) {
+                self.stop.store(true, Ordering::Relaxed);
+                self.lock().panic.get_or_insert(panic);
+            }
+        }
+    }
+
+    /// For a worker that cannot begin: nobody waits for it, and what the others do is in vain.
+    pub(crate) fn give_up(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.lock().absent_count += 1;
+        self.idle.notify_all();
+    }
+
+    /// Waits until all workers are idle, but for those that gave up.
+    pub(crate) fn wait_idle(&self) {
+        let mut state = self.lock();
+        while state.idle_count + state.absent_count < self.size {
+            if self.interrupt.load(Ordering::Relaxed) {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            let waited = self.idle.wait_timeout(state, INTERRUPT_CHECK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let panic = state.panic.take();
+        drop(state);
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Gives all workers, which are idle, a job.
+    pub(crate) fn post(&self, job: Arc<J>) {
+        let mut state = self.lock();
+        state.job = Some(job);
+        state.job_number += 1;
+        state.idle_count = 0;
+        self.posted.notify_all();
+    }
+
+    /// Takes the job back once all workers are idle.
+    pub(crate) fn finish(&self) -> Option<Arc<J>> {
+        self.wait_idle();
+        self.lock().job.take()
+    }
+
+    /// Sends the workers home when the guard goes, in a panic too.
+    pub(crate) const fn guard(&self) -> Guard<'_, 'a, J> {
+        Guard(self)
+    }
+}
+
+/// Ends a crew when dropped.
+pub(crate) struct Guard<'c, 'a, J>(&'c Crew<'a, J>);
+
+impl<J> Drop for Guard<'_, '_, J> {
+    fn drop(&mut self) {
+        self.0.lock().has_ended = true;
+        self.0.posted.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn every_worker_gets_every_job_once() {
+        let flag = AtomicBool::new(false);
+        let crew = Crew::<usize>::new(4, &flag, &flag);
+        let sum = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let _end = crew.guard();
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    crew.serve(|job| {
+                        sum.fetch_add(*job, Ordering::Relaxed);
+                    });
+                });
+            }
+            crew.wait_idle();
+            for job in [1, 10, 100] {
+                crew.post(Arc::new(job));
+                assert_eq!(crew.finish().as_deref(), Some(&job));
+            }
+        });
+        assert_eq!(sum.load(Ordering::Relaxed), 444);
+    }
+
+    #[test]
+    fn a_panic_cancels_and_reaches_who_waits() {
+        let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
+        let crew = Crew::<()>::new(2, &stop, &interrupt);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            std::thread::scope(|scope| {
+                let _end = crew.guard();
+                scope.spawn(|| crew.serve(|()| std::panic::panic_any(7_u8)));
+                scope.spawn(|| crew.serve(|()| ()));
+                crew.wait_idle();
+                crew.post(Arc::new(()));
+                crew.wait_idle();
+            });
+        }));
+        let panic = caught.expect_err("it unwinds");
+        assert_eq!(panic.downcast_ref::<u8>(), Some(&7));
+        assert!(stop.load(Ordering::Relaxed));
+    }
+}

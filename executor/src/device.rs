@@ -1,0 +1,333 @@
+//! What the device below a state can do at best: random 4-KiB reads of the state's own files
+//! with `O_DIRECT`, so that a store's reads can be given as a fraction of the ceiling.
+//!
+//! `device/files.rs` opens the files and draws blocks; `crew.rs` runs the reading threads, which
+//! read with `io_uring` (`ring.rs`) or `pread` (`threads.rs`); `cache.rs` drops and counts pages
+//! of buffered files; `file_system.rs` tells those that lie in memory. Nothing here writes, and
+//! nothing knows a store. No figure is given when the reads did not reach a block device: an
+//! error says why.
+
+use std::{
+    fmt,
+    num::NonZero,
+    sync::atomic::{AtomicBool, AtomicUsize},
+    thread,
+    time::Duration,
+};
+
+use crate::{latency::Latencies, process::IoCounters};
+
+mod cache;
+mod crew;
+mod error;
+mod file_system;
+mod files;
+#[cfg(feature = "io-uring")]
+mod ring;
+mod threads;
+
+pub use cache::{fadvise_dontneed, resident_fraction};
+pub use error::Unmeasured;
+pub(crate) use file_system::memory_file_system;
+pub use files::DirectFiles;
+use files::{Draw, SplitMix64};
+
+/// Size and alignment of every read.
+pub const BLOCK_BYTES: usize = 4096;
+
+/// Depths at which one thread's `io_uring` is tried for the ceiling.
+const RING_DEPTHS: [usize; 2] = [64, 256];
+
+/// Most threads with a ring of their own: one thread's ring may be bound by its core (some 2 us
+/// a read) before a fast device is.
+const RING_THREAD_COUNT_MAX: usize = 4;
+
+/// Thread counts that are tried where `io_uring` is not to be had.
+const THREAD_COUNTS: [usize; 2] = [16, 64];
+
+/// Blocks of one pass of the host-cache probe (`measuring.md`).
+const HOST_CACHE_BLOCK_COUNT: usize = 20_000;
+
+/// Fewer blocks than this say nothing about a host's cache.
+const HOST_CACHE_BLOCK_COUNT_MIN: usize = 1_000;
+
+/// A second pass of [`HostCacheProbe`] that is faster than the first by more than this factor was
+/// answered by a cache below this machine. Where it is not, there may be one all the same: one
+/// that had all blocks before the first pass, as soon after writing them.
+pub const HOST_CACHE_RATIO: f64 = 1.3;
+
+/// Share of the bytes read that the block layer must have seen, in percent.
+const DEVICE_SHARE_PERCENT: u64 = 95;
+
+/// How to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// `io_uring`, a ring for each thread.
+    Ring {
+        /// Reads in flight in each ring.
+        depth: usize,
+        /// Threads.
+        threads: usize,
+    },
+    /// Threads that each wait for their own `pread`.
+    Threads {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ring { depth, threads: 1 } => write!(f, "io_uring depth {depth}"),
+            Self::Ring { depth, threads } => {
+                write!(f, "io_uring depth {depth} x {threads} threads")
+            }
+            Self::Threads { count: 1 } => write!(f, "pread, 1 thread"),
+            Self::Threads { count } => write!(f, "pread, {count} threads"),
+        }
+    }
+}
+
+/// How to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What the offsets are drawn from.
+    pub seed: u64,
+    /// Time given to each method.
+    pub time_per_method: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { seed: 0, time_per_method: Duration::from_secs(1) }
+    }
+}
+
+/// Random reads by one method.
+#[derive(Clone, Debug)]
+pub struct ReadRate {
+    /// How they were read.
+    pub method: Method,
+    /// Reads a second, between the first submission and the last completion that counted.
+    pub iops: f64,
+    /// Reads of 4 KiB.
+    pub read_count: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes that the block layer fetched for this process meanwhile, if the kernel counts.
+    pub device_read_bytes: Option<u64>,
+    /// From the first submission to the last completion that counted.
+    pub elapsed: Duration,
+    /// From submission to completion, each read on its own.
+    pub latencies: Latencies,
+    /// CPU time of the reading threads for one read, in nanoseconds; interrupts are not in it.
+    pub cpu_ns_per_read: Option<u64>,
+}
+
+/// The most random 4-KiB reads a second that the device gave.
+#[derive(Clone, Debug)]
+pub struct Ceiling {
+    /// The fastest method.
+    pub best: ReadRate,
+    /// The others that were tried.
+    pub others: Vec<ReadRate>,
+    /// Why `io_uring` was not used, if so: the ceiling may be higher than threads can show.
+    pub ring_refused: Option<String>,
+}
+
+/// The same blocks read twice: a second pass that is faster was answered by a cache below.
+#[derive(Clone, Debug)]
+pub struct HostCacheProbe {
+    /// Distinct blocks of a pass.
+    pub block_count: usize,
+    /// The pass that finds the blocks as they are.
+    pub first: ReadRate,
+    /// The same blocks in the same order, at once after it.
+    pub second: ReadRate,
+}
+
+impl HostCacheProbe {
+    /// Rate of the second pass by that of the first; see [`HOST_CACHE_RATIO`].
+    pub fn ratio(&self) -> f64 {
+        self.second.iops / self.first.iops
+    }
+}
+
+/// The ceiling of the device below `files`: `io_uring` of one thread at depths 64 and 256 and of
+/// several threads at depth 64, or 16 and 64 threads that wait where it is refused.
+///
+/// # Errors
+/// [`Unmeasured`].
+pub fn ceiling(
+    files: &DirectFiles,
+    settings: &Settings,
+    cancel: &AtomicBool,
+) -> Result<Ceiling, Unmeasured> {
+    let measure = |method| measure_random(files, method, settings, cancel);
+    let one_ring = RING_DEPTHS.map(|depth| Method::Ring { depth, threads: 1 });
+    let threads = THREAD_COUNTS.map(|count| Method::Threads { count });
+    let measured: Result<Vec<_>, _> = one_ring.into_iter().map(measure).collect();
+    let (mut rates, ring_refused) = match measured {
+        Err(Unmeasured::RingRefused { reason }) => {
+            (threads.into_iter().map(measure).collect::<Result<Vec<_>, _>>()?, Some(reason))
+        }
+        rates => (rates?, None),
+    };
+    if let (None, Some(threads)) = (&ring_refused, ring_thread_count()) {
+        match measure(Method::Ring { depth: RING_DEPTHS[0], threads }) {
+            // One ring was to be had, several are not: locked memory is limited.
+            Err(Unmeasured::RingRefused { .. }) => {}
+            rate => rates.push(rate?),
+        }
+    }
+    rates.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+    let best = rates.pop().unwrap_or_else(|| unreachable!("two methods were measured"));
+    Ok(Ceiling { best, others: rates, ring_refused })
+}
+
+/// One ring a core where there are several.
+fn ring_thread_count() -> Option<usize> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    (cores > 1).then(|| cores.min(RING_THREAD_COUNT_MAX))
+}
+
+/// Reads one after another, for the term of the critical chain: the latency of a read that
+/// nothing hides.
+///
+/// # Errors
+/// [`Unmeasured`].
+pub fn serial_latency(
+    files: &DirectFiles,
+    settings: &Settings,
+    cancel: &AtomicBool,
+) -> Result<ReadRate, Unmeasured> {
+    measure_random(files, Method::Threads { count: 1 }, settings, cancel)
+}
+
+/// Random reads by one method for the time given.
+///
+/// # Errors
+/// [`Unmeasured`].
+pub fn measure_random(
+    files: &DirectFiles,
+    method: Method,
+    settings: &Settings,
+    cancel: &AtomicBool,
+) -> Result<ReadRate, Unmeasured> {
+    let work = Work::Random { seed: settings.seed, time: settings.time_per_method };
+    measure(files, method, &work, cancel)
+}
+
+/// Reads 20,000 random distinct blocks twice (half of all blocks where there are fewer). To be
+/// called before [`ceiling`], whose reads a host's cache would remember.
+///
+/// # Errors
+/// [`Unmeasured`].
+pub fn probe_host_cache(
+    files: &DirectFiles,
+    seed: u64,
+    cancel: &AtomicBool,
+) -> Result<HostCacheProbe, Unmeasured> {
+    let half = usize::try_from(files.block_count() / 2).unwrap_or(usize::MAX);
+    let count = half.min(HOST_CACHE_BLOCK_COUNT);
+    if count < HOST_CACHE_BLOCK_COUNT_MIN {
+        return Err(Unmeasured::TooSmall { block_count: files.block_count() });
+    }
+    let blocks = files.sample_distinct(&mut SplitMix64::new(seed), count);
+    let ring = Method::Ring { depth: RING_DEPTHS[0], threads: 1 };
+    let (method, first) = match measure(files, ring, &Work::Listed(&blocks), cancel) {
+        Err(Unmeasured::RingRefused { .. }) => {
+            let threads = Method::Threads { count: THREAD_COUNTS[0] };
+            (threads, measure(files, threads, &Work::Listed(&blocks), cancel)?)
+        }
+        first => (ring, first?),
+    };
+    let second = measure(files, method, &Work::Listed(&blocks), cancel)?;
+    Ok(HostCacheProbe { block_count: blocks.len(), first, second })
+}
+
+/// Which blocks to read.
+enum Work<'a> {
+    /// Uniformly drawn ones, until the time is over.
+    Random { seed: u64, time: Duration },
+    /// These, each once.
+    Listed(&'a [u64]),
+}
+
+impl Work<'_> {
+    /// The blocks for worker number `worker`; `cursor` is shared by all workers.
+    fn draw<'a>(&'a self, files: &DirectFiles, worker: u64, cursor: &'a AtomicUsize) -> Draw<'a> {
+        match self {
+            Self::Random { seed, .. } => Draw::Random {
+                rng: SplitMix64::stream(*seed, worker),
+                block_count: files.block_count(),
+            },
+            Self::Listed(blocks) => Draw::Listed { blocks, cursor },
+        }
+    }
+
+    /// When to stop although there is more to read.
+    const fn time(&self) -> Option<Duration> {
+        match self {
+            Self::Random { time, .. } => Some(*time),
+            Self::Listed(_) => None,
+        }
+    }
+}
+
+/// What a method did.
+struct Outcome {
+    read_count: u64,
+    elapsed: Duration,
+    latencies: Latencies,
+    cpu: Option<Duration>,
+}
+
+fn measure(
+    files: &DirectFiles,
+    method: Method,
+    work: &Work<'_>,
+    cancel: &AtomicBool,
+) -> Result<ReadRate, Unmeasured> {
+    let before = IoCounters::now();
+    let outcome = match method {
+        #[cfg(feature = "io-uring")]
+        Method::Ring { depth, threads } => {
+            crew::read(files, threads, work, cancel, &|shared, draw| {
+                ring::read(shared, depth, draw)
+            })
+        }
+        #[cfg(not(feature = "io-uring"))]
+        Method::Ring { .. } => {
+            Err(Unmeasured::RingRefused { reason: "built without the feature io-uring".into() })
+        }
+        Method::Threads { count } => crew::read(files, count, work, cancel, &threads::read),
+    }?;
+    let read_bytes = outcome.read_count * BLOCK_BYTES as u64;
+    let device_read_bytes =
+        IoCounters::now().zip(before).map(|(now, before)| now.since(&before).device_read_bytes);
+    if let Some(device_read_bytes) = device_read_bytes
+        && u128::from(device_read_bytes) * 100
+            < u128::from(read_bytes) * u128::from(DEVICE_SHARE_PERCENT)
+    {
+        return Err(Unmeasured::NotFromDevice { read_bytes, device_read_bytes });
+    }
+    let elapsed = outcome.elapsed.max(Duration::from_nanos(1));
+    let cpu_ns_per_read = outcome.cpu.and_then(|cpu| {
+        u64::try_from(cpu.as_nanos().checked_div(u128::from(outcome.read_count))?).ok()
+    });
+    Ok(ReadRate {
+        method,
+        iops: outcome.read_count as f64 / elapsed.as_secs_f64(),
+        read_count: outcome.read_count,
+        read_bytes,
+        device_read_bytes,
+        elapsed,
+        latencies: outcome.latencies,
+        cpu_ns_per_read,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! The kernel's page cache below buffered files: dropping a file's pages, and counting those
+//! that are still there. Asking is not proof: `posix_fadvise` is advice, `mincore` the check.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::{fd::AsRawFd, unix::fs::MetadataExt},
+    path::Path,
+    ptr,
+};
+
+/// Bytes mapped at a time, so that the answer of `mincore` stays small (256 KiB).
+const WINDOW_BYTES: u64 = 1 << 30;
+
+/// Asks the kernel to drop the pages of `paths` from its cache. Each file is written out first,
+/// since dirty pages cannot be dropped. Pages that a process has mapped stay.
+///
+/// # Errors
+/// The first file that cannot be opened, written out or advised on.
+#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
+pub fn fadvise_dontneed<P: AsRef<Path>>(paths: &[P]) -> io::Result<()> {
+    for path in paths {
+        let file = File::open(path)?;
+        file.sync_data()?;
+        // SAFETY: the descriptor is open; no memory is passed.
+        let code =
+            unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        if code != 0 {
+            return Err(io::Error::from_raw_os_error(code));
+        }
+    }
+    Ok(())
+}
+
+/// Share of the pages of `paths` that lie in the kernel's cache, from 0 to 1.
+///
+/// `None` where it cannot be told: a file that cannot be opened, no pages at all, or a file
+/// that is neither ours nor writable (the kernel then claims that all is resident).
+pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
+    let mut resident_count = 0;
+    let mut page_count = 0;
+    for path in paths.iter().map(AsRef::as_ref) {
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        if metadata.uid() != effective_user() && OpenOptions::new().write(true).open(path).is_err()
+        {
+            return None;
+        }
+        for start in (0..metadata.len()).step_by(usize::try_from(WINDOW_BYTES).ok()?) {
+            let length = usize::try_from(WINDOW_BYTES.min(metadata.len() - start)).ok()?;
+            let pages = resident_pages(&file, start, length).ok()?;
+            page_count += pages.len();
+            resident_count += pages.iter().filter(|page| *page & 1 == 1).count();
+        }
+    }
+    (page_count > 0).then(|| resident_count as f64 / page_count as f64)
+}
+
+/// A byte a page, whose lowest bit says whether the page is in the cache.
+#[expect(unsafe_code, reason = "mincore asks about a mapping")]
+fn resident_pages(file: &File, start: u64, length: usize) -> io::Result<Vec<u8>> {
+    let offset = libc::off_t::try_from(start).map_err(io::Error::other)?;
+    let mut pages = vec![0; length.div_ceil(page_bytes()?)];
+    // SAFETY: a fresh mapping at an address that the kernel chooses, never read through, and
+    // unmapped below; `pages` has a byte for each of its pages.
+    let code = unsafe {
+        let fd = file.as_raw_fd();
+        let map =
+            libc::mmap(ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, offset);
+        if map == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let code = libc::mincore(map, length, pages.as_mut_ptr());
+        libc::munmap(map, length);
+        code
+    };
+    if code == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
+}
+
+#[expect(unsafe_code, reason = "sysconf has no safe wrapper in std")]
+fn page_bytes() -> io::Result<usize> {
+    // SAFETY: takes and returns plain integers.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).map_err(io::Error::other)
+}
+
+#[expect(unsafe_code, reason = "geteuid has no safe wrapper in std")]
+fn effective_user() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}

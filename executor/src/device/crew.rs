@@ -1,0 +1,97 @@
+//! The threads of a measurement: started together, stopped together, their parts added up.
+
+use std::{
+    panic::resume_unwind,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{DirectFiles, Outcome, Unmeasured, Work, files::Draw};
+use crate::latency::Latencies;
+
+/// What all threads see.
+pub(super) struct Shared<'a> {
+    /// What to read.
+    pub(super) files: &'a DirectFiles,
+    /// How long each thread reads from its first read on; to the end of a list without it.
+    time: Option<Duration>,
+    cancel: &'a AtomicBool,
+    /// Set when one failed, so that the others end.
+    has_failed: AtomicBool,
+}
+
+/// What one thread did.
+pub(super) struct Part {
+    pub(super) read_count: u64,
+    /// When its first read began: what it set up before is no part of the time.
+    pub(super) start: Instant,
+    /// When the last read that counted came back.
+    pub(super) end: Instant,
+    pub(super) latencies: Latencies,
+    pub(super) cpu: Option<Duration>,
+}
+
+/// Reads `work` with `thread_count` threads, each by calling `reader` once.
+pub(super) fn read(
+    files: &DirectFiles,
+    thread_count: usize,
+    work: &Work<'_>,
+    cancel: &AtomicBool,
+    reader: &(impl Fn(&Shared<'_>, Draw<'_>) -> Result<Part, Unmeasured> + Sync),
+) -> Result<Outcome, Unmeasured> {
+    let cursor = AtomicUsize::new(0);
+    let shared = Shared { files, time: work.time(), cancel, has_failed: AtomicBool::new(false) };
+    let parts: Result<Vec<Part>, Unmeasured> = thread::scope(|scope| {
+        let shared = &shared;
+        let spawn = |number| {
+            let draw = work.draw(files, number as u64, &cursor);
+            let worker = thread::Builder::new()
+                .spawn_scoped(scope, move || reader(shared, draw).inspect_err(|_| shared.fail()));
+            worker.map_err(|source| {
+                shared.fail();
+                Unmeasured::NoThreads { count: thread_count, source }
+            })
+        };
+        let workers: Vec<_> = (0..thread_count).map(spawn).collect();
+        let join = |worker: thread::ScopedJoinHandle<'_, _>| {
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        workers.into_iter().map(|worker| join(worker?)).collect()
+    });
+    Ok(merge(parts?))
+}
+
+impl Shared<'_> {
+    fn fail(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a thread that began to read at `start` is to end.
+    pub(super) fn is_over(&self, start: Instant, now: Instant) -> Result<bool, Unmeasured> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(Unmeasured::Cancelled);
+        }
+        let is_late = self.time.is_some_and(|time| now - start >= time);
+        Ok(is_late || self.has_failed.load(Ordering::Relaxed))
+    }
+}
+
+/// The time is that from the first thread's start to the last one's end, so what threads were
+/// late counts against the rate.
+fn merge(parts: Vec<Part>) -> Outcome {
+    let start = parts.iter().map(|part| part.start).min();
+    let end = parts.iter().map(|part| part.end).max();
+    let mut outcome = Outcome {
+        read_count: 0,
+        elapsed: end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start),
+        latencies: Latencies::default(),
+        cpu: Some(Duration::ZERO),
+    };
+    for part in parts {
+        outcome.read_count += part.read_count;
+        outcome.latencies.merge(&part.latencies);
+        outcome.cpu = outcome.cpu.zip(part.cpu).map(|(sum, cpu)| sum + cpu);
+    }
+    outcome
+}

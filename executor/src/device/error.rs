@@ -1,0 +1,67 @@
+//! Why there is no figure of a device.
+
+use std::{io, path::PathBuf};
+
+/// Why there is no figure.
+#[derive(Debug, thiserror::Error)]
+pub enum Unmeasured {
+    /// The files hold too little to draw from.
+    #[error("{block_count} blocks of 4 KiB are too few to read at random")]
+    TooSmall {
+        /// Whole blocks in all files.
+        block_count: u64,
+    },
+    /// The file system lies in memory; there is no device.
+    #[error("{} lies in memory ({file_system}): no device to measure", path.display())]
+    InMemory {
+        /// The first such file.
+        path: PathBuf,
+        /// `tmpfs` or `ramfs`.
+        file_system: &'static str,
+    },
+    /// The file system does not open files past its cache.
+    #[error("{} cannot be opened with O_DIRECT: {source}", path.display())]
+    DirectRefused {
+        /// The first such file.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// A file could not be opened or read.
+    #[error("cannot read {}: {source}", path.display())]
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// No ring is to be had: a kernel without it, seccomp, a sysctl, or not compiled in.
+    #[error("no io_uring: {reason}")]
+    RingRefused {
+        /// What the kernel says.
+        reason: String,
+    },
+    /// Threads could not be started.
+    #[error("cannot start {count} reading threads: {source}")]
+    NoThreads {
+        /// How many were asked for.
+        count: usize,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The reads were answered before they reached a device: holes, or a file system that
+    /// caches in spite of `O_DIRECT`.
+    #[error(
+        "{read_bytes} bytes were read and only {device_read_bytes} came from a block device: \
+         holes in the files, or a file system that caches in spite of O_DIRECT"
+    )]
+    NotFromDevice {
+        /// Bytes read.
+        read_bytes: u64,
+        /// Bytes that the block layer fetched for this process meanwhile.
+        device_read_bytes: u64,
+    },
+    /// The flag was set.
+    #[error("cancelled")]
+    Cancelled,
+}

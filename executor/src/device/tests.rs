@@ -1,0 +1,249 @@
+//! Laws of the device probe. Where the temporary directory lies in memory, only those that need
+//! no device are checked.
+
+use std::{collections::HashSet, io::Write, path::Path, sync::atomic::AtomicBool, time::Duration};
+
+use tempfile::NamedTempFile;
+
+use super::{files::Block, *};
+
+fn file_in(directory: &Path, byte_count: usize) -> NamedTempFile {
+    let mut file = NamedTempFile::new_in(directory).expect("temporary file");
+    let bytes: Vec<u8> = (0..byte_count).map(|i| (i / BLOCK_BYTES) as u8).collect();
+    file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).expect("written");
+    file
+}
+
+fn file_of(byte_count: usize) -> NamedTempFile {
+    file_in(&std::env::temp_dir(), byte_count)
+}
+
+/// The files opened, or `None` where no device lies below them.
+fn open(files: &[&NamedTempFile]) -> Option<DirectFiles> {
+    let paths: Vec<_> = files.iter().map(|file| file.path()).collect();
+    match DirectFiles::open(&paths) {
+        Ok(files) => Some(files),
+        Err(Unmeasured::InMemory { .. } | Unmeasured::DirectRefused { .. }) => None,
+        Err(e) => panic!("{e}"),
+    }
+}
+
+fn short() -> Settings {
+    Settings { seed: 7, time_per_method: Duration::from_millis(20) }
+}
+
+/// What was measured, or `None` where this machine cannot.
+fn measured<T>(result: Result<T, Unmeasured>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(Unmeasured::RingRefused { .. } | Unmeasured::NotFromDevice { .. }) => None,
+        Err(e) => panic!("{e}"),
+    }
+}
+
+#[test]
+fn a_file_in_memory_has_no_ceiling() {
+    let memory = Path::new("/dev/shm");
+    if !memory.is_dir() {
+        return;
+    }
+    let file = file_in(memory, 1 << 20);
+    let error = DirectFiles::open(&[file.path()]).expect_err("no device");
+    assert!(
+        matches!(error, Unmeasured::InMemory { .. } | Unmeasured::DirectRefused { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_without_a_whole_block_are_too_small() {
+    let file = file_of(BLOCK_BYTES - 1);
+    let error = DirectFiles::open(&[file.path()]).expect_err("no block");
+    assert!(matches!(error, Unmeasured::TooSmall { block_count: 0 }), "{error}");
+    let none: [&Path; 0] = [];
+    assert!(DirectFiles::open(&none).is_err());
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = DirectFiles::open(&["/nonexistent/000007.sst"]).expect_err("missing");
+    assert!(error.to_string().contains("/nonexistent/000007.sst"), "{error}");
+}
+
+#[test]
+fn each_whole_block_of_each_file_has_one_number() {
+    let (small, large) = (file_of(3 * BLOCK_BYTES + 1), file_of(5 * BLOCK_BYTES));
+    let Some(files) = open(&[&small, &large]) else { return };
+    assert_eq!(files.block_count(), 8);
+    let places: Vec<_> = (0..8).map(|block| files.place(block)).collect();
+    let expected = (0..5).map(|i| (0, i * 4096)).chain((0..3).map(|i| (1, i * 4096)));
+    assert_eq!(places, expected.collect::<Vec<_>>());
+    for number in 0..8 {
+        let mut block = Block::ZERO;
+        files.read(number, &mut block).expect("read");
+        assert_eq!(block.0, [(number % 5) as u8; BLOCK_BYTES]);
+    }
+}
+
+#[test]
+fn a_sample_holds_distinct_blocks_and_depends_on_the_seed_only() {
+    let file = file_of(200 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    let sample = |seed| files.sample_distinct(&mut SplitMix64::new(seed), 100);
+    assert_eq!(sample(1), sample(1));
+    assert_ne!(sample(1), sample(2));
+    assert_eq!(sample(1).into_iter().collect::<HashSet<_>>().len(), 100);
+    assert!(sample(1).into_iter().all(|block| block < 200));
+}
+
+#[test]
+fn draws_are_uniform_over_all_blocks() {
+    let mut rng = SplitMix64::stream(3, 1);
+    let mut counts = [0_u32; 10];
+    for _ in 0..100_000 {
+        counts[usize::try_from(rng.below(10)).expect("small")] += 1;
+    }
+    // 10,000 expected in each, standard deviation 95: seven of them.
+    assert!(counts.iter().all(|count| count.abs_diff(10_000) < 665), "{counts:?}");
+}
+
+#[test]
+fn every_read_is_counted_once_and_timed_once() {
+    let file = file_of(2_000 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    let go = AtomicBool::new(false);
+    for method in [
+        Method::Ring { depth: 8, threads: 1 },
+        Method::Ring { depth: 8, threads: 3 },
+        Method::Threads { count: 3 },
+    ] {
+        let Some(rate) = measured(measure_random(&files, method, &short(), &go)) else { continue };
+        assert!(rate.read_count > 0);
+        assert_eq!(rate.read_bytes, rate.read_count * 4096);
+        assert_eq!(rate.latencies.histogram().len(), rate.read_count);
+        assert!(rate.iops.is_finite() && rate.iops > 0.0);
+        assert_eq!(rate.method, method);
+    }
+}
+
+#[test]
+fn a_list_is_read_to_its_end_by_every_method() {
+    let file = file_of(500 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    let go = AtomicBool::new(false);
+    let blocks: Vec<u64> = (0..500).rev().collect();
+    for method in [
+        Method::Ring { depth: 1, threads: 1 },
+        Method::Ring { depth: 7, threads: 1 },
+        Method::Ring { depth: 512, threads: 1 },
+        Method::Ring { depth: 7, threads: 4 },
+        Method::Ring { depth: 512, threads: 2 },
+        Method::Threads { count: 1 },
+        Method::Threads { count: 7 },
+    ] {
+        let result = measure(&files, method, &Work::Listed(&blocks), &go);
+        let Some(rate) = measured(result) else { continue };
+        assert_eq!(rate.read_count, 500, "{method}");
+    }
+}
+
+#[test]
+fn a_ceiling_is_the_best_of_what_was_tried() {
+    let file = file_of(2_000 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    let go = AtomicBool::new(false);
+    let Some(ceiling) = measured(ceiling(&files, &short(), &go)) else { return };
+    let tried = 1 + ceiling.others.len();
+    assert!((2..=3).contains(&tried), "{tried} methods");
+    assert!(ceiling.others.iter().all(|other| other.iops <= ceiling.best.iops));
+    let is_ring = matches!(ceiling.best.method, Method::Ring { .. });
+    assert_eq!(is_ring, ceiling.ring_refused.is_none());
+}
+
+#[test]
+fn a_set_flag_cancels_every_measurement() {
+    let file = file_of(4_000 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    let stop = AtomicBool::new(true);
+    let is_cancelled = |error| matches!(error, Unmeasured::Cancelled);
+    assert!(is_cancelled(ceiling(&files, &short(), &stop).expect_err("cancelled")));
+    assert!(is_cancelled(serial_latency(&files, &short(), &stop).expect_err("cancelled")));
+    assert!(is_cancelled(probe_host_cache(&files, 1, &stop).expect_err("cancelled")));
+}
+
+#[test]
+fn a_probe_of_the_hosts_cache_reads_the_same_blocks_twice() {
+    let file = file_of(4_000 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    let go = AtomicBool::new(false);
+    let Some(probe) = measured(probe_host_cache(&files, 1, &go)) else { return };
+    assert_eq!(probe.block_count, 2_000);
+    assert_eq!((probe.first.read_count, probe.second.read_count), (2_000, 2_000));
+    assert_eq!(probe.first.method, probe.second.method);
+    assert!(probe.ratio().is_finite());
+}
+
+#[test]
+fn too_few_blocks_say_nothing_about_the_hosts_cache() {
+    let file = file_of(1_998 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    let error = probe_host_cache(&files, 1, &AtomicBool::new(false)).expect_err("too few");
+    assert!(matches!(error, Unmeasured::TooSmall { block_count: 1_998 }), "{error}");
+}
+
+#[test]
+fn holes_are_no_reads_of_a_device() {
+    let file = NamedTempFile::new().expect("temporary file");
+    file.as_file().set_len(64 << 20).expect("grown");
+    let Some(files) = open(&[&file]) else { return };
+    let method = Method::Threads { count: 1 };
+    match measure_random(&files, method, &short(), &AtomicBool::new(false)) {
+        Err(Unmeasured::NotFromDevice { .. }) => {}
+        // Other tests of this process read from the device meanwhile.
+        Ok(rate) => assert!(rate.device_read_bytes.is_none_or(|bytes| bytes > 0)),
+        Err(e) => panic!("{e}"),
+    }
+}
+
+#[test]
+fn a_file_cut_after_opening_is_an_error_that_names_it() {
+    let file = file_of(100 * BLOCK_BYTES);
+    let Some(files) = open(&[&file]) else { return };
+    file.as_file().set_len(0).expect("cut");
+    for method in [Method::Ring { depth: 4, threads: 2 }, Method::Threads { count: 2 }] {
+        match measure_random(&files, method, &short(), &AtomicBool::new(false)) {
+            Err(Unmeasured::Failed { path, .. }) => assert_eq!(path, file.path()),
+            Err(Unmeasured::RingRefused { .. }) => {}
+            result => panic!("{result:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_was_just_read_is_resident_and_what_was_dropped_is_not() {
+    let file = file_of(64 * BLOCK_BYTES);
+    assert_eq!(std::fs::read(file.path()).expect("read").len(), 64 * BLOCK_BYTES);
+    let Some(before) = resident_fraction(&[file.path()]) else { return };
+    assert!(before > 0.9, "{before}");
+    if open(&[&file]).is_some() {
+        fadvise_dontneed(&[file.path()]).expect("dropped");
+        assert_eq!(resident_fraction(&[file.path()]), Some(0.0));
+    }
+}
+
+#[test]
+fn the_resident_fraction_of_nothing_is_unknown() {
+    let none: [&Path; 0] = [];
+    assert_eq!(resident_fraction(&none), None);
+    assert_eq!(resident_fraction(&[file_of(0).path()]), None);
+    assert_eq!(resident_fraction(&[Path::new("/nonexistent")]), None);
+    assert!(fadvise_dontneed(&[Path::new("/nonexistent")]).is_err());
+}
+
+#[test]
+fn a_method_is_named_with_its_depth_and_threads() {
+    let ring = |depth, threads| Method::Ring { depth, threads }.to_string();
+    assert_eq!(ring(256, 1), "io_uring depth 256");
+    assert_eq!(ring(64, 2), "io_uring depth 64 x 2 threads");
+    assert_eq!(Method::Threads { count: 16 }.to_string(), "pread, 16 threads");
+}

@@ -1,0 +1,142 @@
+//! Engines: ways to bring a batch from the state below it to its outcome. Each one executes a
+//! whole workload inside the clock and says what came out; none knows what should have.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use alloy_primitives::B256;
+use workload::{BlockAccessIndex, NetChanges, TxOutcome, Workload};
+
+use crate::{
+    check::ListFault,
+    latency::Latencies,
+    process,
+    span::{Phase, Span, Spans},
+    store::{ReadCounters, Sample, StoreError},
+    variant::{Engine, ListForm, Variant},
+    view::{ReadTally, ViewError},
+};
+
+pub mod bal;
+pub mod sequential;
+
+/// Execution that gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The list is rejected.
+    #[error("batch {batch}: list rejected: {fault}")]
+    List {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// Why.
+        fault: ListFault,
+    },
+    /// A step is not valid, without a list being involved.
+    #[error("batch {batch}, index {index}: {reason}")]
+    Step {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// The step.
+        index: BlockAccessIndex,
+        /// Why.
+        reason: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Someone asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl EngineError {
+    /// A read that failed at a step and is not the list's fault.
+    fn of_read(batch: usize, index: BlockAccessIndex, error: ViewError) -> Self {
+        match error {
+            ViewError::Store(error) => Self::Store(error),
+            ViewError::Cancelled => Self::Cancelled,
+            other => Self::Step { batch, index, reason: other.to_string() },
+        }
+    }
+}
+
+/// What is executed and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The workload.
+    pub workload: &'a Workload,
+    /// Encoded list of each batch, in the form that the variant takes; empty where it takes
+    /// none.
+    pub lists: &'a [alloy_primitives::Bytes],
+    /// The variant.
+    pub variant: Variant,
+    /// Set from outside to stop.
+    pub cancel: &'a AtomicBool,
+}
+
+/// What a batch came to.
+#[derive(Clone, Debug, Default)]
+pub struct BatchResult {
+    /// Of each transaction, in order.
+    pub outcomes: Vec<TxOutcome>,
+    /// Of the state, from what the transactions wrote.
+    pub net_changes: NetChanges,
+}
+
+/// What an execution came to and what it cost.
+#[derive(Clone, Debug, Default)]
+pub struct Executed {
+    /// From the start of the clock to the last commit.
+    pub wall: Duration,
+    /// What the process did in that time.
+    pub process: process::Delta,
+    /// Phases.
+    pub spans: Vec<Span>,
+    /// Results by batch.
+    pub batches: Vec<BatchResult>,
+    /// Time per transaction, reads included.
+    pub tx_latencies: Latencies,
+    /// The longest transaction of each batch, summed: no order of transactions makes the
+    /// workload shorter.
+    pub longest_txs: Duration,
+    /// Reads by threads that execute.
+    pub on_demand: ReadTally,
+    /// Reads by threads that only read.
+    pub prefetched: ReadTally,
+    /// Whether the latencies of `prefetched` are of whole batches of reads.
+    pub prefetch_reads_together: bool,
+    /// What the store counted.
+    pub counters: ReadCounters,
+    /// Digest of each batch's net changes.
+    pub digests: Vec<B256>,
+}
+
+/// Executes a workload once.
+///
+/// # Errors
+/// [`EngineError`].
+pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
+    let variant = &task.variant;
+    let mut executed = match (variant.engine, variant.list) {
+        (Engine::Sequential, _) => sequential::execute(sample, task)?,
+        (Engine::Bal, ListForm::ParallelIo) => {
+            bal::execute::<S, crate::prestate::Undeclared>(sample, task)?
+        }
+        (Engine::Bal, _) => bal::execute::<S, crate::prestate::Declared>(sample, task)?,
+    };
+    if task.cancel.load(Ordering::Relaxed) {
+        return Err(EngineError::Cancelled);
+    }
+    executed.digests = executed.batches.iter().map(|batch| batch.net_changes.digest()).collect();
+    Ok(executed)
+}
+
+/// Commits the changes of a batch inside the clock.
+fn commit<S: Sample>(sample: &S, spans: &Spans, changes: &NetChanges) -> Result<(), StoreError> {
+    let start = spans.elapsed();
+    sample.commit(changes)?;
+    spans.close(Phase::Commit, start);
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! Values on their way from the store to the transactions: each declared key is read once,
+//! by whoever comes first, and handed to all who need it.
+//!
+//! A key's place is its dense id in the list, so there is no map and no lock: a byte says
+//! whether the value is there, and the value is published by a release store of that byte.
+//! ```text
+//! EMPTY ──claim──▶ CLAIMED ──publish──▶ READY
+//! ```
+//! Publishing is a plain store, because an atomic exchange would wait until the value has left
+//! the core. The price: a waiter that arrives in the same moment may miss its call, and so looks
+//! again by itself every [`MISSED_CALL`].
+
+use std::{
+    sync::{
+        Condvar, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use alloy_primitives::U256;
+use workload::genesis::AccountState;
+
+const EMPTY: u8 = 0;
+const CLAIMED: u8 = 1;
+const READY: u8 = 2;
+
+/// Waiters of many keys share a condition variable; this many spread them.
+const GATE_COUNT: usize = 64;
+/// How long a waiter that missed its call sleeps at most: a few reads of a fast disk.
+const MISSED_CALL: Duration = Duration::from_micros(500);
+
+/// A wait or a read ended because the run was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// How a value came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It was there.
+    Ready,
+    /// The caller read it itself.
+    Read,
+    /// Another thread was reading it; the caller waited.
+    Waited,
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    waiter_count: AtomicUsize,
+    lock: Mutex<()>,
+    opened: Condvar,
+}
+
+/// State bytes of a range of keys.
+#[derive(Debug)]
+pub struct Claims {
+    states: Vec<AtomicU8>,
+    gates: Vec<Gate>,
+}
+
+impl Claims {
+    /// `count` keys, none claimed.
+    pub fn new(count: usize) -> Self {
+        Self {
+            states: (0..count).map(|_| AtomicU8::new(EMPTY)).collect(),
+            gates: (0..GATE_COUNT).map(|_| Gate::default()).collect(),
+        }
+    }
+
+    /// Whether the value of `id` can be loaded.
+    #[inline]
+    pub fn is_ready(&self, id: usize) -> bool {
+        self.states[id].load(Ordering::Acquire) == READY
+    }
+
+    /// Takes the duty to read `id`; false where someone has it or the value is there.
+    #[inline]
+    pub fn claim(&self, id: usize) -> bool {
+        let state = &self.states[id];
+        state.load(Ordering::Relaxed) == EMPTY
+            && state.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Publishes what was stored for `id` before, and wakes who waits.
+    #[inline]
+    pub fn publish(&self, id: usize) {
+        self.states[id].store(READY, Ordering::Release);
+        let gate = &self.gates[id % GATE_COUNT];
+        if gate.waiter_count.load(Ordering::Relaxed) > 0 {
+            drop(gate.lock.lock().unwrap_or_else(PoisonError::into_inner));
+            gate.opened.notify_all();
+        }
+    }
+
+    /// Waits until `id`, which someone has claimed, is ready.
+    ///
+    /// # Errors
+    /// [`Cancelled`].
+    pub fn wait(&self, id: usize, cancel: &AtomicBool) -> Result<(), Cancelled> {
+        let gate = &self.gates[id % GATE_COUNT];
+        gate.waiter_count.fetch_add(1, Ordering::SeqCst);
+        let mut held = gate.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let arrived = loop {
+            if self.is_ready(id) {
+                break Ok(());
+            }
+            if cancel.load(Ordering::Relaxed) {
+                break Err(Cancelled);
+            }
+            let waited = gate.opened.wait_timeout(held, MISSED_CALL);
+            held = waited.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        gate.waiter_count.fetch_sub(1, Ordering::SeqCst);
+        arrived
+    }
+}
+
+/// Where one value lies. Written once by the claimer, then read by all: the state byte orders
+/// the two.
+pub trait Cell: Default + Sync {
+    /// What it holds.
+    type Value: Copy;
+
+    /// What was stored; meaningless before.
+    fn load(&self) -> Self::Value;
+
+    /// Stores the value.
+    fn store(&self, value: Self::Value);
+}
+
+/// A slot's value: four words, relaxed themselves, so that no lock and no `unsafe` is needed.
+#[derive(Debug, Default)]
+pub struct SlotCell([AtomicU64; 4]);
+
+impl Cell for SlotCell {
+    type Value = U256;
+
+    #[inline]
+    fn load(&self) -> U256 {
+        U256::from_limbs(std::array::from_fn(|i| self.0[i].load(Ordering::Relaxed)))
+    }
+
+    #[inline]
+    fn store(&self, value: U256) {
+        for (word, limb) in self.0.iter().zip(value.as_limbs()) {
+            word.store(*limb, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An account's row, `None` where there is no account.
+#[derive(Debug, Default)]
+pub struct AccountCell(OnceLock<Option<AccountState>>);
+
+impl Cell for AccountCell {
+    type Value = Option<AccountState>;
+
+    #[inline]
+    fn load(&self) -> Option<AccountState> {
+        self.0.get().copied().flatten()
+    }
+
+    #[inline]
+    fn store(&self, value: Option<AccountState>) {
+        // A second store cannot be: only the one claimer stores.
+        let stored = self.0.set(value);
+        debug_assert!(stored.is_ok(), "an account was read twice");
+    }
+}
+
+/// Values by dense id.
+#[derive(Debug)]
+pub struct Values<C> {
+    claims: Claims,
+    cells: Vec<C>,
+}
+
+impl<C: Cell> Values<C> {
+    /// `count` keys, none read.
+    pub fn new(count: usize) -> Self {
+        Self { claims: Claims::new(count), cells: (0..count).map(|_| C::default()).collect() }
+    }
+
+    /// Who reads what.
+    #[inline]
+    pub const fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    /// The value of `id`, where it is there.
+    #[inline]
+    pub fn get(&self, id: usize) -> Option<C::Value> {
+        self.claims.is_ready(id).then(|| self.cells[id].load())
+    }
+
+    /// Begins to bring the place of `id` from memory; the value itself is not looked at.
+    #[inline]
+    pub fn touch(&self, id: usize) {
+        std::hint::black_box(self.cells[id].load());
+    }
+
+    /// Stores and publishes the value of `id`, which the caller has claimed.
+    #[inline]
+    pub fn put(&self, id: usize, value: C::Value) {
+        self.cells[id].store(value);
+        self.claims.publish(id);
+    }
+
+    /// The value of `id`: loaded, read by `read` if nobody has, or waited for.
+    ///
+    /// # Errors
+    /// What `read` fails with, or [`Cancelled`].
+    #[inline]
+    pub fn get_or_read<E: From<Cancelled>>(
+        &self,
+        id: usize,
+        cancel: &AtomicBool,
+        read: impl FnOnce() -> Result<C::Value, E>,
+    ) -> Result<(C::Value, Arrival), E> {
+        if let Some(value) = self.get(id) {
+            return Ok((value, Arrival::Ready));
+        }
+        if self.claims.claim(id) {
+            let value = read()?;
+            self.put(id, value);
+            return Ok((value, Arrival::Read));
+        }
+        self.claims.wait(id, cancel)?;
+        Ok((self.cells[id].load(), Arrival::Waited))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_read_once_and_everyone_sees_its_value() {
+        const KEY_COUNT: usize = 2_000;
+        let values = Values::<SlotCell>::new(KEY_COUNT);
+        let cancel = AtomicBool::new(false);
+        let read_count = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for worker in 0..8 {
+                let (values, cancel, read_count) = (&values, &cancel, &read_count);
+                scope.spawn(move || {
+                    for step in 0..KEY_COUNT {
+                        let id = (step * 7 + worker * 31) % KEY_COUNT;
+                        let read = || {
+                            read_count.fetch_add(1, Ordering::Relaxed);
+                            std::thread::yield_now();
+                            Ok::<_, Cancelled>(U256::from(id) << 200)
+                        };
+                        let (value, _) = values.get_or_read(id, cancel, read).unwrap();
+                        assert_eq!(value, U256::from(id) << 200);
+                    }
+                });
+            }
+        });
+        assert_eq!(read_count.load(Ordering::Relaxed), KEY_COUNT);
+    }
+
+    #[test]
+    fn a_waiter_leaves_when_the_run_is_cancelled() {
+        let values = Values::<SlotCell>::new(1);
+        assert!(values.claims().claim(0), "nobody else is here");
+        let cancel = AtomicBool::new(true);
+        let read = || -> Result<U256, Cancelled> { panic!("claimed by another") };
+        assert_eq!(values.get_or_read(0, &cancel, read), Err(Cancelled));
+    }
+}

@@ -1,0 +1,22 @@
+//! Executes workloads: stores of flat state, ways to read them, engines, and what one sample
+//! measures. Knows no scenario, no TOML and no terminal; what a batch must come to is told by
+//! the workload.
+
+pub mod bitset;
+pub mod check;
+mod crew;
+pub mod device;
+pub mod engine;
+pub mod handover;
+mod join;
+pub mod latency;
+mod prefetch;
+pub mod prestate;
+pub mod process;
+pub mod sample;
+pub mod single_flight;
+pub mod span;
+pub mod state;
+pub mod store;
+pub mod variant;
+pub mod view;

@@ -1,0 +1,286 @@
+//! What this process did between two moments: system calls, device bytes, CPU time, memory,
+//! faults, context switches, and what the hypervisor took away.
+//!
+//! Figures come from `/proc` and `getrusage(2)`. A figure that the machine does not tell is
+//! `None`, never zero. A snapshot itself makes about ten small reads of `/proc`, which the next
+//! one sees in `read_call_count` and `read_call_bytes` (never in `device_read_bytes`).
+
+use std::{
+    fs,
+    mem::MaybeUninit,
+    time::{Duration, Instant},
+};
+
+/// What `/proc/self/io` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoCounters {
+    /// Bytes that read calls returned, from a cache or not (`rchar`).
+    pub read_call_bytes: u64,
+    /// Bytes given to write calls (`wchar`).
+    pub write_call_bytes: u64,
+    /// Read calls (`syscr`); reads submitted by `io_uring` are not among them.
+    pub read_call_count: u64,
+    /// Write calls (`syscw`).
+    pub write_call_count: u64,
+    /// Bytes fetched from the block layer (`read_bytes`).
+    pub device_read_bytes: u64,
+    /// Bytes sent, or to be sent, to the block layer (`write_bytes`).
+    pub device_write_bytes: u64,
+}
+
+impl IoCounters {
+    /// The counters now, or `None` where the kernel does not keep them.
+    pub fn now() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/self/io").ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+            line.trim().parse().ok()
+        };
+        Some(Self {
+            read_call_bytes: field("rchar")?,
+            write_call_bytes: field("wchar")?,
+            read_call_count: field("syscr")?,
+            write_call_count: field("syscw")?,
+            device_read_bytes: field("read_bytes")?,
+            device_write_bytes: field("write_bytes")?,
+        })
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            read_call_bytes: self.read_call_bytes.saturating_sub(earlier.read_call_bytes),
+            write_call_bytes: self.write_call_bytes.saturating_sub(earlier.write_call_bytes),
+            read_call_count: self.read_call_count.saturating_sub(earlier.read_call_count),
+            write_call_count: self.write_call_count.saturating_sub(earlier.write_call_count),
+            device_read_bytes: self.device_read_bytes.saturating_sub(earlier.device_read_bytes),
+            device_write_bytes: self.device_write_bytes.saturating_sub(earlier.device_write_bytes),
+        }
+    }
+}
+
+/// What `getrusage(2)` tells of all threads of the process, those that ended included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in user mode.
+    pub user: Duration,
+    /// CPU time in the kernel.
+    pub system: Duration,
+    /// Page faults served from memory.
+    pub minor_fault_count: u64,
+    /// Page faults that had to read from a device.
+    pub major_fault_count: u64,
+    /// Times a thread gave up its CPU to wait.
+    pub voluntary_switch_count: u64,
+    /// Times a thread was made to give up its CPU.
+    pub involuntary_switch_count: u64,
+}
+
+impl Usage {
+    /// The figures now.
+    #[expect(unsafe_code, reason = "getrusage has no safe wrapper in std")]
+    pub fn now() -> Option<Self> {
+        let mut raw = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: `raw` is a writable `rusage`; all its bit patterns, zero too, are valid.
+        let raw = unsafe {
+            if libc::getrusage(libc::RUSAGE_SELF, raw.as_mut_ptr()) != 0 {
+                return None;
+            }
+            raw.assume_init()
+        };
+        Some(Self {
+            user: duration(raw.ru_utime)?,
+            system: duration(raw.ru_stime)?,
+            minor_fault_count: u64::try_from(raw.ru_minflt).ok()?,
+            major_fault_count: u64::try_from(raw.ru_majflt).ok()?,
+            voluntary_switch_count: u64::try_from(raw.ru_nvcsw).ok()?,
+            involuntary_switch_count: u64::try_from(raw.ru_nivcsw).ok()?,
+        })
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+            minor_fault_count: self.minor_fault_count.saturating_sub(earlier.minor_fault_count),
+            major_fault_count: self.major_fault_count.saturating_sub(earlier.major_fault_count),
+            voluntary_switch_count: self
+                .voluntary_switch_count
+                .saturating_sub(earlier.voluntary_switch_count),
+            involuntary_switch_count: self
+                .involuntary_switch_count
+                .saturating_sub(earlier.involuntary_switch_count),
+        }
+    }
+
+    /// User and system time together.
+    pub const fn cpu(&self) -> Duration {
+        self.user.saturating_add(self.system)
+    }
+}
+
+/// The process at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot {
+    at: Instant,
+    io: Option<IoCounters>,
+    usage: Option<Usage>,
+    steal: Option<Duration>,
+    peak_resident_bytes: Option<u64>,
+}
+
+impl Snapshot {
+    /// The process now.
+    pub fn now() -> Self {
+        Self {
+            at: Instant::now(),
+            io: IoCounters::now(),
+            usage: Usage::now(),
+            steal: steal(),
+            peak_resident_bytes: peak_resident_bytes(),
+        }
+    }
+
+    /// What happened between `earlier` and this.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Delta {
+        let steal = self.steal.zip(earlier.steal);
+        Delta {
+            wall: self.at.saturating_duration_since(earlier.at),
+            io: self.io.zip(earlier.io).map(|(later, earlier)| later.since(&earlier)),
+            usage: self.usage.zip(earlier.usage).map(|(later, earlier)| later.since(&earlier)),
+            steal: steal.map(|(later, earlier)| later.saturating_sub(earlier)),
+            peak_resident_bytes: self.peak_resident_bytes,
+        }
+    }
+}
+
+/// What the process did between two snapshots.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delta {
+    /// Time by the wall clock.
+    pub wall: Duration,
+    /// Bytes and calls.
+    pub io: Option<IoCounters>,
+    /// CPU time, faults, switches.
+    pub usage: Option<Usage>,
+    /// Time that the hypervisor kept from the CPUs of the whole machine, summed over them. Zero
+    /// also where it does not tell.
+    pub steal: Option<Duration>,
+    /// The largest resident size since the process began (not since the earlier snapshot).
+    pub peak_resident_bytes: Option<u64>,
+}
+
+/// CPU time of the calling thread.
+#[expect(unsafe_code, reason = "clock_gettime has no safe wrapper in std")]
+pub fn thread_cpu_time() -> Option<Duration> {
+    let mut raw = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `raw` is a writable `timespec`.
+    if unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut raw) } != 0 {
+        return None;
+    }
+    Some(Duration::new(u64::try_from(raw.tv_sec).ok()?, u32::try_from(raw.tv_nsec).ok()?))
+}
+
+/// Time stolen from all CPUs since the machine started, in steps of a clock tick (10 ms).
+pub fn steal() -> Option<Duration> {
+    let ticks = parse_steal_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
+    Some(Duration::from_nanos(ticks.checked_mul(1_000_000_000 / ticks_per_second()?)?))
+}
+
+#[expect(unsafe_code, reason = "sysconf has no safe wrapper in std")]
+fn ticks_per_second() -> Option<u64> {
+    // SAFETY: takes and returns plain integers.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0)
+}
+
+fn peak_resident_bytes() -> Option<u64> {
+    parse_peak_bytes(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// The eighth number of the line `cpu`: user, nice, system, idle, iowait, irq, softirq, steal.
+fn parse_steal_ticks(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    line.split_ascii_whitespace().nth(7)?.parse().ok()
+}
+
+fn parse_peak_bytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn duration(raw: libc::timeval) -> Option<Duration> {
+    let micros = u32::try_from(raw.tv_usec).ok()?;
+    Some(Duration::new(u64::try_from(raw.tv_sec).ok()?, micros.checked_mul(1000)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_counter_is_read_from_its_own_line() {
+        let text = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n\
+                    cancelled_write_bytes: 7\n";
+        let expected = IoCounters {
+            read_call_bytes: 1,
+            write_call_bytes: 2,
+            read_call_count: 3,
+            write_call_count: 4,
+            device_read_bytes: 5,
+            device_write_bytes: 6,
+        };
+        assert_eq!(IoCounters::parse(text), Some(expected));
+    }
+
+    #[test]
+    fn what_is_missing_or_damaged_is_unknown_and_not_zero() {
+        assert_eq!(IoCounters::parse("rchar: 1\nwchar: 2\n"), None);
+        assert_eq!(parse_steal_ticks("cpu0 1 2 3 4 5 6 7 8\n"), None);
+        assert_eq!(parse_steal_ticks("cpu  1 2 3 4\n"), None);
+        assert_eq!(parse_peak_bytes("VmRSS:\t 12 kB\n"), None);
+        assert_eq!(parse_peak_bytes("VmHWM:\t many kB\n"), None);
+    }
+
+    #[test]
+    fn steal_is_the_eighth_number_of_the_line_of_all_cpus() {
+        let text = "cpu  198169 0 15256 200472 623 0 104 808 0 0\ncpu0 1 2 3 4 5 6 7 9 0 0\n";
+        assert_eq!(parse_steal_ticks(text), Some(808));
+    }
+
+    #[test]
+    fn peak_memory_is_in_bytes() {
+        assert_eq!(parse_peak_bytes("Name:\tx\nVmHWM:\t    1234 kB\n"), Some(1234 * 1024));
+    }
+
+    #[test]
+    fn a_later_snapshot_never_shows_less_than_an_earlier_one() {
+        let earlier = Snapshot::now();
+        let written = fs::read("/proc/self/status").map_or(0, |bytes| bytes.len());
+        let delta = Snapshot::now().since(&earlier);
+        if let Some(io) = delta.io {
+            assert!(io.read_call_bytes >= written as u64, "{io:?}");
+            assert!(io.read_call_count > 0);
+        }
+        let backwards = earlier.since(&Snapshot::now());
+        assert_eq!(backwards.wall, Duration::ZERO);
+        assert_eq!(backwards.usage.map(|usage| usage.cpu()), delta.usage.map(|_| Duration::ZERO));
+    }
+
+    #[test]
+    fn cpu_time_of_a_thread_grows_with_its_work() {
+        let before = thread_cpu_time();
+        let mut product = 1_u64;
+        for factor in 1..200_000_u64 {
+            product = std::hint::black_box(product.wrapping_mul(factor | 1));
+        }
+        assert!(thread_cpu_time() > before);
+    }
+}

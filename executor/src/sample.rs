@@ -1,0 +1,245 @@
+//! One sample: the state opened, the workload executed once inside the clock, the result
+//! compared with the reference, read back, and the state put back.
+
+use std::{collections::BTreeMap, sync::atomic::AtomicUsize, thread, time::Duration};
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use workload::{
+    Workload,
+    genesis::AccountState,
+    list::{ListBounds, ListIndex},
+    outcome::TxOutcome,
+};
+
+use crate::{
+    engine::{self, EngineError, Executed, Task},
+    prefetch,
+    prestate::{Declared, PreState},
+    process,
+    store::{CacheMode, Reader, Sample, Store, StoreError},
+    view::ReadTally,
+};
+
+/// Threads that warm a state up.
+const WARMING_THREADS: usize = 16;
+
+/// Where a result is not the reference's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Disagreement {
+    /// A transaction ended otherwise.
+    #[error("batch {batch}, transaction {tx_index}: expected {expected:?}, got {got:?}")]
+    Outcome {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// 0-based place of the transaction in the batch.
+        tx_index: usize,
+        /// The reference's.
+        expected: Option<TxOutcome>,
+        /// This execution's.
+        got: Option<TxOutcome>,
+    },
+    /// The state changed otherwise.
+    #[error("batch {batch}: net changes digest to {got}, the reference's to {expected}")]
+    NetChanges {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// The reference's.
+        expected: B256,
+        /// This execution's.
+        got: B256,
+    },
+    /// The list is not the one that execution in order makes.
+    #[error("batch {batch}: the list is not the one that execution in order makes: {difference}")]
+    List {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// Where they part.
+        difference: String,
+    },
+    /// The store holds something else than was committed.
+    #[error("after the commit, {what} reads as {got}, and {expected} was written")]
+    ReadBack {
+        /// Which key.
+        what: String,
+        /// What was committed.
+        expected: String,
+        /// What a fresh reader finds.
+        got: String,
+    },
+}
+
+/// What one sample measured.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// The execution.
+    pub executed: Executed,
+    /// What the process did inside the clock.
+    pub process: process::Delta,
+    /// The first difference from the reference.
+    pub disagreement: Option<Disagreement>,
+    /// Time to open the state, outside the clock.
+    pub open: Duration,
+}
+
+/// Takes one sample.
+///
+/// # Errors
+/// [`EngineError`]: there is no result. A wrong result is not an error: it is in the
+/// measurement, as a disagreement.
+pub fn take<S: Store>(
+    store: &S,
+    task: &Task<'_>,
+    cache: CacheMode,
+) -> Result<Measurement, EngineError> {
+    let opening = std::time::Instant::now();
+    let sample = store.open_sample(cache)?;
+    let open = opening.elapsed();
+    if cache == CacheMode::Warm {
+        warm(&sample, task)?;
+    }
+    let checked = engine::execute(&sample, task).and_then(|executed| {
+        let disagreement = match compare(task.workload, &executed) {
+            Some(difference) => Some(difference),
+            None => read_back(&sample, &executed)?,
+        };
+        Ok(Measurement { process: executed.process, executed, disagreement, open })
+    });
+    // The state is put back whatever came out.
+    store.close_sample(sample)?;
+    checked
+}
+
+/// Rebuilds the lists of the task's workload by executing in order, outside any clock, and
+/// compares: what an engine without a list does with one. Returns the first difference.
+///
+/// # Errors
+/// [`EngineError`]: the lists could not be rebuilt.
+pub fn check_lists<S: Store>(
+    store: &S,
+    task: &Task<'_>,
+) -> Result<Option<Disagreement>, EngineError> {
+    let sample = store.open_sample(CacheMode::Warm)?;
+    let rebuilt =
+        warm(&sample, task).and_then(|()| engine::sequential::rebuild_lists(&sample, task));
+    store.close_sample(sample)?;
+    let differs = |(batch, (rebuilt, given)): (usize, (Bytes, &Bytes))| {
+        if rebuilt == *given {
+            return None;
+        }
+        let at = rebuilt.iter().zip(given).position(|(a, b)| a != b);
+        let difference = format!(
+            "{} bytes against {}, the first other one at {}",
+            given.len(),
+            rebuilt.len(),
+            at.unwrap_or(rebuilt.len().min(given.len()))
+        );
+        Some(Disagreement::List { batch, difference })
+    };
+    let given = task.workload.batches.iter().map(|batch| &batch.list);
+    Ok(rebuilt?.into_iter().zip(given).enumerate().find_map(differs))
+}
+
+/// Reads all that the workload reads, once, through the caches that the sample will use.
+fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
+    for (place, batch) in task.workload.batches.iter().enumerate() {
+        let bounds = ListBounds::of(batch, task.workload.fork);
+        let list = ListIndex::decode(&batch.list, &bounds)
+            .map_err(|fault| EngineError::List { batch: place, fault: fault.into() })?;
+        let values = Declared::new(&list);
+        let next_chunk = AtomicUsize::new(0);
+        let work = || {
+            let (mut reader, mut tally) = (sample.reader()?, ReadTally::default());
+            prefetch::run(&list, &values, &next_chunk, (&mut reader, &mut tally), task.cancel)
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..WARMING_THREADS).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })?;
+    }
+    Ok(())
+}
+
+/// The first difference between what was executed and what should have come out.
+fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
+    for (place, batch) in workload.batches.iter().enumerate() {
+        let (expected, got) = (&batch.expected.transactions, &executed.batches[place].outcomes);
+        let longer = expected.len().max(got.len());
+        if let Some(tx_index) = (0..longer).find(|i| expected.get(*i) != got.get(*i)) {
+            return Some(Disagreement::Outcome {
+                batch: place,
+                tx_index,
+                expected: expected.get(tx_index).copied(),
+                got: got.get(tx_index).copied(),
+            });
+        }
+        let (expected, got) = (batch.expected.net_changes, executed.digests[place]);
+        if expected != got {
+            return Some(Disagreement::NetChanges { batch: place, expected, got });
+        }
+    }
+    None
+}
+
+/// Reads every changed key through a fresh reader.
+fn read_back<S: Sample>(
+    sample: &S,
+    executed: &Executed,
+) -> Result<Option<Disagreement>, StoreError> {
+    let mut accounts = BTreeMap::<Address, Option<AccountState>>::new();
+    let mut slots = BTreeMap::<(Address, U256), U256>::new();
+    for batch in &executed.batches {
+        accounts.extend(batch.net_changes.accounts.iter().copied());
+        let changed = batch.net_changes.slots.iter();
+        slots.extend(changed.map(|(address, key, value)| ((*address, *key), *value)));
+    }
+    let mut reader = sample.reader()?;
+    for (address, expected) in accounts {
+        let got = reader.account(&address)?;
+        if got != expected {
+            let (expected, got) = (format!("{expected:?}"), format!("{got:?}"));
+            let what = format!("account {address}");
+            return Ok(Some(Disagreement::ReadBack { what, expected, got }));
+        }
+    }
+    for ((address, key), expected) in slots {
+        let got = reader.slot(&address, &key)?;
+        if got != expected {
+            let (expected, got) = (format!("{expected:#x}"), format!("{got:#x}"));
+            let what = format!("slot {key:#x} of {address}");
+            return Ok(Some(Disagreement::ReadBack { what, expected, got }));
+        }
+    }
+    for (hash, code) in executed.batches.iter().flat_map(|batch| &batch.net_changes.codes) {
+        let got = reader.code(hash)?;
+        if got.as_ref() != Some(code) {
+            let (expected, got) = (code.to_string(), format!("{got:?}"));
+            let what = format!("code {hash}");
+            return Ok(Some(Disagreement::ReadBack { what, expected, got }));
+        }
+    }
+    Ok(None)
+}
+
+/// Encoded lists of all batches in the form a variant takes.
+///
+/// # Errors
+/// [`EngineError::List`] where a batch's list cannot be decoded.
+pub fn lists_for(
+    workload: &Workload,
+    form: crate::variant::ListForm,
+) -> Result<Vec<Bytes>, EngineError> {
+    use crate::variant::ListForm;
+    let list = |(place, batch): (usize, &workload::Batch)| match form {
+        ListForm::None => Ok(Bytes::new()),
+        ListForm::BatchedIo => Ok(batch.list.clone()),
+        ListForm::ParallelIo => {
+            let bounds = ListBounds::of(batch, workload.fork);
+            let index = ListIndex::decode(&batch.list, &bounds)
+                .map_err(|fault| EngineError::List { batch: place, fault: fault.into() })?;
+            Ok(workload::list::encode(&workload::list::parallel_io_form(&index.to_changes())))
+        }
+    };
+    workload.batches.iter().enumerate().map(list).collect()
+}

@@ -1,0 +1,155 @@
+//! Values by key where no list says beforehand which keys there will be: a sharded map in
+//! which each key is read once, by whoever comes first, while others wait.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, Hash},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use alloy_primitives::map::{DefaultHashBuilder, Entry, HashMap};
+
+use crate::handover::{Arrival, Cancelled};
+
+/// Shards; far more than threads, so that they seldom meet.
+const SHARD_COUNT: usize = 256;
+/// How often a waiter looks whether the run was cancelled.
+const CANCEL_CHECK: Duration = Duration::from_millis(20);
+
+#[derive(Debug)]
+struct Shard<K, V> {
+    /// `None` while someone reads the key.
+    map: Mutex<HashMap<K, Option<V>>>,
+    arrived: Condvar,
+}
+
+/// A map in which each key is read once.
+pub struct SingleFlight<K, V> {
+    shards: Vec<Shard<K, V>>,
+    /// Randomly seeded, as the maps' own: keys may be crafted to collide.
+    hasher: DefaultHashBuilder,
+}
+
+impl<K, V> fmt::Debug for SingleFlight<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SingleFlight").finish_non_exhaustive()
+    }
+}
+
+impl<K: Hash + Eq + Copy, V: Clone> Default for SingleFlight<K, V> {
+    fn default() -> Self {
+        let shard = |_| Shard { map: Mutex::default(), arrived: Condvar::new() };
+        Self {
+            shards: (0..SHARD_COUNT).map(shard).collect(),
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+}
+
+impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
+    fn shard(&self, key: &K) -> &Shard<K, V> {
+        &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT]
+    }
+
+    /// The value of `key` where it is there.
+    pub fn get(&self, key: &K) -> Option<V> {
+        lock(&self.shard(key).map).get(key).cloned().flatten()
+    }
+
+    /// The value of `key`: there, read by `read` if nobody has, or waited for.
+    ///
+    /// # Errors
+    /// What `read` fails with, or [`Cancelled`].
+    pub fn get_or_read<E: From<Cancelled>>(
+        &self,
+        key: K,
+        cancel: &AtomicBool,
+        read: impl FnOnce() -> Result<V, E>,
+    ) -> Result<(V, Arrival), E> {
+        let shard = self.shard(&key);
+        let mut map = lock(&shard.map);
+        match map.entry(key) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(None);
+            }
+            Entry::Occupied(occupied) => {
+                if let Some(value) = occupied.get() {
+                    return Ok((value.clone(), Arrival::Ready));
+                }
+                return Self::wait(shard, map, key, cancel).map_err(E::from);
+            }
+        }
+        drop(map);
+        let value = read()?;
+        lock(&shard.map).insert(key, Some(value.clone()));
+        shard.arrived.notify_all();
+        Ok((value, Arrival::Read))
+    }
+
+    fn wait(
+        shard: &Shard<K, V>,
+        mut map: MutexGuard<'_, HashMap<K, Option<V>>>,
+        key: K,
+        cancel: &AtomicBool,
+    ) -> Result<(V, Arrival), Cancelled> {
+        loop {
+            if let Some(Some(value)) = map.get(&key) {
+                return Ok((value.clone(), Arrival::Waited));
+            }
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Cancelled);
+            }
+            let waited = shard.arrived.wait_timeout(map, CANCEL_CHECK);
+            map = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_once_however_many_ask() {
+        let flight = SingleFlight::<u64, u64>::default();
+        let cancel = AtomicBool::new(false);
+        let read_count = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for key in 0..500 {
+                        let read = || {
+                            read_count.fetch_add(1, Ordering::Relaxed);
+                            std::thread::yield_now();
+                            Ok::<_, Cancelled>(key * 3)
+                        };
+                        assert_eq!(flight.get_or_read(key, &cancel, read).unwrap().0, key * 3);
+                    }
+                });
+            }
+        });
+        assert_eq!(read_count.load(Ordering::Relaxed), 500);
+        assert_eq!(flight.get(&7), Some(21));
+        assert_eq!(flight.get(&500), None);
+    }
+
+    #[test]
+    fn a_failed_read_cancels_who_waits_for_it() {
+        let flight = SingleFlight::<u64, u64>::default();
+        let cancel = AtomicBool::new(false);
+        assert!(flight.get_or_read(1, &cancel, || Err(Cancelled)).is_err());
+        cancel.store(true, Ordering::Relaxed);
+        let read = || -> Result<u64, Cancelled> { panic!("claimed by another") };
+        assert_eq!(flight.get_or_read(1, &cancel, read), Err(Cancelled));
+    }
+}

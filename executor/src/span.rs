@@ -1,0 +1,114 @@
+//! When the phases of a sample began and ended.
+
+use std::{
+    sync::Mutex,
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
+
+/// A part of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Decoding and indexing the list.
+    Decode,
+    /// Reading declared keys by readers of their own.
+    Prefetch,
+    /// Executing steps, reads on demand included.
+    Execute,
+    /// Checking the result against the list and joining the changes.
+    Validate,
+    /// Committing the changes to flat state.
+    Commit,
+}
+
+impl Phase {
+    /// All phases in order.
+    pub const ALL: [Self; 5] =
+        [Self::Decode, Self::Prefetch, Self::Execute, Self::Validate, Self::Commit];
+
+    /// Name in a result.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Decode => "decode",
+            Self::Prefetch => "prefetch",
+            Self::Execute => "execute",
+            Self::Validate => "validate",
+            Self::Commit => "commit",
+        }
+    }
+}
+
+/// One phase of one batch, from its first beginning to its last end over all threads. Phases
+/// may overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Which phase.
+    pub phase: Phase,
+    /// When it began, since the sample's start.
+    pub start: Duration,
+    /// When it ended, since the sample's start.
+    pub end: Duration,
+}
+
+/// The clock of one sample.
+#[derive(Debug)]
+pub struct Spans {
+    origin: Instant,
+    spans: Mutex<Vec<Span>>,
+}
+
+impl Spans {
+    /// Starts the clock.
+    pub fn start() -> Self {
+        Self { origin: Instant::now(), spans: Mutex::default() }
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// Records that `phase` lasted from `start` until now.
+    pub fn close(&self, phase: Phase, start: Duration) {
+        let span = Span { phase, start, end: self.elapsed() };
+        self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(span);
+    }
+
+    /// All spans so far.
+    pub fn spans(&self) -> Vec<Span> {
+        self.spans.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// How long `phase` was going on: the union of its spans.
+pub fn total(spans: &[Span], phase: Phase) -> Duration {
+    let mut of_phase: Vec<_> = spans.iter().filter(|span| span.phase == phase).collect();
+    of_phase.sort_by_key(|span| span.start);
+    let mut total = Duration::ZERO;
+    let mut covered = Duration::ZERO;
+    for span in of_phase {
+        let from = span.start.max(covered);
+        if span.end > from {
+            total += span.end - from;
+            covered = span.end;
+        }
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlapping_spans_of_a_phase_count_once() {
+        let span = |start, end| Span {
+            phase: Phase::Execute,
+            start: Duration::from_millis(start),
+            end: Duration::from_millis(end),
+        };
+        let spans = [span(5, 9), span(0, 3), span(2, 4), span(6, 7)];
+        assert_eq!(total(&spans, Phase::Execute), Duration::from_millis(8));
+        assert_eq!(total(&spans, Phase::Commit), Duration::ZERO);
+    }
+}

@@ -1,0 +1,225 @@
+//! Opening a state, and building it first where there is none.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, AtomicU64},
+    time::Instant,
+};
+
+use super::{
+    BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltState, DataDir, Manifest, StateError,
+    StateLock, StateSpec, Watch,
+    keep::{is_state_name, remove_dir},
+    lock::Purpose,
+    manifest::{FORMAT_VERSION, files_of},
+    unix_now_s,
+};
+
+/// Between a state's name and the builder's process id.
+pub(super) const BUILDING: &str = ".building-";
+
+impl DataDir {
+    /// Opens the state that `spec` names, built first where there is none, and locks it.
+    ///
+    /// # Errors
+    /// [`StateError`]: in use, untrusted, no space, full, not writable, cancelled, or the
+    /// store's. A failed build leaves nothing behind.
+    pub fn open_or_build(
+        &self,
+        spec: &StateSpec<'_>,
+        progress: &dyn BuildProgress,
+        cancel: &AtomicBool,
+    ) -> Result<BuiltState, StateError> {
+        let watch = Watch { progress, cancel };
+        let name = spec.name();
+        let lock = StateLock::acquire(&self.lock(&name), &name, Purpose::Measuring)?;
+        self.remove_leftovers(&name, progress)?;
+        let dir = self.state(&name);
+        if !dir.exists() {
+            lock.set_purpose(Purpose::Building)?;
+            self.check_space(spec, &name)?;
+            self.build(spec, &name, &watch)?;
+            lock.set_purpose(Purpose::Measuring)?;
+        }
+        let manifest = Manifest::read(&dir, &name)?;
+        check_is_wanted(&manifest, spec, &name)?;
+        manifest.check_files(&dir, &name)?;
+        let modified = manifest.modification_times(&dir)?;
+        let samples = self.samples();
+        let next_sample = AtomicU64::new(0);
+        Ok(BuiltState { name, dir, samples, next_sample, manifest, modified, _lock: lock })
+    }
+
+    /// Removes what dead processes left, half-built states and samples: of state `name`, whose
+    /// lock the caller holds, and of every other one whose lock is free.
+    fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) -> Result<(), StateError> {
+        for (of, paths) in self.leftovers()? {
+            let lock = if of == name {
+                None
+            } else {
+                match StateLock::acquire(&self.lock(&of), &of, Purpose::Removing) {
+                    Ok(lock) => Some(lock),
+                    // Alive, or not ours to remove: this run does not need it.
+                    Err(_) => continue,
+                }
+            };
+            for path in paths {
+                remove_dir(&path)?;
+                progress.note(&format!("removed {}, left by a process that died", path.display()));
+            }
+            // Where nothing is left of a state, its lock goes too.
+            if let Some(lock) = lock
+                && !self.state(&of).exists()
+            {
+                lock.remove()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Half-built states and samples, dead or alive, by the name of their state.
+    fn leftovers(&self) -> Result<BTreeMap<String, Vec<PathBuf>>, StateError> {
+        let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for entry in self.entries(self.path())? {
+            if let Some((of, _)) = entry.split_once(BUILDING)
+                && is_state_name(of)
+            {
+                found.entry(of.to_owned()).or_default().push(self.path().join(&entry));
+            }
+        }
+        for (of, path) in self.sample_dirs()? {
+            found.entry(of).or_default().push(path);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn entries(&self, dir: &Path) -> Result<Vec<String>, StateError> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
+            let entry = entry.map_err(StateError::io("list", dir))?;
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn check_space(&self, spec: &StateSpec<'_>, name: &str) -> Result<(), StateError> {
+        let stat = rustix::fs::statvfs(self.path())
+            .map_err(|errno| errno.into())
+            .map_err(StateError::io("look at the free space of", self.path()))?;
+        let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+        let need_bytes = spec.format.byte_estimate(spec.genesis, spec.layout);
+        if need_bytes > free_bytes {
+            let (name, path) = (name.to_owned(), self.path().to_path_buf());
+            return Err(StateError::NoSpace { name, need_bytes, free_bytes, path });
+        }
+        Ok(())
+    }
+
+    /// Builds beside the state's place and renames.
+    fn build(&self, spec: &StateSpec<'_>, name: &str, watch: &Watch<'_>) -> Result<(), StateError> {
+        let place = self.path().join(format!("{name}{BUILDING}{}", std::process::id()));
+        let built = self.build_at(spec, name, &place, watch);
+        let renamed = built.and_then(|()| {
+            let dir = self.state(name);
+            fs::rename(&place, &dir).map_err(StateError::io("rename", &place))?;
+            sync(self.path())
+        });
+        renamed.map_err(|error| {
+            let removed = remove_dir(&place);
+            if let Err(left) = removed {
+                watch.progress.note(&format!("{left}; the next run tries again"));
+            }
+            if error.is_device_full() {
+                let (name, path) = (name.to_owned(), self.path().to_path_buf());
+                return StateError::Full { name, path, reason: error.to_string() };
+            }
+            error
+        })
+    }
+
+    fn build_at(
+        &self,
+        spec: &StateSpec<'_>,
+        name: &str,
+        place: &Path,
+        watch: &Watch<'_>,
+    ) -> Result<(), StateError> {
+        // Beside, not inside, the place: a half-built directory holds nothing but the state.
+        let scratch = self.path().join(format!("{name}{BUILDING}{}.scratch", std::process::id()));
+        for dir in [place, &scratch] {
+            fs::create_dir(dir).map_err(StateError::io("make", dir))?;
+        }
+        let start = Instant::now();
+        let (genesis, layout, threads) = (spec.genesis, spec.layout, spec.threads.max(1));
+        let input = BuildInput { name, genesis, layout, dir: place, scratch: &scratch, threads };
+        let built = spec.format.build(&input, watch);
+        remove_dir(&scratch)?;
+        let built = built?;
+        watch.check()?;
+        watch.progress.begin(BuildPhase::Finishing, 0);
+        let files = files_of(place)?;
+        for file in &files {
+            sync(&place.join(&file.name))?;
+        }
+        let manifest = describe(spec, &built, files, start);
+        manifest.write(place)?;
+        sync(&place.join(super::manifest::MANIFEST))?;
+        sync(place)?;
+        Manifest::read(place, name)?.check_files(place, name)
+    }
+}
+
+fn describe(
+    spec: &StateSpec<'_>,
+    built: &BuildOutput,
+    files: Vec<super::FileEntry>,
+    start: Instant,
+) -> Manifest {
+    let build_ms = start.elapsed().as_millis() as u64;
+    Manifest {
+        format_version: FORMAT_VERSION,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        store: spec.format.store().to_owned(),
+        store_version: spec.format.store_version(),
+        shape: spec.format.shape(),
+        layout: spec.layout,
+        recipe_digest: spec.genesis.digest(),
+        content_digest: built.content_digest,
+        scenario: spec.scenario.to_owned(),
+        rows: built.rows,
+        files,
+        created_unix_s: unix_now_s(),
+        build_ms,
+        rows_per_s: built.rows.total().saturating_mul(1000) / build_ms.max(1),
+        recipe: spec.genesis.clone(),
+    }
+}
+
+/// The name is a hash of these, so a difference means a damaged or foreign directory.
+fn check_is_wanted(
+    manifest: &Manifest,
+    spec: &StateSpec<'_>,
+    name: &str,
+) -> Result<(), StateError> {
+    let wanted = [
+        ("recipe digest", spec.genesis.digest().to_string(), manifest.recipe_digest.to_string()),
+        ("store", spec.format.store().to_owned(), manifest.store.clone()),
+        ("settings", spec.format.shape(), manifest.shape.clone()),
+        ("layout", spec.layout.name().to_owned(), manifest.layout.name().to_owned()),
+    ];
+    for (what, want, has) in wanted {
+        if want != has {
+            let reason = format!("its {what} is {has}, and {want} is wanted");
+            return Err(StateError::Untrusted { name: name.to_owned(), reason });
+        }
+    }
+    Ok(())
+}
+
+/// Makes a file, or the names in a directory, durable.
+fn sync(path: &Path) -> Result<(), StateError> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(StateError::io("sync", path))
+}

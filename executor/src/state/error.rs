@@ -1,0 +1,139 @@
+//! What can go wrong with a data directory and the states in it.
+
+use std::{io, path::PathBuf};
+
+use workload::RowError;
+
+use crate::store::StoreError;
+
+/// A state that cannot be built, opened, verified or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// A file operation failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, in words that fit after "cannot".
+        action: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// States cannot be kept where they should be.
+    #[error(
+        "the data directory {} cannot be written: {source}; name another one with --data-dir",
+        path.display()
+    )]
+    DataDirNotWritable {
+        /// The data directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Too little space, found before anything was written.
+    #[error(
+        "building {name} takes about {need_bytes} bytes and {} has {free_bytes} free; free \
+         some (`stress state list`, `stress state rm NAME`) or name another place with --data-dir",
+        path.display()
+    )]
+    NoSpace {
+        /// The state.
+        name: String,
+        /// What the state and its scratch files take, in bytes.
+        need_bytes: u64,
+        /// What the file system has, in bytes.
+        free_bytes: u64,
+        /// The data directory.
+        path: PathBuf,
+    },
+    /// The device ran full while the state was built; what was built has been removed.
+    #[error(
+        "the device of {} ran full while {name} was built ({reason}); the half-built state is \
+         removed; free some space or name another place with --data-dir",
+        path.display()
+    )]
+    Full {
+        /// The state.
+        name: String,
+        /// The data directory.
+        path: PathBuf,
+        /// What the store or the system says.
+        reason: String,
+    },
+    /// Another process builds, measures or verifies this state.
+    #[error(
+        "state {name} is in use by {holder}; two runs on one state would spoil each other's \
+         numbers: wait for it, or give one of them its own --data-dir"
+    )]
+    InUse {
+        /// The state.
+        name: String,
+        /// Who and since when.
+        holder: String,
+    },
+    /// The directory is not what its manifest or the recipe says.
+    #[error(
+        "state {name} cannot be trusted: {reason}; remove it with `stress state rm {name}` and \
+         run again"
+    )]
+    Untrusted {
+        /// The state.
+        name: String,
+        /// The first thing that is wrong.
+        reason: String,
+    },
+    /// No state of this name.
+    #[error("no state {name} in {}; `stress state list` names those there are", path.display())]
+    NotFound {
+        /// The name asked for.
+        name: String,
+        /// The data directory.
+        path: PathBuf,
+    },
+    /// The rows that the recipe stands for cannot be made.
+    #[error("cannot make the rows of the state: {0}")]
+    Rows(#[source] RowError),
+    /// Asked to stop; nothing is left behind.
+    #[error("interrupted")]
+    Cancelled,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl StateError {
+    /// For `map_err` on a file operation.
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// Whether the device is full, as far as this error tells.
+    pub(crate) fn is_device_full(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            Self::Store(error) => says_device_full(&error.to_string()),
+            Self::Rows(RowError::Scratch { source, .. }) => {
+                source.kind() == io::ErrorKind::StorageFull
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<RowError> for StateError {
+    fn from(error: RowError) -> Self {
+        match error {
+            RowError::Cancelled => Self::Cancelled,
+            error => Self::Rows(error),
+        }
+    }
+}
+
+/// Libraries hand on ENOSPC as text only.
+fn says_device_full(text: &str) -> bool {
+    text.contains("No space left")
+}

@@ -1,0 +1,235 @@
+//! Looking after the states there are: list, verify, remove.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::{
+    BuildPhase, BuildProgress, DataDir, Manifest, RowCounts, ScanInput, StateError, StateFormat,
+    StateLock, Watch,
+    build::BUILDING,
+    lock::{Purpose, current_holder},
+};
+
+/// What is known of one state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateInfo {
+    /// Its name.
+    pub name: String,
+    /// What its files and its samples' take, in bytes, as found; a file with several names
+    /// counts once.
+    pub byte_count: u64,
+    /// What its manifest says; `None` where it is half built, damaged or gone but for samples.
+    pub whole: Option<WholeState>,
+    /// Why it cannot be used, where it cannot.
+    pub fault: Option<String>,
+    /// Which process uses it now.
+    pub holder: Option<String>,
+    /// When it was last locked, in seconds since 1970.
+    pub last_used_unix_s: Option<u64>,
+}
+
+/// What a state's manifest says, for a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeState {
+    /// The scenario that first asked for it.
+    pub scenario: String,
+    /// Rows of each table.
+    pub rows: RowCounts,
+    /// Name of the layout.
+    pub layout: &'static str,
+    /// When it was built, in seconds since 1970.
+    pub created_unix_s: u64,
+}
+
+impl DataDir {
+    /// All states by name: whole or not, and those of which only samples are left.
+    ///
+    /// # Errors
+    /// [`StateError::Io`].
+    pub fn list(&self) -> Result<Vec<StateInfo>, StateError> {
+        let mut names: BTreeSet<_> = self.entries(self.path())?.into_iter().collect();
+        names.retain(|name| is_state_name(name) && self.state(name).is_dir());
+        let samples = self.sample_dirs()?;
+        names.extend(samples.iter().map(|(of, _)| of.clone()));
+        names.into_iter().map(|name| self.info(name, &samples)).collect()
+    }
+
+    fn info(&self, name: String, samples: &[(String, PathBuf)]) -> Result<StateInfo, StateError> {
+        let dir = self.state(&name);
+        let samples = samples.iter().filter(|(of, _)| *of == name).map(|(_, path)| path.as_path());
+        let base = name.split_once(BUILDING).map_or(name.as_str(), |(base, _)| base);
+        let half_built = base.len() != name.len();
+        let lock = self.lock(base);
+        let checked = Manifest::read(&dir, &name).and_then(|manifest| {
+            manifest.check_files(&dir, &name)?;
+            Ok(manifest)
+        });
+        let (whole, fault) = match checked {
+            _ if half_built => (None, Some("half built".to_owned())),
+            _ if !dir.is_dir() => (None, Some("only samples of killed runs are left".to_owned())),
+            Err(error) => (None, Some(error.to_string())),
+            Ok(manifest) => (Some(summary(&manifest)), None),
+        };
+        Ok(StateInfo {
+            byte_count: byte_count(samples.chain([dir.as_path()]))?,
+            whole,
+            fault,
+            holder: current_holder(&lock),
+            last_used_unix_s: modified_unix_s(&lock),
+            name,
+        })
+    }
+
+    /// Reads every row of state `name` and compares with its manifest.
+    ///
+    /// # Errors
+    /// [`StateError::Untrusted`] with the first thing that is wrong, [`StateError::InUse`],
+    /// [`StateError::NotFound`], [`StateError::Cancelled`].
+    pub fn verify(
+        &self,
+        name: &str,
+        formats: &[&dyn StateFormat],
+        progress: &dyn BuildProgress,
+        cancel: &AtomicBool,
+    ) -> Result<Manifest, StateError> {
+        let dir = self.existing(name)?;
+        let _lock = StateLock::acquire(&self.lock(name), name, Purpose::Verifying)?;
+        let manifest = Manifest::read(&dir, name)?;
+        manifest.check_files(&dir, name)?;
+        let untrusted = |reason| Err(StateError::Untrusted { name: name.to_owned(), reason });
+        let Some(format) = formats.iter().find(|format| format.store() == manifest.store) else {
+            return untrusted(format!("this build has no store called {}", manifest.store));
+        };
+        let scratch = self.samples().join(format!("{name}.verify"));
+        remove_dir(&scratch)?;
+        fs::create_dir_all(&scratch).map_err(StateError::io("make", &scratch))?;
+        progress.begin(BuildPhase::Verifying, manifest.rows.total());
+        let input = ScanInput { name, dir: &dir, scratch: &scratch, manifest: &manifest };
+        let scanned = format.scan(&input, &Watch { progress, cancel });
+        remove_dir(&scratch)?;
+        let found = scanned?;
+        if found.rows != manifest.rows {
+            return untrusted(format!(
+                "it has {:?} and should have {:?}",
+                found.rows, manifest.rows
+            ));
+        }
+        if found.content_digest != manifest.content_digest {
+            return untrusted(format!(
+                "its rows have digest {} and should have {}",
+                found.content_digest, manifest.content_digest
+            ));
+        }
+        Ok(manifest)
+    }
+
+    /// Removes state `name`, whole or not, and the samples that killed runs left of it: these
+    /// hold links to its files, which would stay on the device with them.
+    ///
+    /// # Errors
+    /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Io`].
+    pub fn remove(&self, name: &str) -> Result<(), StateError> {
+        let has_samples = |name: &str| -> Result<bool, StateError> {
+            Ok(self.sample_dirs()?.iter().any(|(of, _)| of == name))
+        };
+        let dir = match self.existing(name) {
+            Ok(dir) => Some(dir),
+            Err(_) if has_samples(name)? => None,
+            Err(error) => return Err(error),
+        };
+        let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
+        let lock = StateLock::acquire(&self.lock(base), base, Purpose::Removing)?;
+        if let Some(dir) = dir {
+            // Under another name first: a removal that is interrupted leaves no state behind.
+            let gone = self.path().join(format!("{base}{BUILDING}removed-{}", std::process::id()));
+            fs::rename(&dir, &gone).map_err(StateError::io("rename", &dir))?;
+            remove_dir(&gone)?;
+        }
+        if base != name {
+            return Ok(());
+        }
+        for (of, path) in self.sample_dirs()? {
+            if of == name {
+                remove_dir(&path)?;
+            }
+        }
+        lock.remove()
+    }
+
+    /// The directories below `samples` with the names of their states: `<name>.<number>`.
+    pub(super) fn sample_dirs(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
+        let samples = self.samples();
+        let entries = self.entries(&samples)?.into_iter();
+        let of_state = entries.filter_map(|entry| {
+            let (of, _) = entry.split_once('.')?;
+            is_state_name(of).then(|| (of.to_owned(), samples.join(&entry)))
+        });
+        Ok(of_state.collect())
+    }
+
+    fn existing(&self, name: &str) -> Result<PathBuf, StateError> {
+        let dir = self.state(name);
+        if is_state_name(name) && dir.is_dir() {
+            return Ok(dir);
+        }
+        Err(StateError::NotFound { name: name.to_owned(), path: self.path().to_path_buf() })
+    }
+}
+
+/// `<store>-<16 hex digits>`, with or without the mark of a half-built state: nothing else in a
+/// data directory is ever looked into or removed.
+pub(super) fn is_state_name(name: &str) -> bool {
+    let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
+    let is_hex = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    !name.contains('/') && base.rsplit_once('-').is_some_and(|(_, hash)| is_hex(hash))
+}
+
+fn summary(manifest: &Manifest) -> WholeState {
+    WholeState {
+        scenario: manifest.scenario.clone(),
+        rows: manifest.rows,
+        layout: manifest.layout.name(),
+        created_unix_s: manifest.created_unix_s,
+    }
+}
+
+/// Bytes of the files in `dirs`, one that is linked into several counted once. What a run
+/// removes meanwhile counts as nothing.
+fn byte_count<'a>(dirs: impl Iterator<Item = &'a Path>) -> Result<u64, StateError> {
+    let mut bytes = 0;
+    let mut seen = HashSet::new();
+    for dir in dirs {
+        let entries = match fs::read_dir(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries.map_err(StateError::io("list", dir))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(StateError::io("list", dir))?;
+            if let Ok(metadata) = entry.metadata()
+                && seen.insert((metadata.dev(), metadata.ino()))
+            {
+                bytes += metadata.len();
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+fn modified_unix_s(path: &Path) -> Option<u64> {
+    let modified: SystemTime = fs::metadata(path).ok()?.modified().ok()?;
+    Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
+}
+
+/// Removes a directory and all in it; fine when there is none.
+pub(super) fn remove_dir(path: &Path) -> Result<(), StateError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(StateError::io("remove", path)),
+    }
+}

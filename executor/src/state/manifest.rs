@@ -1,0 +1,179 @@
+//! What a state directory says of itself: written last, checked before anything is trusted.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use alloy_primitives::B256;
+use serde::{Deserialize, Serialize};
+use workload::{Genesis, Layout};
+
+use super::StateError;
+
+/// Name of the manifest in a state directory.
+pub(super) const MANIFEST: &str = "manifest.json";
+
+/// Extension of the files that hold rows, which are never written again.
+pub const TABLE_EXTENSION: &str = "sst";
+
+/// Version of the manifest and of what a state directory holds; part of a state's name.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
+/// Rows of each table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowCounts {
+    /// Accounts.
+    pub accounts: u64,
+    /// Slots of all accounts.
+    pub slots: u64,
+    /// Codes.
+    pub codes: u64,
+}
+
+impl RowCounts {
+    /// Rows of all tables.
+    pub const fn total(&self) -> u64 {
+        self.accounts + self.slots + self.codes
+    }
+}
+
+/// One file of a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Name in the state directory.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// A state directory's description of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this format.
+    pub format_version: u32,
+    /// Version of the tool that built the state.
+    pub tool_version: String,
+    /// Name of the store.
+    pub store: String,
+    /// Version of the store's library.
+    pub store_version: String,
+    /// Settings of the store that shape its files.
+    pub shape: String,
+    /// How keys are made.
+    pub layout: Layout,
+    /// Digest of the recipe.
+    pub recipe_digest: B256,
+    /// Digest of the rows, as the row stream made it.
+    pub content_digest: B256,
+    /// The scenario that first asked for the state; a label, several may share a state.
+    pub scenario: String,
+    /// Rows of each table.
+    pub rows: RowCounts,
+    /// Every other file in the directory, by name.
+    pub files: Vec<FileEntry>,
+    /// When the build ended, in seconds since 1970.
+    pub created_unix_s: u64,
+    /// How long the build took, in milliseconds.
+    pub build_ms: u64,
+    /// Rows divided by that time.
+    pub rows_per_s: u64,
+    /// The recipe itself.
+    pub recipe: Genesis,
+}
+
+impl Manifest {
+    /// Sum of the files' sizes in bytes.
+    pub fn byte_count(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// The files that hold rows, by name, for the state in `dir`.
+    pub(crate) fn table_files(&self, dir: &Path) -> Vec<PathBuf> {
+        let mut paths: Vec<_> = self.files.iter().map(|file| dir.join(&file.name)).collect();
+        paths.retain(|path| path.extension().is_some_and(|found| found == TABLE_EXTENSION));
+        paths
+    }
+
+    /// When each of [`Self::files`] was last written.
+    pub(super) fn modification_times(&self, dir: &Path) -> Result<Vec<SystemTime>, StateError> {
+        let of = |path: PathBuf| {
+            let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+            modified.map_err(StateError::io("look at", path))
+        };
+        self.files.iter().map(|file| of(dir.join(&file.name))).collect()
+    }
+
+    pub(super) fn read(dir: &Path, name: &str) -> Result<Self, StateError> {
+        let untrusted = |reason| StateError::Untrusted { name: name.to_owned(), reason };
+        let text = fs::read(dir.join(MANIFEST))
+            .map_err(|error| untrusted(format!("{MANIFEST} cannot be read: {error}")))?;
+        // The version first: a later format may not parse at all.
+        #[derive(Deserialize)]
+        struct Version {
+            format_version: u32,
+        }
+        let version: Version = serde_json::from_slice(&text)
+            .map_err(|error| untrusted(format!("{MANIFEST} is damaged: {error}")))?;
+        if version.format_version != FORMAT_VERSION {
+            return Err(untrusted(format!(
+                "its format is version {}, this build reads version {FORMAT_VERSION}",
+                version.format_version
+            )));
+        }
+        let manifest: Self = serde_json::from_slice(&text)
+            .map_err(|error| untrusted(format!("{MANIFEST} is damaged: {error}")))?;
+        if manifest.recipe.digest() != manifest.recipe_digest {
+            return Err(untrusted(format!("{MANIFEST} is damaged: recipe and digest disagree")));
+        }
+        Ok(manifest)
+    }
+
+    pub(super) fn write(&self, dir: &Path) -> Result<(), StateError> {
+        let path = dir.join(MANIFEST);
+        let text = serde_json::to_vec_pretty(self).map_err(|error| StateError::Io {
+            action: "encode",
+            path: path.clone(),
+            source: error.into(),
+        })?;
+        fs::write(&path, text).map_err(StateError::io("write", &path))
+    }
+
+    /// The first difference between the files that are there and those that should be.
+    pub(super) fn check_files(&self, dir: &Path, name: &str) -> Result<(), StateError> {
+        let untrusted = |reason| Err(StateError::Untrusted { name: name.to_owned(), reason });
+        let found = files_of(dir)?;
+        for want in &self.files {
+            match found.iter().find(|file| file.name == want.name) {
+                None => return untrusted(format!("file {} is missing", want.name)),
+                Some(file) if file.bytes != want.bytes => {
+                    return untrusted(format!(
+                        "file {} has {} bytes and should have {}",
+                        want.name, file.bytes, want.bytes
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        match found.iter().find(|file| !self.files.iter().any(|want| want.name == file.name)) {
+            Some(file) => untrusted(format!("file {} does not belong there", file.name)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All files in `dir` by name, without the manifest.
+pub(super) fn files_of(dir: &Path) -> Result<Vec<FileEntry>, StateError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
+        let entry = entry.map_err(StateError::io("list", dir))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let metadata = entry.metadata().map_err(StateError::io("look at", entry.path()))?;
+        if name != MANIFEST {
+            files.push(FileEntry { name, bytes: metadata.len() });
+        }
+    }
+    files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}

@@ -1,0 +1,192 @@
+//! What a store of flat state must do for an engine, and what it tells about itself.
+//!
+//! Adding a store means implementing three traits: [`Store`] (a built state), [`Sample`] (that
+//! state open for one timed execution) and [`Reader`] (one thread's reads). Engines are generic
+//! over them, so no call on the hot path is virtual.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use workload::{NetChanges, genesis::AccountState};
+
+pub mod memory;
+pub mod rocksdb;
+
+/// Whether a sample begins with the state on the device only, or in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CacheMode {
+    /// Nothing of the state's values is in the store's cache, nor in the kernel's as far as the
+    /// store can see to it.
+    #[default]
+    Cold,
+    /// All that the workload reads has been read once through the same caches.
+    Warm,
+}
+
+impl CacheMode {
+    /// The name a scenario uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Warm => "warm",
+        }
+    }
+}
+
+/// Reads of one thread as its store counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounters {
+    /// Keys asked for, present or not.
+    pub key_count: u64,
+    /// Blocks that the store read from its files.
+    pub block_count: u64,
+    /// Bytes of those blocks as the store asked for them.
+    pub block_bytes: u64,
+    /// Blocks found in the store's own cache.
+    pub cache_hit_count: u64,
+}
+
+impl ReadCounters {
+    /// Adds another thread's.
+    pub fn add(&mut self, other: &Self) {
+        self.key_count += other.key_count;
+        self.block_count += other.block_count;
+        self.block_bytes += other.block_bytes;
+        self.cache_hit_count += other.cache_hit_count;
+    }
+}
+
+/// A store that failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The store's library reported an error.
+    #[error("{store}: cannot {action}: {reason}")]
+    Failed {
+        /// The store's name.
+        store: &'static str,
+        /// What was tried, in words that fit after "cannot".
+        action: String,
+        /// What the library says.
+        reason: String,
+    },
+    /// A row cannot be what the state's layout says.
+    #[error("{store}: the row of {what} is damaged: {reason}; `stress state verify` tells more")]
+    Damaged {
+        /// The store's name.
+        store: &'static str,
+        /// Whose row.
+        what: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// After a sample the state was not as before it.
+    #[error("{store}: {what} is not back at its start: {reason}")]
+    NotRestored {
+        /// The store's name.
+        store: &'static str,
+        /// Which key.
+        what: String,
+        /// What was found.
+        reason: String,
+    },
+}
+
+/// One thread's view of the state below the batch.
+pub trait Reader: Send {
+    /// Whether a read is long enough to be timed one by one: a clock costs about 50 ns a read.
+    const IS_TIMED: bool;
+
+    /// The account, or `None` where it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError>;
+
+    /// The slot's value, zero where it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError>;
+
+    /// Reads `keys` of one account, in whatever order suits the store; `sink` gets the place
+    /// of each key in `keys`, once, with its value.
+    ///
+    /// # Errors
+    /// [`StoreError`]; some keys may have reached `sink` before.
+    fn slots(
+        &mut self,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        for (place, key) in keys.iter().enumerate() {
+            sink(place, self.slot(address, key)?);
+        }
+        Ok(())
+    }
+
+    /// How many keys to give [`Self::slots`] at a time.
+    fn slots_per_batch(&self) -> usize {
+        32
+    }
+
+    /// Whether [`Self::slots`] reads its keys together, so that each takes as long as all.
+    fn reads_together(&self) -> bool {
+        false
+    }
+
+    /// The code with this hash.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError>;
+
+    /// What this reader has read on the calling thread since it was made.
+    fn counters(&self) -> ReadCounters;
+}
+
+/// A built state open for one sample.
+pub trait Sample: Sync {
+    /// One thread's reader. To be used on the thread that asked for it.
+    type Reader<'a>: Reader
+    where
+        Self: 'a;
+
+    /// A reader for the calling thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn reader(&self) -> Result<Self::Reader<'_>, StoreError>;
+
+    /// Writes the changes of a batch to flat state.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError>;
+}
+
+/// A built state.
+pub trait Store: Sync {
+    /// The state open for a sample.
+    type Sample: Sample;
+
+    /// Name as in a variant: `rocksdb`, `memory`.
+    fn name(&self) -> &'static str;
+
+    /// Opens the state for one sample, with indices and filters loaded and, when `cache` is
+    /// cold, no value cached.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError>;
+
+    /// Ends a sample: what it committed is undone.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError>;
+
+    /// What is known of the files and settings, for the result: names and values.
+    fn facts(&self) -> Vec<(String, String)>;
+
+    /// Why the store cannot have been cold, if so: `memory` never is.
+    fn never_cold(&self) -> Option<&'static str>;
+}

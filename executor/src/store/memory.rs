@@ -1,0 +1,232 @@
+//! State in hash maps, for tests and for the EVM's own speed. Never cold.
+
+use std::sync::{
+    Arc, PoisonError, RwLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use workload::{Genesis, NetChanges, genesis::AccountState, senders::SenderError};
+
+use super::{CacheMode, ReadCounters, Reader, Sample, Store, StoreError};
+
+/// About what one slot costs in memory: key, value, control byte, at 7/8 of the load that makes
+/// a table double.
+const BYTES_PER_SLOT: u64 = 110;
+/// About what one account costs in memory.
+const BYTES_PER_ACCOUNT: u64 = 150;
+
+/// A genesis that cannot be held in memory.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// It would not fit.
+    #[error(
+        "memory store: {slot_count} slots and {account_count} accounts need about {need_bytes} \
+         bytes, and {limit_bytes} are allowed; take fewer (state.slots) or the rocksdb store"
+    )]
+    TooLarge {
+        /// Slots asked for.
+        slot_count: u64,
+        /// Accounts asked for.
+        account_count: u64,
+        /// What they would need.
+        need_bytes: u64,
+        /// What may be used.
+        limit_bytes: u64,
+    },
+    /// The senders have no addresses.
+    #[error(transparent)]
+    Senders(#[from] SenderError),
+}
+
+type Slots = HashMap<U256, U256>;
+
+/// Flat state in maps. In an overlay, a zero slot and an account of `None` stand for deletion.
+#[derive(Debug, Default)]
+struct Maps {
+    accounts: HashMap<Address, Option<AccountState>>,
+    slots: HashMap<Address, Slots>,
+    codes: HashMap<B256, Bytes>,
+}
+
+impl Maps {
+    fn slot(&self, address: &Address, key: &U256) -> Option<U256> {
+        self.slots.get(address)?.get(key).copied()
+    }
+}
+
+/// A whole state in memory.
+#[derive(Debug)]
+pub struct MemoryStore {
+    base: Arc<Maps>,
+}
+
+impl MemoryStore {
+    /// Holds all rows of `genesis`, within `limit_bytes`.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    pub fn build(genesis: &Genesis, limit_bytes: u64) -> Result<Self, MemoryError> {
+        let (slot_count, account_count) = (genesis.slot_count(), genesis.account_count());
+        let need_bytes = slot_count
+            .saturating_mul(BYTES_PER_SLOT)
+            .saturating_add(account_count.saturating_mul(BYTES_PER_ACCOUNT));
+        if need_bytes > limit_bytes {
+            return Err(MemoryError::TooLarge {
+                slot_count,
+                account_count,
+                need_bytes,
+                limit_bytes,
+            });
+        }
+        let mut maps = Maps::default();
+        for account in &genesis.accounts {
+            let state = account.state();
+            maps.accounts.insert(account.address, Some(state));
+            if !account.code.is_empty() {
+                maps.codes.insert(state.code_hash, account.code.clone());
+            }
+            if !account.storage.is_empty() {
+                maps.slots.insert(account.address, account.storage.iter().copied().collect());
+            }
+        }
+        for family in &genesis.senders {
+            let row = AccountState { balance: family.balance, ..AccountState::default() };
+            for address in family.addresses(0..family.count)? {
+                maps.accounts.insert(address, Some(row));
+            }
+        }
+        for family in &genesis.slots {
+            let slots = maps.slots.entry(family.address).or_default();
+            slots.reserve(usize::try_from(family.count).unwrap_or(usize::MAX));
+            slots.extend((0..family.count).map(|i| (family.key(i), family.value(i))));
+        }
+        Ok(Self { base: Arc::new(maps) })
+    }
+}
+
+impl Store for MemoryStore {
+    type Sample = MemorySample;
+
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn open_sample(&self, _cache: CacheMode) -> Result<MemorySample, StoreError> {
+        Ok(MemorySample {
+            base: Arc::clone(&self.base),
+            overlay: RwLock::default(),
+            has_overlay: AtomicBool::new(false),
+        })
+    }
+
+    fn close_sample(&self, sample: MemorySample) -> Result<(), StoreError> {
+        drop(sample);
+        Ok(())
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        vec![("rows".to_owned(), "hash maps, all in memory".to_owned())]
+    }
+
+    fn never_cold(&self) -> Option<&'static str> {
+        Some("the memory store has no device")
+    }
+}
+
+/// The base, which nobody writes, below what the sample's batches have committed.
+#[derive(Debug)]
+pub struct MemorySample {
+    base: Arc<Maps>,
+    overlay: RwLock<Maps>,
+    /// Whether anything was committed: until then readers take no lock.
+    has_overlay: AtomicBool,
+}
+
+impl MemorySample {
+    /// What `find` finds in what was committed.
+    #[inline]
+    fn committed<T>(&self, find: impl FnOnce(&Maps) -> Option<T>) -> Option<T> {
+        if !self.has_overlay.load(Ordering::Acquire) {
+            return None;
+        }
+        find(&self.overlay.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Sample for MemorySample {
+    type Reader<'a> = MemoryReader<'a>;
+
+    fn reader(&self) -> Result<MemoryReader<'_>, StoreError> {
+        Ok(MemoryReader { sample: self, last: None, key_count: 0 })
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        let mut maps = self.overlay.write().unwrap_or_else(PoisonError::into_inner);
+        maps.accounts.extend(changes.accounts.iter().copied());
+        for (address, key, value) in &changes.slots {
+            maps.slots.entry(*address).or_default().insert(*key, *value);
+        }
+        maps.codes.extend(changes.codes.iter().cloned());
+        self.has_overlay.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// One thread's reads of a [`MemorySample`].
+#[derive(Debug)]
+pub struct MemoryReader<'a> {
+    sample: &'a MemorySample,
+    /// The base's slots of the account asked for last; most reads stay in it.
+    last: Option<(Address, Option<&'a Slots>)>,
+    key_count: u64,
+}
+
+impl<'a> MemoryReader<'a> {
+    /// The base's slots of `address`.
+    #[inline]
+    fn base_slots(&mut self, address: &Address) -> Option<&'a Slots> {
+        if let Some((last, slots)) = self.last
+            && last == *address
+        {
+            return slots;
+        }
+        let slots = self.sample.base.slots.get(address);
+        self.last = Some((*address, slots));
+        slots
+    }
+}
+
+impl Reader for MemoryReader<'_> {
+    const IS_TIMED: bool = false;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        self.key_count += 1;
+        if let Some(found) = self.sample.committed(|maps| maps.accounts.get(address).copied()) {
+            return Ok(found);
+        }
+        Ok(self.sample.base.accounts.get(address).copied().flatten())
+    }
+
+    #[inline]
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        self.key_count += 1;
+        if let Some(value) = self.sample.committed(|maps| maps.slot(address, key)) {
+            return Ok(value);
+        }
+        let slots = self.base_slots(address);
+        Ok(slots.and_then(|slots| slots.get(key)).copied().unwrap_or_default())
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        self.key_count += 1;
+        if let Some(code) = self.sample.committed(|maps| maps.codes.get(hash).cloned()) {
+            return Ok(Some(code));
+        }
+        Ok(self.sample.base.codes.get(hash).cloned())
+    }
+
+    fn counters(&self) -> ReadCounters {
+        ReadCounters { key_count: self.key_count, ..ReadCounters::default() }
+    }
+}

@@ -1,0 +1,280 @@
+//! State in RocksDB: three column families (accounts, storage, code) of a few large sorted
+//! files, read with `O_DIRECT`.
+//!
+//! **Invariant**: the base is never opened for a sample. Each sample links the base's table
+//! files into a directory of its own, copies the few small ones, and opens that; closing it
+//! removes the directory. What a sample commits cannot reach the base.
+
+mod build;
+mod direct;
+mod options;
+mod reader;
+mod sample;
+mod scan;
+mod uring;
+
+use std::sync::{
+    Mutex, OnceLock, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use ::rocksdb::{Cache, ErrorKind};
+
+use super::{CacheMode, Store, StoreError};
+use crate::{
+    device,
+    state::{BuiltState, StateError},
+};
+
+pub use build::RocksFormat;
+pub use reader::RocksReader;
+pub use sample::RocksSample;
+pub use uring::{IoUring, io_uring_state};
+
+/// The store's name in variants and errors.
+const NAME: &str = "rocksdb";
+
+/// How many keys at once a reader asks for when it is given many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReadMethod {
+    /// One `Get` after the other, in the order of the rows.
+    Get,
+    /// `MultiGet` of this many keys, in the order of the rows. RocksDB reads 32 of them at once
+    /// through `io_uring`, and one after the other without it ([`io_uring_state`]).
+    MultiGet {
+        /// Keys in a call, at least 1.
+        batch: usize,
+    },
+}
+
+impl ReadMethod {
+    /// What is done: where the kernel refuses `io_uring`, a `MultiGet` would read one key after
+    /// the other and RocksDB would complain on standard output, which belongs to results.
+    pub fn effective(self) -> Self {
+        if io_uring_state() == IoUring::Refused { Self::Get } else { self }
+    }
+}
+
+/// Whether reads go past the kernel's page cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DirectReads {
+    /// With `O_DIRECT` wherever the file system accepts it.
+    #[default]
+    WherePossible,
+    /// Through the page cache, which is asked to drop the files before each cold sample.
+    Never,
+}
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// The write-ahead log is on the device (`fdatasync`).
+    Synced,
+    /// The write-ahead log is with the kernel: survives the process, not the machine.
+    #[default]
+    Logged,
+    /// Memory only, no write-ahead log.
+    Unlogged,
+}
+
+/// How a state is opened and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RocksSettings {
+    /// Whether reads go past the page cache.
+    pub direct_reads: DirectReads,
+    /// Capacity of the block cache of a cold sample, in bytes; empty at its start.
+    pub block_cache_bytes: usize,
+    /// Capacity of the block cache that warm samples share, in bytes.
+    pub warm_cache_bytes: usize,
+    /// How many keys are read at once.
+    pub read_method: ReadMethod,
+    /// What a commit waits for.
+    pub durability: Durability,
+}
+
+impl Default for RocksSettings {
+    fn default() -> Self {
+        Self {
+            direct_reads: DirectReads::default(),
+            block_cache_bytes: 256 << 20,
+            warm_cache_bytes: 4 << 30,
+            read_method: ReadMethod::Get,
+            durability: Durability::default(),
+        }
+    }
+}
+
+/// A state in RocksDB, open for samples.
+pub struct RocksStore {
+    state: BuiltState,
+    settings: RocksSettings,
+    access: direct::Access,
+    warm_cache: OnceLock<Cache>,
+    /// Of the last sample: index and filters in memory, in bytes.
+    table_memory_bytes: AtomicU64,
+    /// Of the last sample: how long opening took, in nanoseconds.
+    open_ns: AtomicU64,
+    /// Of the last cold sample: share of the files' pages that were still in the kernel's cache
+    /// after it was asked to drop them; `None` where that is not known.
+    resident_fraction: Mutex<Option<f64>>,
+}
+
+impl std::fmt::Debug for RocksStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RocksStore")
+            .field("state", &self.state)
+            .field("settings", &self.settings)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RocksStore {
+    /// The store over `state`.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] when its files cannot be opened for reading.
+    pub fn open(state: BuiltState, settings: RocksSettings) -> Result<Self, StoreError> {
+        let access =
+            direct::Access::probe(state.dir(), &state.table_files(), settings.direct_reads)?;
+        Ok(Self {
+            state,
+            settings,
+            access,
+            warm_cache: OnceLock::new(),
+            table_memory_bytes: AtomicU64::new(0),
+            open_ns: AtomicU64::new(0),
+            resident_fraction: Mutex::new(None),
+        })
+    }
+
+    /// The state below.
+    pub const fn state(&self) -> &BuiltState {
+        &self.state
+    }
+
+    /// The settings.
+    pub const fn settings(&self) -> &RocksSettings {
+        &self.settings
+    }
+
+    /// What of the files was in the page cache when the last cold sample began.
+    fn describe_resident(&self) -> String {
+        let resident = *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner);
+        match resident {
+            _ if self.access.is_direct() => "not used".to_owned(),
+            Some(fraction) => format!("{fraction:.4} after dropping"),
+            None => "unknown".to_owned(),
+        }
+    }
+
+    /// Empty for a cold sample; the shared one for a warm sample.
+    fn cache(&self, mode: CacheMode) -> Cache {
+        match mode {
+            CacheMode::Cold => options::block_cache(self.settings.block_cache_bytes),
+            CacheMode::Warm => {
+                let capacity = self.settings.warm_cache_bytes;
+                self.warm_cache.get_or_init(|| options::block_cache(capacity)).clone()
+            }
+        }
+    }
+}
+
+impl RocksStore {
+    /// Whether reads go through `io_uring`, in words.
+    fn describe_io_uring(&self) -> String {
+        match self.settings.read_method.effective() {
+            ReadMethod::Get => "not used: a Get reads one block".to_owned(),
+            ReadMethod::MultiGet { .. } => io_uring_state().to_string(),
+        }
+    }
+}
+
+impl Store for RocksStore {
+    type Sample = RocksSample;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open_sample(&self, cache: CacheMode) -> Result<RocksSample, StoreError> {
+        let start = std::time::Instant::now();
+        let sample = RocksSample::open(self, self.cache(cache))?;
+        let drops = cache == CacheMode::Cold && !self.access.is_direct();
+        let tables = if drops { self.state.table_files() } else { Vec::new() };
+        device::fadvise_dontneed(&tables)
+            .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
+        self.table_memory_bytes.store(sample.table_memory_bytes(), Ordering::Relaxed);
+        self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        if drops {
+            // The kernel need not obey: this tells whether it did.
+            let resident = device::resident_fraction(&tables);
+            *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner) = resident;
+        }
+        Ok(sample)
+    }
+
+    fn close_sample(&self, sample: RocksSample) -> Result<(), StoreError> {
+        sample.close()?;
+        // What a sample did wrong must not go into the next one.
+        self.state.verify_untouched().map_err(|error| match error {
+            StateError::Untrusted { .. } => StoreError::NotRestored {
+                store: NAME,
+                what: "the state that samples link to".to_owned(),
+                reason: error.to_string(),
+            },
+            error => StoreError::Failed {
+                store: NAME,
+                action: "compare the state with its start".to_owned(),
+                reason: error.to_string(),
+            },
+        })
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let manifest = self.state.manifest();
+        let settings = &self.settings;
+        let last = |value: &AtomicU64| match value.load(Ordering::Relaxed) {
+            0 => "unknown before the first sample".to_owned(),
+            value => value.to_string(),
+        };
+        let facts: [(&str, String); 14] = [
+            ("state", self.state.name().to_owned()),
+            ("rocksdb", manifest.store_version.clone()),
+            ("shape", manifest.shape.clone()),
+            ("files", manifest.files.len().to_string()),
+            ("file_bytes", manifest.byte_count().to_string()),
+            ("reads", self.access.describe()),
+            ("page_cache_resident", self.describe_resident()),
+            ("read_method", format!("{:?}", settings.read_method.effective())),
+            ("io_uring", self.describe_io_uring()),
+            ("block_cache_bytes", settings.block_cache_bytes.to_string()),
+            ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
+            ("commit", format!("{:?}", settings.durability)),
+            ("index_and_filter_bytes", last(&self.table_memory_bytes)),
+            ("open_sample_ns", last(&self.open_ns)),
+        ];
+        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn never_cold(&self) -> Option<&'static str> {
+        self.access.never_cold()
+    }
+}
+
+/// For `map_err` on a call into RocksDB.
+fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error) -> StoreError {
+    let action = action.into();
+    move |error| match error.kind() {
+        ErrorKind::Corruption => {
+            StoreError::Damaged { store: NAME, what: action, reason: error.into_string() }
+        }
+        _ => StoreError::Failed { store: NAME, action, reason: error.into_string() },
+    }
+}
+
+/// For `map_err` on a file operation.
+fn failed_io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> StoreError {
+    let action = action.into();
+    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
+}

@@ -1,0 +1,317 @@
+//! Building a state: sorted rows into table files, several at once, then taken in as they are.
+
+use std::{
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use ::rocksdb::{ColumnFamily, DB, IngestExternalFileOptions, Options, SstFileWriter};
+use workload::{
+    ContentDigest, Genesis, Layout, PartBuffers, RowSettings, RowStream, Table, rows::RowProgress,
+};
+
+use super::{NAME, StoreError, failed, failed_io, options, sample::family, scan};
+use crate::state::{
+    BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
+};
+
+/// As `rocksdb` 0.25.0 bundles it; the crate does not tell.
+const LIBRARY_VERSION: &str = "11.8.1";
+
+/// What a row takes beside key and value: its share of restarts, padding, index and filter.
+const ROW_OVERHEAD_BYTES: u64 = 16;
+
+/// What an account row, and a code without its bytes, take at most.
+const SMALL_ROW_BYTES: u64 = 160;
+
+/// What the row stream keeps of a slot and of an account between its passes.
+const SCRATCH_SLOT_BYTES: u64 = 4;
+/// See [`SCRATCH_SLOT_BYTES`].
+const SCRATCH_ACCOUNT_BYTES: u64 = 24;
+
+/// What a state without rows takes.
+const FIXED_BYTES: u64 = 16 << 20;
+
+/// Rows between two looks at the cancel flag.
+const REPORT_ROWS: u64 = 1 << 16;
+
+/// How states are built in RocksDB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RocksFormat {
+    /// About what a table file has at most, in bytes. `MultiGet` reads the keys of one file
+    /// together, so few large files serve it best.
+    pub file_bytes: u64,
+}
+
+impl Default for RocksFormat {
+    fn default() -> Self {
+        Self { file_bytes: 768 << 20 }
+    }
+}
+
+impl StateFormat for RocksFormat {
+    fn store(&self) -> &'static str {
+        NAME
+    }
+
+    fn store_version(&self) -> String {
+        LIBRARY_VERSION.to_owned()
+    }
+
+    fn shape(&self) -> String {
+        options::shape(self.file_bytes)
+    }
+
+    fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
+        let codes: u64 = genesis.accounts.iter().map(|account| account.code.len() as u64).sum();
+        let (slots, accounts) = (genesis.slot_count(), genesis.account_count());
+        // Key parts that rows of one account share are stored once in 16 rows.
+        let slot = layout.slot_key_bytes() as u64 * 5 / 8 + 32 + ROW_OVERHEAD_BYTES;
+        let parts = [
+            slots.saturating_mul(slot + SCRATCH_SLOT_BYTES),
+            accounts.saturating_mul(SMALL_ROW_BYTES + SCRATCH_ACCOUNT_BYTES),
+            codes + genesis.accounts.len() as u64 * SMALL_ROW_BYTES,
+        ];
+        let rows = parts.into_iter().fold(FIXED_BYTES, u64::saturating_add);
+        rows.saturating_add(rows / 20)
+    }
+
+    fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
+        let files = input.scratch.join("files");
+        fs::create_dir(&files).map_err(failed_io("make a directory for table files"))?;
+        let database = options::database_for_building();
+        let cache = options::block_cache(8 << 20);
+        let families = options::families(&database, &cache);
+        let db = DB::open_cf_descriptors(&database, input.dir, families)
+            .map_err(failed("make a database"))?;
+        let mut digest = ContentDigest::default();
+        let mut rows = RowCounts::default();
+        for table in Table::ALL {
+            let job = TableJob { format: self, input, watch, table, files: &files };
+            let written = job.write()?;
+            digest.merge(&written.digest);
+            let count = written.digest.row_count();
+            match table {
+                Table::Accounts => rows.accounts = count,
+                Table::Slots => rows.slots = count,
+                Table::Codes => rows.codes = count,
+            }
+            ingest(&db, family(&db, options::family_of(table))?, written.paths)?;
+        }
+        check_shape(&db, &rows)?;
+        drop(db);
+        remove_chatter(input.dir)?;
+        Ok(BuildOutput { content_digest: digest.finish(), rows })
+    }
+
+    fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
+        scan::scan(input, watch)
+    }
+}
+
+/// The rows of one table on their way into files.
+struct TableJob<'a> {
+    format: &'a RocksFormat,
+    input: &'a BuildInput<'a>,
+    watch: &'a Watch<'a>,
+    table: Table,
+    files: &'a Path,
+}
+
+#[derive(Default)]
+struct Written {
+    /// By ascending key.
+    paths: Vec<PathBuf>,
+    digest: ContentDigest,
+}
+
+impl TableJob<'_> {
+    fn write(&self) -> Result<Written, StateError> {
+        let mut settings = RowSettings::new(self.input.scratch);
+        settings.threads = self.input.threads;
+        settings.cancel = self.watch.cancel;
+        // Files end where parts end: some parts to a file make the files about equal.
+        let file_row_count = self.format.file_bytes / self.row_bytes();
+        settings.bucket_row_count_max = (file_row_count / 16).clamp(1, 1 << 20);
+        let progress = self.watch.progress;
+        // The stream tells how far it is; progress wants how much further.
+        let told = Mutex::new(0);
+        let sorting = |now: RowProgress| {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if *told == 0 {
+                progress.begin(BuildPhase::Sorting, now.total_row_count);
+            }
+            progress.advance(now.done_row_count.saturating_sub(*told));
+            *told = now.done_row_count.max(*told);
+        };
+        let (genesis, layout) = (self.input.genesis, self.input.layout);
+        let stream = RowStream::new(genesis, layout, self.table, &settings, &sorting)?;
+        if stream.row_count() == 0 {
+            return Ok(Written::default());
+        }
+        progress.begin(BuildPhase::Writing, stream.row_count());
+        let runs = runs(&stream, file_row_count);
+        let writer = options::writer().map_err(failed("set the options of table files"))?;
+        let next = AtomicUsize::new(0);
+        let worker = || self.work(&stream, &runs, &writer, &next);
+        let threads = self.input.threads.min(runs.len()).max(1);
+        let written: Vec<Result<Written, StateError>> = thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+            let join = |worker: thread::ScopedJoinHandle<'_, _>| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            workers.into_iter().map(join).collect()
+        });
+        let mut all = Written::default();
+        for part in written {
+            let part = part?;
+            all.paths.extend(part.paths);
+            all.digest.merge(&part.digest);
+        }
+        all.paths.sort_unstable();
+        Ok(all)
+    }
+
+    /// Writes file after file until there are no more, or one fails anywhere.
+    fn work(
+        &self,
+        stream: &RowStream<'_>,
+        runs: &[Range<usize>],
+        options: &Options,
+        next: &AtomicUsize,
+    ) -> Result<Written, StateError> {
+        let mut written = Written::default();
+        let mut buffers = PartBuffers::default();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(run) = runs.get(place) else { return Ok(written) };
+            let path =
+                self.files.join(format!("{}-{place:06}.sst", options::family_of(self.table)));
+            let result = self.write_file(stream, run.clone(), options, &mut buffers, &path);
+            match result {
+                Ok(digest) => written.digest.merge(&digest),
+                Err(error) => {
+                    next.store(runs.len(), Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+            written.paths.push(path);
+        }
+    }
+
+    fn write_file(
+        &self,
+        stream: &RowStream<'_>,
+        parts: Range<usize>,
+        options: &Options,
+        buffers: &mut PartBuffers,
+        path: &Path,
+    ) -> Result<ContentDigest, StateError> {
+        let mut digest = ContentDigest::default();
+        let mut file = SstFileWriter::create(options);
+        file.open(path).map_err(failed("begin a table file"))?;
+        let mut unreported = 0;
+        for part in parts {
+            stream.emit::<StateError>(part, buffers, &mut |key, value| {
+                digest.add(self.table, key, value);
+                file.put(key, value).map_err(failed("write a table file"))?;
+                unreported += 1;
+                if unreported == REPORT_ROWS {
+                    self.watch.progress.advance(unreported);
+                    unreported = 0;
+                    self.watch.check()?;
+                }
+                Ok(())
+            })?;
+        }
+        file.finish().map_err(failed("finish a table file"))?;
+        self.watch.progress.advance(unreported);
+        Ok(digest)
+    }
+
+    fn row_bytes(&self) -> u64 {
+        match self.table {
+            Table::Slots => 78,
+            Table::Accounts => SMALL_ROW_BYTES,
+            Table::Codes => 4096,
+        }
+    }
+}
+
+/// Cuts the parts into runs of about equal numbers of rows, at most about `row_count_max` each.
+/// The cut depends on the recipe only, so every machine has the same files.
+fn runs(stream: &RowStream<'_>, row_count_max: u64) -> Vec<Range<usize>> {
+    let total = stream.row_count();
+    let file_count = total.div_ceil(row_count_max.max(1)).max(1);
+    let per_file = total.div_ceil(file_count);
+    let mut runs = Vec::new();
+    let (mut first, mut rows) = (0, 0);
+    for part in 0..stream.part_count() {
+        rows += stream.part_row_count(part);
+        let is_last = part + 1 == stream.part_count();
+        if rows > 0 && (is_last || rows >= per_file) {
+            runs.push(first..part + 1);
+            (first, rows) = (part + 1, 0);
+        }
+    }
+    runs
+}
+
+fn ingest(db: &DB, family: &ColumnFamily, paths: Vec<PathBuf>) -> Result<(), StoreError> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let mut options = IngestExternalFileOptions::default();
+    options.set_move_files(true);
+    db.ingest_external_file_cf_opts(family, &options, paths)
+        .map_err(failed("take in the table files"))
+}
+
+/// All rows in files of the last level: a get of a present key looks into exactly one file.
+fn check_shape(db: &DB, rows: &RowCounts) -> Result<(), StoreError> {
+    let files = db.live_files().map_err(failed("list the table files"))?;
+    let in_files: u64 = files.iter().map(|file| file.num_entries).sum();
+    let stray = files.iter().find(|file| file.level != 6);
+    if in_files == rows.total() && stray.is_none() {
+        return Ok(());
+    }
+    Err(StoreError::Failed {
+        store: NAME,
+        action: "take in the table files".to_owned(),
+        reason: format!(
+            "{in_files} of {} rows in files; above the last level: {stray:?}",
+            rows.total()
+        ),
+    })
+}
+
+/// Logs and the lock file are of the process that built, not of the state.
+fn remove_chatter(dir: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(dir).map_err(failed_io("list the database"))? {
+        let entry = entry.map_err(failed_io("list the database"))?;
+        let name = entry.file_name();
+        if name == "LOCK" || name.to_string_lossy().starts_with("LOG") {
+            fs::remove_file(entry.path()).map_err(failed_io("remove a log"))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LIBRARY_VERSION;
+
+    #[test]
+    fn the_stated_version_of_rocksdb_is_the_one_that_is_linked() {
+        let lock = include_str!("../../../../Cargo.lock");
+        let (_, rest) = lock.split_once("name = \"librocksdb-sys\"").unwrap();
+        let version = rest.split('"').nth(1).unwrap();
+        assert!(version.ends_with(&format!("+{LIBRARY_VERSION}")), "{version}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Past the page cache, or as far as the file system lets us.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{Mode, OFlags, open};
+
+use super::{DirectReads, StoreError, failed_io};
+use crate::device;
+
+/// How the files of a state are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Access {
+    kind: Kind,
+    in_memory: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Direct,
+    /// `O_DIRECT` was wanted and refused.
+    Refused,
+    /// `O_DIRECT` was not wanted.
+    Buffered,
+}
+
+impl Access {
+    /// Tries what the file system of `dir` and of its `tables` accepts.
+    pub(super) fn probe(
+        dir: &Path,
+        tables: &[PathBuf],
+        wanted: DirectReads,
+    ) -> Result<Self, StoreError> {
+        let action = || format!("look at the file system of {}", dir.display());
+        let file_system = File::open(dir).and_then(|dir| device::memory_file_system(&dir));
+        let in_memory = file_system.map_err(failed_io(action()))?.is_some();
+        let kind = match (wanted, tables.first()) {
+            (DirectReads::Never, _) => Kind::Buffered,
+            (DirectReads::WherePossible, None) => Kind::Direct,
+            (DirectReads::WherePossible, Some(file)) => {
+                let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+                match open(file, flags, Mode::empty()) {
+                    Ok(_) => Kind::Direct,
+                    Err(rustix::io::Errno::INVAL) => Kind::Refused,
+                    Err(errno) => return Err(failed_io(action())(io::Error::from(errno))),
+                }
+            }
+        };
+        Ok(Self { kind, in_memory })
+    }
+
+    pub(super) fn is_direct(self) -> bool {
+        self.kind == Kind::Direct
+    }
+
+    pub(super) fn describe(self) -> String {
+        match self.kind {
+            Kind::Direct => "direct (O_DIRECT)",
+            Kind::Refused => "buffered: the file system refuses O_DIRECT",
+            Kind::Buffered => "buffered",
+        }
+        .to_owned()
+    }
+
+    pub(super) fn never_cold(self) -> Option<&'static str> {
+        self.in_memory.then_some("the state lies on a file system in memory (tmpfs or ramfs)")
+    }
+}

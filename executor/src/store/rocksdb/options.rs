@@ -1,0 +1,130 @@
+//! The options of RocksDB, one place for the writer of files and for their readers.
+
+use ::rocksdb::{
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, Error, LogLevel, Options,
+    ReadOptions,
+};
+use workload::Table;
+
+/// Accounts by key.
+pub(super) const ACCOUNTS: &str = "accounts";
+/// Slots of all accounts.
+pub(super) const STORAGE: &str = "storage";
+/// Codes by hash.
+pub(super) const CODE: &str = "code";
+/// RocksDB always has it; it stays empty.
+const DEFAULT: &str = "default";
+
+/// One data block is one aligned 4-KiB page of its file, padding included: a direct read of a
+/// block asks the device for 4,096 bytes. (A block of 4 KiB that is not aligned takes 4.5 to
+/// 5 KiB, in two pages.) `block_align` exists as text only.
+///
+/// Aligned blocks have no delta-encoded handles in the index, so the index's own keys are
+/// delta-encoded in runs of 8, which makes it three times smaller.
+const TABLE: &str = "block_size=4096;block_align=true;format_version=6;checksum=kXXH3;\
+                     index_block_restart_interval=8;whole_key_filtering=true;\
+                     filter_policy=bloomfilter:10:false";
+
+/// A commit stays in memory: no flush disturbs a sample.
+const WRITE_BUFFER_BYTES: usize = 512 << 20;
+
+/// Sequential reads of whole states, in bytes at a time.
+const SCAN_READAHEAD_BYTES: usize = 2 << 20;
+
+/// The settings that shape files, as text.
+pub(super) fn shape(file_bytes: u64) -> String {
+    let table: String = TABLE.split_whitespace().collect();
+    format!("{table};no compression;files of {file_bytes} bytes")
+}
+
+/// Options of a writer of table files.
+pub(super) fn writer() -> Result<Options, Error> {
+    let mut base = Options::default();
+    base.set_compression_type(DBCompressionType::None);
+    let table: String = TABLE.split_whitespace().collect();
+    let mut options = base.get_options_from_string(format!(
+        "compression=kNoCompression;block_based_table_factory={{{table};no_block_cache=true}}"
+    ))?;
+    // Written pages go to the device as they come, so that the sync at the end has little left.
+    options.set_bytes_per_sync(8 << 20);
+    Ok(options)
+}
+
+/// Options of a database whose files are read, or first taken in.
+pub(super) fn database() -> Options {
+    let mut options = Options::default();
+    options.set_compression_type(DBCompressionType::None);
+    options.set_paranoid_checks(true);
+    options.set_disable_auto_compactions(true);
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+    // All files open from the start, with index and filter in memory.
+    options.set_max_open_files(-1);
+    options.set_max_file_opening_threads(16);
+    options.set_skip_stats_update_on_db_open(true);
+    options.set_stats_dump_period_sec(0);
+    options.set_stats_persist_period_sec(0);
+    options.set_log_level(LogLevel::Warn);
+    options.set_advise_random_on_open(true);
+    options
+}
+
+/// Options of the database that takes in a new state's files.
+pub(super) fn database_for_building() -> Options {
+    let mut options = database();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options
+}
+
+/// The family of a table.
+pub(super) const fn family_of(table: Table) -> &'static str {
+    match table {
+        Table::Accounts => ACCOUNTS,
+        Table::Slots => STORAGE,
+        Table::Codes => CODE,
+    }
+}
+
+/// The table of a family.
+pub(super) fn table_of(family: &str) -> Option<Table> {
+    Table::ALL.into_iter().find(|table| family_of(*table) == family)
+}
+
+/// The families of a database, with `cache` for data blocks.
+pub(super) fn families(options: &Options, cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(cache);
+    table.set_block_size(4096);
+    table.set_format_version(6);
+    table.set_bloom_filter(10.0, false);
+    table.set_whole_key_filtering(true);
+    table.set_index_block_restart_interval(8);
+    table.set_cache_index_and_filter_blocks(false);
+    let mut options = options.clone();
+    options.set_block_based_table_factory(&table);
+    [DEFAULT, ACCOUNTS, STORAGE, CODE]
+        .into_iter()
+        .map(|name| ColumnFamilyDescriptor::new(name, options.clone()))
+        .collect()
+}
+
+/// An empty cache of data blocks that many threads can use at once.
+pub(super) fn block_cache(capacity_bytes: usize) -> Cache {
+    Cache::new_hyper_clock_cache(capacity_bytes, 0)
+}
+
+/// For point reads.
+pub(super) fn point_reads() -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_verify_checksums(true);
+    options
+}
+
+/// For reading all rows once.
+pub(super) fn scan_reads() -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_verify_checksums(true);
+    options.fill_cache(false);
+    options.set_readahead_size(SCAN_READAHEAD_BYTES);
+    options
+}

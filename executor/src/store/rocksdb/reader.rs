@@ -1,0 +1,232 @@
+//! One thread's reads.
+
+use std::fmt;
+
+use ::rocksdb::{
+    ColumnFamily, DB, DBPinnableSlice, ReadOptions,
+    perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
+};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
+use workload::{
+    AccountState, Layout,
+    layout::{RowKey, decode_account, decode_slot},
+};
+
+use super::{
+    NAME, ReadMethod, RocksSample, StoreError, failed, options,
+    options::{ACCOUNTS, CODE, STORAGE},
+};
+use crate::store::{ReadCounters, Reader};
+
+/// One thread's reads of a sample.
+///
+/// RocksDB counts by thread: two readers on one thread each see the reads of both.
+pub struct RocksReader<'a> {
+    db: &'a DB,
+    accounts: &'a ColumnFamily,
+    storage: &'a ColumnFamily,
+    code: &'a ColumnFamily,
+    options: ReadOptions,
+    layout: Layout,
+    method: ReadMethod,
+    /// The account asked for last, and its key: slots come in runs of one account.
+    last_account: Option<(Address, RowKey)>,
+    batch: Batch,
+    /// Codes whose bytes have been hashed.
+    checked_codes: B256Set,
+    key_count: u64,
+    start: ReadCounters,
+}
+
+/// Room for the keys of one call, kept between calls.
+#[derive(Default)]
+struct Batch {
+    /// Second parts of the keys, with the places where the caller has them.
+    parts: Vec<([u8; 32], u32)>,
+    keys: Vec<RowKey>,
+    unsorted: Vec<[u8; 32]>,
+}
+
+impl fmt::Debug for RocksReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RocksReader").field("key_count", &self.key_count).finish_non_exhaustive()
+    }
+}
+
+impl<'a> RocksReader<'a> {
+    pub(super) fn new(sample: &'a RocksSample) -> Result<Self, StoreError> {
+        // Counts only: times cost two looks at the clock for each block.
+        set_perf_stats(PerfStatsLevel::EnableCount);
+        Ok(Self {
+            db: sample.db(),
+            accounts: sample.family(ACCOUNTS)?,
+            storage: sample.family(STORAGE)?,
+            code: sample.family(CODE)?,
+            options: options::point_reads(),
+            layout: sample.layout(),
+            method: sample.settings().read_method.effective(),
+            last_account: None,
+            batch: Batch::default(),
+            checked_codes: B256Set::default(),
+            key_count: 0,
+            start: thread_counters(),
+        })
+    }
+
+    fn account_key(&mut self, address: &Address) -> RowKey {
+        match self.last_account {
+            Some((last, key)) if last == *address => key,
+            _ => {
+                let key = self.layout.account_key(address);
+                self.last_account = Some((*address, key));
+                key
+            }
+        }
+    }
+
+    fn get(
+        &mut self,
+        family: &ColumnFamily,
+        key: &[u8],
+        what: impl FnOnce() -> String,
+    ) -> Result<Option<DBPinnableSlice<'a>>, StoreError> {
+        self.key_count += 1;
+        self.db.get_pinned_cf_opt(family, key, &self.options).map_err(|error| failed(what())(error))
+    }
+
+    /// The second parts of the keys of `slots`, ascending, in `self.batch.parts`.
+    fn sort_parts(&mut self, slots: &[U256]) {
+        let Batch { parts, unsorted, .. } = &mut self.batch;
+        self.layout.slot_key_parts(slots, unsorted);
+        parts.clear();
+        parts.extend(unsorted.iter().enumerate().map(|(place, part)| (*part, place as u32)));
+        parts.sort_unstable();
+    }
+
+    fn multi_get(
+        &mut self,
+        account: &RowKey,
+        batch: usize,
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        let Batch { parts, keys, .. } = &mut self.batch;
+        for chunk in parts.chunks(batch.max(1)) {
+            keys.clear();
+            keys.extend(chunk.iter().map(|(part, _)| self.layout.slot_key_of_part(account, part)));
+            self.key_count += chunk.len() as u64;
+            let found =
+                self.db.batched_multi_get_cf_opt(self.storage, keys.iter(), true, &self.options);
+            for ((value, (_, place)), key) in found.into_iter().zip(chunk).zip(keys.iter()) {
+                let what = || slot_name(key);
+                let value = value.map_err(|error| failed(what())(error))?;
+                sink(*place as usize, slot_value(value.as_deref(), what)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reader for RocksReader<'_> {
+    const IS_TIMED: bool = true;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        let key = self.account_key(address);
+        let what = || format!("account {address}");
+        let Some(value) = self.get(self.accounts, key.as_slice(), what)? else { return Ok(None) };
+        decode_account(&value).map(Some).ok_or_else(|| wrong_length(what(), value.len()))
+    }
+
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        let account = self.account_key(address);
+        let row = self.layout.slot_key(&account, key);
+        let what = || format!("slot {key:#x} of {address}");
+        let value = self.get(self.storage, row.as_slice(), what)?;
+        slot_value(value.as_deref(), what)
+    }
+
+    fn slots_per_batch(&self) -> usize {
+        match self.method {
+            // A value that a transaction waits for is claimed with its whole batch.
+            ReadMethod::Get => 32,
+            ReadMethod::MultiGet { batch } => batch,
+        }
+    }
+
+    fn reads_together(&self) -> bool {
+        matches!(self.method, ReadMethod::MultiGet { .. })
+    }
+
+    fn slots(
+        &mut self,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        let account = self.account_key(address);
+        self.sort_parts(keys);
+        let batch = match self.method {
+            ReadMethod::MultiGet { batch } => batch,
+            ReadMethod::Get => {
+                for index in 0..self.batch.parts.len() {
+                    let (part, place) = self.batch.parts[index];
+                    let key = self.layout.slot_key_of_part(&account, &part);
+                    let what = || slot_name(&key);
+                    let value = self.get(self.storage, key.as_slice(), what)?;
+                    sink(place as usize, slot_value(value.as_deref(), what)?);
+                }
+                return Ok(());
+            }
+        };
+        self.multi_get(&account, batch, sink)
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        let what = || format!("code {hash}");
+        let Some(value) = self.get(self.code, hash.as_slice(), what)? else { return Ok(None) };
+        // A row's checksum is its block's; the hash says that the row is the right one. Hashing
+        // 24 KiB takes some 50 us, so a code is checked when it is first met.
+        if !self.checked_codes.contains(hash) {
+            let found = keccak256(&value);
+            if found != *hash {
+                let reason = format!("its {} bytes have hash {found}", value.len());
+                return Err(StoreError::Damaged { store: NAME, what: what(), reason });
+            }
+            self.checked_codes.insert(*hash);
+        }
+        Ok(Some(Bytes::copy_from_slice(&value)))
+    }
+
+    fn counters(&self) -> ReadCounters {
+        let now = thread_counters();
+        ReadCounters {
+            key_count: self.key_count,
+            block_count: now.block_count - self.start.block_count,
+            block_bytes: now.block_bytes - self.start.block_bytes,
+            cache_hit_count: now.cache_hit_count - self.start.cache_hit_count,
+        }
+    }
+}
+
+/// What RocksDB has counted on this thread.
+fn thread_counters() -> ReadCounters {
+    let context = PerfContext::default();
+    ReadCounters {
+        block_count: context.metric(PerfMetric::BlockReadCount),
+        block_bytes: context.metric(PerfMetric::BlockReadByte),
+        key_count: 0,
+        cache_hit_count: context.metric(PerfMetric::BlockCacheHitCount),
+    }
+}
+
+fn slot_value(value: Option<&[u8]>, what: impl Fn() -> String) -> Result<U256, StoreError> {
+    let Some(value) = value else { return Ok(U256::ZERO) };
+    decode_slot(value).ok_or_else(|| wrong_length(what(), value.len()))
+}
+
+fn slot_name(key: &RowKey) -> String {
+    format!("slot row {}", alloy_primitives::hex::encode_prefixed(key))
+}
+
+fn wrong_length(what: String, len: usize) -> StoreError {
+    StoreError::Damaged { store: NAME, what, reason: format!("its value has {len} bytes") }
+}

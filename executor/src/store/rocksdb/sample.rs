@@ -1,0 +1,177 @@
+//! A state open for one sample: links to the base's files in a directory that lives as long.
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use ::rocksdb::{Cache, ColumnFamily, DB, WriteBatch, WriteOptions, properties};
+use workload::{
+    Layout, NetChanges,
+    layout::{encode_account, encode_slot},
+};
+
+use super::{
+    Durability, RocksReader, RocksSettings, RocksStore, StoreError, failed, failed_io, options,
+};
+use crate::{state::TABLE_EXTENSION, store::Sample};
+
+/// A state open for one sample.
+pub struct RocksSample {
+    // Dropped before its files.
+    db: DB,
+    dir: SampleDir,
+    cache: Cache,
+    layout: Layout,
+    settings: RocksSettings,
+}
+
+impl fmt::Debug for RocksSample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RocksSample").field("dir", &self.dir.0).finish_non_exhaustive()
+    }
+}
+
+/// Removed when dropped, also by a panic that unwinds.
+struct SampleDir(PathBuf);
+
+impl Drop for SampleDir {
+    fn drop(&mut self) {
+        // Where this fails, the next run with the state removes it.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl RocksSample {
+    pub(super) fn open(store: &RocksStore, cache: Cache) -> Result<Self, StoreError> {
+        let dir = store.state.new_sample_dir().map_err(|error| StoreError::Failed {
+            store: super::NAME,
+            action: "make a sample".to_owned(),
+            reason: error.to_string(),
+        })?;
+        let dir = SampleDir(dir);
+        link_files(store.state.dir(), &dir.0)?;
+        let mut options = options::database();
+        options.set_use_direct_reads(store.access.is_direct());
+        let families = options::families(&options, &cache);
+        let db = DB::open_cf_descriptors(&options, &dir.0, families)
+            .map_err(failed(format!("open a sample of {}", store.state.name())))?;
+        let (layout, settings) = (store.state.manifest().layout, store.settings);
+        Ok(Self { db, dir, cache, layout, settings })
+    }
+
+    /// Memory of indices and filters in bytes.
+    pub(super) fn table_memory_bytes(&self) -> u64 {
+        let families = [options::ACCOUNTS, options::STORAGE, options::CODE];
+        let of = |name| {
+            let family = self.db.cf_handle(name)?;
+            self.db.property_int_value_cf(family, properties::ESTIMATE_TABLE_READERS_MEM).ok()?
+        };
+        families.into_iter().filter_map(of).sum()
+    }
+
+    /// Bytes of data blocks in the cache now.
+    pub fn cached_bytes(&self) -> usize {
+        self.cache.get_usage()
+    }
+
+    pub(super) fn close(self) -> Result<(), StoreError> {
+        let Self { db, dir, .. } = self;
+        drop(db);
+        let removed = fs::remove_dir_all(&dir.0);
+        removed.map_err(failed_io(format!("remove sample {}", dir.0.display())))
+    }
+
+    pub(super) const fn db(&self) -> &DB {
+        &self.db
+    }
+
+    pub(super) const fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    pub(super) const fn settings(&self) -> &RocksSettings {
+        &self.settings
+    }
+
+    pub(super) fn family(&self, name: &'static str) -> Result<&ColumnFamily, StoreError> {
+        family(&self.db, name)
+    }
+
+    fn batch(&self, changes: &NetChanges) -> Result<WriteBatch, StoreError> {
+        let accounts = self.family(options::ACCOUNTS)?;
+        let storage = self.family(options::STORAGE)?;
+        let code = self.family(options::CODE)?;
+        let mut batch = WriteBatch::default();
+        for (address, account) in &changes.accounts {
+            let key = self.layout.account_key(address);
+            match account {
+                Some(account) => batch.put_cf(accounts, key, encode_account(account)),
+                None => batch.delete_cf(accounts, key),
+            }
+        }
+        // Slots come by address: its key is made once.
+        let mut last = None;
+        for (address, slot, value) in &changes.slots {
+            let account = match last {
+                Some((of, key)) if of == address => key,
+                _ => self.layout.account_key(address),
+            };
+            last = Some((address, account));
+            let key = self.layout.slot_key(&account, slot);
+            if value.is_zero() {
+                batch.delete_cf(storage, key);
+            } else {
+                batch.put_cf(storage, key, encode_slot(value));
+            }
+        }
+        for (hash, bytes) in &changes.codes {
+            batch.put_cf(code, hash, bytes);
+        }
+        Ok(batch)
+    }
+}
+
+impl Sample for RocksSample {
+    type Reader<'a> = RocksReader<'a>;
+
+    fn reader(&self) -> Result<RocksReader<'_>, StoreError> {
+        RocksReader::new(self)
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        let batch = self.batch(changes)?;
+        let mut write = WriteOptions::default();
+        match self.settings.durability {
+            Durability::Synced => write.set_sync(true),
+            Durability::Logged => {}
+            Durability::Unlogged => write.disable_wal(true),
+        }
+        self.db.write_opt(batch, &write).map_err(failed("commit"))
+    }
+}
+
+pub(super) fn family<'a>(db: &'a DB, name: &'static str) -> Result<&'a ColumnFamily, StoreError> {
+    db.cf_handle(name).ok_or_else(|| StoreError::Damaged {
+        store: super::NAME,
+        what: format!("column family {name}"),
+        reason: "it is missing".to_owned(),
+    })
+}
+
+/// Makes `to` a database of the same content: table files, which RocksDB never writes again,
+/// are linked, the others copied.
+pub(super) fn link_files(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let action = || format!("link the files of {} into {}", from.display(), to.display());
+    let each = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        match path.extension() {
+            Some(extension) if extension == TABLE_EXTENSION => fs::hard_link(&path, &target),
+            Some(extension) if extension == "json" => Ok(()),
+            _ => fs::copy(&path, &target).map(drop),
+        }
+    };
+    let linked = fs::read_dir(from).and_then(|mut entries| entries.try_for_each(each));
+    linked.map_err(failed_io(action()))
+}
