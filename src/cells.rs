@@ -1,0 +1,278 @@
+//! From the measurements of a cell to what a result says of it. A measurement is taken in and
+//! let go: memory does not grow with what a sample holds.
+
+use std::time::Duration;
+
+use executor::{
+    latency::Latencies,
+    sample::Measurement,
+    span::{self, Phase},
+    store::CacheMode,
+    variant::{Engine, Io, Variant},
+};
+use workload::Workload;
+
+use crate::{
+    facts::DeclaredKeys,
+    report::units,
+    result::{CacheFacts, Cell, Device, PhasesNs, SampleFacts},
+    stats,
+};
+
+/// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
+const COLD_SHARE: f64 = 0.95;
+/// About how many bytes a slot's row takes on disk.
+const ROW_BYTES: f64 = 76.0;
+/// Bytes of a block of rows.
+const BLOCK_BYTES: f64 = 4096.0;
+
+/// What is known of a cell beside its measurements.
+#[derive(Clone, Copy, Debug)]
+pub struct CellInput<'a> {
+    /// The store's name.
+    pub store: &'static str,
+    /// Why the store cannot be cold, if so.
+    pub never_cold: Option<&'static str>,
+    /// The variant.
+    pub variant: Variant,
+    /// What was asked for.
+    pub cache: CacheMode,
+    /// The workload.
+    pub workload: &'a Workload,
+    /// Keys that its lists declare.
+    pub declared: DeclaredKeys,
+    /// Share of the slots asked for that exist.
+    pub present_share: f64,
+    /// The device.
+    pub device: Option<&'a Device>,
+    /// Cores that may be used.
+    pub core_count: usize,
+}
+
+/// What is kept of a cell's measurements: bounded by their number times a few words.
+#[derive(Clone, Debug, Default)]
+pub struct CellSamples {
+    samples: Vec<SampleFacts>,
+    /// Time per transaction.
+    pub tx_latencies: Latencies,
+    /// Time per read.
+    pub read_latencies: Latencies,
+    /// Whether reads were made in batches and each counts as long as its batch.
+    reads_together: bool,
+    reads_in_flight: Vec<f64>,
+    /// Block reads a second, first read to last.
+    block_rates: Vec<f64>,
+}
+
+impl CellSamples {
+    /// Whether nothing was measured yet.
+    pub const fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// Takes in a measurement.
+    pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
+        let executed = &measurement.executed;
+        self.samples.push(sample(input, measurement));
+        self.tx_latencies.merge(&executed.tx_latencies);
+        let is_batched = matches!(input.variant.io, Io::Batched(_));
+        self.reads_together = is_batched && executed.prefetch_reads_together;
+        for tally in [&executed.prefetched, &executed.on_demand] {
+            self.read_latencies.merge(&tally.latencies);
+        }
+        // Codes are read on demand whatever the I/O: what readers ahead of execution do is theirs.
+        let reads = if is_batched { &executed.prefetched } else { &executed.on_demand };
+        let Some((start, end)) = reads.window.filter(|(start, end)| end > start) else { return };
+        let window_s = (end - start).as_secs_f64();
+        if !self.reads_together {
+            self.reads_in_flight.push(reads.latencies.total().as_secs_f64() / window_s);
+        }
+        self.block_rates.push(executed.counters.block_count as f64 / window_s);
+    }
+
+    fn median(&self, figure: impl Fn(&SampleFacts) -> Option<f64>) -> Option<f64> {
+        stats::median(&self.samples.iter().filter_map(figure).collect::<Vec<_>>())
+    }
+
+    /// What the result says of the cell.
+    pub fn cell(&self, input: &CellInput<'_>) -> Cell {
+        let variant = &input.variant;
+        let samples = &self.samples;
+        let ceiling = input.device.and_then(|device| device.ceiling_iops);
+        let gas_rates: Vec<_> =
+            samples.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
+        let batch_count = input.workload.batches.len().max(1) as f64;
+        let batch_ms: Vec<_> =
+            samples.iter().map(|s| s.wall_ns as f64 / 1e6 / batch_count).collect();
+        let present_keys = present_keys(input);
+        Cell {
+            variant: format!("{}/{variant}", input.store),
+            store: input.store,
+            design: variant.design.name(),
+            list: variant.list.name(),
+            engine: variant.engine.name(),
+            io: variant.io.name(),
+            threads: variant.thread_count as u64,
+            io_threads: variant.io_thread_count as u64,
+            samples: samples.clone(),
+            mgas_per_s: stats::estimate(&gas_rates),
+            ms_per_batch: stats::estimate(&batch_ms),
+            tx_latency_ns: stats::percentiles(self.tx_latencies.histogram()),
+            read_latency_ns: stats::percentiles(self.read_latencies.histogram()),
+            read_latency_of_batches: self.reads_together,
+            longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
+            device_fraction: ceiling
+                .and_then(|ceiling| ratio(stats::median(&self.block_rates)?, ceiling))
+                .filter(|_| input.never_cold.is_none()),
+            blocks_per_present_key: self.median(|s| ratio(s.blocks_read? as f64, present_keys?)),
+            expected_blocks_per_present_key: expected_blocks_per_present_key(input),
+            device_bytes_per_block: self
+                .median(|s| ratio(s.device_read_bytes? as f64, s.blocks_read? as f64)),
+            reads_in_flight: stats::median(&self.reads_in_flight),
+            cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
+            binds: self.binds(input),
+            cache: self.cache(input),
+        }
+    }
+
+    /// The largest of the terms that bound the time from below: the device's reads, the CPU's
+    /// work, the reads that one thread makes one after the other (see [`chain`]).
+    fn binds(&self, input: &CellInput<'_>) -> Option<&'static str> {
+        let device = input.device?;
+        let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
+        let cpu_s = self.median(|s| s.cpu_ns.map(|ns| ns as f64 / 1e9))?;
+        let latency_s = device.depth1_p50_ns? as f64 / 1e9;
+        let threads = input.variant.thread_count + input.variant.io_thread_count;
+        let busy = threads.clamp(1, input.core_count.max(1));
+        let terms = [
+            ("device", blocks / device.ceiling_iops?),
+            ("cpu", cpu_s / busy as f64),
+            // Reads made together do not wait for one another.
+            ("chain", if self.reads_together { 0.0 } else { chain(input, blocks) * latency_s }),
+        ];
+        terms.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+    }
+
+    fn cache(&self, input: &CellInput<'_>) -> CacheFacts {
+        let want = input.cache.name();
+        let facts = |proved, reason: String| CacheFacts { want, proved, reason };
+        if let Some(reason) = input.never_cold {
+            return facts(None, reason.to_owned());
+        }
+        if input.cache == CacheMode::Warm {
+            let most = self.samples.iter().map(|s| s.device_read_bytes).max().flatten();
+            let from_device = most.map_or("it is not known how much".to_owned(), |bytes| {
+                format!("at most {}", units::bytes(bytes))
+            });
+            let reason = format!(
+                "all declared keys were read once before the clock; {from_device} came from a \
+                 device in a sample"
+            );
+            return facts(None, reason);
+        }
+        if self.samples.iter().all(|s| s.blocks_read == Some(0)) {
+            return facts(None, "no block was read: the filters answered".to_owned());
+        }
+        let share = |s: &SampleFacts| ratio(s.device_read_bytes? as f64, s.block_bytes? as f64);
+        // A sample that asked for nothing proves nothing either way.
+        let asked = self.samples.iter().filter(|s| s.block_bytes != Some(0));
+        let shares: Option<Vec<_>> = asked.map(share).collect();
+        let Some(lowest) = shares.and_then(|all| all.into_iter().min_by(f64::total_cmp)) else {
+            return facts(None, "the kernel does not tell what came from the device".to_owned());
+        };
+        let reason = format!(
+            "{lowest:.2} of the bytes asked of the files came from a device; the store's cache \
+             was made empty before each sample"
+        );
+        facts(Some(lowest >= COLD_SHARE), reason)
+    }
+}
+
+fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
+    let executed = &measurement.executed;
+    let (io, usage) = (measurement.process.io, measurement.process.usage);
+    let on_disk = input.never_cold.is_none();
+    let phase = |phase| ns(span::total(&executed.spans, phase));
+    let gas = executed.batches.iter().flat_map(|batch| &batch.outcomes).map(|tx| tx.gas_used).sum();
+    SampleFacts {
+        wall_ns: ns(executed.wall),
+        gas,
+        agree: measurement.disagreement.is_none(),
+        phases_ns: PhasesNs {
+            decode: phase(Phase::Decode),
+            prefetch: phase(Phase::Prefetch),
+            execute: phase(Phase::Execute),
+            validate: phase(Phase::Validate),
+            commit: phase(Phase::Commit),
+        },
+        store_reads: executed.counters.key_count,
+        unique_keys: input.declared.count(),
+        blocks_read: on_disk.then_some(executed.counters.block_count),
+        block_bytes: on_disk.then_some(executed.counters.block_bytes),
+        device_read_bytes: io.map(|io| io.device_read_bytes).filter(|_| on_disk),
+        read_syscalls: io.map(|io| io.read_call_count),
+        cpu_ns: usage.map(|usage| ns(usage.cpu())),
+        read_wait_ns: ns(executed.on_demand.wait),
+        longest_tx_ns: ns(executed.longest_txs),
+        tx_total_ns: ns(executed.tx_latencies.total()),
+    }
+}
+
+/// How many reads follow one another at least, of `blocks` in all. What a transaction reads is
+/// not known beforehand: its share of the gas stands for its share of the reads.
+fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
+    let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
+    match (input.variant.engine, input.variant.io) {
+        (Engine::Sequential, _) => blocks,
+        (Engine::Bal, Io::OnDemand) => {
+            let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
+            let of_thread = blocks / threads.min(tx_count).max(1) as f64;
+            of_thread.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
+        }
+        // Without readers of their own, the executing threads read ahead.
+        (Engine::Bal, Io::Batched(_)) => {
+            blocks / if readers > 0 { readers } else { threads }.max(1) as f64
+        }
+    }
+}
+
+/// The largest transaction of each batch, as a share of all gas: batches follow one another.
+fn longest_tx_gas_share(workload: &Workload) -> Option<f64> {
+    let largest = |batch: &workload::Batch| {
+        batch.expected.transactions.iter().map(|tx| tx.gas_used).max().unwrap_or(0)
+    };
+    let longest: u64 = workload.batches.iter().map(largest).sum();
+    ratio(longest as f64, workload.gas_used() as f64)
+}
+
+/// Accounts and slots that the lists name and that the state holds; `None` where all the slots
+/// asked for are absent, and a block is read only where a filter errs.
+fn present_keys(input: &CellInput<'_>) -> Option<f64> {
+    let DeclaredKeys { account_count, slot_count } = input.declared;
+    let slots = slot_count as f64 * input.present_share;
+    let keys = account_count as f64 + slots;
+    (keys >= 1.0 && (slot_count == 0 || slots > 0.0)).then_some(keys)
+}
+
+/// Distinct blocks that random keys touch per key that exists: of k keys thrown into b blocks,
+/// the share of blocks that is hit once or more.
+fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f64> {
+    input.never_cold.is_none().then_some(())?;
+    let batch_count = input.workload.batches.len().max(1) as f64;
+    let keys = present_keys(input)? / batch_count;
+    let blocks = input.workload.genesis.slot_count() as f64 * ROW_BYTES / BLOCK_BYTES;
+    let hit = blocks * (1.0 - (-keys / blocks).exp());
+    ratio(hit, keys)
+}
+
+/// `a / b`, where that is a number.
+fn ratio(a: f64, b: f64) -> Option<f64> {
+    (b > 0.0).then(|| a / b).filter(|ratio| ratio.is_finite())
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

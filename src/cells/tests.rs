@@ -1,0 +1,249 @@
+//! Laws of what a result says of a cell.
+
+use std::num::NonZeroUsize;
+
+use executor::{
+    engine::{BatchResult, Executed},
+    process,
+    sample::Disagreement,
+    variant::{Design, Prefetch},
+};
+use workload::{
+    Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
+};
+
+use super::*;
+
+/// Gas of the transactions of the workload.
+const GAS: [u64; 4] = [50, 25, 15, 10];
+
+fn workload(slot_count: u64) -> Workload {
+    let outcome = |gas| TxOutcome::new(TxStatus::Success, gas, &[], &[]);
+    let mut batch = Batch::default();
+    batch.expected.transactions = GAS.map(outcome).to_vec();
+    let transactions = GAS.map(|_| Transaction::default()).to_vec();
+    batch.blocks = vec![Block { transactions, ..Block::default() }];
+    let family = SlotFamily {
+        address: alloy_primitives::Address::ZERO,
+        count: slot_count,
+        keys: KeyRule::Keccak,
+        values: ValueRule::Random,
+        seed: alloy_primitives::B256::ZERO,
+    };
+    let genesis = Genesis { slots: vec![family], ..Genesis::default() };
+    Workload { batches: vec![batch], genesis, ..Workload::default() }
+}
+
+fn device() -> Device {
+    Device {
+        ceiling_iops: Some(100_000.0),
+        method: None,
+        depth1_p50_ns: Some(100_000),
+        host_cache_ratio: Some(1.0),
+        state_age_s: None,
+        reason: None,
+    }
+}
+
+fn variant(design: Design, threads: usize, io_threads: usize) -> Variant {
+    let count = |n| NonZeroUsize::new(n).unwrap();
+    design.variant(count(threads), count(io_threads))
+}
+
+fn input<'a>(workload: &'a Workload, device: &'a Device, variant: Variant) -> CellInput<'a> {
+    CellInput {
+        store: "rocksdb",
+        never_cold: None,
+        variant,
+        cache: CacheMode::Cold,
+        workload,
+        declared: DeclaredKeys { account_count: 0, slot_count: 1_000 },
+        present_share: 1.0,
+        device: Some(device),
+        core_count: 4,
+    }
+}
+
+/// A sample of a second that read `blocks`, `device_blocks` of them from the device.
+fn measurement(blocks: u64, device_blocks: u64) -> Measurement {
+    let mut executed = Executed { wall: Duration::from_secs(1), ..Executed::default() };
+    executed.counters.block_count = blocks;
+    executed.counters.block_bytes = blocks * 4096;
+    executed.counters.key_count = 1_000;
+    executed.batches = vec![BatchResult::default()];
+    let io = process::IoCounters {
+        read_call_bytes: 0,
+        write_call_bytes: 0,
+        read_call_count: 0,
+        write_call_count: 0,
+        device_read_bytes: device_blocks * 4096,
+        device_write_bytes: 0,
+    };
+    let usage = process::Usage {
+        user: Duration::from_millis(4),
+        system: Duration::ZERO,
+        minor_fault_count: 0,
+        major_fault_count: 0,
+        voluntary_switch_count: 0,
+        involuntary_switch_count: 0,
+    };
+    let process = process::Delta { io: Some(io), usage: Some(usage), ..process::Delta::default() };
+    Measurement { executed, process, disagreement: None, open: Duration::ZERO }
+}
+
+fn cell(input: &CellInput<'_>, measurements: &[Measurement]) -> Cell {
+    let mut samples = CellSamples::default();
+    assert!(samples.is_empty());
+    measurements.iter().for_each(|measurement| samples.add(input, measurement));
+    samples.cell(input)
+}
+
+/// Reads of `count` that lasted `ms` each, all within a second.
+fn tally(count: u64, ms: u64) -> executor::view::ReadTally {
+    let mut tally = executor::view::ReadTally::default();
+    (0..count).for_each(|_| tally.latencies.record(Duration::from_millis(ms)));
+    let start = std::time::Instant::now();
+    tally.window = Some((start, start + Duration::from_secs(1)));
+    tally
+}
+
+#[test]
+fn percentiles_are_over_the_reads_of_all_samples() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
+    let mut measurement = measurement(900, 900);
+    measurement.executed.on_demand = tally(30, 100);
+    measurement.executed.prefetch_reads_together = true;
+    let cell = cell(&input, &[measurement.clone(), measurement]);
+    assert_eq!((cell.read_latency_ns.count, cell.samples.len()), (60, 2));
+    // On demand no read is made together with another, whatever the store could do.
+    assert!(!cell.read_latency_of_batches);
+    assert!((cell.reads_in_flight.unwrap() - 3.0).abs() < 1e-9);
+    assert!((cell.device_fraction.unwrap() - 0.009).abs() < 1e-9);
+}
+
+#[test]
+fn reads_made_together_are_said_to_be_whoever_makes_them() {
+    let (workload, device) = (workload(1 << 20), device());
+    let by_readers = variant(Design::BatchedIo, 4, 8);
+    for variant in [by_readers, by_readers.reading_before_by_itself()] {
+        let input = input(&workload, &device, variant);
+        for together in [false, true] {
+            let mut measurement = measurement(900, 900);
+            measurement.executed.prefetched = tally(10, 200);
+            measurement.executed.prefetch_reads_together = together;
+            let cell = cell(&input, &[measurement]);
+            assert_eq!(cell.read_latency_of_batches, together, "{variant}");
+            assert_eq!(cell.reads_in_flight, (!together).then_some(2.0), "{variant}");
+        }
+    }
+}
+
+#[test]
+fn the_chain_of_a_transaction_binds_where_there_are_more_threads_than_it_needs() {
+    let (workload, device) = (workload(1 << 20), device());
+    let chain_of = |variant| chain(&input(&workload, &device, variant), 1_000.0);
+    assert_eq!(chain_of(variant(Design::Sequential, 64, 64)), 1_000.0);
+    assert_eq!(chain_of(variant(Design::ParallelIo, 1, 1)), 1_000.0);
+    // The largest transaction has half of the gas.
+    assert_eq!(chain_of(variant(Design::ParallelIo, 64, 1)), 500.0);
+    assert_eq!(chain_of(variant(Design::BatchedIo, 2, 50)), 20.0);
+    let by_itself = variant(Design::BatchedIo, 4, 50).reading_before_by_itself();
+    assert_eq!(chain_of(by_itself), 250.0);
+    let mut binds = input(&workload, &device, variant(Design::ParallelIo, 64, 1));
+    assert_eq!(cell(&binds, &[measurement(1_000, 1_000)]).binds, Some("chain"));
+    binds.variant = variant(Design::BatchedIo, 2, 256);
+    assert_eq!(cell(&binds, &[measurement(1_000, 1_000)]).binds, Some("device"));
+}
+
+#[test]
+fn cpu_time_is_divided_among_no_more_cores_than_there_are_threads() {
+    let (workload, device) = (workload(1 << 20), device());
+    // 4 ms on one thread bind before 30 reads of 0.1 ms one after the other.
+    let sequential = input(&workload, &device, variant(Design::Sequential, 1, 1));
+    assert_eq!(cell(&sequential, &[measurement(30, 30)]).binds, Some("cpu"));
+    // On four cores the same work is 1 ms; the longest transaction reads for 1.5 ms.
+    let parallel = input(&workload, &device, variant(Design::ParallelIo, 64, 1));
+    assert_eq!(cell(&parallel, &[measurement(30, 30)]).binds, Some("chain"));
+}
+
+#[test]
+fn what_binds_is_that_of_the_median_sample_and_not_of_the_last() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::Sequential, 1, 1));
+    let samples = [1_000, 1_000, 1].map(|blocks| measurement(blocks, blocks));
+    assert_eq!(cell(&input, &samples).binds, Some("chain"));
+}
+
+#[test]
+fn blocks_are_counted_by_keys_that_exist_on_both_sides() {
+    let (workload, device) = (workload(1 << 30), device());
+    let mut input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
+    let figures = |input: &CellInput<'_>| {
+        let cell = cell(input, &[measurement(500, 500)]);
+        (
+            cell.blocks_per_present_key,
+            cell.expected_blocks_per_present_key,
+            cell.samples[0].unique_keys,
+        )
+    };
+    let (seen, expected, keys) = figures(&input);
+    assert_eq!((seen, keys), (Some(0.5), 1_000));
+    assert!(expected.unwrap() > 0.99);
+    input.present_share = 0.5;
+    let (seen, expected, keys) = figures(&input);
+    assert_eq!((seen, keys), (Some(1.0), 1_000));
+    assert!(expected.unwrap() > 0.99);
+    input.present_share = 0.0;
+    input.declared.account_count = 40;
+    assert_eq!(figures(&input), (None, None, 1_040));
+}
+
+#[test]
+fn all_cells_of_a_workload_have_the_same_number_of_keys() {
+    let (workload, device) = (workload(1 << 20), device());
+    for design in Design::ALL {
+        let input = input(&workload, &device, variant(design, 4, 8));
+        let cell = cell(&input, &[measurement(1, 1)]);
+        assert_eq!((cell.samples[0].unique_keys, cell.samples[0].store_reads), (1_000, 1_000));
+    }
+}
+
+#[test]
+fn cold_is_proved_by_every_sample_that_read_and_by_none_where_none_did() {
+    let (workload, device) = (workload(1 << 20), device());
+    let mut input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
+    let proved = |input: &CellInput<'_>, counts: &[(u64, u64)]| {
+        let samples: Vec<_> =
+            counts.iter().map(|(all, device)| measurement(*all, *device)).collect();
+        let CacheFacts { proved, reason, .. } = cell(input, &samples).cache;
+        (proved, reason)
+    };
+    assert_eq!(proved(&input, &[(100, 100), (100, 95)]).0, Some(true));
+    assert_eq!(proved(&input, &[(100, 100), (100, 94)]).0, Some(false));
+    assert_eq!(proved(&input, &[(0, 0), (100, 100)]).0, Some(true));
+    let nothing = proved(&input, &[(0, 0), (0, 0)]);
+    assert_eq!(nothing, (None, "no block was read: the filters answered".to_owned()));
+    input.cache = CacheMode::Warm;
+    let (proved, reason) = proved(&input, &[(100, 0), (100, 3)]);
+    assert!(proved.is_none() && reason.contains("at most 12.3 kB came from a device"), "{reason}");
+}
+
+#[test]
+fn a_wrong_sample_is_kept_as_wrong() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
+    let mut wrong = measurement(1, 1);
+    let (what, expected, got) = ("x".to_owned(), "1".to_owned(), "2".to_owned());
+    wrong.disagreement = Some(Disagreement::ReadBack { what, expected, got });
+    let cell = cell(&input, &[measurement(1, 1), wrong]);
+    assert_eq!(cell.samples.iter().map(|s| s.agree).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn the_time_to_prefetch_does_not_change_whose_share_of_the_reads_is_the_chain() {
+    let (workload, device) = (workload(1 << 20), device());
+    let mut variant = variant(Design::BatchedIo, 2, 10);
+    variant.io = Io::Batched(Prefetch::While);
+    assert_eq!(chain(&input(&workload, &device, variant), 1_000.0), 100.0);
+}

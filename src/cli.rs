@@ -1,0 +1,271 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use generator::scenario::Override;
+
+const EXAMPLES: &str = "\
+Examples:
+  stress --scenario sload-storm --gas 640M      the worst case, on a state of 10 GB
+  stress --scenario sload-storm --quick         the same in small, in seconds
+  stress --scenario sload-storm --gas 64M --design batched-io --io-threads 16,64
+  stress --scenario my.toml --set state.slots=50M --out results/
+  stress show sload-storm > my.toml             a scenario to start from
+  stress generate sload-storm --gas 64M --output storm.workload
+  stress --workload storm.workload --store rocksdb
+
+Exit codes: 0 fine, 2 usage or scenario, 3 designs disagree or a list is wrong,
+6 input, output or run time, 130 interrupted (what is finished is kept).";
+
+const DATA_DIR_HELP: &str =
+    "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
+
+/// Stress test of Ethereum block execution: worst-case blocks and their access lists
+/// (EIP-7928), executed in every design over the same state on disk.
+#[derive(Debug, Parser)]
+#[command(name = "stress", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(max_term_width = 100)]
+pub struct Cli {
+    /// What to do; without one, a workload is run.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// What to run and how.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the shipped scenarios, one a line, name first
+    List,
+    /// Print a scenario with every key resolved
+    Show(ShowArgs),
+    /// Check a scenario file without running it
+    Validate {
+        /// A scenario file
+        file: PathBuf,
+    },
+    /// Generate a workload file, to be run with --workload
+    Generate(GenerateArgs),
+    /// State databases: list, verify, remove
+    State(StateArgs),
+}
+
+/// What to run and how.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "workload")]
+    pub scenario: Option<String>,
+    /// A workload file that `stress generate` wrote
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// A small state and block, in seconds; not the real thing, and the result says so
+    #[arg(long)]
+    pub quick: bool,
+    /// What the workload is
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// How it is run
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where state databases are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
+    /// What goes to standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Overrides of what the workload is.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "The work (overrides keys of the scenario)")]
+pub struct WorkArgs {
+    /// Gas per block: 640M, 2.2G
+    #[arg(long, value_name = "GAS")]
+    pub gas: Option<String>,
+    /// Transactions per block, instead of gas
+    #[arg(long, value_name = "COUNT", conflicts_with = "gas")]
+    pub transactions: Option<String>,
+    /// Number of blocks
+    #[arg(long, value_name = "COUNT")]
+    pub blocks: Option<String>,
+    /// Consecutive blocks that are run as one
+    #[arg(long, value_name = "COUNT")]
+    pub batch: Option<String>,
+    /// Slots of the state: 128M
+    #[arg(long, value_name = "COUNT")]
+    pub slots: Option<String>,
+    /// Share of the keys asked that exist, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub present: Option<String>,
+    /// hashed or plain
+    #[arg(long, value_name = "LAYOUT")]
+    pub layout: Option<String>,
+    /// amsterdam or osaka
+    #[arg(long, value_name = "FORK")]
+    pub fork: Option<String>,
+    /// The seed
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<String>,
+    /// Override any key: --set state.slots=50M
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// Overrides of how the workload is run.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "The run (lists are separated by commas)")]
+pub struct HowArgs {
+    /// sequential, parallel-io, batched-io
+    #[arg(long, value_name = "LIST")]
+    pub design: Option<String>,
+    /// rocksdb, memory
+    #[arg(long, value_name = "LIST")]
+    pub store: Option<String>,
+    /// Threads that execute; more than cores too [default: a few are tried]
+    #[arg(long, value_name = "LIST")]
+    pub threads: Option<String>,
+    /// Threads that only read, for batched I/O [default: a few are tried]
+    #[arg(long, value_name = "LIST")]
+    pub io_threads: Option<String>,
+    /// cold or warm
+    #[arg(long, value_name = "MODE")]
+    pub cache: Option<String>,
+    /// Samples of each cell, instead of a budget
+    #[arg(long, value_name = "COUNT")]
+    pub samples: Option<String>,
+    /// Time to spend on whole rounds: 60s, 5m
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+}
+
+/// Arguments of `stress show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(value_name = "NAME|FILE")]
+    pub scenario: String,
+    /// What the workload is
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// How it is run
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// Arguments of `stress generate`.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(value_name = "NAME|FILE")]
+    pub scenario: String,
+    /// The workload file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What the workload is
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
+
+/// Arguments of `stress state`.
+#[derive(Debug, Args)]
+pub struct StateArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: StateCommand,
+    /// Where state databases are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", global = true, help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Verbs of `stress state`.
+#[derive(Debug, Subcommand)]
+pub enum StateCommand {
+    /// List the databases with their sizes
+    List,
+    /// Read a database through and compare it with its manifest
+    Verify {
+        /// Its name, as `stress state list` shows it
+        name: String,
+    },
+    /// Remove a database
+    Rm {
+        /// Its name, as `stress state list` shows it
+        name: String,
+    },
+}
+
+/// What goes to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table.
+    Table,
+    /// The result as JSON.
+    Json,
+}
+
+impl WorkArgs {
+    /// The overrides, as if each had been given by `--set`.
+    ///
+    /// # Errors
+    /// A `--set` without `=`.
+    pub fn overrides(&self) -> Result<Vec<Override>, anyhow::Error> {
+        let flags = [
+            ("gas", "block.gas", &self.gas),
+            ("transactions", "block.transactions", &self.transactions),
+            ("blocks", "block.blocks", &self.blocks),
+            ("batch", "block.batch", &self.batch),
+            ("slots", "state.slots", &self.slots),
+            ("present", "state.present", &self.present),
+            ("layout", "state.layout", &self.layout),
+            ("fork", "fork", &self.fork),
+            ("seed", "seed", &self.seed),
+        ];
+        let mut all = of_flags(&flags);
+        for set in &self.set {
+            let Some((key, value)) = set.split_once('=') else {
+                anyhow::bail!(
+                    "--set {set}: a key and a value are wanted, as in --set state.slots=50M"
+                );
+            };
+            all.push(Override {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                origin: format!("--set {set}"),
+            });
+        }
+        Ok(all)
+    }
+}
+
+impl HowArgs {
+    /// The overrides, as if each had been given by `--set`.
+    pub fn overrides(&self) -> Vec<Override> {
+        of_flags(&[
+            ("design", "run.designs", &self.design),
+            ("store", "run.stores", &self.store),
+            ("threads", "run.threads", &self.threads),
+            ("io-threads", "run.io_threads", &self.io_threads),
+            ("cache", "run.cache", &self.cache),
+            ("samples", "run.samples", &self.samples),
+            ("budget", "run.budget", &self.budget),
+        ])
+    }
+}
+
+fn of_flags(flags: &[(&str, &str, &Option<String>)]) -> Vec<Override> {
+    let given = flags.iter().filter_map(|(flag, key, value)| Some((flag, key, value.as_ref()?)));
+    given
+        .map(|(flag, key, value)| Override {
+            key: (*key).to_owned(),
+            value: value.clone(),
+            origin: format!("--{flag} {value}"),
+        })
+        .collect()
+}

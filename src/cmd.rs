@@ -1,0 +1,6 @@
+//! Verbs, one file each.
+
+pub mod generate;
+pub mod run;
+pub mod scenarios;
+pub mod state;

@@ -1,0 +1,309 @@
+//! Running a workload: generate or read it, open its state, sample whole rounds of cells,
+//! report.
+
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::anyhow;
+use executor::{
+    engine::EngineError,
+    state::{BuiltState, StateError, StateSpec},
+    store::{
+        memory::MemoryStore,
+        rocksdb::{Durability, ReadMethod, RocksFormat, RocksSettings, RocksStore},
+    },
+};
+use generator::{
+    GeneratorError,
+    reference::{self, ReferenceError},
+    scenario::{CommitName, DesignName, Override, ReadName, RunSpec, Scenario, StoreName},
+};
+use workload::{Workload, file};
+
+use crate::{
+    cli::{Format, RunArgs},
+    cmd::{scenarios, state},
+    environment::Environment,
+    exit::{Code, Failure, OrExit},
+    facts, interrupt,
+    progress::Progress,
+    report,
+    result::{Device, Expects, RunResult, SCHEMA},
+    sampling::{Sampled, Sampling},
+    session::{OpenStore, Session},
+    terminal,
+};
+
+/// What `--quick` overrides, unless the user says otherwise.
+const QUICK: [(&str, &str); 4] =
+    [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
+
+/// Keys in a call of `run.read = "multi-get"`.
+const MULTI_GET_KEYS: usize = 1024;
+
+/// What is run: a workload, how, and what was said about it.
+struct Request {
+    workload: Workload,
+    run: RunSpec,
+    overridden: Vec<String>,
+    expects: Expects,
+}
+
+/// Generates the workload of `scenario` and shows how far it is.
+pub fn generate(scenario: &Scenario, progress: &Progress) -> Result<Workload, Failure> {
+    let stage = progress.stage("generating the block", 0);
+    let workload = generator::generate(scenario, |at| {
+        stage.set(at.tx_count, at.total_tx_count);
+        interrupt::answer()
+    });
+    stage.finish();
+    workload.map_err(|error| {
+        let code = match &error {
+            GeneratorError::Cancelled => Code::Interrupted,
+            GeneratorError::Reference(_) => Code::Disagree,
+            _ => Code::Usage,
+        };
+        Failure { code, error: error.into() }
+    })
+}
+
+/// Runs what the arguments ask for.
+pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
+    let started = SystemTime::now();
+    let progress = Progress::new(terminal::look());
+    // Before the state is built: the load that is warned of must not be our own.
+    let data_path = state::data_path(args.data_dir.as_ref());
+    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    // A directory that cannot be written is better known before the work than after it.
+    let mut out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
+    let Request { workload, run, overridden, expects } = request(args, &progress)?;
+    let core_count = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let (session, device) = open(workload, &run, args.data_dir.as_ref(), core_count, &progress)?;
+    check_lists(&session, &run, &progress)?;
+    let sampling = Sampling::new(&session, &run, device.as_ref(), core_count);
+    let work = facts::workload(session.workload(), overridden);
+    let result_of = |sampled: &Sampled| {
+        let cells = sampling.cells(sampled);
+        let mut warnings: Vec<_> = environment.warnings().iter().map(ToString::to_string).collect();
+        warnings.extend(facts::doubts(&cells, sampled.failure.as_ref()));
+        let mut result = RunResult {
+            schema: SCHEMA,
+            tool: facts::tool(&environment.build),
+            command: command.clone(),
+            started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            workload: work.clone(),
+            warnings,
+            environment: environment.clone(),
+            device: device.clone(),
+            stores: facts::stores(&session),
+            agree: sampled.agree(),
+            disagreements: sampled.disagreements.clone(),
+            interrupted: interrupt::happened() || sampled.failure.is_some(),
+            expects: expects.clone(),
+            cells,
+            conclusion: None,
+        };
+        result.conclusion = report::conclude(&result);
+        result
+    };
+    let mut written = Vec::new();
+    let sampled = sampling.run(&progress, |sampled| {
+        // After each round, so that whatever ends the run leaves what is finished.
+        if let Some(out) = &mut out {
+            written = out.write(&result_of(sampled), &sampling.logs(sampled))?;
+        }
+        Ok(())
+    });
+    progress.clear();
+    let result = result_of(&sampled);
+    match args.format {
+        Format::Table => {
+            terminal::out(&report::table(&result, terminal::width(), terminal::paint()));
+        }
+        Format::Json => terminal::out(&report::json(&result)),
+    }
+    for path in &written {
+        terminal::note(&format!("wrote {}", path.display()));
+    }
+    match (result.agree, sampled.failure, result.interrupted) {
+        (Some(false), None, _) => Ok(Code::Disagree),
+        (Some(false), Some(failure), _) => Err(failure).or_exit(Code::Disagree),
+        (_, Some(failure), _) => Err(failure).or_exit(Code::Io),
+        (_, None, true) => Ok(Code::Interrupted),
+        (Some(true), None, false) => Ok(Code::Fine),
+        (None, None, false) => Err(anyhow!("the run ended without a sample")).or_exit(Code::Io),
+    }
+}
+
+/// Opens the stores that the request names, and measures the device below them.
+fn open(
+    workload: Workload,
+    run: &RunSpec,
+    data_dir: Option<&PathBuf>,
+    core_count: NonZeroUsize,
+    progress: &Progress,
+) -> Result<(Session, Option<Device>), Failure> {
+    let mut session = Session::new(workload).or_exit(Code::Disagree)?;
+    let mut device = None;
+    for store in &run.stores {
+        let open = match store {
+            StoreName::Memory => open_memory(session.workload(), progress)?,
+            StoreName::Rocksdb => {
+                let dir = state::data_dir(data_dir)?;
+                let store = open_rocks(&dir, session.workload(), run, core_count, progress)?;
+                device = Some(measure_device(store.state(), progress));
+                OpenStore::Rocks(Box::new(store))
+            }
+        };
+        session.add(open);
+    }
+    Ok((session, device))
+}
+
+/// Engines that take no list check one by making it again, outside any clock.
+fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
+    if !run.designs.contains(&DesignName::Sequential) {
+        return Ok(());
+    }
+    let stage = progress.stage("making the list again in order", 0);
+    let paused = progress.pause();
+    let checked = session.check_lists(0, interrupt::flag());
+    drop(paused);
+    stage.finish();
+    match checked {
+        Ok(None) => Ok(()),
+        Ok(Some(difference)) => Err(difference).or_exit(Code::Disagree),
+        Err(error @ EngineError::Cancelled) => Err(error).or_exit(Code::Interrupted),
+        Err(error @ EngineError::Store(_)) => Err(error).or_exit(Code::Io),
+        Err(error) => Err(error).or_exit(Code::Disagree),
+    }
+}
+
+/// The workload and how to run it, from a scenario or from a workload file.
+fn request(args: &RunArgs, progress: &Progress) -> Result<Request, Failure> {
+    let how = args.how.overrides();
+    let work = args.work.overrides().or_exit(Code::Usage)?;
+    match (&args.scenario, &args.workload) {
+        (Some(name), None) => {
+            let mut overrides = work;
+            overrides.extend(how);
+            if args.quick {
+                add_quick(&mut overrides);
+            }
+            let scenario = scenarios::load(name, &overrides)?;
+            let expects = facts::expects(&scenario);
+            let workload = generate(&scenario, progress)?;
+            Ok(Request { workload, run: scenario.run, overridden: scenario.overridden, expects })
+        }
+        (None, Some(path)) => {
+            if args.quick || !work.is_empty() {
+                let what = work.first().map_or("--quick", |given| given.origin.as_str());
+                let error =
+                    anyhow!("{what}: the work of a workload file is fixed; generate another");
+                return Err(Failure { code: Code::Usage, error });
+            }
+            let workload = read_workload(path, progress)?;
+            let run = facts::default_run(&how).or_exit(Code::Usage)?;
+            Ok(Request { workload, run, overridden: Vec::new(), expects: Expects::default() })
+        }
+        _ => {
+            let error = anyhow!(
+                "nothing to run: name a scenario, as in `stress --scenario sload-storm --gas 640M`; \
+                 `stress list` shows what is there, `stress --help` the rest"
+            );
+            Err(Failure { code: Code::Usage, error })
+        }
+    }
+}
+
+/// Adds what `--quick` means where the user has not said otherwise.
+fn add_quick(overrides: &mut Vec<Override>) {
+    let alternative = |key: &str| match key {
+        "block.gas" => "block.transactions",
+        "state.slots" => "state.size",
+        "run.budget" => "run.samples",
+        _ => "",
+    };
+    for (key, value) in QUICK {
+        if !overrides.iter().any(|given| given.key == key || given.key == alternative(key)) {
+            overrides.push(Override {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                origin: "--quick".to_owned(),
+            });
+        }
+    }
+}
+
+/// Reads a workload file and runs the reference again: neither its lists nor what it says is
+/// expected is taken on trust.
+fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
+    let workload = file::read(path).or_exit(Code::Io)?;
+    let total = workload.tx_count();
+    let stage = progress.stage("checking the workload file", total);
+    let mut done = 0;
+    let checked = reference::verify(&workload, || {
+        done += 1;
+        stage.set(done, total);
+        interrupt::answer()
+    });
+    stage.finish();
+    let code = match &checked {
+        Err(ReferenceError::Cancelled) => Code::Interrupted,
+        _ => Code::Disagree,
+    };
+    checked.or_exit(code)?;
+    Ok(workload)
+}
+
+fn open_memory(workload: &Workload, progress: &Progress) -> Result<OpenStore, Failure> {
+    let stage = progress.stage("building the state in memory", 0);
+    let limit_bytes = facts::memory_limit_bytes();
+    let store = MemoryStore::build(&workload.genesis, limit_bytes).or_exit(Code::Usage)?;
+    stage.finish();
+    Ok(OpenStore::Memory(store))
+}
+
+fn open_rocks(
+    dir: &executor::state::DataDir,
+    workload: &Workload,
+    run: &RunSpec,
+    core_count: NonZeroUsize,
+    progress: &Progress,
+) -> Result<RocksStore, Failure> {
+    let spec = StateSpec {
+        genesis: &workload.genesis,
+        layout: workload.layout,
+        format: &RocksFormat::default(),
+        scenario: &workload.scenario,
+        threads: core_count.get(),
+    };
+    let built = dir.open_or_build(&spec, progress, interrupt::flag());
+    progress.clear();
+    let built = built.map_err(|error| match error {
+        StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
+        error => Failure { code: Code::Io, error: error.into() },
+    })?;
+    let read_method = match run.read {
+        ReadName::Get => ReadMethod::Get,
+        ReadName::MultiGet => ReadMethod::MultiGet { batch: MULTI_GET_KEYS },
+    };
+    let durability = match run.commit {
+        CommitName::Logged => Durability::Logged,
+        CommitName::Synced => Durability::Synced,
+        CommitName::Unlogged => Durability::Unlogged,
+    };
+    let settings = RocksSettings { read_method, durability, ..RocksSettings::default() };
+    RocksStore::open(built, settings).or_exit(Code::Io)
+}
+
+fn measure_device(state: &BuiltState, progress: &Progress) -> Device {
+    let stage = progress.stage("measuring the device", 0);
+    let device = facts::device(state, interrupt::flag());
+    stage.finish();
+    device
+}

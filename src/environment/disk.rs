@@ -1,0 +1,172 @@
+//! The file system and the device below a directory.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::tree::{Tree, flag_of, line_of};
+
+/// What a directory lies on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Disk {
+    /// The directory, or the nearest one above that existed at the probe.
+    pub path: PathBuf,
+    /// Where the file system is mounted.
+    pub mount_point: Option<PathBuf>,
+    /// Its type: `ext4`, `tmpfs`, `overlay`.
+    pub file_system: Option<String>,
+    /// Options of the mount and of the file system.
+    pub mount_options: Option<String>,
+    /// What is mounted: `/dev/nvme0n1p2`.
+    pub source: Option<String>,
+    /// The whole device below a partition: `nvme0n1`.
+    pub device: Option<String>,
+    /// The maker's name for it.
+    pub model: Option<String>,
+    /// Whether the device says that it rotates; virtual ones often say so without truth.
+    pub is_rotational: Option<bool>,
+}
+
+/// A line of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
+#[derive(Debug)]
+pub(super) struct Mount {
+    device_numbers: String,
+    pub(super) root: String,
+    pub(super) mount_point: String,
+    options: String,
+    pub(super) file_system: String,
+    source: String,
+    pub(super) super_options: String,
+}
+
+impl Mount {
+    /// All mounts, in the order they were made.
+    pub(super) fn all(tree: &Tree) -> Vec<Self> {
+        let text = tree.text("/proc/self/mountinfo").unwrap_or_default();
+        text.lines().filter_map(Self::parse).collect()
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mount: Vec<_> = mount.split(' ').collect();
+        let file_system: Vec<_> = file_system.split(' ').collect();
+        Some(Self {
+            device_numbers: (*mount.get(2)?).into(),
+            root: unescape(mount.get(3)?),
+            mount_point: unescape(mount.get(4)?),
+            options: (*mount.get(5)?).into(),
+            file_system: (*file_system.first()?).into(),
+            source: unescape(file_system.get(1)?),
+            super_options: file_system.get(2).copied().unwrap_or_default().into(),
+        })
+    }
+}
+
+impl Disk {
+    /// `path` must be absolute and without links.
+    pub(super) fn probe(tree: &Tree, path: &Path) -> Self {
+        // The longest mount point wins; of equal ones the last, which hides the others.
+        let holds = |mount: &Mount| path.starts_with(&mount.mount_point);
+        let mounts = Mount::all(tree).into_iter().filter(holds);
+        let mount = mounts.max_by_key(|mount| mount.mount_point.len());
+        let device = mount.as_ref().and_then(|mount| device(tree, mount));
+        let name = |device: &PathBuf| Some(device.file_name()?.to_str()?.to_owned());
+        Self {
+            path: path.into(),
+            device: device.as_ref().and_then(name),
+            model: device.as_ref().and_then(|device| line_of(&device.join("device/model"))),
+            is_rotational: device.as_ref().and_then(|d| flag_of(&d.join("queue/rotational"))),
+            mount_point: mount.as_ref().map(|mount| mount.mount_point.clone().into()),
+            mount_options: mount.as_ref().map(|m| format!("{},{}", m.options, m.super_options)),
+            source: mount.as_ref().map(|mount| mount.source.clone()),
+            file_system: mount.map(|mount| mount.file_system),
+        }
+    }
+}
+
+/// The device's directory in `/sys`; that of the whole device for a partition. File systems
+/// with numbers of their own (btrfs) are found by what was mounted.
+fn device(tree: &Tree, mount: &Mount) -> Option<PathBuf> {
+    let by_numbers = tree.path(&format!("/sys/dev/block/{}", mount.device_numbers));
+    let by_source = || {
+        let node = tree.path(mount.source.strip_prefix("/dev/").map(|_| &*mount.source)?);
+        let name = node.canonicalize().ok()?.file_name()?.to_str()?.to_owned();
+        tree.path(&format!("/sys/class/block/{name}")).canonicalize().ok()
+    };
+    let directory = by_numbers.canonicalize().ok().or_else(by_source)?;
+    if directory.join("partition").exists() {
+        return directory.parent().map(Path::to_path_buf);
+    }
+    Some(directory)
+}
+
+/// Blanks and backslashes are written as three octal digits.
+fn unescape(field: &str) -> String {
+    let mut text = field.to_owned();
+    for (escape, plain) in [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")] {
+        text = text.replace(escape, plain);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tree::fake::FakeTree, *};
+
+    const MOUNTS: &str = "\
+        22 27 0:21 / /proc rw,relatime - proc proc rw\n\
+        27 1 259:2 / / rw,relatime - ext4 /dev/nvme0n1p2 rw,discard\n\
+        28 27 0:40 / /data\\040dir rw,noatime shared:1 - btrfs /dev/sdb rw,compress=zstd\n\
+        29 27 0:41 / /mem rw - tmpfs tmpfs rw,size=4k\n";
+
+    fn machine() -> FakeTree {
+        let nvme = "/sys/devices/pci/nvme0n1";
+        let fake = FakeTree::new(&[
+            ("/proc/self/mountinfo", MOUNTS),
+            (&format!("{nvme}/queue/rotational"), "0\n"),
+            (&format!("{nvme}/device/model"), "Fast One   \n"),
+            (&format!("{nvme}/nvme0n1p2/partition"), "2\n"),
+            ("/sys/devices/ata/sdb/queue/rotational", "1\n"),
+            ("/dev/sdb", ""),
+        ]);
+        fake.link("/sys/dev/block/259:2", &format!("{nvme}/nvme0n1p2"));
+        fake.link("/sys/class/block/sdb", "/sys/devices/ata/sdb");
+        fake
+    }
+
+    #[test]
+    fn a_partition_leads_to_its_whole_device() {
+        let disk = Disk::probe(&machine().tree, Path::new("/work/state"));
+        let expected = Disk {
+            path: "/work/state".into(),
+            mount_point: Some("/".into()),
+            file_system: Some("ext4".into()),
+            mount_options: Some("rw,relatime,rw,discard".into()),
+            source: Some("/dev/nvme0n1p2".into()),
+            device: Some("nvme0n1".into()),
+            model: Some("Fast One".into()),
+            is_rotational: Some(false),
+        };
+        assert_eq!(disk, expected);
+    }
+
+    #[test]
+    fn a_file_system_with_numbers_of_its_own_is_found_by_what_was_mounted() {
+        let disk = Disk::probe(&machine().tree, Path::new("/data dir/x"));
+        assert_eq!(disk.file_system.as_deref(), Some("btrfs"));
+        assert_eq!((disk.device.as_deref(), disk.is_rotational), (Some("sdb"), Some(true)));
+    }
+
+    #[test]
+    fn a_file_system_in_memory_has_no_device() {
+        let disk = Disk::probe(&machine().tree, Path::new("/mem"));
+        assert_eq!(disk.file_system.as_deref(), Some("tmpfs"));
+        assert_eq!((disk.device, disk.is_rotational, disk.model), (None, None, None));
+    }
+
+    #[test]
+    fn a_mount_point_holds_whole_names_only() {
+        let disk = Disk::probe(&machine().tree, Path::new("/memory"));
+        assert_eq!(disk.file_system.as_deref(), Some("ext4"));
+    }
+}

@@ -1,0 +1,115 @@
+//! The files in which a kernel tells about itself, below `/` or below a test's directory.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// A root with `proc`, `sys` and `etc` below it.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    /// What runs here.
+    pub(super) fn of_this_machine() -> Self {
+        Self { root: "/".into() }
+    }
+
+    /// The place of an absolute path in this tree.
+    pub(super) fn path(&self, absolute: &str) -> PathBuf {
+        self.root.join(absolute.trim_start_matches('/'))
+    }
+
+    /// A file's text, or `None` where it cannot be read.
+    pub(super) fn text(&self, absolute: &str) -> Option<String> {
+        fs::read_to_string(self.path(absolute)).ok()
+    }
+
+    /// A file's text without the blanks around it; `None` also where nothing is left.
+    pub(super) fn line(&self, absolute: &str) -> Option<String> {
+        line_of(&self.path(absolute))
+    }
+
+    /// A file that holds one number.
+    pub(super) fn number<T: FromStr>(&self, absolute: &str) -> Option<T> {
+        self.line(absolute)?.parse().ok()
+    }
+
+    /// A file that holds `0` or `1`.
+    pub(super) fn flag(&self, absolute: &str) -> Option<bool> {
+        flag_of(&self.path(absolute))
+    }
+
+    /// Whether there is such a file.
+    pub(super) fn exists(&self, absolute: &str) -> bool {
+        self.path(absolute).exists()
+    }
+
+    /// Names in a directory, sorted.
+    pub(super) fn names(&self, absolute: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(absolute)).into_iter().flatten().flatten();
+        let mut names: Vec<_> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// As [`Tree::line`], of a path that is already in the tree.
+pub(super) fn line_of(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.trim();
+    (!line.is_empty()).then(|| line.into())
+}
+
+/// As [`Tree::flag`], of a path that is already in the tree.
+pub(super) fn flag_of(path: &Path) -> Option<bool> {
+    match line_of(path)?.as_str() {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// A tree made of the given files, for tests.
+#[cfg(test)]
+pub(super) mod fake {
+    use super::*;
+
+    /// Lives as long as the directory behind it.
+    pub(in super::super) struct FakeTree {
+        directory: tempfile::TempDir,
+        pub(in super::super) tree: Tree,
+    }
+
+    impl FakeTree {
+        /// Paths are absolute; parents are made.
+        pub(in super::super) fn new(files: &[(&str, &str)]) -> Self {
+            let directory = tempfile::tempdir().expect("temporary directory");
+            let tree = Tree { root: directory.path().into() };
+            let fake = Self { directory, tree };
+            for (path, text) in files {
+                fake.write(path, text);
+            }
+            fake
+        }
+
+        /// Adds a file.
+        pub(in super::super) fn write(&self, path: &str, text: &str) {
+            let place = self.tree.path(path);
+            fs::create_dir_all(place.parent().expect("has a parent")).expect("made");
+            fs::write(place, text).expect("written");
+        }
+
+        /// Adds a link inside the tree.
+        pub(in super::super) fn link(&self, path: &str, target: &str) {
+            let place = self.tree.path(path);
+            fs::create_dir_all(place.parent().expect("has a parent")).expect("made");
+            let target = self.directory.path().join(target.trim_start_matches('/'));
+            std::os::unix::fs::symlink(target, place).expect("linked");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Exit codes, and errors that know theirs. The codes are part of the interface
+//! (`docs/exit-codes.md`).
+
+use std::fmt;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// All went well.
+    Fine = 0,
+    /// Wrong usage, or a scenario that is not valid.
+    Usage = 2,
+    /// Designs disagree with the reference, or a list is wrong.
+    Disagree = 3,
+    /// Input, output or something at run time failed.
+    Io = 6,
+    /// The user interrupted.
+    Interrupted = 130,
+}
+
+/// An error with its exit code.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub code: Code,
+    /// What is printed, as one chain.
+    pub error: anyhow::Error,
+}
+
+impl fmt::Display for Failure {
+    /// The whole chain in one line, unless the error is a text of several lines itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.error)
+    }
+}
+
+/// Gives an error its exit code.
+pub trait OrExit<T> {
+    /// On error, the program ends with `code`.
+    fn or_exit(self, code: Code) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
+    fn or_exit(self, code: Code) -> Result<T, Failure> {
+        self.map_err(|error| Failure { code, error: error.into() })
+    }
+}

@@ -1,0 +1,254 @@
+//! What a result says beside the figures: the tool, the workload, the stores, and the device.
+
+use std::{
+    sync::atomic::AtomicBool,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use executor::{
+    device::{self, DirectFiles, Unmeasured},
+    state::BuiltState,
+};
+use generator::{
+    GENERATOR_VERSION,
+    scenario::{Override, RunSpec, Scenario, ScenarioError},
+};
+use serde_json::{Map, Value};
+use workload::{
+    Workload,
+    list::{ListBounds, ListIndex},
+};
+
+use crate::{
+    environment::{Build, Environment},
+    result::{BalBytes, Cell, Device, Expects, StoreFacts, Tool, WorkloadFacts},
+    session::Session,
+    stats,
+};
+
+/// Version of revm, as pinned in the workspace's manifest.
+const REVM_VERSION: &str = "43.0.3";
+/// Seed of the random reads that measure the device.
+const DEVICE_SEED: u64 = 1;
+/// Share of the machine's free memory that the memory store may take.
+const MEMORY_SHARE: u64 = 2;
+
+/// What made the result: the binary whose `build` is in the environment.
+pub const fn tool(build: &Build) -> Tool {
+    Tool {
+        version: env!("CARGO_PKG_VERSION"),
+        commit: build.commit,
+        build_profile: build.profile,
+        revm: REVM_VERSION,
+        generator_version: GENERATOR_VERSION,
+    }
+}
+
+/// Keys that the lists of a workload declare.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeclaredKeys {
+    /// Accounts.
+    pub account_count: u64,
+    /// Slots.
+    pub slot_count: u64,
+}
+
+impl DeclaredKeys {
+    /// Accounts and slots.
+    pub const fn count(&self) -> u64 {
+        self.account_count + self.slot_count
+    }
+}
+
+/// Counts what the lists of `workload` declare.
+pub fn declared_keys(workload: &Workload) -> DeclaredKeys {
+    let mut keys = DeclaredKeys::default();
+    for batch in &workload.batches {
+        // A session's lists have been decoded before.
+        let bounds = ListBounds::of(batch, workload.fork);
+        if let Ok(list) = ListIndex::decode(&batch.list, &bounds) {
+            keys.account_count += u64::from(list.account_count());
+            keys.slot_count += u64::from(list.slot_count());
+        }
+    }
+    keys
+}
+
+/// Share of the planned slots that exist.
+pub fn present_share(workload: &Workload) -> f64 {
+    let (mut asked, mut present) = (0_u64, 0_u64);
+    for range in workload.batches.iter().flat_map(|batch| &batch.plan.slots) {
+        let family = workload.genesis.slots.get(range.family as usize);
+        let held = family.map_or(0, |family| family.count);
+        asked += range.count;
+        present += (range.start + range.count).min(held).saturating_sub(range.start);
+    }
+    if asked == 0 { 1.0 } else { present as f64 / asked as f64 }
+}
+
+/// What a result says of its workload.
+pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
+    let keys = declared_keys(workload);
+    let sizes = |size: fn(&workload::block::ListSizes) -> u64| {
+        workload.batches.iter().map(|batch| size(&batch.list_sizes)).sum()
+    };
+    WorkloadFacts {
+        scenario: workload.scenario.clone(),
+        seed: workload.seed,
+        fork: workload.fork.name(),
+        gas: workload.gas_used(),
+        header_gas: workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum(),
+        block_count: workload.blocks().count() as u64,
+        batch_count: workload.batches.len() as u64,
+        tx_count: workload.tx_count(),
+        digest: workload.digest().to_string(),
+        bal: BalBytes {
+            parallel_io_bytes: sizes(|sizes| sizes.parallel_io_bytes),
+            batched_io_bytes: sizes(|sizes| sizes.batched_io_bytes),
+            full_bytes: sizes(|sizes| sizes.full_bytes),
+        },
+        list_account_count: keys.account_count,
+        list_slot_count: keys.slot_count,
+        state_slot_count: workload.genesis.slot_count(),
+        state_account_count: workload.genesis.account_count(),
+        layout: workload.layout.name(),
+        overridden,
+    }
+}
+
+/// What the stores say of themselves.
+pub fn stores(session: &Session) -> Vec<StoreFacts> {
+    let of_store = |store: &crate::session::OpenStore| {
+        let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
+        StoreFacts { store: store.name(), facts: facts.collect::<Map<_, _>>() }
+    };
+    session.stores().iter().map(of_store).collect()
+}
+
+/// A number where the text is a plain one, otherwise the text.
+fn fact(text: String) -> Value {
+    let number = text.parse::<u64>().ok().filter(|number| number.to_string() == text);
+    number.map_or(Value::String(text), Value::from)
+}
+
+/// What the run itself gives reason to doubt, each with its remedy.
+pub fn doubts(cells: &[Cell], failure: Option<&anyhow::Error>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if let Some(failure) = failure {
+        doubts.push(format!(
+            "the run ended before its plan did ({failure:#}): mend that, and run again"
+        ));
+    }
+    let share = |cell: &Cell| cell.device_fraction.filter(|share| share.is_finite());
+    let highest = cells.iter().filter_map(|cell| Some((share(cell)?, cell)));
+    if let Some((share, cell)) = highest.max_by(|a, b| a.0.total_cmp(&b.0))
+        && share > 1.0
+    {
+        doubts.push(format!(
+            "ceiling too low: {} read blocks {share:.2} times as fast as the device's ceiling of \
+             this run; shares of the disk are too high by that much or more, or a cache below \
+             answered; run again when nothing else uses the disk",
+            cell.variant
+        ));
+    }
+    doubts
+}
+
+/// What the scenario claims, and that nobody has looked yet.
+pub fn expects(scenario: &Scenario) -> Expects {
+    let count = scenario.expects.len() as u64;
+    let status = match scenario.skipped_expects() {
+        _ if count == 0 => None,
+        Some(keys) => Some(format!("skipped: the work was overridden ({})", keys.join(", "))),
+        None => Some("not evaluated: this version does not check claims yet".to_owned()),
+    };
+    Expects { count, status }
+}
+
+/// How a workload file is run where no scenario says so.
+///
+/// # Errors
+/// A flag that is not valid.
+pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
+    // The smallest scenario there is; only its [run] is used.
+    const TEXT: &str = "schema = 1\nname = \"workload-file\"\ndescription = \"\"\n\
+        [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
+        [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
+    Ok(Scenario::parse("a workload file", TEXT, how)?.run)
+}
+
+/// Bytes that the memory store may take.
+pub fn memory_limit_bytes() -> u64 {
+    Environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
+}
+
+/// Measures the device under `state`.
+pub fn device(state: &BuiltState, cancel: &AtomicBool) -> Device {
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+    let mut facts = Device {
+        ceiling_iops: None,
+        method: None,
+        depth1_p50_ns: None,
+        host_cache_ratio: None,
+        state_age_s: now_s.map(|now_s| now_s.saturating_sub(state.manifest().created_unix_s)),
+        reason: None,
+    };
+    if let Err(reason) = measure(state, cancel, &mut facts) {
+        // Beside why the host's cache was not probed, if it was not.
+        let reasons = facts.reason.into_iter().chain([reason.to_string()]);
+        facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
+    }
+    facts
+}
+
+fn measure(state: &BuiltState, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
+    let files = DirectFiles::open(&state.table_files())?;
+    let settings = device::Settings { seed: DEVICE_SEED, ..device::Settings::default() };
+    // The probe comes first: what the ceiling reads would be in a host's cache already.
+    match device::probe_host_cache(&files, DEVICE_SEED, cancel) {
+        Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
+        Err(reason) => facts.reason = Some(format!("host cache not probed: {reason}")),
+    }
+    let ceiling = device::ceiling(&files, &settings, cancel)?;
+    facts.ceiling_iops = Some(ceiling.best.iops);
+    facts.method = Some(ceiling.best.method.to_string());
+    let serial = device::serial_latency(&files, &settings, cancel)?;
+    facts.depth1_p50_ns = stats::percentiles(serial.latencies.histogram()).p50;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::example;
+
+    #[test]
+    fn a_fact_is_a_number_where_its_text_is_one() {
+        assert_eq!(fact("268435456".to_owned()), Value::from(268_435_456_u64));
+        assert_eq!(fact("0".to_owned()), Value::from(0));
+        for text in ["", "+5", "007", "-1", "1.0", "11.8.1", "Logged", "99999999999999999999999"] {
+            assert_eq!(fact(text.to_owned()), Value::from(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_tool_and_the_environment_tell_of_the_same_build() {
+        let build = Build { commit: Some("c0ffee"), profile: "odd", ..Build::this() };
+        let tool = tool(&build);
+        assert_eq!((tool.commit, tool.build_profile), (Some("c0ffee"), "odd"));
+    }
+
+    #[test]
+    fn a_cell_faster_than_the_ceiling_is_a_doubt_and_so_is_an_early_end() {
+        let mut cells = example::typical().cells;
+        assert_eq!(doubts(&cells, None), Vec::<String>::new());
+        cells[1].device_fraction = Some(1.25);
+        cells[2].device_fraction = Some(f64::NAN);
+        let failure = anyhow::anyhow!("no space").context("rocksdb/x");
+        let doubts = doubts(&cells, Some(&failure));
+        assert!(doubts[0].contains("rocksdb/x: no space"), "{doubts:?}");
+        assert!(doubts[1].starts_with("ceiling too low: rocksdb/parallel-io"), "{doubts:?}");
+        assert!(doubts[1].contains(" 1.25 times "), "{doubts:?}");
+        assert_eq!(doubts.len(), 2);
+    }
+}

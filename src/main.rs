@@ -1,0 +1,58 @@
+//! `stress`: worst-case blocks and their block-level access lists, executed in every design
+//! over the same state on disk. This file maps the command line to verbs and errors to exit
+//! codes.
+
+#![expect(
+    unreachable_pub,
+    reason = "a program has no outside: `pub` is what a module offers the rest"
+)]
+
+mod cells;
+mod cli;
+mod cmd;
+mod environment;
+mod exit;
+mod facts;
+mod interrupt;
+mod plan;
+mod progress;
+mod report;
+mod result;
+mod sampling;
+mod session;
+mod stats;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use exit::{Code, Failure};
+
+fn main() -> ExitCode {
+    let code = match dispatch() {
+        Ok(code) => code,
+        Err(failure) => {
+            let text = failure.to_string();
+            // A scenario's error is laid out already.
+            let text = if text.starts_with("error") { text } else { format!("error: {text}") };
+            terminal::note(&text);
+            failure.code
+        }
+    };
+    ExitCode::from(code as u8)
+}
+
+fn dispatch() -> Result<Code, Failure> {
+    let cli = Cli::parse();
+    exit::OrExit::or_exit(interrupt::listen(), Code::Io)?;
+    match cli.command {
+        None => cmd::run::run(&cli.run, std::env::args().collect()),
+        Some(Command::List) => cmd::scenarios::list(),
+        Some(Command::Show(args)) => cmd::scenarios::show(&args),
+        Some(Command::Validate { file }) => cmd::scenarios::validate(&file),
+        Some(Command::Generate(args)) => cmd::generate::generate(&args),
+        Some(Command::State(args)) => cmd::state::state(&args),
+    }
+}

@@ -1,0 +1,361 @@
+//! How far a long step is, on standard error: a bar on a terminal, plain lines elsewhere, at
+//! most one every few seconds. Nothing here runs by itself: a line is drawn only from within a
+//! call, and none while a sample's clock runs ([`Progress::pause`]).
+
+use std::{
+    fmt,
+    io::{self, Write},
+    mem,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use executor::state::{BuildPhase, BuildProgress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::report::units;
+pub use crate::report::units::{bytes, count};
+
+#[cfg(test)]
+mod tests;
+
+/// Shortest time between two plain lines.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+/// Shortest time between two drawings of a bar: the lock and the clock are not for each row.
+const BAR_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Where progress goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Bars, on a terminal.
+    Bars,
+    /// Plain lines, as in a log.
+    Lines,
+}
+
+/// How much a stage has to do. A plain number is a count, 0 where it is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Total {
+    /// Things of no further name: transactions, samples.
+    Count(u64),
+    /// Rows of a state.
+    Rows(u64),
+    /// Not known.
+    Unknown,
+}
+
+impl From<u64> for Total {
+    fn from(count: u64) -> Self {
+        if count == 0 { Self::Unknown } else { Self::Count(count) }
+    }
+}
+
+impl Total {
+    const fn amount(self) -> Option<u64> {
+        match self {
+            Self::Count(amount) | Self::Rows(amount) => Some(amount),
+            Self::Unknown => None,
+        }
+    }
+
+    /// `1.2M of 128M rows`.
+    fn words(self, done: u64) -> String {
+        match self {
+            Self::Count(total) => format!("{} of {}", units::count(done), units::count(total)),
+            Self::Rows(total) => {
+                format!("{} of {}", units::count(done), units::things(total, "row"))
+            }
+            Self::Unknown => units::count(done),
+        }
+    }
+}
+
+/// The progress of a run, one stage after the other. Shared by the threads that do the work.
+pub struct Progress {
+    look: Look,
+    pause_count: AtomicUsize,
+    done: AtomicU64,
+    /// When drawing is due again, nanoseconds after `began`.
+    due_ns: AtomicU64,
+    began: Instant,
+    line_interval: Duration,
+    screen: Mutex<Screen>,
+}
+
+/// Where a bar is drawn; each has a target of its own.
+type Terminal = Box<dyn Fn() -> ProgressDrawTarget + Send>;
+
+/// What is drawn on.
+struct Screen {
+    lines: Box<dyn Write + Send>,
+    terminal: Terminal,
+    bar: ProgressBar,
+    stage: Option<UnderWay>,
+    /// Lines that came while nothing could be drawn.
+    held: Vec<String>,
+}
+
+/// What is under way.
+struct UnderWay {
+    name: String,
+    total: Total,
+    began: Instant,
+    /// Whether the bar is this stage's yet.
+    has_bar: bool,
+}
+
+/// A stage that was begun. Dropping it ends nothing: the next stage does.
+#[derive(Debug)]
+pub struct Stage<'a> {
+    progress: &'a Progress,
+}
+
+impl Stage<'_> {
+    /// So much is done of so much; a total of 0 is not known.
+    pub fn set(&self, done: u64, total: u64) {
+        if let Some(stage) = &mut self.progress.screen().stage {
+            stage.total = total.into();
+        }
+        self.progress.done.store(done, Ordering::Relaxed);
+        self.progress.draw_if_due();
+    }
+
+    /// Ends it.
+    pub fn finish(self) {
+        self.progress.clear();
+    }
+}
+
+/// While it lives nothing is drawn; what is on the screen stays as it is.
+#[derive(Debug)]
+#[must_use = "drawing goes on when it is dropped"]
+pub struct PauseGuard<'a> {
+    progress: &'a Progress,
+}
+
+impl Progress {
+    /// Progress to standard error.
+    pub fn new(look: Look) -> Self {
+        Self::on(look, LINE_INTERVAL, Box::new(io::stderr()), Box::new(ProgressDrawTarget::stderr))
+    }
+
+    fn on(
+        look: Look,
+        line_interval: Duration,
+        lines: Box<dyn Write + Send>,
+        terminal: Terminal,
+    ) -> Self {
+        let bar = ProgressBar::hidden();
+        Self {
+            look,
+            pause_count: AtomicUsize::new(0),
+            done: AtomicU64::new(0),
+            due_ns: AtomicU64::new(0),
+            began: Instant::now(),
+            line_interval,
+            screen: Mutex::new(Screen { lines, terminal, bar, stage: None, held: Vec::new() }),
+        }
+    }
+
+    /// Begins a stage; one that was under way is finished first.
+    pub fn stage(&self, name: &str, total: impl Into<Total>) -> Stage<'_> {
+        self.clear();
+        self.done.store(0, Ordering::Relaxed);
+        self.due_ns.store(0, Ordering::Relaxed);
+        self.screen().stage = Some(UnderWay {
+            name: name.to_owned(),
+            total: total.into(),
+            began: Instant::now(),
+            has_bar: false,
+        });
+        self.draw();
+        Stage { progress: self }
+    }
+
+    /// `amount` more of the stage is done. Cheap: most calls only count.
+    pub fn advance(&self, amount: u64) {
+        self.done.fetch_add(amount, Ordering::Relaxed);
+        self.draw_if_due();
+    }
+
+    /// Finishes what is under way: the bar goes, a log gets a line with the time it took.
+    pub fn clear(&self) {
+        let mut screen = self.screen();
+        let Some(stage) = screen.stage.take() else { return };
+        if self.look == Look::Lines {
+            let took = units::time(stage.began.elapsed());
+            screen.held.push(format!("{}: done in {took}", stage.name));
+        }
+        drop(screen);
+        self.draw();
+    }
+
+    /// A line that stays, above the bar. During a pause it is kept for its end.
+    pub fn note(&self, text: &str) {
+        self.screen().held.push(text.to_owned());
+        self.draw();
+    }
+
+    /// Nothing is drawn until the guard is dropped: for the time a sample's clock runs. What
+    /// advances is counted.
+    pub fn pause(&self) -> PauseGuard<'_> {
+        if self.look == Look::Bars {
+            // What stays on the screen is current.
+            self.draw();
+        }
+        self.pause_count.fetch_add(1, Ordering::SeqCst);
+        // Whoever is drawing has finished once the lock is ours.
+        drop(self.screen());
+        PauseGuard { progress: self }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.pause_count.load(Ordering::SeqCst) > 0
+    }
+
+    fn is_due(&self) -> bool {
+        self.now_ns() >= self.due_ns.load(Ordering::Relaxed)
+    }
+
+    fn draw_if_due(&self) {
+        if !self.is_paused() && self.is_due() {
+            self.draw();
+        }
+    }
+
+    /// The only place that writes.
+    fn draw(&self) {
+        let mut screen = self.screen();
+        if self.is_paused() {
+            return;
+        }
+        screen.say_held();
+        let done = self.done.load(Ordering::Relaxed);
+        let interval = match self.look {
+            Look::Bars => {
+                screen.draw_bar(done);
+                BAR_INTERVAL
+            }
+            Look::Lines if self.is_due() => {
+                screen.draw_line(done);
+                self.line_interval
+            }
+            Look::Lines => return,
+        };
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        self.due_ns.store(self.now_ns().saturating_add(interval_ns), Ordering::Relaxed);
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn screen(&self) -> MutexGuard<'_, Screen> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl BuildProgress for Progress {
+    fn begin(&self, phase: BuildPhase, row_count: u64) {
+        let name = match phase {
+            BuildPhase::Sorting => "state: sorting rows",
+            BuildPhase::Writing => "state: writing rows",
+            BuildPhase::Finishing => "state: finishing files",
+            BuildPhase::Verifying => "state: verifying rows",
+        };
+        self.stage(name, if row_count == 0 { Total::Unknown } else { Total::Rows(row_count) });
+    }
+
+    fn advance(&self, rows: u64) {
+        self.advance(rows);
+    }
+
+    fn note(&self, text: &str) {
+        self.note(text);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.screen().bar.finish_and_clear();
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress").field("look", &self.look).finish_non_exhaustive()
+    }
+}
+
+impl Drop for PauseGuard<'_> {
+    fn drop(&mut self) {
+        self.progress.pause_count.fetch_sub(1, Ordering::SeqCst);
+        self.progress.draw();
+    }
+}
+
+impl Screen {
+    fn say_held(&mut self) {
+        let held = mem::take(&mut self.held);
+        if !held.is_empty() {
+            let bar = self.bar.clone();
+            bar.suspend(|| held.iter().for_each(|text| self.write(text)));
+        }
+    }
+
+    fn draw_line(&mut self, done: u64) {
+        if let Some(text) = self.stage.as_ref().map(|stage| stage.line(done)) {
+            self.write(&text);
+        }
+    }
+
+    fn draw_bar(&mut self, done: u64) {
+        let Some(stage) = &mut self.stage else { return self.bar.finish_and_clear() };
+        let (total, words) = (stage.total, stage.total.words(done));
+        if !mem::replace(&mut stage.has_bar, true) || self.bar.length() != total.amount() {
+            self.bar.finish_and_clear();
+            self.bar = ProgressBar::with_draw_target(total.amount(), (self.terminal)())
+                .with_style(style(total))
+                .with_prefix(stage.name.clone())
+                .with_elapsed(stage.began.elapsed());
+        }
+        self.bar.set_message(words);
+        self.bar.set_position(done);
+        self.bar.tick();
+    }
+
+    /// A reader of standard error that went away is no reason to stop.
+    fn write(&mut self, text: &str) {
+        drop(writeln!(self.lines, "{text}"));
+    }
+}
+
+impl UnderWay {
+    /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s`.
+    fn line(&self, done: u64) -> String {
+        if done == 0 {
+            return self.name.clone();
+        }
+        let words = self.total.words(done);
+        let took = units::time(self.began.elapsed());
+        match self.total.amount() {
+            Some(total) if total > 0 => {
+                let share = done.min(total) as f64 / total as f64;
+                format!("{}: {:.0} % ({words}), {took}", self.name, share * 100.0)
+            }
+            _ => format!("{}: {words}, {took}", self.name),
+        }
+    }
+}
+
+fn style(total: Total) -> ProgressStyle {
+    let template = match total.amount() {
+        Some(total) if total > 0 => "{prefix} [{bar:24}] {msg}, {elapsed} ({eta} left)",
+        _ => "{prefix} {msg} {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|e| panic!("the template is constant: {e}")).progress_chars("=> ")
+}

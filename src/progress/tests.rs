@@ -1,0 +1,156 @@
+//! Laws of progress, on paper instead of a terminal.
+
+use std::sync::Arc;
+
+use indicatif::TermLike;
+
+use super::*;
+
+/// A terminal that keeps what is written to it.
+#[derive(Clone, Debug, Default)]
+struct Paper(Arc<Mutex<String>>);
+
+impl Paper {
+    fn text(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().push_str(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl TermLike for Paper {
+    fn width(&self) -> u16 {
+        80
+    }
+    fn move_cursor_up(&self, _n: usize) -> io::Result<()> {
+        Ok(())
+    }
+    fn move_cursor_down(&self, _n: usize) -> io::Result<()> {
+        Ok(())
+    }
+    fn move_cursor_right(&self, _n: usize) -> io::Result<()> {
+        Ok(())
+    }
+    fn move_cursor_left(&self, _n: usize) -> io::Result<()> {
+        Ok(())
+    }
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.write_str(&format!("{text}\n"))
+    }
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.clone().write_all(text.as_bytes())
+    }
+    fn clear_line(&self) -> io::Result<()> {
+        self.write_str("<clear>")
+    }
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn progress(look: Look, interval: Duration) -> (Progress, Paper) {
+    let paper = Paper::default();
+    let screen = paper.clone();
+    let terminal = move || ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255);
+    (Progress::on(look, interval, Box::new(paper.clone()), Box::new(terminal)), paper)
+}
+
+#[test]
+fn nothing_is_drawn_while_a_samples_clock_runs() {
+    for look in [Look::Bars, Look::Lines] {
+        let (progress, paper) = progress(look, Duration::ZERO);
+        progress.stage("samples", Total::Count(4));
+        let outer = progress.pause();
+        let before = paper.text();
+        assert!(before.contains("samples"), "{look:?}: {before}");
+        let inner = progress.pause();
+        std::thread::sleep(2 * BAR_INTERVAL);
+        progress.advance(1);
+        drop(inner);
+        progress.advance(1);
+        progress.note("held back");
+        assert_eq!(paper.text(), before, "{look:?}");
+        drop(outer);
+        assert!(paper.text().contains("held back"), "{look:?}: {}", paper.text());
+        std::thread::sleep(2 * BAR_INTERVAL);
+        progress.advance(1);
+        assert!(paper.text().contains("3 of 4"), "{look:?}: {}", paper.text());
+    }
+}
+
+#[test]
+fn plain_lines_are_few_and_a_stage_says_how_long_it_took() {
+    let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
+    progress.stage("writing rows", Total::Rows(128_000_000));
+    (0..1000).for_each(|_| progress.advance(1000));
+    progress.clear();
+    progress.clear();
+    let text = paper.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert_eq!(lines[0], "writing rows");
+    assert!(lines[1].starts_with("writing rows: done in "), "{text}");
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn a_line_says_how_much_of_what_is_done() {
+    let stage =
+        |total| UnderWay { name: "s".to_owned(), total, began: Instant::now(), has_bar: false };
+    let line = stage(Total::Rows(128_000_000)).line(4_100_000);
+    assert!(line.starts_with("s: 3 % (4.1M of 128M rows), "), "{line}");
+    let line = stage(Total::Unknown).line(7);
+    assert!(line.starts_with("s: 7, "), "{line}");
+    assert!(stage(Total::Count(0)).line(7).starts_with("s: 7 of 0, "));
+}
+
+#[test]
+fn a_build_is_shown_phase_by_phase() {
+    for look in [Look::Bars, Look::Lines] {
+        let (progress, paper) = progress(look, Duration::ZERO);
+        let build: &dyn BuildProgress = &progress;
+        build.begin(BuildPhase::Writing, 128_000_000);
+        std::thread::sleep(2 * BAR_INTERVAL);
+        build.advance(64_000_000);
+        build.note("the disk is slow");
+        build.begin(BuildPhase::Finishing, 0);
+        progress.clear();
+        let text = paper.text();
+        let needed = ["writing rows", "64M of 128M rows", "the disk is slow\n", "finishing files"];
+        for words in needed {
+            assert!(text.contains(words), "{look:?}: {words} is missing: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_a_stage_has_to_do_may_be_known_later() {
+    let (progress, paper) = progress(Look::Lines, Duration::ZERO);
+    let stage = progress.stage("generating the block", 0);
+    stage.set(13, 39);
+    stage.finish();
+    let text = paper.text();
+    assert!(text.contains("generating the block: 33 % (13 of 39), "), "{text}");
+    assert!(text.contains("generating the block: done in "), "{text}");
+}
+
+#[test]
+fn threads_that_advance_together_lose_nothing() {
+    let (progress, _) = progress(Look::Lines, Duration::from_secs(3600));
+    progress.stage("rows", Total::Rows(4000));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..1000).for_each(|_| progress.advance(1)));
+        }
+    });
+    assert_eq!(progress.done.load(Ordering::Relaxed), 4000);
+}

@@ -1,0 +1,44 @@
+//! What a user gets of a result: the table in the terminal, the finding in one line, the JSON,
+//! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
+//! exit code, and nothing shows a figure of a run whose designs disagree.
+
+use crate::result::RunResult;
+
+mod cells;
+mod conclude;
+mod facts;
+mod head;
+mod out;
+mod page;
+mod table;
+pub mod units;
+
+#[cfg(test)]
+pub mod example;
+#[cfg(test)]
+mod tests;
+
+pub use conclude::conclude;
+pub use out::{HistogramLog, LogKind, Out};
+pub use table::table;
+
+/// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Text only.
+    Plain,
+    /// ANSI colours and weights; they carry nothing that the text does not say.
+    Ansi,
+}
+
+/// The result as JSON, indented, with a newline at its end. What is not a finite number is
+/// `null`.
+///
+/// # Panics
+/// In no case: a result has text keys only.
+pub fn json(result: &RunResult) -> String {
+    let text = serde_json::to_string_pretty(result);
+    let mut text = text.unwrap_or_else(|e| panic!("a result has text keys only: {e}"));
+    text.push('\n');
+    text
+}

@@ -1,0 +1,177 @@
+//! Results for tests: two cores, a state of 10 GB, figures as they come out.
+
+use serde_json::json;
+
+use crate::{
+    environment::Environment,
+    result::{
+        BalBytes, CacheFacts, Cell, Device, Estimate, Expects, Percentiles, PhasesNs, RunResult,
+        SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+    },
+};
+
+const GAS: u64 = 639_998_214;
+
+/// A run of all designs on RocksDB, one sample each.
+pub fn typical() -> RunResult {
+    let facts = json!({
+        "rocksdb": "10.4.2",
+        "file_bytes": "9731233000",
+        "reads": "direct (O_DIRECT)",
+        "block_cache_bytes": "0",
+        "commit": "NoSync",
+    });
+    RunResult {
+        schema: SCHEMA,
+        tool: Tool {
+            version: "0.1.0",
+            commit: Some("ace5143"),
+            build_profile: "release",
+            revm: "43.0.3",
+            generator_version: 1,
+        },
+        command: vec!["stress".to_owned(), "--scenario".to_owned(), "sload-storm".to_owned()],
+        started_unix_s: 1_767_225_600,
+        workload: workload(),
+        environment: environment(),
+        device: Some(Device {
+            ceiling_iops: Some(70_512.0),
+            method: Some("io_uring depth 256".to_owned()),
+            depth1_p50_ns: Some(109_800),
+            host_cache_ratio: Some(1.02),
+            state_age_s: Some(86_400),
+            reason: None,
+        }),
+        stores: vec![StoreFacts {
+            store: "rocksdb",
+            facts: facts.as_object().cloned().unwrap_or_default(),
+        }],
+        agree: Some(true),
+        disagreements: Vec::new(),
+        interrupted: false,
+        expects: Expects { count: 2, status: Some("not evaluated".to_owned()) },
+        warnings: Vec::new(),
+        cells: vec![
+            cell("sequential", (1, 0), 20_134.0),
+            cell("parallel-io", (2, 0), 12_012.0),
+            cell("parallel-io", (64, 0), 5_103.0),
+            cell("batched-io", (2, 16), 6_021.0),
+            cell("batched-io", (2, 64), 4_902.0),
+        ],
+        conclusion: None,
+    }
+}
+
+/// One with `n` samples a cell and intervals.
+pub(super) fn sampled(n: usize) -> RunResult {
+    let mut result = typical();
+    for cell in &mut result.cells {
+        cell.samples = vec![cell.samples[0].clone(); n];
+        let ms = cell.ms_per_batch.median.unwrap();
+        cell.ms_per_batch.ci95 = Some([ms * 0.985, ms * 1.021]);
+        let speed = cell.mgas_per_s.median.unwrap();
+        cell.mgas_per_s.ci95 = Some([speed * 0.98, speed * 1.015]);
+    }
+    result
+}
+
+/// A machine of which little is known.
+pub(super) fn environment() -> Environment {
+    Environment::probe(std::path::Path::new("/"))
+}
+
+fn workload() -> WorkloadFacts {
+    WorkloadFacts {
+        scenario: "sload-storm".to_owned(),
+        seed: 0,
+        fork: "amsterdam",
+        gas: GAS,
+        header_gas: GAS,
+        block_count: 1,
+        batch_count: 1,
+        tx_count: 39,
+        digest: "3f9a1c0277b1e0d54c9b".to_owned(),
+        bal: BalBytes {
+            parallel_io_bytes: 2_210,
+            batched_io_bytes: 9_600_412,
+            full_bytes: 19_200_930,
+        },
+        list_account_count: 43,
+        list_slot_count: 290_912,
+        state_slot_count: 128_000_000,
+        state_account_count: 100_000,
+        layout: "hashed",
+        overridden: Vec::new(),
+    }
+}
+
+/// A cell with one sample of `ms`.
+pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
+    let (list, engine, io) = match design {
+        "sequential" => ("none", "sequential", "on-demand"),
+        "parallel-io" => ("parallel-io", "bal", "on-demand"),
+        _ => ("batched-io", "bal", "batched"),
+    };
+    let suffix = if threads.1 > 0 { format!("+{}io", threads.1) } else { String::new() };
+    let blocks = 273_457.0;
+    let p50 = match threads.0.max(threads.1) {
+        1 | 2 => 108_300,
+        16 => 301_000,
+        _ => 1_020_000,
+    };
+    Cell {
+        variant: format!("rocksdb/{list}/{engine}+{io}@{}{suffix}", threads.0),
+        store: "rocksdb",
+        design,
+        list,
+        engine,
+        io,
+        threads: threads.0,
+        io_threads: threads.1,
+        samples: vec![sample(ms)],
+        mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ci95: None },
+        ms_per_batch: Estimate { median: Some(ms), ci95: None },
+        tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
+        read_latency_ns: Percentiles {
+            p50: Some(p50),
+            p90: Some(p50 * 2),
+            p99: Some(p50 * 4),
+            max: Some(p50 * 30),
+            count: 290_912,
+        },
+        read_latency_of_batches: false,
+        longest_tx_share: Some(520.0 / ms),
+        device_fraction: Some(blocks / ms * 1e3 / 70_512.0),
+        blocks_per_present_key: Some(0.94),
+        expected_blocks_per_present_key: Some(0.941),
+        device_bytes_per_block: Some(4_121.0),
+        reads_in_flight: Some(blocks * p50 as f64 / ms / 1e6),
+        cpu_ns_per_read: Some(11_200.0),
+        binds: if ms < 6_000.0 { Some("device") } else { Some("chain") },
+        cache: CacheFacts {
+            want: "cold",
+            proved: Some(true),
+            reason: "device bytes are 1.00 of the bytes asked for".to_owned(),
+        },
+    }
+}
+
+fn sample(ms: f64) -> SampleFacts {
+    let wall_ns = (ms * 1e6) as u64;
+    SampleFacts {
+        wall_ns,
+        gas: GAS,
+        agree: true,
+        phases_ns: PhasesNs { decode: 9_000_000, execute: wall_ns, ..PhasesNs::default() },
+        store_reads: 290_955,
+        unique_keys: 290_955,
+        blocks_read: Some(273_457),
+        block_bytes: Some(1_127_000_000),
+        device_read_bytes: Some(1_127_000_000),
+        read_syscalls: Some(273_500),
+        cpu_ns: Some(3_260_000_000),
+        read_wait_ns: 0,
+        longest_tx_ns: 520_000_000,
+        tx_total_ns: wall_ns,
+    }
+}

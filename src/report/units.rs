@@ -1,0 +1,187 @@
+//! Numbers as text: three significant digits, SI units, decimal prefixes. The one place for it,
+//! for the report and for progress. What is not a finite number is [`UNKNOWN`].
+
+use std::time::Duration;
+
+/// What stands where a figure is not known.
+pub const UNKNOWN: &str = "-";
+
+const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+
+/// A number with three significant digits and a decimal prefix: `31.8`, `12.3k`.
+pub fn number(value: f64) -> String {
+    let (digits, prefix) = scale(value);
+    format!("{digits}{prefix}")
+}
+
+/// A count; exact ones are not padded: `39`, `291k`, `128M`, `1.5M`.
+pub fn count(value: u64) -> String {
+    let (digits, prefix) = scale(value as f64);
+    let power = PREFIXES.iter().position(|p| *p == prefix).unwrap_or(0);
+    let hundredth = (1000_u64.pow(power as u32) / 100).max(1);
+    if digits.contains('.') && value.is_multiple_of(hundredth) {
+        return format!("{}{prefix}", digits.trim_end_matches('0').trim_end_matches('.'));
+    }
+    format!("{digits}{prefix}")
+}
+
+/// Bytes with a decimal prefix: `9.60 MB`.
+pub fn bytes(value: u64) -> String {
+    let (digits, prefix) = scale(value as f64);
+    format!("{digits} {prefix}B")
+}
+
+/// A number of things: `1 block`, `39 blocks`, `128M blocks`.
+pub fn things(value: u64, noun: &str) -> String {
+    let plural = if value == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(value))
+}
+
+/// `1 batch`, `39 batches`.
+pub fn batches(value: u64) -> String {
+    format!("{} batch{}", count(value), if value == 1 { "" } else { "es" })
+}
+
+/// A time given in nanoseconds: `110 µs`, `4.90 s`, `1200 s`, `5.12 h`.
+pub fn time_ns(ns: f64) -> String {
+    if !ns.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    for (unit, ns_per_unit) in [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)] {
+        if (ns / ns_per_unit).abs() < 999.5 {
+            return format!("{} {unit}", three_digits(ns / ns_per_unit));
+        }
+    }
+    match ns / 1e9 {
+        seconds if seconds < 9_999.5 => format!("{seconds:.0} s"),
+        seconds => format!("{} h", number(seconds / 3600.0)),
+    }
+}
+
+/// A time: `4.90 s`.
+pub fn time(value: Duration) -> String {
+    time_ns(value.as_nanos() as f64)
+}
+
+/// A share in per cent, without the sign: `79`, `3.4`.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    match value.abs() {
+        size if size < 9.95 => format!("{value:.1}"),
+        size if size < 999.5 => format!("{value:.0}"),
+        _ => number(value),
+    }
+}
+
+/// A ratio near one: `0.94`.
+pub fn ratio(value: f64) -> String {
+    if value.abs() < 9.995 { format!("{value:.2}") } else { number(value) }
+}
+
+/// A number for a column that has one unit: three significant digits, no prefix below 100,000.
+pub fn plain(value: f64) -> String {
+    match value.abs() {
+        size if size < 999.5 => three_digits(value),
+        size if size < 99_999.5 => format!("{value:.0}"),
+        _ => number(value),
+    }
+}
+
+/// Digits and prefix. Beyond the last prefix the digits have an exponent.
+fn scale(value: f64) -> (String, &'static str) {
+    if !value.is_finite() {
+        return (UNKNOWN.to_owned(), "");
+    }
+    let mut rest = value;
+    for prefix in PREFIXES {
+        if rest.abs() < 999.5 {
+            let is_count = prefix.is_empty() && value.fract() == 0.0;
+            let digits = if is_count { format!("{value:.0}") } else { three_digits(rest) };
+            return (digits, prefix);
+        }
+        rest /= 1000.0;
+    }
+    (format!("{value:.1e}"), "")
+}
+
+/// Three significant digits, at most four decimals: `4.90`, `20.1`, `131`, `0.0123`.
+fn three_digits(value: f64) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let decimals = match value.abs() {
+        size if size < 0.099_95 => 4,
+        size if size < 0.999_5 => 3,
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_three_significant_digits_and_rounds_into_the_next_prefix() {
+        let cases = [
+            (31.84, "31.8"),
+            (4.9, "4.90"),
+            (999.4, "999"),
+            (999.6, "1.00k"),
+            (12_345.0, "12.3k"),
+            (999_499.0, "999k"),
+            (999_500.0, "1.00M"),
+            (0.0123, "0.0123"),
+            (2.0, "2"),
+            (1e21, "1.0e21"),
+            (f64::NAN, "-"),
+            (f64::INFINITY, "-"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_count_that_is_exact_is_not_padded() {
+        let cases = [(0, "0"), (39, "39"), (1_000, "1k"), (1_500_000, "1.5M"), (8_000_000, "8M")];
+        for (value, text) in cases {
+            assert_eq!(count(value), text);
+        }
+        assert_eq!(count(8_003_000), "8.00M");
+        assert_eq!(count(291_342), "291k");
+        assert_eq!(count(u64::MAX), "18.4E");
+        assert_eq!(things(1, "block"), "1 block");
+        assert_eq!(things(39, "transaction"), "39 transactions");
+    }
+
+    #[test]
+    fn times_and_bytes_carry_their_unit() {
+        let cases = [
+            (7.0, "7.00 ns"),
+            (110_200.0, "110 µs"),
+            (999_600.0, "1.00 ms"),
+            (4.9e9, "4.90 s"),
+            (20.13e9, "20.1 s"),
+            (1.2e12, "1200 s"),
+            (18_432e9, "5.12 h"),
+            (f64::NAN, "-"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(time_ns(ns), text, "{ns}");
+        }
+        assert_eq!(time(Duration::from_millis(350)), "350 ms");
+        assert_eq!(bytes(9_600_000), "9.60 MB");
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1_210), "1.21 kB");
+    }
+
+    #[test]
+    fn shares_and_ratios_stay_short() {
+        assert_eq!([percent(0.79), percent(0.034), percent(1.2)], ["79", "3.4", "120"]);
+        assert_eq!([ratio(0.944), ratio(12.34)], ["0.94", "12.3"]);
+        assert_eq!([plain(4.9), plain(20_134.4), plain(1e6)], ["4.90", "20134", "1.00M"]);
+    }
+}

@@ -1,0 +1,280 @@
+//! The result of a run as it is written (`stress.result/1`): what was run, where, what came
+//! out, sample by sample. What is not known is `null`, never a default. Times are integer
+//! nanoseconds. `docs/result.md` explains each key; changing one is a change of the schema.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::environment::Environment;
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "stress.result/1";
+
+/// A whole result.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What made it.
+    pub tool: Tool,
+    /// The command line, to make it again.
+    pub command: Vec<String>,
+    /// When it began, seconds since 1970.
+    pub started_unix_s: u64,
+    /// What was run.
+    pub workload: WorkloadFacts,
+    /// The machine.
+    pub environment: Environment,
+    /// The device under the state; `null` for a run without one.
+    pub device: Option<Device>,
+    /// The stores that were used.
+    pub stores: Vec<StoreFacts>,
+    /// Whether every sample of every cell equals the reference; `null` before the first.
+    pub agree: Option<bool>,
+    /// Where not, the first differences.
+    pub disagreements: Vec<String>,
+    /// Whether the run ended before its plan did.
+    pub interrupted: bool,
+    /// What the scenario claims; not evaluated by this version.
+    pub expects: Expects,
+    /// What makes the figures doubtful, each with its remedy.
+    pub warnings: Vec<String>,
+    /// One per store and variant.
+    pub cells: Vec<Cell>,
+    /// What was found, in one line.
+    pub conclusion: Option<String>,
+}
+
+/// The tool.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tool {
+    /// Version.
+    pub version: &'static str,
+    /// Commit, with `-dirty` where files differed; `null` outside a repository.
+    pub commit: Option<&'static str>,
+    /// Cargo's profile.
+    pub build_profile: &'static str,
+    /// Version of revm.
+    pub revm: &'static str,
+    /// Version of the generator: workloads are comparable under one only.
+    pub generator_version: u32,
+}
+
+/// The workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadFacts {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// The fork.
+    pub fork: &'static str,
+    /// Gas used: the sum of all receipts.
+    pub gas: u64,
+    /// Sum over the blocks of the header's gas, where it is another (EIP-8037).
+    pub header_gas: u64,
+    /// Blocks.
+    pub block_count: u64,
+    /// Batches that the blocks are run in.
+    pub batch_count: u64,
+    /// Transactions.
+    pub tx_count: u64,
+    /// BLAKE3 of the workload.
+    pub digest: String,
+    /// Encoded length of all lists.
+    pub bal: BalBytes,
+    /// Accounts that the lists name.
+    pub list_account_count: u64,
+    /// Slots that the lists name.
+    pub list_slot_count: u64,
+    /// Slots of the state.
+    pub state_slot_count: u64,
+    /// Accounts of the state.
+    pub state_account_count: u64,
+    /// Layout of the state's rows.
+    pub layout: &'static str,
+    /// Work keys that were overridden from outside the scenario.
+    pub overridden: Vec<String>,
+}
+
+/// Encoded length of the list in each form.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BalBytes {
+    /// Changes only.
+    pub parallel_io_bytes: u64,
+    /// The EIP-7928 list.
+    pub batched_io_bytes: u64,
+    /// Changes, keys and values.
+    pub full_bytes: u64,
+}
+
+/// The device.
+#[derive(Clone, Debug, Serialize)]
+pub struct Device {
+    /// Random reads of 4 KiB a second, the best that was found in this run.
+    pub ceiling_iops: Option<f64>,
+    /// How: `io_uring depth 256`.
+    pub method: Option<String>,
+    /// Median latency of one read with nothing else under way.
+    pub depth1_p50_ns: Option<u64>,
+    /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
+    /// machine answers.
+    pub host_cache_ratio: Option<f64>,
+    /// Seconds since the state was built: what a host has just written it may still hold.
+    pub state_age_s: Option<u64>,
+    /// Why something is not known.
+    pub reason: Option<String>,
+}
+
+/// A store.
+#[derive(Clone, Debug, Serialize)]
+pub struct StoreFacts {
+    /// Its name.
+    pub store: &'static str,
+    /// Settings and sizes.
+    pub facts: serde_json::Map<String, Value>,
+}
+
+/// What the scenario claims.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Expects {
+    /// Number of claims.
+    pub count: u64,
+    /// `not evaluated`, or why they are skipped; `null` where there are none.
+    pub status: Option<String>,
+}
+
+/// One store and variant.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// `rocksdb/batched-io/bal+batched@2+64io`.
+    pub variant: String,
+    /// The store.
+    pub store: &'static str,
+    /// The design.
+    pub design: &'static str,
+    /// The list's form.
+    pub list: &'static str,
+    /// The engine.
+    pub engine: &'static str,
+    /// Its I/O.
+    pub io: &'static str,
+    /// Threads that execute.
+    pub threads: u64,
+    /// Threads that only read.
+    pub io_threads: u64,
+    /// All samples in the order they were taken.
+    pub samples: Vec<SampleFacts>,
+    /// Gas per second over the samples.
+    pub mgas_per_s: Estimate,
+    /// Milliseconds per batch over the samples.
+    pub ms_per_batch: Estimate,
+    /// Time per transaction over all samples, reads included.
+    pub tx_latency_ns: Percentiles,
+    /// Time per read of the store over all samples; `null`s where the store is not timed.
+    pub read_latency_ns: Percentiles,
+    /// Whether reads were made in batches and each is counted as long as its batch.
+    pub read_latency_of_batches: bool,
+    /// The longest transaction of each batch as a share of the wall time; median.
+    pub longest_tx_share: Option<f64>,
+    /// Block reads per second, first read to last, over the device's ceiling; median.
+    pub device_fraction: Option<f64>,
+    /// Block reads per key that the lists name and that exists; median. A block that was
+    /// evicted, or asked for by two threads at once, counts twice.
+    pub blocks_per_present_key: Option<f64>,
+    /// Distinct blocks that as many random keys of this state touch per key, by calculation.
+    pub expected_blocks_per_present_key: Option<f64>,
+    /// Device bytes per block that the store read; median.
+    pub device_bytes_per_block: Option<f64>,
+    /// Reads under way on average while reads were under way (Little's law); median.
+    pub reads_in_flight: Option<f64>,
+    /// CPU time of the process per key read; median.
+    pub cpu_ns_per_read: Option<f64>,
+    /// Which term bounds the time from below: `device`, `cpu`, `chain`, or `null`.
+    pub binds: Option<&'static str>,
+    /// Whether the state was cold.
+    pub cache: CacheFacts,
+}
+
+/// Whether the state was as cold as asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct CacheFacts {
+    /// `cold` or `warm`.
+    pub want: &'static str,
+    /// Whether it is proved; `null` where it cannot be.
+    pub proved: Option<bool>,
+    /// Why, or why not.
+    pub reason: String,
+}
+
+/// One sample.
+#[derive(Clone, Debug, Serialize)]
+pub struct SampleFacts {
+    /// From the clock's start to the last commit.
+    pub wall_ns: u64,
+    /// Gas used.
+    pub gas: u64,
+    /// Whether it equals the reference.
+    pub agree: bool,
+    /// How long each phase was going on. Phases overlap where they are sums above the wall.
+    pub phases_ns: PhasesNs,
+    /// Reads that the store was asked for.
+    pub store_reads: u64,
+    /// Accounts and slots that the lists name: the same for all cells.
+    pub unique_keys: u64,
+    /// Blocks that the store read from its files.
+    pub blocks_read: Option<u64>,
+    /// Bytes that the store asked of its files.
+    pub block_bytes: Option<u64>,
+    /// Bytes that this process read from devices.
+    pub device_read_bytes: Option<u64>,
+    /// System calls that read, in this process.
+    pub read_syscalls: Option<u64>,
+    /// CPU time of the process, user and system.
+    pub cpu_ns: Option<u64>,
+    /// Time that executing threads waited for values that others were reading, summed.
+    pub read_wait_ns: u64,
+    /// The longest transaction of each batch, summed.
+    pub longest_tx_ns: u64,
+    /// Sum of all transactions' times.
+    pub tx_total_ns: u64,
+}
+
+/// Time per phase.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PhasesNs {
+    /// Decoding and indexing the list.
+    pub decode: u64,
+    /// Readers reading ahead.
+    pub prefetch: u64,
+    /// Executing, reads on demand included.
+    pub execute: u64,
+    /// Checking against the list, joining changes.
+    pub validate: u64,
+    /// Committing.
+    pub commit: u64,
+}
+
+/// A figure over samples.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Estimate {
+    /// Median.
+    pub median: Option<f64>,
+    /// 95 % confidence interval of the median; `null` below six samples.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Percentiles {
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th.
+    pub p90: Option<u64>,
+    /// 99th.
+    pub p99: Option<u64>,
+    /// Largest.
+    pub max: Option<u64>,
+    /// Number of values.
+    pub count: u64,
+}

@@ -1,0 +1,234 @@
+//! Taking samples: whole rounds over all cells until the budget is spent, and what the result
+//! says of the cells.
+
+use std::{
+    num::NonZeroUsize,
+    time::{Duration, Instant},
+};
+
+use executor::{engine::EngineError, store::CacheMode};
+use generator::scenario::{Cache, RunSpec};
+
+use crate::{
+    cells::{CellInput, CellSamples},
+    facts::{self, DeclaredKeys},
+    interrupt,
+    plan::{self, PlannedCell, Rounds},
+    progress::Progress,
+    report::{HistogramLog, LogKind},
+    result::{Cell, Device},
+    session::Session,
+};
+
+/// All measurements so far.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    /// By cell, in the order of the plan.
+    by_cell: Vec<CellSamples>,
+    /// Where a result is not the reference's, or a list was rejected.
+    pub disagreements: Vec<String>,
+    /// What ended the run before its time.
+    pub failure: Option<anyhow::Error>,
+}
+
+impl Sampled {
+    /// Whether all samples equal the reference; `None` before the first.
+    pub fn agree(&self) -> Option<bool> {
+        let has_samples = self.by_cell.iter().any(|samples| !samples.is_empty());
+        let differs = !self.disagreements.is_empty();
+        (has_samples || differs).then_some(!differs)
+    }
+}
+
+/// The cells of a run, ready to be sampled.
+#[derive(Debug)]
+pub struct Sampling<'a> {
+    session: &'a Session,
+    run: &'a RunSpec,
+    device: Option<&'a Device>,
+    core_count: NonZeroUsize,
+    planned: Vec<PlannedCell>,
+    declared: DeclaredKeys,
+    present_share: f64,
+}
+
+impl<'a> Sampling<'a> {
+    /// The cells of `run` over the stores of `session`, which are open in the run's order.
+    pub fn new(
+        session: &'a Session,
+        run: &'a RunSpec,
+        device: Option<&'a Device>,
+        core_count: NonZeroUsize,
+    ) -> Self {
+        Self {
+            session,
+            run,
+            device,
+            core_count,
+            planned: plan::cells(run, core_count),
+            declared: facts::declared_keys(session.workload()),
+            present_share: facts::present_share(session.workload()),
+        }
+    }
+
+    /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
+    /// `after_round` is called with all that is there after each round.
+    ///
+    /// A failure of a store or of `after_round` ends it too, and is in what is returned beside
+    /// what was taken before it.
+    pub fn run(
+        &self,
+        progress: &Progress,
+        mut after_round: impl FnMut(&Sampled) -> anyhow::Result<()>,
+    ) -> Sampled {
+        let rounds = Rounds { sample_count: self.run.sample_count, budget: self.run.budget };
+        let by_cell = vec![CellSamples::default(); self.planned.len()];
+        let mut sampled = Sampled { by_cell, ..Sampled::default() };
+        let begun = Instant::now();
+        let (mut round, mut last) = (0, Duration::ZERO);
+        while rounds.go_on(round, begun.elapsed(), last) {
+            let round_begun = Instant::now();
+            self.round(round, progress, &mut sampled);
+            if let Err(error) = after_round(&sampled) {
+                sampled.failure.get_or_insert(error);
+            }
+            let is_over = sampled.failure.is_some() || !sampled.disagreements.is_empty();
+            if interrupt::happened() || is_over {
+                break;
+            }
+            round += 1;
+            last = round_begun.elapsed();
+        }
+        sampled
+    }
+
+    fn round(&self, round: u32, progress: &Progress, sampled: &mut Sampled) {
+        let total = self.planned.len() as u64;
+        for (done, place) in (0..).zip(plan::order(self.planned.len(), round)) {
+            let cell = &self.planned[place];
+            let name = format!("{}/{}", cell.store.name(), cell.variant);
+            let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
+            stage.set(done, total);
+            // Nothing is drawn while the clock runs.
+            let paused = progress.pause();
+            let cancel = interrupt::flag();
+            let taken =
+                self.session.take(self.store(cell), cell.variant, cache_mode(self.run), cancel);
+            drop(paused);
+            match taken {
+                Ok(measurement) => {
+                    let difference = measurement.disagreement.as_ref();
+                    sampled.disagreements.extend(difference.map(|d| format!("{name}: {d}")));
+                    sampled.by_cell[place].add(&self.input(cell), &measurement);
+                }
+                Err(EngineError::Cancelled) => return,
+                Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
+                    sampled.disagreements.push(format!("{name}: {error}"));
+                }
+                Err(error @ EngineError::Store(_)) => {
+                    sampled.failure = Some(anyhow::Error::new(error).context(name));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Stores are opened in the order of the run's list.
+    fn store(&self, cell: &PlannedCell) -> usize {
+        self.run.stores.iter().position(|store| *store == cell.store).unwrap_or_default()
+    }
+
+    fn input(&self, cell: &PlannedCell) -> CellInput<'_> {
+        let store = &self.session.stores()[self.store(cell)];
+        CellInput {
+            store: store.name(),
+            never_cold: store.never_cold(),
+            variant: cell.variant,
+            cache: cache_mode(self.run),
+            workload: self.session.workload(),
+            declared: self.declared,
+            present_share: self.present_share,
+            device: self.device,
+            core_count: self.core_count.get(),
+        }
+    }
+
+    fn with_samples<'s>(
+        &'s self,
+        sampled: &'s Sampled,
+    ) -> impl Iterator<Item = (&'s PlannedCell, &'s CellSamples)> {
+        self.planned.iter().zip(&sampled.by_cell).filter(|(_, samples)| !samples.is_empty())
+    }
+
+    /// What the result says of each cell that has a sample.
+    pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
+        self.with_samples(sampled).map(|(cell, samples)| samples.cell(&self.input(cell))).collect()
+    }
+
+    /// The histograms of each cell that has a sample, to be written as logs.
+    pub fn logs<'s>(&'s self, sampled: &'s Sampled) -> Vec<HistogramLog<'s>> {
+        let mut logs = Vec::new();
+        for (cell, samples) in self.with_samples(sampled) {
+            let histograms = [
+                (LogKind::Transactions, samples.tx_latencies.histogram()),
+                (LogKind::Reads, samples.read_latencies.histogram()),
+            ];
+            logs.extend(histograms.map(|(what, histogram)| HistogramLog {
+                variant: format!("{}/{}", cell.store.name(), cell.variant),
+                what,
+                histogram,
+            }));
+        }
+        logs
+    }
+}
+
+const fn cache_mode(run: &RunSpec) -> CacheMode {
+    match run.cache {
+        Cache::Cold => CacheMode::Cold,
+        Cache::Warm => CacheMode::Warm,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_agrees_before_the_first_sample() {
+        let mut sampled =
+            Sampled { by_cell: vec![CellSamples::default(); 3], ..Sampled::default() };
+        assert_eq!(sampled.agree(), None);
+        sampled.failure = Some(anyhow::anyhow!("the disk is gone"));
+        assert_eq!(sampled.agree(), None);
+        // A list that is rejected gives no sample, and is wrong all the same.
+        sampled.disagreements.push("list rejected".to_owned());
+        assert_eq!(sampled.agree(), Some(false));
+    }
+
+    #[test]
+    fn a_failure_in_a_late_round_ends_the_run_and_loses_no_sample() {
+        let text = "schema = 1\nname = \"t\"\ndescription = \"\"\n[state]\naccounts = 10\n\
+            slots = 1_000\n[block]\ngas = \"200k\"\n[[load]]\nkind = \"sload-storm\"\n\
+            [run]\nstores = [\"memory\"]\nsamples = 5\nthreads = [2]\n";
+        let scenario = generator::scenario::Scenario::parse("t.toml", text, &[]).unwrap();
+        let workload = generator::generate(&scenario, |_| {}).unwrap();
+        let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
+        let mut session = Session::new(workload).unwrap();
+        session.add(crate::session::OpenStore::Memory(store.unwrap()));
+        let sampling = Sampling::new(&session, &scenario.run, None, NonZeroUsize::MIN);
+        let mut round = 0;
+        let sampled = sampling.run(&Progress::new(crate::progress::Look::Lines), |_| {
+            round += 1;
+            if round == 3 { Err(anyhow::anyhow!("no space")) } else { Ok(()) }
+        });
+        assert_eq!((round, sampled.agree()), (3, Some(true)));
+        assert_eq!(sampled.failure.as_ref().unwrap().to_string(), "no space");
+        let cells = sampling.cells(&sampled);
+        assert_eq!(cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>(), [3, 3, 3]);
+        let keys = cells.iter().map(|cell| cell.samples[0].unique_keys).collect::<Vec<_>>();
+        assert!(keys[0] > 0 && keys.iter().all(|count| *count == keys[0]), "{keys:?}");
+        // Histograms are of all samples, and each is kept once.
+        assert_eq!(sampling.logs(&sampled).len(), 6);
+    }
+}

@@ -1,0 +1,39 @@
+//! The one place that writes to standard output and standard error.
+
+use std::io::{IsTerminal, Write};
+
+use terminal_size::{Width, terminal_size};
+
+use crate::{progress::Look, report::Paint};
+
+/// Width where the terminal does not tell, as in a pipe.
+const DEFAULT_WIDTH: usize = 80;
+
+/// Writes `text` to standard output. A reader that went away (`stress list | head -1`) is no
+/// error.
+pub fn out(text: &str) {
+    drop(std::io::stdout().write_all(text.as_bytes()));
+}
+
+/// Writes a line to standard error.
+pub fn note(text: &str) {
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
+/// Columns of the terminal that standard output goes to.
+pub fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let asked = || terminal_size().map(|(Width(columns), _)| usize::from(columns));
+    columns.or_else(asked).unwrap_or(DEFAULT_WIDTH).max(DEFAULT_WIDTH)
+}
+
+/// How progress looks on standard error.
+pub fn look() -> Look {
+    if std::io::stderr().is_terminal() { Look::Bars } else { Look::Lines }
+}
+
+/// Whether standard output takes colour: a terminal, and nobody said no (`NO_COLOR`).
+pub fn paint() -> Paint {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if std::io::stdout().is_terminal() && !refused { Paint::Ansi } else { Paint::Plain }
+}

@@ -1,0 +1,248 @@
+//! Every variant must come to what the reference came to: on generated workloads, and, where
+//! `STRESS_VECTORS` names them, on blocks that nobody here wrote. And a wrong list must be
+//! rejected.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
+
+use alloy_primitives::Bytes;
+use executor::{
+    engine::{EngineError, Task},
+    sample::{self, Measurement},
+    state::{DataDir, Quiet, StateSpec},
+    store::{
+        CacheMode, Store,
+        memory::MemoryStore,
+        rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
+    },
+    variant::{Design, Engine, Io, ListForm, Prefetch, Variant},
+};
+use generator::{import, reference, scenario::Scenario};
+use workload::Workload;
+
+const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
+
+fn variants() -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for threads in [1, 2, 8] {
+        let count = |n| NonZeroUsize::new(n).unwrap();
+        for design in Design::ALL {
+            let variant = design.variant(count(threads), count(3));
+            if design == Design::BatchedIo {
+                let beside = Io::Batched(Prefetch::While);
+                variants.push(Variant { io: beside, ..variant });
+                variants.push(variant.reading_before_by_itself());
+                // The complete list without readers of their own.
+                variants.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
+            }
+            if threads == 1 || variant.engine != Engine::Sequential {
+                variants.push(variant);
+            }
+        }
+    }
+    variants
+}
+
+fn take<S: Store>(
+    store: &S,
+    workload: &Workload,
+    lists: &[Bytes],
+    variant: Variant,
+) -> Result<Measurement, EngineError> {
+    let cancel = AtomicBool::new(false);
+    sample::take(store, &Task { workload, lists, variant, cancel: &cancel }, CacheMode::Cold)
+}
+
+fn assert_all_agree(workload: &Workload, name: &str) {
+    let store = MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap();
+    assert_all_agree_on(&store, workload, name);
+}
+
+fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
+    let cancel = AtomicBool::new(false);
+    let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
+    let task = Task { workload, lists: &[], variant, cancel: &cancel };
+    let difference = sample::check_lists(store, &task).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(difference, None, "{name}: the list that execution in order makes");
+    for variant in variants() {
+        let lists = sample::lists_for(workload, variant.list).unwrap();
+        let taken = take(store, workload, &lists, variant);
+        let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
+        assert_eq!(taken.disagreement, None, "{name}, {variant}");
+    }
+}
+
+fn scenario(extra: &str, load: &str) -> Scenario {
+    let text = format!(
+        "schema = 1\nname = \"small\"\ndescription = \"small\"\nseed = 7\n{extra}\n[[load]]\n\
+         kind = \"sload-storm\"\n{load}\n"
+    );
+    Scenario::parse("small.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn generate(extra: &str, load: &str) -> Workload {
+    generator::generate(&scenario(extra, load), |_| ()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn all_variants_agree_on_storms_of_every_kind() {
+    let state = "[state]\naccounts = 100\nslots = 40_000\n";
+    let block = "[block]\ngas = \"6M\"\ntx_gas = \"1M\"\n";
+    for load in [
+        "keys = \"keccak\"",
+        "keys = \"weyl\"",
+        "keys = \"chase\"",
+        "keys = \"keccak\"\ncontracts = 5",
+    ] {
+        assert_all_agree(&generate(&format!("{state}{block}"), load), load);
+    }
+    let absent = "[state]\naccounts = 100\nslots = 40_000\npresent = 0.5\n";
+    assert_all_agree(&generate(&format!("{absent}{block}"), "keys = \"weyl\""), "half present");
+}
+
+#[test]
+fn all_variants_agree_on_several_blocks_alone_and_as_one_batch() {
+    let state = "[state]\naccounts = 3\nslots = 20_000\n";
+    for batch in [1, 2, 4] {
+        let block =
+            format!("[block]\ngas = \"2M\"\ntx_gas = \"500k\"\nblocks = 4\nbatch = {batch}\n");
+        let workload = generate(&format!("{state}{block}"), "keys = \"keccak\"");
+        assert_eq!(workload.batches.len(), 4 / batch);
+        assert_all_agree(&workload, &format!("batch {batch}"));
+    }
+}
+
+#[test]
+fn all_variants_agree_under_the_earlier_fork() {
+    let text =
+        "fork = \"osaka\"\n[state]\nslots = 20_000\n[block]\ngas = \"3M\"\ntx_gas = \"1M\"\n";
+    assert_all_agree(&generate(text, "keys = \"keccak\""), "osaka");
+}
+
+#[test]
+fn all_variants_agree_over_rocksdb_however_it_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = DataDir::open(dir.path()).unwrap();
+    let text = "[state]\naccounts = 50\nslots = 40_000\npresent = 0.9\n\
+                [block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\n";
+    let workload = generate(text, "keys = \"keccak\"");
+    for read_method in [ReadMethod::Get, ReadMethod::MultiGet { batch: 100 }] {
+        let spec = StateSpec {
+            genesis: &workload.genesis,
+            layout: workload.layout,
+            format: &RocksFormat::default(),
+            scenario: "small",
+            threads: 2,
+        };
+        let built = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+        let settings = RocksSettings { read_method, ..RocksSettings::default() };
+        let store = RocksStore::open(built, settings).unwrap();
+        assert_all_agree_on(&store, &workload, &format!("{read_method:?}"));
+    }
+}
+
+fn vectors() -> Option<PathBuf> {
+    let dir = std::env::var_os("STRESS_VECTORS").map(PathBuf::from);
+    if dir.is_none() {
+        eprintln!("STRESS_VECTORS is not set: blocks that nobody here wrote are NOT tested");
+    }
+    dir
+}
+
+/// Runs all blocks of a file under all variants; returns how many tests it held.
+fn assert_file_agrees(path: &std::path::Path) -> usize {
+    let json = std::fs::read_to_string(path).unwrap();
+    let tests = import::blockchain_tests(&json).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    for test in &tests {
+        let mut workload = test.workload.clone();
+        reference::complete(&mut workload, || ()).unwrap_or_else(|e| panic!("{}: {e}", test.name));
+        for (batch, block) in workload.batches.iter().zip(&test.blocks) {
+            assert!(block.list.as_ref().is_none_or(|list| *list == batch.list), "{}", test.name);
+        }
+        assert_all_agree(&workload, &test.name);
+    }
+    tests.len()
+}
+
+fn json_files(dir: &std::path::Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        entries.filter(|p| p.extension().is_some_and(|e| e == "json")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn all_variants_agree_on_the_small_blocks_of_another_client() {
+    let Some(dir) = vectors() else { return };
+    let files = json_files(&dir.join("eip7928"));
+    let blocks = files.iter().filter(|p| !p.ends_with("invalid-of-combined.json"));
+    let count: usize = blocks.map(|path| assert_file_agrees(path)).sum();
+    assert_eq!(count, 28);
+}
+
+#[test]
+fn all_variants_agree_on_the_official_test_cases() {
+    let Some(dir) = vectors() else { return };
+    let unpacked = tempfile::tempdir().unwrap();
+    let status = std::process::Command::new("tar")
+        .arg("-xJf")
+        .arg(dir.join("eip7928-eest.tar.xz"))
+        .arg("-C")
+        .arg(unpacked.path())
+        .status();
+    assert!(status.is_ok_and(|status| status.success()), "tar unpacks the vectors");
+    let files = json_files(&unpacked.path().join("eest"));
+    let count: usize = files.iter().map(|path| assert_file_agrees(path)).sum();
+    assert_eq!(count, 272);
+}
+
+#[test]
+fn every_wrong_list_is_rejected_and_the_right_one_is_not() {
+    let Some(dir) = vectors() else { return };
+    let json = std::fs::read_to_string(dir.join("eip7928/combined.json")).unwrap();
+    let mut workload = import::blockchain_tests(&json).unwrap().remove(0).workload;
+    reference::complete(&mut workload, || ()).unwrap();
+    let store = MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap();
+    let json = std::fs::read(dir.join("eip7928/invalid-of-combined.json")).unwrap();
+    let lists: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let one = NonZeroUsize::MIN;
+    let variant = Design::BatchedIo.variant(NonZeroUsize::new(2).unwrap(), one);
+    for io in [Io::Batched(Prefetch::Before), Io::Batched(Prefetch::While), Io::OnDemand] {
+        let io_thread_count = usize::from(io != Io::OnDemand);
+        let variant = Variant { io, io_thread_count, ..variant };
+        assert_eq!(variant.list, ListForm::BatchedIo);
+        check_lists(&store, &workload, &lists, variant);
+    }
+}
+
+fn check_lists(
+    store: &MemoryStore,
+    workload: &Workload,
+    lists: &serde_json::Value,
+    variant: Variant,
+) {
+    let mut reasons = Vec::new();
+    for entry in lists["variants"].as_array().unwrap() {
+        let name = entry["name"].as_str().unwrap();
+        let bytes: Bytes = entry["blockAccessList"].as_str().unwrap().parse().unwrap();
+        let taken = take(store, workload, &[bytes], variant);
+        if entry["valid"].as_bool().unwrap() {
+            let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
+            assert_eq!(taken.disagreement, None, "{name}, {variant}");
+        } else {
+            let error = taken.expect_err(name);
+            assert!(matches!(error, EngineError::List { .. }), "{name}, {variant}: {error}");
+            reasons.push(error.to_string());
+        }
+    }
+    assert_eq!(reasons.len(), 29);
+    // Each wrong list names what is wrong with it; a duplicate is an order that is not strict.
+    let distinct: std::collections::BTreeSet<_> = reasons.iter().collect();
+    assert!(distinct.len() >= 25, "{variant}: {reasons:#?}");
+}

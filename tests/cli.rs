@@ -1,0 +1,225 @@
+//! The program as a user meets it: what it prints, where, and with which exit code. Wrong input
+//! gets one clear error and never a panic.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::atomic::AtomicBool,
+};
+
+use executor::{
+    state::{DataDir, Quiet, StateSpec},
+    store::rocksdb::RocksFormat,
+};
+use workload::file;
+
+const SMALL: [&str; 8] =
+    ["--scenario", "sload-storm", "--gas", "2M", "--slots", "20k", "--samples", "1"];
+
+fn stress(args: &[&str], data_dir: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    command.args(args).env("STRESS_DATA_DIR", data_dir).env("COLUMNS", "80");
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs, expects this exit code and these words on standard error, and no panic.
+fn refused(args: &[&str], data_dir: &Path, code: i32, words: &[&str]) {
+    let output = stress(args, data_dir);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+    assert!(!error.contains("panicked"), "{args:?}: {error}");
+    assert_eq!(error.matches("error:").count(), 1, "{args:?}: one error: {error}");
+    for word in words {
+        assert!(error.contains(word), "{args:?}: {word:?} is not in: {error}");
+    }
+}
+
+fn dir() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// The small run's arguments with `more`.
+fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    SMALL.iter().copied().chain(more.iter().copied()).collect()
+}
+
+#[test]
+fn wrong_numbers_and_names_are_usage_errors_that_name_the_remedy() {
+    let dir = dir();
+    let run = |more: &[&'static str], words: &[&str]| {
+        let args: Vec<_> = ["--scenario", "sload-storm"].iter().chain(more).copied().collect();
+        refused(&args, dir.path(), 2, words);
+    };
+    run(&["--gas", "0"], &["--gas 0"]);
+    run(&["--gas", "1k"], &["--gas 1k"]);
+    run(&["--gas", "640MB"], &["640MB is bytes; gas wants 640M"]);
+    run(&["--threads", "0"], &["--threads 0"]);
+    run(&["--io-threads", "x"], &["--io-threads x"]);
+    run(&["--present", "2"], &["--present 2"]);
+    run(&["--store", "mdbx"], &["mdbx", "does not run it yet"]);
+    run(&["--design", "block-stm"], &["block-stm", "does not run it yet"]);
+    run(&["--set", "state.slotz=1M"], &["state.slots"]);
+    run(&["--set", "slots"], &["--set slots"]);
+    run(&["--slots", "10k", "--gas", "64M", "--store", "memory"], &["state.slots"]);
+    refused(&["--scenario", "sload-strom"], dir.path(), 2, &["sload-storm"]);
+    refused(&[], dir.path(), 2, &["--scenario sload-storm"]);
+}
+
+#[test]
+fn a_wrong_scenario_file_is_shown_with_its_line() {
+    let dir = dir();
+    let path = dir.path().join("my.toml");
+    let shown = text(&stress(&["show", "sload-storm"], dir.path()).stdout);
+    for (from, to, words) in [
+        ("fork = \"amsterdam\"", "fork = \"amsterdm\"", "amsterdam"),
+        ("gas = ", "gass = ", "did you mean"),
+        ("schema = 1", "schema = 2", "schema"),
+        ("share = 1.0", "share = 0.5", "must be 1"),
+        ("[state]", "[state", "my.toml:"),
+    ] {
+        assert!(shown.contains(from), "{from} is in {shown}");
+        fs::write(&path, shown.replacen(from, to, 1)).unwrap();
+        refused(&["validate", path.to_str().unwrap()], dir.path(), 2, &["my.toml:", words]);
+    }
+}
+
+#[test]
+fn what_show_prints_validates_and_list_names_come_first() {
+    let dir = dir();
+    let list = text(&stress(&["list"], dir.path()).stdout);
+    assert!(list.lines().count() >= 4);
+    for line in list.lines() {
+        let name = line.split_whitespace().next().unwrap();
+        let shown = stress(&["show", name], dir.path());
+        assert_eq!(shown.status.code(), Some(0));
+        let path = dir.path().join("shown.toml");
+        fs::write(&path, &shown.stdout).unwrap();
+        let validated = stress(&["validate", path.to_str().unwrap()], dir.path());
+        assert_eq!(validated.status.code(), Some(0), "{}", text(&validated.stderr));
+    }
+}
+
+#[test]
+fn a_run_prints_a_table_or_json_and_writes_what_it_is_told_to() {
+    let dir = dir();
+    let out = dir.path().join("out");
+    let args = small(&["--store", "memory,rocksdb", "--out", out.to_str().unwrap()]);
+    let table = stress(&args, dir.path());
+    assert_eq!(table.status.code(), Some(0), "{}", text(&table.stderr));
+    let table = text(&table.stdout);
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    for word in ["sequential", "parallel-io", "batched-io", "found"] {
+        assert!(table.contains(word), "{word} is in {table}");
+    }
+    let written: serde_json::Value =
+        serde_json::from_slice(&fs::read(out.join("result.json")).unwrap()).unwrap();
+    assert_eq!(written["schema"], "stress.result/1");
+    assert_eq!(written["agree"], true);
+    let args = small(&["--store", "memory", "--format", "json"]);
+    let json = stress(&args, dir.path());
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["workload"]["digest"], written["workload"]["digest"]);
+    assert_eq!(json["cells"][0]["samples"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_generated_workload_runs_and_a_changed_one_is_refused() {
+    let dir = dir();
+    let path = dir.path().join("storm.workload");
+    let name = path.to_str().unwrap();
+    let generate = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--output", name];
+    assert_eq!(stress(&generate, dir.path()).status.code(), Some(0));
+    let run = ["--workload", name, "--store", "memory", "--samples", "1"];
+    let output = stress(&run, dir.path());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+
+    refused(&["--workload", name, "--gas", "3M"], dir.path(), 2, &["--gas 3M", "fixed"]);
+    refused(&["--workload", "no/such/file"], dir.path(), 6, &["no/such/file"]);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    refused(&run, dir.path(), 6, &["bytes"]);
+    fs::write(&path, b"something else").unwrap();
+    refused(&run, dir.path(), 6, &["no workload file"]);
+
+    fs::write(&path, &bytes).unwrap();
+    let mut workload = file::read(&path).unwrap();
+    workload.batches[0].expected.transactions[0].gas_used += 1;
+    file::write(&path, &workload).unwrap();
+    refused(&run, dir.path(), 3, &[]);
+}
+
+fn table_file(data: &Path) -> PathBuf {
+    let states = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path());
+    let state = states.filter(|path| path.is_dir()).find(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rocksdb-"))
+    });
+    let files = fs::read_dir(state.unwrap()).unwrap().map(|entry| entry.unwrap().path());
+    let tables = files.filter(|path| path.extension().is_some_and(|e| e == "sst"));
+    tables.max_by_key(|path| path.metadata().unwrap().len()).unwrap()
+}
+
+#[test]
+fn a_damaged_state_is_refused_or_found_and_can_be_removed() {
+    let dir = dir();
+    let args = small(&["--design", "batched-io"]);
+    assert_eq!(stress(&args, dir.path()).status.code(), Some(0));
+    let list = text(&stress(&["state", "list"], dir.path()).stdout);
+    let name = list.split_whitespace().next().unwrap().to_owned();
+    let verified = stress(&["state", "verify", &name], dir.path());
+    assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stderr));
+
+    let table = table_file(dir.path());
+    let bytes = fs::read(&table).unwrap();
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 3] ^= 1;
+    fs::write(&table, &flipped).unwrap();
+    refused(&["state", "verify", &name], dir.path(), 6, &[&name]);
+    fs::write(&table, &bytes[..bytes.len() - 1]).unwrap();
+    refused(&args, dir.path(), 6, &[&name, "stress state rm"]);
+    assert_eq!(stress(&["state", "rm", &name], dir.path()).status.code(), Some(0));
+    refused(&["state", "rm", &name], dir.path(), 6, &[&name]);
+    assert_eq!(stress(&args, dir.path()).status.code(), Some(0));
+}
+
+#[test]
+fn a_data_directory_that_is_in_use_or_cannot_be_written_is_an_io_error() {
+    let dir = dir();
+    let path = dir.path().join("storm.workload");
+    let generate = [
+        "generate",
+        "sload-storm",
+        "--gas",
+        "2M",
+        "--slots",
+        "20k",
+        "--output",
+        path.to_str().unwrap(),
+    ];
+    assert_eq!(stress(&generate, dir.path()).status.code(), Some(0));
+    let workload = file::read(&path).unwrap();
+    let data = DataDir::open(dir.path()).unwrap();
+    let spec = StateSpec {
+        genesis: &workload.genesis,
+        layout: workload.layout,
+        format: &RocksFormat::default(),
+        scenario: "test",
+        threads: 1,
+    };
+    let held = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let args = small(&["--design", "batched-io"]);
+    refused(&args, dir.path(), 6, &["in use", &std::process::id().to_string()]);
+    drop(held);
+    assert_eq!(stress(&args, dir.path()).status.code(), Some(0));
+
+    refused(&args, &path.join("below-a-file"), 6, &["--data-dir"]);
+    let out = path.join("below-a-file");
+    let args = small(&["--store", "memory", "--out", out.to_str().unwrap()]);
+    refused(&args, dir.path(), 6, &["--out"]);
+}

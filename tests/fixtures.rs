@@ -1,0 +1,30 @@
+//! Files made by an earlier build: they are still read, and the generator still makes the same.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use generator::{reference, scenario::Override};
+use workload::file;
+
+#[test]
+fn a_committed_workload_still_reads_and_is_still_what_the_generator_makes() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/storm-500k.workload");
+    let workload = file::read(&path).unwrap();
+    reference::verify(&workload, || ()).unwrap();
+    let overrides = [
+        ("block.gas", "500k"),
+        ("block.tx_gas", "200k"),
+        ("state.slots", "2k"),
+        ("state.accounts", "20"),
+    ]
+    .map(|(key, value)| Override {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        origin: format!("--set {key}={value}"),
+    });
+    let scenario = generator::scenario::load("sload-storm", &overrides).unwrap();
+    let made = generator::generate(&scenario, |_| ()).unwrap();
+    assert_eq!(made.digest(), workload.digest());
+    assert_eq!(made, workload, "equal work, and equal in every part");
+}

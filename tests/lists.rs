@@ -1,0 +1,288 @@
+//! A list is checked, not trusted: what a wrong one is rejected for, and what a right one with
+//! unusual reads is not. And whatever fails in a worker ends the run with its reason.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    num::NonZeroUsize,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use executor::{
+    check::ListFault,
+    engine::{EngineError, Task},
+    sample::{self, Measurement},
+    store::{
+        CacheMode, ReadCounters, Reader, Sample, Store, StoreError,
+        memory::{MemoryReader, MemorySample, MemoryStore},
+    },
+    variant::{Design, ListForm, Variant},
+};
+use generator::reference;
+use workload::{
+    Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, NetChanges, Transaction, Workload,
+    block::Plan,
+    genesis::AccountState,
+    list::{self, AccountId, ListBounds, ListIndex},
+};
+
+const SENDER: Address = Address::repeat_byte(0x11);
+
+/// A workload of one block with these transactions of one sender.
+fn workload(transactions: Vec<Transaction>) -> Workload {
+    let mut accounts = evm::system::contracts(Fork::Amsterdam);
+    accounts.push(GenesisAccount {
+        address: SENDER,
+        balance: U256::from(10_u64).pow(U256::from(20)),
+        ..GenesisAccount::default()
+    });
+    accounts.sort_by_key(|account| account.address);
+    let mut absent: Vec<_> = (0..4).map(|nonce| SENDER.create(nonce)).collect();
+    absent.push(Address::ZERO);
+    absent.sort();
+    let env = BlockEnv { number: 1, gas_limit: 60_000_000, base_fee: 7, ..BlockEnv::default() };
+    let block = Block { env, transactions, ..Block::default() };
+    let mut workload = Workload {
+        chain_id: 1,
+        genesis: Genesis { accounts, ..Genesis::default() },
+        block_hashes: vec![B256::ZERO; 2],
+        batches: vec![Batch {
+            blocks: vec![block],
+            plan: Plan { absent_accounts: absent, ..Plan::default() },
+            ..Batch::default()
+        }],
+        ..Workload::default()
+    };
+    reference::complete(&mut workload, || ()).unwrap_or_else(|e| panic!("{e}"));
+    workload
+}
+
+fn create(nonce: u64, init_code: &[u8]) -> Transaction {
+    Transaction {
+        sender: SENDER,
+        nonce,
+        gas_limit: 1_000_000,
+        max_fee_per_gas: 10,
+        max_priority_fee_per_gas: 1,
+        input: Bytes::copy_from_slice(init_code),
+        ..Transaction::default()
+    }
+}
+
+fn variant(design: Design, threads: usize) -> Variant {
+    let count = |n| NonZeroUsize::new(n).unwrap();
+    design.variant(count(threads), count(2))
+}
+
+fn take<S: Store>(
+    store: &S,
+    workload: &Workload,
+    list: Bytes,
+    variant: Variant,
+) -> Result<Measurement, EngineError> {
+    let cancel = AtomicBool::new(false);
+    let task = Task { workload, lists: &[list], variant, cancel: &cancel };
+    sample::take(store, &task, CacheMode::Cold)
+}
+
+fn memory(workload: &Workload) -> MemoryStore {
+    MemoryStore::build(&workload.genesis, 1 << 30).unwrap()
+}
+
+/// Init code that reads slot 5 and returns no code, and the same that reverts.
+const INIT_CODES: [[u8; 7]; 2] = [hex!("600554505f5ff3"), hex!("600554505f5ffd")];
+
+#[test]
+fn a_slot_read_by_a_constructor_is_declared_even_if_the_creation_reverts() {
+    for init_code in INIT_CODES {
+        let workload = workload(vec![create(0, &init_code)]);
+        let listed = workload.batches[0].list.clone();
+        for design in Design::ALL {
+            let lists = sample::lists_for(&workload, variant(design, 2).list).unwrap();
+            let taken = take(&memory(&workload), &workload, lists[0].clone(), variant(design, 2));
+            assert_eq!(taken.unwrap().disagreement, None, "{design:?}");
+        }
+        let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+        let mut changes = ListIndex::decode(&listed, &bounds).unwrap().to_changes();
+        let created = changes.iter_mut().find(|a| a.address == SENDER.create(0)).unwrap();
+        assert_eq!(created.storage_reads, [U256::from(5)]);
+        created.storage_reads.clear();
+        let without = list::encode(&changes);
+        let taken = take(&memory(&workload), &workload, without, variant(Design::BatchedIo, 2));
+        let error = taken.unwrap_err();
+        let undeclared = EngineError::List { batch: 0, fault: undeclared(&error) };
+        assert_eq!(error.to_string(), undeclared.to_string());
+    }
+}
+
+/// The fault of an error that is an undeclared read.
+fn undeclared(error: &EngineError) -> ListFault {
+    match error {
+        EngineError::List { fault: ListFault::Undeclared { index, read }, .. } => {
+            ListFault::Undeclared { index: *index, read: read.clone() }
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn the_form_without_reads_is_rejected_for_wrong_missing_and_surplus_changes() {
+    let workload = workload(vec![create(0, &hex!("60015f55")), create(1, &hex!("60025f55"))]);
+    let variant = variant(Design::ParallelIo, 2);
+    let lists = sample::lists_for(&workload, ListForm::ParallelIo).unwrap();
+    let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+    let right = ListIndex::decode(&lists[0], &bounds).unwrap();
+    let mut place = None;
+    for id in 0..right.account_count() {
+        if *right.address(AccountId(id)) == SENDER.create(0) {
+            place = Some(id as usize);
+        }
+    }
+    let place = place.unwrap();
+    let reject = |change: &dyn Fn(&mut alloy_eip7928::AccountChanges)| {
+        let mut changes = right.to_changes();
+        change(&mut changes[place]);
+        let error = take(&memory(&workload), &workload, list::encode(&changes), variant);
+        match error.unwrap_err() {
+            EngineError::List { fault, .. } => fault.to_string(),
+            other => panic!("{other}"),
+        }
+    };
+    let wrong = reject(&|account| {
+        account.storage_changes[0].changes[0].new_value = U256::from(9);
+    });
+    assert!(wrong.contains("slot 0x0") && wrong.contains("became 0x1"), "{wrong}");
+    let missing = reject(&|account| account.storage_changes.clear());
+    assert!(missing.contains("the list has no change"), "{missing}");
+    let surplus = reject(&|account| {
+        let mut more = account.storage_changes[0].clone();
+        more.slot = U256::from(77);
+        account.storage_changes.push(more);
+    });
+    assert!(surplus.contains("changes and the step made"), "{surplus}");
+}
+
+/// A store whose readers fail where they are told to.
+struct Failing {
+    inner: MemoryStore,
+    reader_count: AtomicUsize,
+    /// The reader that cannot be made, counted from 0.
+    no_reader: usize,
+    read_count: AtomicUsize,
+    /// The account read at which a reader fails or panics.
+    fail_at: usize,
+    panic_at: usize,
+}
+
+struct FailingSample<'s> {
+    store: &'s Failing,
+    inner: MemorySample,
+}
+
+struct FailingReader<'a> {
+    store: &'a Failing,
+    inner: MemoryReader<'a>,
+}
+
+fn failure() -> StoreError {
+    StoreError::Failed { store: "failing", action: "read".into(), reason: "it was told to".into() }
+}
+
+impl Reader for FailingReader<'_> {
+    const IS_TIMED: bool = false;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        let number = self.store.read_count.fetch_add(1, Ordering::Relaxed);
+        assert_ne!(number, self.store.panic_at, "told to panic");
+        if number == self.store.fail_at { Err(failure()) } else { self.inner.account(address) }
+    }
+
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        self.inner.slot(address, key)
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        self.inner.code(hash)
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.inner.counters()
+    }
+}
+
+impl Sample for FailingSample<'_> {
+    type Reader<'a>
+        = FailingReader<'a>
+    where
+        Self: 'a;
+
+    fn reader(&self) -> Result<FailingReader<'_>, StoreError> {
+        if self.store.reader_count.fetch_add(1, Ordering::Relaxed) == self.store.no_reader {
+            return Err(failure());
+        }
+        Ok(FailingReader { store: self.store, inner: self.inner.reader()? })
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.inner.commit(changes)
+    }
+}
+
+impl Failing {
+    fn run(workload: &Workload, set: impl FnOnce(&mut Self), threads: usize) -> EngineError {
+        let mut store = Self {
+            inner: memory(workload),
+            reader_count: AtomicUsize::new(0),
+            no_reader: usize::MAX,
+            read_count: AtomicUsize::new(0),
+            fail_at: usize::MAX,
+            panic_at: usize::MAX,
+        };
+        set(&mut store);
+        let sample = FailingSample {
+            inner: store.inner.open_sample(CacheMode::Cold).unwrap(),
+            store: &store,
+        };
+        let lists = sample::lists_for(workload, ListForm::BatchedIo).unwrap();
+        let cancel = AtomicBool::new(false);
+        let variant = variant(Design::BatchedIo, threads);
+        let task = Task { workload, lists: &lists, variant, cancel: &cancel };
+        executor::engine::execute(&sample, &task).unwrap_err()
+    }
+}
+
+#[test]
+fn a_worker_that_cannot_begin_or_read_ends_the_run_with_the_stores_reason() {
+    let workload = workload(vec![create(0, &INIT_CODES[0])]);
+    for threads in [1, 4] {
+        for reader in 0..threads + 3 {
+            let error = Failing::run(&workload, |store| store.no_reader = reader, threads);
+            assert!(matches!(error, EngineError::Store(_)), "reader {reader}: {error}");
+        }
+        for read in 0..5 {
+            let error = Failing::run(&workload, |store| store.fail_at = read, threads);
+            assert!(matches!(error, EngineError::Store(_)), "read {read}: {error}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "told to panic")]
+fn a_worker_that_panics_ends_the_run_with_its_panic() {
+    let workload = workload(vec![create(0, &INIT_CODES[0])]);
+    Failing::run(&workload, |store| store.panic_at = 3, 2);
+}
+
+#[test]
+fn an_interrupt_ends_a_run_as_cancelled() {
+    let workload = workload(vec![create(0, &INIT_CODES[0])]);
+    for design in Design::ALL {
+        let lists = sample::lists_for(&workload, variant(design, 2).list).unwrap();
+        let cancel = AtomicBool::new(true);
+        let variant = variant(design, 2);
+        let task = Task { workload: &workload, lists: &lists, variant, cancel: &cancel };
+        let taken = sample::take(&memory(&workload), &task, CacheMode::Cold);
+        assert!(matches!(taken, Err(EngineError::Cancelled)), "{design:?}");
+    }
+}

@@ -1,0 +1,59 @@
+//! The repository itself: files stay small and say what they own, and the docs name no path
+//! that is not there.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+const LINES_MAX: usize = 500;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files(dir: &Path, extension: &str, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" && name != "node_modules" && !name.starts_with('.') {
+            files(&path, extension, out);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_rust_file_is_short_and_begins_by_saying_what_it_owns() {
+    let mut all = Vec::new();
+    files(root(), "rs", &mut all);
+    assert!(all.len() > 100);
+    for path in all {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().count();
+        assert!(lines <= LINES_MAX, "{} has {lines} lines", path.display());
+        assert!(text.starts_with("//!"), "{} does not say what it owns", path.display());
+    }
+}
+
+#[test]
+fn every_path_that_the_docs_name_is_there() {
+    let mut pages = vec![root().join("README.md"), root().join("CHANGELOG.md")];
+    files(&root().join("docs"), "md", &mut pages);
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for word in text.split('`').skip(1).step_by(2) {
+            let is_path = word.ends_with(".rs") || word.starts_with("docs/");
+            if is_path && word.contains('/') && !word.contains([' ', '*', '<', '{']) {
+                // A code map names files from their crate's sources on.
+                let crates =
+                    ["", "executor/src", "workload/src", "generator/src", "evm/src", "src"];
+                let is_there = crates.iter().any(|from| root().join(from).join(word).exists());
+                assert!(is_there, "{} names {word}", page.display());
+            }
+        }
+    }
+}
