@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn a_partition_leads_to_its_whole_device() {
-        let disk = Disk::probe(&machine().tree, Path::new("/work/state"));
+        let disk = Disk::probe(&machine().tree, Path::new("/srv/state"));
         let expected = Disk {
-            path: "/work/state".into(),
+            path: "/srv/state".into(),
             mount_point: Some("/".into()),
             file_system: Some("ext4".into()),
             mount_options: Some("rw,relatime,rw,discard".into()),
