@@ -8,7 +8,7 @@ use executor::{
     sample::Measurement,
     span::{self, Phase},
     store::CacheMode,
-    variant::{Engine, Io, Variant},
+    variant::{Engine, Io, Prefetch, Variant},
 };
 use workload::Workload;
 
@@ -80,8 +80,12 @@ impl CellSamples {
         for tally in [&executed.prefetched, &executed.on_demand] {
             self.read_latencies.merge(&tally.latencies);
         }
-        // Codes are read on demand whatever the I/O: what readers ahead of execution do is theirs.
-        let reads = if is_batched { &executed.prefetched } else { &executed.on_demand };
+        let mut reads = executed.prefetched.clone();
+        // All but a few codes is read before execution, if at all: those must not stretch the
+        // window. Otherwise executing threads read as long as they execute.
+        if input.variant.io != Io::Batched(Prefetch::Before) {
+            reads.merge(&executed.on_demand);
+        }
         let Some((start, end)) = reads.window.filter(|(start, end)| end > start) else { return };
         let window_s = (end - start).as_secs_f64();
         if !self.reads_together {
