@@ -55,11 +55,6 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT]
     }
 
-    /// The value of `key` where it is there.
-    pub fn get(&self, key: &K) -> Option<V> {
-        lock(&self.shard(key).map).get(key).cloned().flatten()
-    }
-
     /// The value of `key`: there, read by `read` if nobody has, or waited for.
     ///
     /// # Errors
@@ -139,8 +134,6 @@ mod tests {
             }
         });
         assert_eq!(read_count.load(Ordering::Relaxed), 500);
-        assert_eq!(flight.get(&7), Some(21));
-        assert_eq!(flight.get(&500), None);
     }
 
     #[test]

@@ -201,18 +201,6 @@ impl ListIndex {
         self.slots.contains(slot.0)
     }
 
-    /// Whether any step changes balance, nonce or code of the account.
-    #[inline]
-    pub fn has_account_changes(&self, account: AccountId) -> bool {
-        let id = account.0;
-        self.balances.contains(id) || self.nonces.contains(id) || self.codes.contains(id)
-    }
-
-    /// All slots that some step writes, in order.
-    pub fn changed_slots(&self) -> impl Iterator<Item = SlotId> + '_ {
-        self.slots.ids().map(SlotId)
-    }
-
     /// Number of changes of the step at `index`: slots, balances, nonces and codes.
     pub fn change_count_at(&self, index: BlockAccessIndex) -> u32 {
         self.change_counts.get(index as usize).copied().unwrap_or(0)
@@ -235,11 +223,6 @@ impl ListIndex {
         self.slots.at(slot.0, index).copied()
     }
 
-    /// What the slot holds in the end, where a step wrote it.
-    pub fn final_slot(&self, slot: SlotId) -> Option<U256> {
-        self.slots.last(slot.0).copied()
-    }
-
     /// The balance before the step at `index`, where an earlier step changed it.
     #[inline]
     pub fn balance_before(&self, account: AccountId, index: BlockAccessIndex) -> Option<U256> {
@@ -250,11 +233,6 @@ impl ListIndex {
     #[inline]
     pub fn balance_at(&self, account: AccountId, index: BlockAccessIndex) -> Option<U256> {
         self.balances.at(account.0, index).copied()
-    }
-
-    /// The balance in the end, where a step changed it.
-    pub fn final_balance(&self, account: AccountId) -> Option<U256> {
-        self.balances.last(account.0).copied()
     }
 
     /// The nonce before the step at `index`, where an earlier step changed it.
@@ -269,11 +247,6 @@ impl ListIndex {
         self.nonces.at(account.0, index).copied()
     }
 
-    /// The nonce in the end, where a step changed it.
-    pub fn final_nonce(&self, account: AccountId) -> Option<u64> {
-        self.nonces.last(account.0).copied()
-    }
-
     /// The code before the step at `index`, where an earlier step changed it.
     #[inline]
     pub fn code_before(&self, account: AccountId, index: BlockAccessIndex) -> Option<&Code> {
@@ -284,11 +257,6 @@ impl ListIndex {
     #[inline]
     pub fn code_at(&self, account: AccountId, index: BlockAccessIndex) -> Option<&Code> {
         self.codes.at(account.0, index)
-    }
-
-    /// The code in the end, where a step changed it.
-    pub fn final_code(&self, account: AccountId) -> Option<&Code> {
-        self.codes.last(account.0)
     }
 
     /// The list in its build form.

@@ -117,24 +117,10 @@ impl<V> Writes<V> {
         Some(&self.values[range.start + place])
     }
 
-    /// The last write of `id`.
-    #[inline]
-    pub(super) fn last(&self, id: u32) -> Option<&V> {
-        Some(&self.values[self.range(id)?.end - 1])
-    }
-
     /// All writes of `id` by ascending index.
     pub(super) fn of(&self, id: u32) -> impl Iterator<Item = (BlockAccessIndex, &V)> {
         let range = self.range(id).unwrap_or(0..0);
         self.indices[range.clone()].iter().copied().zip(&self.values[range])
-    }
-
-    /// All ids with a write, ascending.
-    pub(super) fn ids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().zip(0_u32..).flat_map(|(word, place)| {
-            let bits = word.bits;
-            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| place * 64 + bit)
-        })
     }
 }
 
@@ -163,13 +149,11 @@ mod tests {
         }
         assert_eq!(writes.close(), Closed::Empty);
         writes.finish();
-        assert_eq!(writes.ids().collect::<Vec<_>>(), [3, 200]);
         assert_eq!(writes.before(3, 1), None);
         assert_eq!(writes.before(3, 4), Some(&301));
         assert_eq!(writes.before(200, u32::MAX), Some(&20_010));
         assert_eq!(writes.before(200, 5), Some(&20_004));
         assert_eq!((writes.at(200, 5), writes.at(200, 6)), (None, Some(&20_006)));
-        assert_eq!((writes.last(3), writes.last(4), writes.last(9_999)), (Some(&304), None, None));
         assert_eq!(writes.of(3).collect::<Vec<_>>(), [(1, &301), (4, &304)]);
     }
 }
