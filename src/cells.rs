@@ -109,6 +109,9 @@ impl CellSamples {
         let batch_ms: Vec<_> =
             samples.iter().map(|s| s.wall_ns as f64 / 1e6 / batch_count).collect();
         let present_keys = present_keys(input);
+        let of_ceiling = |rate: &f64| ratio(*rate, ceiling?).filter(|_| input.never_cold.is_none());
+        let fractions: Vec<_> = self.block_rates.iter().filter_map(of_ceiling).collect();
+        let device_fraction = stats::estimate(&fractions);
         Cell {
             variant: format!("{}/{variant}", input.store),
             store: input.store,
@@ -125,9 +128,8 @@ impl CellSamples {
             read_latency_ns: stats::percentiles(self.read_latencies.histogram()),
             read_latency_of_batches: self.reads_together,
             longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
-            device_fraction: ceiling
-                .and_then(|ceiling| ratio(stats::median(&self.block_rates)?, ceiling))
-                .filter(|_| input.never_cold.is_none()),
+            device_fraction: device_fraction.median,
+            device_fraction_ci95: device_fraction.ci95,
             blocks_per_present_key: self.median(|s| ratio(s.blocks_read? as f64, present_keys?)),
             expected_blocks_per_present_key: expected_blocks_per_present_key(input),
             device_bytes_per_block: self

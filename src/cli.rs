@@ -15,8 +15,8 @@ Examples:
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
 
-Exit codes: 0 fine, 2 usage or scenario, 3 designs disagree or a list is wrong,
-6 input, output or run time, 130 interrupted (what is finished is kept).";
+Exit codes: 0 fine, 1 a claim of the scenario fails, 2 usage or scenario, 3 designs
+disagree or a list is wrong, 4 a claim cannot be judged (only with --strict), 6 input, output or run time, 130 interrupted (what is finished is kept).";
 
 const DATA_DIR_HELP: &str =
     "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
@@ -74,6 +74,9 @@ pub struct RunArgs {
     /// Where state databases are kept.
     #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
     pub data_dir: Option<PathBuf>,
+    /// Exit with 4 where a claim of the scenario ([[expect]]) cannot be judged
+    #[arg(long)]
+    pub strict: bool,
     /// What goes to standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

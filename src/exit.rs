@@ -8,10 +8,14 @@ use std::fmt;
 pub enum Code {
     /// All went well.
     Fine = 0,
+    /// A claim of the scenario fails.
+    Claim = 1,
     /// Wrong usage, or a scenario that is not valid.
     Usage = 2,
     /// Designs disagree with the reference, or a list is wrong.
     Disagree = 3,
+    /// A claim could not be judged, with `--strict`.
+    Inconclusive = 4,
     /// Input, output or something at run time failed.
     Io = 6,
     /// The user interrupted.

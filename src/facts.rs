@@ -21,7 +21,7 @@ use workload::{
 
 use crate::{
     environment::{Build, Environment},
-    result::{BalBytes, Cell, Device, Expects, StoreFacts, Tool, WorkloadFacts},
+    result::{BalBytes, Cell, Device, StoreFacts, Tool, WorkloadFacts},
     session::Session,
     stats,
 };
@@ -152,17 +152,6 @@ pub fn doubts(cells: &[Cell], failure: Option<&anyhow::Error>) -> Vec<String> {
         ));
     }
     doubts
-}
-
-/// What the scenario claims, and that nobody has looked yet.
-pub fn expects(scenario: &Scenario) -> Expects {
-    let count = scenario.expects.len() as u64;
-    let status = match scenario.skipped_expects() {
-        _ if count == 0 => None,
-        Some(keys) => Some(format!("skipped: the work was overridden ({})", keys.join(", "))),
-        None => Some("not evaluated: this version does not check claims yet".to_owned()),
-    };
-    Expects { count, status }
 }
 
 /// How a workload file is run where no scenario says so.

@@ -8,6 +8,7 @@
 )]
 
 mod cells;
+mod claims;
 mod cli;
 mod cmd;
 mod environment;

@@ -19,6 +19,7 @@ pub mod example;
 mod tests;
 
 pub use conclude::conclude;
+pub use facts::best;
 pub use out::{HistogramLog, LogKind, Out};
 pub use table::table;
 

@@ -35,7 +35,7 @@ pub struct RunResult {
     pub disagreements: Vec<String>,
     /// Whether the run ended before its plan did.
     pub interrupted: bool,
-    /// What the scenario claims; not evaluated by this version.
+    /// What the scenario claims, and whether it holds.
     pub expects: Expects,
     /// What makes the figures doubtful, each with its remedy.
     pub warnings: Vec<String>,
@@ -140,8 +140,31 @@ pub struct StoreFacts {
 pub struct Expects {
     /// Number of claims.
     pub count: u64,
-    /// `not evaluated`, or why they are skipped; `null` where there are none.
+    /// The verdict on all of them, or why they are skipped; `null` where there are none.
     pub status: Option<String>,
+    /// Each claim that was looked at, once for each store it speaks of.
+    pub claims: Vec<Claim>,
+}
+
+/// A bound on a figure, judged.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// `speedup(batched-io, parallel-io)`.
+    pub metric: String,
+    /// On which store; `null` where it does not matter.
+    pub store: Option<&'static str>,
+    /// `min` or `max`.
+    pub bound: &'static str,
+    /// The bound, in the metric's unit.
+    pub limit: f64,
+    /// The figure; a median where it is of samples.
+    pub value: Option<f64>,
+    /// The end of the figure's 95 % interval that lies nearest to the bound.
+    pub near_end: Option<f64>,
+    /// `holds`, `fails`, `inconclusive`, `not judged`.
+    pub verdict: &'static str,
+    /// Why there is no verdict.
+    pub reason: Option<String>,
 }
 
 /// One store and variant.
@@ -179,6 +202,8 @@ pub struct Cell {
     pub longest_tx_share: Option<f64>,
     /// Block reads per second, first read to last, over the device's ceiling; median.
     pub device_fraction: Option<f64>,
+    /// 95 % confidence interval of that median; `null` below six samples.
+    pub device_fraction_ci95: Option<[f64; 2]>,
     /// Block reads per key that the lists name and that exists; median. A block that was
     /// evicted, or asked for by two threads at once, counts twice.
     pub blocks_per_present_key: Option<f64>,

@@ -223,3 +223,37 @@ fn a_data_directory_that_is_in_use_or_cannot_be_written_is_an_io_error() {
     let args = small(&["--store", "memory", "--out", out.to_str().unwrap()]);
     refused(&args, dir.path(), 6, &["--out"]);
 }
+
+#[test]
+fn a_claim_that_fails_ends_the_run_with_1_and_one_that_cannot_be_judged_with_4_if_strict() {
+    let dir = dir();
+    let file = dir.path().join("claims.toml");
+    let run = |claim: &str, more: &[&str], code: i32, words: &str| {
+        let text = format!(
+            "schema = 1\nname = \"claims\"\n[state]\nslots = 20_000\naccounts = 10\n[block]\n\
+             gas = \"1M\"\n[[load]]\nkind = \"sload-storm\"\n[run]\nstores = [\"memory\"]\n\
+             samples = 1\nthreads = [2]\n[[expect]]\n{claim}\n"
+        );
+        fs::write(&file, text).unwrap();
+        let args: Vec<_> =
+            ["--scenario", file.to_str().unwrap()].iter().chain(more).copied().collect();
+        let output = stress(&args, dir.path());
+        let page = text_of(&output);
+        assert_eq!(output.status.code(), Some(code), "{claim}: {page}");
+        assert!(page.contains(words), "{claim}: {page}");
+    };
+    let size = "metric = \"bal_bytes(batched-io)\"\n";
+    run(&format!("{size}max = 1e6"), &["--strict"], 0, "1 of 1 hold");
+    run(&format!("{size}max = 100"), &[], 1, "FAILS: bal_bytes(batched-io) is ");
+    // The work is another one: the claim was not made for it.
+    run(&format!("{size}max = 100"), &["--gas", "2M"], 0, "skipped: the work was overridden");
+    let rate = "metric = \"mgas_per_s(batched-io)\"\nmin = 0";
+    run(rate, &[], 0, "inconclusive: mgas_per_s(batched-io) on memory");
+    run(rate, &["--strict"], 4, "--samples 6");
+    run(rate, &["--strict", "--samples", "6"], 0, "1 of 1 hold");
+}
+
+fn text_of(output: &Output) -> String {
+    let joined = text(&output.stdout) + &text(&output.stderr);
+    joined.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -25,6 +25,7 @@ use generator::{
 use workload::{Workload, file};
 
 use crate::{
+    claims::{self, Grounds, Verdict},
     cli::{Format, RunArgs},
     cmd::{scenarios, state},
     environment::Environment,
@@ -32,7 +33,7 @@ use crate::{
     facts, interrupt,
     progress::Progress,
     report,
-    result::{Device, Expects, RunResult, SCHEMA},
+    result::{Cell, Device, Expects, RunResult, SCHEMA, WorkloadFacts},
     sampling::{Sampled, Sampling},
     session::{OpenStore, Session},
     terminal,
@@ -49,8 +50,8 @@ const MULTI_GET_KEYS: usize = 1024;
 struct Request {
     workload: Workload,
     run: RunSpec,
-    overridden: Vec<String>,
-    expects: Expects,
+    /// The scenario; a workload file has none.
+    scenario: Option<Scenario>,
 }
 
 /// Generates the workload of `scenario` and shows how far it is.
@@ -80,12 +81,13 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     // A directory that cannot be written is better known before the work than after it.
     let mut out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
-    let Request { workload, run, overridden, expects } = request(args, &progress)?;
+    let Request { workload, run, scenario } = request(args, &progress)?;
     let core_count = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let (session, device) = open(workload, &run, args.data_dir.as_ref(), core_count, &progress)?;
     check_lists(&session, &run, &progress)?;
     let sampling = Sampling::new(&session, &run, device.as_ref(), core_count);
-    let work = facts::workload(session.workload(), overridden);
+    let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
+    let work = facts::workload(session.workload(), overridden.unwrap_or_default());
     let result_of = |sampled: &Sampled| {
         let cells = sampling.cells(sampled);
         let mut warnings: Vec<_> = environment.warnings().iter().map(ToString::to_string).collect();
@@ -103,7 +105,7 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
             agree: sampled.agree(),
             disagreements: sampled.disagreements.clone(),
             interrupted: interrupt::happened() || sampled.failure.is_some(),
-            expects: expects.clone(),
+            expects: expects(scenario.as_ref(), &work, &cells),
             cells,
             conclusion: None,
         };
@@ -134,8 +136,24 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
         (Some(false), Some(failure), _) => Err(failure).or_exit(Code::Disagree),
         (_, Some(failure), _) => Err(failure).or_exit(Code::Io),
         (_, None, true) => Ok(Code::Interrupted),
-        (Some(true), None, false) => Ok(Code::Fine),
+        (Some(true), None, false) => Ok(judged(&result.expects, args)),
         (None, None, false) => Err(anyhow!("the run ended without a sample")).or_exit(Code::Io),
+    }
+}
+
+/// The scenario's claims, judged on what came out.
+fn expects(scenario: Option<&Scenario>, work: &WorkloadFacts, cells: &[Cell]) -> Expects {
+    let Some(scenario) = scenario else { return Expects::default() };
+    let grounds = Grounds { workload: work, cells, cache: scenario.run.cache };
+    claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
+}
+
+/// The exit code of a run that ended by its plan and whose designs agree.
+fn judged(expects: &Expects, args: &RunArgs) -> Code {
+    match claims::worst(&expects.claims) {
+        Some(Verdict::Fails) => Code::Claim,
+        Some(Verdict::Inconclusive | Verdict::NotJudged) if args.strict => Code::Inconclusive,
+        _ => Code::Fine,
     }
 }
 
@@ -195,9 +213,8 @@ fn request(args: &RunArgs, progress: &Progress) -> Result<Request, Failure> {
                 add_quick(&mut overrides);
             }
             let scenario = scenarios::load(name, &overrides)?;
-            let expects = facts::expects(&scenario);
             let workload = generate(&scenario, progress)?;
-            Ok(Request { workload, run: scenario.run, overridden: scenario.overridden, expects })
+            Ok(Request { workload, run: scenario.run.clone(), scenario: Some(scenario) })
         }
         (None, Some(path)) => {
             if args.quick || !work.is_empty() {
@@ -208,7 +225,7 @@ fn request(args: &RunArgs, progress: &Progress) -> Result<Request, Failure> {
             }
             let workload = read_workload(path, progress)?;
             let run = facts::default_run(&how).or_exit(Code::Usage)?;
-            Ok(Request { workload, run, overridden: Vec::new(), expects: Expects::default() })
+            Ok(Request { workload, run, scenario: None })
         }
         _ => {
             let error = anyhow!(

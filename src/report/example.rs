@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::{
     environment::Environment,
     result::{
-        BalBytes, CacheFacts, Cell, Device, Estimate, Expects, Percentiles, PhasesNs, RunResult,
-        SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+        BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PhasesNs,
+        RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
     },
 };
 
@@ -49,7 +49,7 @@ pub fn typical() -> RunResult {
         agree: Some(true),
         disagreements: Vec::new(),
         interrupted: false,
-        expects: Expects { count: 2, status: Some("not evaluated".to_owned()) },
+        expects: expects(),
         warnings: Vec::new(),
         cells: vec![
             cell("sequential", (1, 0), 20_134.0),
@@ -62,8 +62,23 @@ pub fn typical() -> RunResult {
     }
 }
 
+/// One claim that holds.
+fn expects() -> Expects {
+    let claim = Claim {
+        metric: "bal_bytes(batched-io)".to_owned(),
+        store: None,
+        bound: "max",
+        limit: 1e7,
+        value: Some(9_600_412.0),
+        near_end: None,
+        verdict: "holds",
+        reason: None,
+    };
+    Expects { count: 1, status: Some("holds".to_owned()), claims: vec![claim] }
+}
+
 /// One with `n` samples a cell and intervals.
-pub(super) fn sampled(n: usize) -> RunResult {
+pub fn sampled(n: usize) -> RunResult {
     let mut result = typical();
     for cell in &mut result.cells {
         cell.samples = vec![cell.samples[0].clone(); n];
@@ -142,6 +157,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         read_latency_of_batches: false,
         longest_tx_share: Some(520.0 / ms),
         device_fraction: Some(blocks / ms * 1e3 / 70_512.0),
+        device_fraction_ci95: None,
         blocks_per_present_key: Some(0.94),
         expected_blocks_per_present_key: Some(0.941),
         device_bytes_per_block: Some(4_121.0),

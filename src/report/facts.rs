@@ -46,7 +46,7 @@ pub(super) fn time_ms(cell: &Cell) -> Option<f64> {
 }
 
 /// The fastest of some cells.
-pub(super) fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
+pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
     let timed = cells.into_iter().filter_map(|cell| Some((time_ms(cell)?, cell)));
     timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, cell)| cell)
 }

@@ -1,6 +1,9 @@
 //! The page that a user reads after a run, from what was run to what was found.
 
-use crate::result::RunResult;
+use crate::{
+    claims::Verdict,
+    result::{Claim, RunResult},
+};
 
 use super::{
     Paint, cells, conclude, facts, head,
@@ -10,6 +13,9 @@ use super::{
 
 /// Differences that are shown; all are in the JSON.
 const SHOWN_DISAGREEMENT_COUNT: usize = 8;
+
+const HOLDS: &str = Verdict::Holds.name();
+const FAILS: &str = Verdict::Fails.name();
 
 const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --set KEY=VALUE";
 const OUT: &str = "--out DIR: every sample, phases, histograms";
@@ -49,6 +55,9 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
     page.labelled(if disagrees { Tone::Alarm } else { Tone::Strong }, "found", &found);
     page.gap();
     if !disagrees {
+        claims(&mut page, result);
+    }
+    if !disagrees {
         let few = |cell: &crate::result::Cell| cell.samples.len() < facts::INTERVAL_SAMPLE_COUNT;
         let samples = if result.cells.iter().any(few) { SAMPLES } else { "" };
         page.labelled(Tone::Faint, "deeper", &format!("{samples}{OUT}"));
@@ -74,10 +83,46 @@ fn remarks(page: &mut Page, result: &RunResult) {
     for text in &result.warnings {
         page.labelled(Tone::Warning, "warning", text);
     }
-    if result.expects.count > 0 {
-        let status = result.expects.status.as_deref().unwrap_or("not evaluated");
-        let claims = units::things(result.expects.count, "claim");
-        page.labelled(Tone::Plain, "expects", &format!("{claims} of the scenario: {status}"));
+    page.gap();
+}
+
+/// What became of the scenario's claims: those that hold in one line, each other one in its own.
+fn claims(page: &mut Page, result: &RunResult) {
+    let expects = &result.expects;
+    let Some(status) = &expects.status else { return };
+    if expects.claims.is_empty() {
+        let claims = units::things(expects.count, "claim");
+        page.labelled(Tone::Plain, "claims", &format!("{claims} of the scenario: {status}"));
+    }
+    let mut label = "claims";
+    let held = expects.claims.iter().filter(|claim| claim.verdict == HOLDS).count();
+    if held > 0 {
+        page.labelled(Tone::Plain, label, &format!("{held} of {} hold", expects.claims.len()));
+        label = "";
+    }
+    for claim in expects.claims.iter().filter(|claim| claim.verdict != HOLDS) {
+        let fails = claim.verdict == FAILS;
+        let tone = if fails { Tone::Alarm } else { Tone::Warning };
+        page.labelled(tone, label, &claim_words(claim));
+        label = "";
     }
     page.gap();
+}
+
+/// `FAILS: speedup(a, b) on rocksdb is 1.31 (near end 1.22), claimed at least 1.5`.
+fn claim_words(claim: &Claim) -> String {
+    let verdict = if claim.verdict == FAILS { "FAILS" } else { claim.verdict };
+    let on = claim.store.map(|store| format!(" on {store}")).unwrap_or_default();
+    let value =
+        claim.value.map_or_else(|| "is not known".to_owned(), |v| format!("is {}", figure(v)));
+    let end = claim.near_end.map(|end| format!(" (near end {})", figure(end))).unwrap_or_default();
+    let bound = if claim.bound == "min" { "at least" } else { "at most" };
+    let why = claim.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
+    format!("{verdict}: {}{on} {value}{end}, claimed {bound} {}{why}", claim.metric, claim.limit)
+}
+
+/// Four significant digits, so that a figure next to its bound is told from it.
+fn figure(value: f64) -> String {
+    let digits = 3 - value.abs().max(f64::MIN_POSITIVE).log10().floor().clamp(-9.0, 3.0) as i32;
+    format!("{value:.*}", usize::try_from(digits).unwrap_or(0))
 }

@@ -50,24 +50,28 @@ pub enum Metric {
     },
     /// `mgas_per_s(d)`: throughput in millions of gas a second.
     MgasPerS(DesignName),
+    /// `ms_per_block(d)`: time per block, in milliseconds.
+    MsPerBlock(DesignName),
     /// `tx_latency_p99(d)`: the 99th percentile of a transaction's latency, in seconds.
     TxLatencyP99(DesignName),
     /// `bal_bytes(list)`: encoded size of a block's list, in bytes.
     BalBytes(ListName),
-    /// `device_fraction(d)`: share of the bytes asked for that came from the device.
+    /// `device_fraction(d)`: block reads a second over the device's ceiling of the same run.
     DeviceFraction(DesignName),
 }
 
 const SPEEDUP: &str = "speedup";
 const MGAS_PER_S: &str = "mgas_per_s";
+const MS_PER_BLOCK: &str = "ms_per_block";
 const TX_LATENCY_P99: &str = "tx_latency_p99";
 const BAL_BYTES: &str = "bal_bytes";
 const DEVICE_FRACTION: &str = "device_fraction";
 
 /// Every metric with its form.
-const FORMS: [(&str, &str); 5] = [
+const FORMS: [(&str, &str); 6] = [
     (SPEEDUP, "speedup(design, design)"),
     (MGAS_PER_S, "mgas_per_s(design)"),
+    (MS_PER_BLOCK, "ms_per_block(design)"),
     (TX_LATENCY_P99, "tx_latency_p99(design)"),
     (BAL_BYTES, "bal_bytes(list)"),
     (DEVICE_FRACTION, "device_fraction(design)"),
@@ -78,6 +82,7 @@ impl fmt::Display for Metric {
         match self {
             Self::Speedup { of, over } => write!(f, "{SPEEDUP}({of}, {over})"),
             Self::MgasPerS(design) => write!(f, "{MGAS_PER_S}({design})"),
+            Self::MsPerBlock(design) => write!(f, "{MS_PER_BLOCK}({design})"),
             Self::TxLatencyP99(design) => write!(f, "{TX_LATENCY_P99}({design})"),
             Self::BalBytes(list) => write!(f, "{BAL_BYTES}({list})"),
             Self::DeviceFraction(design) => write!(f, "{DEVICE_FRACTION}({design})"),
@@ -111,6 +116,7 @@ fn metric(text: &str) -> Result<Metric, Misfit> {
             Ok(Metric::Speedup { of, over })
         }
         (MGAS_PER_S, [design]) => Ok(Metric::MgasPerS(argument(design)?)),
+        (MS_PER_BLOCK, [design]) => Ok(Metric::MsPerBlock(argument(design)?)),
         (TX_LATENCY_P99, [design]) => Ok(Metric::TxLatencyP99(argument(design)?)),
         (BAL_BYTES, [list]) => Ok(Metric::BalBytes(argument(list)?)),
         (DEVICE_FRACTION, [design]) => Ok(Metric::DeviceFraction(argument(design)?)),

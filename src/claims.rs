@@ -1,0 +1,352 @@
+//! Claims of a scenario (`[[expect]]`) judged on a result: each holds or fails by the end of its
+//! figure's interval that lies nearest to the bound. A figure without an interval, where one is
+//! due, proves nothing either way; a claim about what was not run is not judged.
+//!
+//! Knows only results: how a figure came about is not asked here.
+
+use generator::scenario::{Bound, Cache, DesignName, Expect, ListName, Metric};
+
+use crate::{
+    report,
+    result::{Cell, Claim, Expects, WorkloadFacts},
+    stats,
+};
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The near end of the interval keeps the bound.
+    Holds,
+    /// It does not.
+    Fails,
+    /// There are too few samples to tell.
+    Inconclusive,
+    /// The claim is about another store, cache state or design than was run.
+    NotJudged,
+}
+
+impl Verdict {
+    /// Name in a result.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::Inconclusive => "inconclusive",
+            Self::NotJudged => "not judged",
+        }
+    }
+}
+
+/// A figure that a claim bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Figure {
+    /// The same in every sample: a size, a percentile of all samples together.
+    Exact(f64),
+    /// Another one in each sample.
+    Sampled {
+        median: f64,
+        /// 95 %; `None` below six samples.
+        ci95: Option<[f64; 2]>,
+    },
+    /// There is none.
+    Missing(&'static str),
+}
+
+impl Figure {
+    fn exact(value: Option<f64>, missing: &'static str) -> Self {
+        value.filter(|value| value.is_finite()).map_or(Self::Missing(missing), Self::Exact)
+    }
+
+    fn sampled(median: Option<f64>, ci95: Option<[f64; 2]>, missing: &'static str) -> Self {
+        let median = median.filter(|median| median.is_finite());
+        median.map_or(Self::Missing(missing), |median| Self::Sampled { median, ci95 })
+    }
+}
+
+/// What the claims are judged on.
+#[derive(Clone, Copy, Debug)]
+pub struct Grounds<'a> {
+    /// What was run.
+    pub workload: &'a WorkloadFacts,
+    /// What came out.
+    pub cells: &'a [Cell],
+    /// What was in memory when a sample started.
+    pub cache: Cache,
+}
+
+/// Judges all claims of a scenario. `skipped`: keys of the work that were overridden, for which
+/// the claims were not made; none of them is judged then.
+pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'_>) -> Expects {
+    let count = expects.len() as u64;
+    if let Some(keys) = skipped.filter(|_| count > 0) {
+        let status = format!("skipped: the work was overridden ({})", keys.join(", "));
+        return Expects { count, status: Some(status), claims: Vec::new() };
+    }
+    let claims: Vec<Claim> = expects.iter().flat_map(|expect| judge_one(expect, grounds)).collect();
+    let status = worst(&claims).map(|verdict| verdict.name().to_owned());
+    Expects { count, status, claims }
+}
+
+/// The verdict on all claims together; `None` where there are none. One that fails outweighs one
+/// that is inconclusive, and that one what was not judged.
+pub fn worst(claims: &[Claim]) -> Option<Verdict> {
+    let order = [Verdict::Fails, Verdict::Inconclusive, Verdict::NotJudged, Verdict::Holds];
+    order.into_iter().find(|verdict| claims.iter().any(|claim| claim.verdict == verdict.name()))
+}
+
+/// One claim for each store it speaks of.
+fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
+    if expect.when.cache.is_some_and(|cache| cache != grounds.cache) {
+        let reason = format!("the run is {}", grounds.cache);
+        return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
+    }
+    if let Metric::BalBytes(list) = expect.metric {
+        return vec![by_figure(expect, None, bal_bytes(list, grounds.workload))];
+    }
+    let mut stores: Vec<&'static str> = Vec::new();
+    for cell in grounds.cells {
+        if !stores.contains(&cell.store) {
+            stores.push(cell.store);
+        }
+    }
+    if let Some(wanted) = expect.when.store {
+        stores.retain(|store| *store == wanted.name());
+        if stores.is_empty() {
+            let reason = format!("the run has no cell on {wanted}");
+            return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
+        }
+    }
+    let on_store = |store: &'static str| match figure(expect.metric, store, grounds) {
+        Ok(figure) => by_figure(expect, Some(store), figure),
+        Err(missing) => {
+            let reason = format!("the run has no sample of {missing}");
+            claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
+        }
+    };
+    stores.into_iter().map(on_store).collect()
+}
+
+/// The figure of `metric` on one store, or the design that was not run there.
+fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, DesignName> {
+    let best = |design: DesignName| {
+        let of_design = grounds.cells.iter().filter(|cell| cell.store == store);
+        report::best(of_design.filter(|cell| cell.design == design.name())).ok_or(design)
+    };
+    Ok(match metric {
+        Metric::Speedup { of, over } => speedup(best(of)?, best(over)?),
+        Metric::MgasPerS(design) => {
+            let rate = &best(design)?.mgas_per_s;
+            Figure::sampled(rate.median, rate.ci95, "no throughput")
+        }
+        Metric::MsPerBlock(design) => {
+            let batch = &best(design)?.ms_per_batch;
+            let batches = grounds.workload.batch_count as f64;
+            let per_block = batches / grounds.workload.block_count.max(1) as f64;
+            let ci95 = batch.ci95.map(|ends| ends.map(|ms| ms * per_block));
+            Figure::sampled(batch.median.map(|ms| ms * per_block), ci95, "no time")
+        }
+        Metric::TxLatencyP99(design) => {
+            let p99 = best(design)?.tx_latency_ns.p99.map(|ns| ns as f64 / 1e9);
+            Figure::exact(p99, "too few transactions for a 99th percentile")
+        }
+        Metric::DeviceFraction(design) => {
+            let cell = best(design)?;
+            let missing = "the device was not measured, or not read";
+            Figure::sampled(cell.device_fraction, cell.device_fraction_ci95, missing)
+        }
+        Metric::BalBytes(list) => bal_bytes(list, grounds.workload),
+    })
+}
+
+/// Of samples of the same round: what slows a round down slows both.
+fn speedup(of: &Cell, over: &Cell) -> Figure {
+    let ratios: Vec<f64> = (of.samples.iter().zip(&over.samples))
+        .filter(|(of, _)| of.wall_ns > 0)
+        .map(|(of, over)| over.wall_ns as f64 / of.wall_ns as f64)
+        .collect();
+    let estimate = stats::estimate(&ratios);
+    Figure::sampled(estimate.median, estimate.ci95, "no round has both")
+}
+
+/// Mean over the blocks.
+fn bal_bytes(list: ListName, workload: &WorkloadFacts) -> Figure {
+    let bytes = match list {
+        ListName::ParallelIo => workload.bal.parallel_io_bytes,
+        ListName::BatchedIo => workload.bal.batched_io_bytes,
+    };
+    let per_block = (workload.block_count > 0).then(|| bytes as f64 / workload.block_count as f64);
+    Figure::exact(per_block, "there is no block")
+}
+
+fn by_figure(expect: &Expect, store: Option<&'static str>, figure: Figure) -> Claim {
+    let keeps = |value: f64| match expect.bound {
+        Bound::Min(min) => value >= min,
+        Bound::Max(max) => value <= max,
+    };
+    let verdict = |keeps| if keeps { Verdict::Holds } else { Verdict::Fails };
+    match figure {
+        Figure::Exact(value) => {
+            claim(expect, store, verdict(keeps(value)), Some((value, None)), None)
+        }
+        Figure::Sampled { median, ci95: Some([low, high]) } => {
+            let near = if matches!(expect.bound, Bound::Min(_)) { low } else { high };
+            claim(expect, store, verdict(keeps(near)), Some((median, Some(near))), None)
+        }
+        Figure::Sampled { median, ci95: None } => {
+            let reason = "no interval: six samples are needed (--samples 6)".to_owned();
+            claim(expect, store, Verdict::Inconclusive, Some((median, None)), Some(reason))
+        }
+        Figure::Missing(reason) => {
+            claim(expect, store, Verdict::Inconclusive, None, Some(reason.to_owned()))
+        }
+    }
+}
+
+/// `figure`: its value and, where it has an interval, the end near to the bound.
+fn claim(
+    expect: &Expect,
+    store: Option<&'static str>,
+    verdict: Verdict,
+    figure: Option<(f64, Option<f64>)>,
+    reason: Option<String>,
+) -> Claim {
+    let (bound, limit) = match expect.bound {
+        Bound::Min(min) => ("min", min),
+        Bound::Max(max) => ("max", max),
+    };
+    Claim {
+        metric: expect.metric.to_string(),
+        store,
+        bound,
+        limit,
+        value: figure.map(|(value, _)| value),
+        near_end: figure.and_then(|(_, near_end)| near_end),
+        verdict: verdict.name(),
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use generator::scenario::{StoreName, When};
+
+    use super::*;
+    use crate::{report::example, result::RunResult};
+
+    fn expect(metric: Metric, bound: Bound) -> Expect {
+        Expect { metric, bound, when: When::default() }
+    }
+
+    fn judged(result: &RunResult, expects: &[Expect]) -> Vec<Claim> {
+        let grounds =
+            Grounds { workload: &result.workload, cells: &result.cells, cache: Cache::Cold };
+        judge(expects, None, &grounds).claims
+    }
+
+    fn verdict(result: &RunResult, metric: Metric, bound: Bound) -> &'static str {
+        let claims = judged(result, &[expect(metric, bound)]);
+        assert_eq!(claims.len(), 1, "{claims:?}");
+        claims[0].verdict
+    }
+
+    const RATE: Metric = Metric::MgasPerS(DesignName::BatchedIo);
+    const SPEEDUP: Metric =
+        Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
+
+    #[test]
+    fn the_end_of_the_interval_near_to_the_bound_decides() {
+        let mut result = example::sampled(8);
+        for cell in result.cells.iter_mut().filter(|cell| cell.design == "batched-io") {
+            cell.mgas_per_s.median = Some(100.0);
+            cell.mgas_per_s.ci95 = Some([90.0, 110.0]);
+        }
+        assert_eq!(verdict(&result, RATE, Bound::Min(90.0)), "holds");
+        assert_eq!(verdict(&result, RATE, Bound::Min(95.0)), "fails");
+        assert_eq!(verdict(&result, RATE, Bound::Max(110.0)), "holds");
+        assert_eq!(verdict(&result, RATE, Bound::Max(105.0)), "fails");
+        let claim = &judged(&result, &[expect(RATE, Bound::Max(105.0))])[0];
+        assert_eq!((claim.value, claim.near_end), (Some(100.0), Some(110.0)));
+    }
+
+    #[test]
+    fn a_speed_up_is_judged_round_by_round() {
+        let mut result = example::sampled(8);
+        for cell in &mut result.cells {
+            for (round, sample) in (1..).zip(&mut cell.samples) {
+                // Every round is slower than the one before it, for all cells alike.
+                let times = if cell.design == "sequential" { 3 } else { 1 };
+                sample.wall_ns = times * round * 1_000_000;
+            }
+        }
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.0)), "holds");
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.01)), "fails");
+    }
+
+    #[test]
+    fn without_an_interval_nothing_is_proved() {
+        let result = example::typical();
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), "inconclusive");
+        assert_eq!(verdict(&result, RATE, Bound::Max(1e9)), "inconclusive");
+    }
+
+    #[test]
+    fn a_deadline_is_for_a_block_however_many_run_as_one() {
+        let mut result = example::sampled(8);
+        result.workload.block_count = 4;
+        for cell in &mut result.cells {
+            cell.ms_per_batch.ci95 = Some([900.0, 1_000.0]);
+        }
+        let metric = Metric::MsPerBlock(DesignName::BatchedIo);
+        assert_eq!(verdict(&result, metric, Bound::Max(250.0)), "holds");
+        assert_eq!(verdict(&result, metric, Bound::Max(249.0)), "fails");
+    }
+
+    #[test]
+    fn a_size_needs_no_interval() {
+        let result = example::typical();
+        let size = Metric::BalBytes(ListName::BatchedIo);
+        assert_eq!(verdict(&result, size, Bound::Max(9_600_412.0)), "holds");
+        assert_eq!(verdict(&result, size, Bound::Max(9_600_411.0)), "fails");
+    }
+
+    #[test]
+    fn what_was_not_run_is_not_judged() {
+        let mut result = example::sampled(8);
+        let mut other_store = expect(RATE, Bound::Min(1.0));
+        other_store.when.store = Some(StoreName::Memory);
+        let mut warm = expect(RATE, Bound::Min(1.0));
+        warm.when.cache = Some(Cache::Warm);
+        for claim in judged(&result, &[other_store, warm]) {
+            assert_eq!((claim.verdict, claim.value), ("not judged", None), "{claim:?}");
+        }
+        result.cells.retain(|cell| cell.design != "sequential");
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), "not judged");
+    }
+
+    #[test]
+    fn each_store_is_judged_by_itself() {
+        let mut result = example::sampled(8);
+        let mut more = result.cells.clone();
+        for cell in &mut more {
+            cell.store = "memory";
+            cell.mgas_per_s.ci95 = Some([1e6, 2e6]);
+        }
+        result.cells.extend(more);
+        let claims = judged(&result, &[expect(RATE, Bound::Min(1e6))]);
+        let verdicts: Vec<_> = claims.iter().map(|claim| (claim.store, claim.verdict)).collect();
+        assert_eq!(verdicts, [(Some("rocksdb"), "fails"), (Some("memory"), "holds")]);
+        assert_eq!(worst(&claims), Some(Verdict::Fails));
+    }
+
+    #[test]
+    fn claims_about_other_work_are_skipped() {
+        let result = example::sampled(8);
+        let grounds =
+            Grounds { workload: &result.workload, cells: &result.cells, cache: Cache::Cold };
+        let keys = ["block.gas".to_owned()];
+        let expects = judge(&[expect(RATE, Bound::Min(1e9))], Some(&keys), &grounds);
+        assert_eq!((expects.count, expects.claims.len()), (1, 0));
+        assert!(expects.status.is_some_and(|status| status.contains("block.gas")));
+        assert_eq!(judge(&[], Some(&keys), &grounds).status, None);
+    }
+}
