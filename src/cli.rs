@@ -49,6 +49,8 @@ pub enum Command {
     },
     /// Generate a workload file, to be run with --workload
     Generate(GenerateArgs),
+    /// Lay results side by side: settings, counters, figures
+    Compare(CompareArgs),
     /// State databases: list, verify, remove
     State(StateArgs),
 }
@@ -174,6 +176,23 @@ pub struct GenerateArgs {
     /// What the workload is
     #[command(flatten)]
     pub work: WorkArgs,
+}
+
+/// Arguments of `stress compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress compare before/result.json after/result.json
+  stress compare monday/ tuesday/ --format json
+
+Only results of the same work are compared: equal workload digests. Times of
+different runs hold for their minutes; no verdict is given.")]
+pub struct CompareArgs {
+    /// Result files, or directories that --out wrote; two or more
+    #[arg(value_name = "RESULT", required = true, num_args = 2..)]
+    pub results: Vec<PathBuf>,
+    /// What goes to standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
 }
 
 /// Arguments of `stress state`.

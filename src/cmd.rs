@@ -1,5 +1,6 @@
 //! Verbs, one file each.
 
+pub mod compare;
 pub mod generate;
 pub mod run;
 pub mod scenarios;

@@ -11,6 +11,7 @@ mod cells;
 mod claims;
 mod cli;
 mod cmd;
+mod comparison;
 mod environment;
 mod exit;
 mod facts;
@@ -22,6 +23,7 @@ mod result;
 mod sampling;
 mod session;
 mod stats;
+mod stored;
 mod terminal;
 
 use std::process::ExitCode;
@@ -54,6 +56,7 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Show(args)) => cmd::scenarios::show(&args),
         Some(Command::Validate { file }) => cmd::scenarios::validate(&file),
         Some(Command::Generate(args)) => cmd::generate::generate(&args),
+        Some(Command::Compare(args)) => cmd::compare::compare(&args),
         Some(Command::State(args)) => cmd::state::state(&args),
     }
 }

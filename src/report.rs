@@ -2,9 +2,10 @@
 //! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
 //! exit code, and nothing shows a figure of a run whose designs disagree.
 
-use crate::result::RunResult;
+use serde::Serialize;
 
 mod cells;
+mod comparison;
 mod conclude;
 mod facts;
 mod head;
@@ -18,6 +19,7 @@ pub mod example;
 #[cfg(test)]
 mod tests;
 
+pub use comparison::comparison;
 pub use conclude::conclude;
 pub use facts::best;
 pub use out::{HistogramLog, LogKind, Out};
@@ -32,14 +34,14 @@ pub enum Paint {
     Ansi,
 }
 
-/// The result as JSON, indented, with a newline at its end. What is not a finite number is
-/// `null`.
+/// A result, or a comparison, as JSON, indented, with a newline at its end. What is not a finite
+/// number is `null`.
 ///
 /// # Panics
-/// In no case: a result has text keys only.
-pub fn json(result: &RunResult) -> String {
-    let text = serde_json::to_string_pretty(result);
-    let mut text = text.unwrap_or_else(|e| panic!("a result has text keys only: {e}"));
+/// In no case: what is reported has text keys only.
+pub fn json(reported: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(reported);
+    let mut text = text.unwrap_or_else(|e| panic!("what is reported has text keys only: {e}"));
     text.push('\n');
     text
 }

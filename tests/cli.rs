@@ -257,3 +257,32 @@ fn text_of(output: &Output) -> String {
     let joined = text(&output.stdout) + &text(&output.stderr);
     joined.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+#[test]
+fn results_of_the_same_work_are_laid_side_by_side_and_others_are_refused() {
+    let dir = dir();
+    let out = |name: &str, more: &[&str]| {
+        let path = dir.path().join(name).to_str().unwrap().to_owned();
+        let how = ["--store", "memory", "--threads", "2", "--out", path.as_str()];
+        let output = stress(&small(&[&how, more].concat()), dir.path());
+        assert!(output.status.success(), "{}", text_of(&output));
+        path
+    };
+    let (a, b) = (out("a", &[]), out("b", &[]));
+    let output = stress(&["compare", &a, &b], dir.path());
+    assert!(output.status.success(), "{}", text_of(&output));
+    assert!(text_of(&output).contains("the same in all"), "{}", text_of(&output));
+    let json = stress(&["compare", &a, &b, "--format", "json"], dir.path());
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 3);
+
+    let other = out("other", &["--seed", "9"]);
+    refused(&["compare", &a, &other], dir.path(), 2, &["different work", "seed"]);
+    let file = Path::new(&b).join("result.json");
+    let whole = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    refused(&["compare", &a, &b], dir.path(), 6, &["result.json", "no whole JSON"]);
+    fs::write(&file, whole.replace("stress.result/1", "stress.result/0")).unwrap();
+    refused(&["compare", &a, &b], dir.path(), 6, &["stress.result/0"]);
+    refused(&["compare", &a], dir.path(), 2, &["RESULT"]);
+}
