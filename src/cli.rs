@@ -16,7 +16,9 @@ Examples:
   stress --workload storm.workload --store rocksdb
 
 Exit codes: 0 fine, 1 a claim of the scenario fails, 2 usage or scenario, 3 designs
-disagree or a list is wrong, 4 a claim cannot be judged (only with --strict), 6 input, output or run time, 130 interrupted (what is finished is kept).";
+disagree or a list is wrong, 4 a claim cannot be judged (with --strict), 5 the machine
+gives reason for doubt (doctor --strict), 6 input, output or run time, 130 interrupted
+(what is finished is kept).";
 
 const DATA_DIR_HELP: &str =
     "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
@@ -51,6 +53,8 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Lay results side by side: settings, counters, figures
     Compare(CompareArgs),
+    /// Look whether this machine is fit for figures that can be believed
+    Doctor(DoctorArgs),
     /// State databases: list, verify, remove
     State(StateArgs),
 }
@@ -193,6 +197,20 @@ pub struct CompareArgs {
     /// What goes to standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// Arguments of `stress doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Exit with 5 where there is a warning
+    #[arg(long)]
+    pub strict: bool,
+    /// What goes to standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Where state databases are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
 }
 
 /// Arguments of `stress state`.

@@ -1,6 +1,7 @@
 //! Verbs, one file each.
 
 pub mod compare;
+pub mod doctor;
 pub mod generate;
 pub mod run;
 pub mod scenarios;

@@ -1,8 +1,9 @@
 //! The machine that a result was made on: a fingerprint with `null` for what is not known, and
 //! warnings about what makes its figures doubtful, each with the remedy.
 //!
-//! Everything is read from `/proc`, `/sys` and `/etc`; no program is started. One file a
-//! subject: `cpu`, `cgroup`, `memory`, `disk`, `host`; `warning` judges what they found.
+//! Everything is read from `/proc`, `/sys` and `/etc`, or tried on a small file (`ground`); no
+//! program is started. One file a subject: `cpu`, `cgroup`, `memory`, `disk`, `host`; `warning`
+//! judges what they found, and `check` says of each subject whether it is as it should be.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,16 +13,20 @@ use std::{
 use serde::{Serialize, Serializer};
 
 mod cgroup;
+mod check;
 mod cpu;
 mod disk;
+mod ground;
 mod host;
 mod memory;
 mod tree;
 mod warning;
 
 pub use cgroup::{Cgroup, Limit};
+pub use check::{Check, Status};
 pub use cpu::Cpu;
 pub use disk::Disk;
+pub use ground::Ground;
 pub use host::Host;
 pub use memory::Memory;
 pub use warning::Warning;
@@ -41,6 +46,8 @@ pub struct Environment {
     pub host: Host,
     /// What the data directory lies on.
     pub data_dir: Disk,
+    /// What that file system and the kernel allow.
+    pub ground: Ground,
     /// The binary that runs.
     pub build: Build,
     /// Time that the hypervisor kept from all CPUs together, from the probe until this is
@@ -53,12 +60,14 @@ impl Environment {
     /// Looks at this machine; `data_dir` need not exist yet.
     pub fn probe(data_dir: &Path) -> Self {
         let tree = Tree::of_this_machine();
+        let dir = nearest_existing(data_dir);
         Self {
             cpu: Cpu::probe(&tree),
             cgroup: Cgroup::probe(&tree),
             memory: Memory::probe(&tree),
             host: Host::probe(&tree),
-            data_dir: Disk::probe(&tree, &nearest_existing(data_dir)),
+            data_dir: Disk::probe(&tree, &dir),
+            ground: Ground::probe(&dir),
             build: Build::this(),
             steal: StealClock::start(),
         }
@@ -76,6 +85,11 @@ impl Environment {
             (Some(count), Some(Limit::At(milli))) => Some(count.min(milli.div_ceil(1000)).max(1)),
             (count, _) => count,
         }
+    }
+
+    /// Each subject with its state and, where it is not as it should be, the remedy.
+    pub fn checks(&self) -> Vec<Check> {
+        check::all(self)
     }
 
     /// What makes figures of this machine doubtful. To be asked again at the end: only then is

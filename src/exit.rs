@@ -16,6 +16,8 @@ pub enum Code {
     Disagree = 3,
     /// A claim could not be judged, with `--strict`.
     Inconclusive = 4,
+    /// The machine gives reason for doubt, with `stress doctor --strict`.
+    Untrusted = 5,
     /// Input, output or something at run time failed.
     Io = 6,
     /// The user interrupted.

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 mod cells;
+mod checks;
 mod comparison;
 mod conclude;
 mod facts;
@@ -19,6 +20,7 @@ pub mod example;
 #[cfg(test)]
 mod tests;
 
+pub use checks::checks;
 pub use comparison::comparison;
 pub use conclude::conclude;
 pub use facts::best;

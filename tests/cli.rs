@@ -286,3 +286,19 @@ fn results_of_the_same_work_are_laid_side_by_side_and_others_are_refused() {
     refused(&["compare", &a, &b], dir.path(), 6, &["stress.result/0"]);
     refused(&["compare", &a], dir.path(), 2, &["RESULT"]);
 }
+
+#[test]
+fn the_doctor_looks_at_every_subject_and_is_strict_only_if_asked() {
+    let dir = dir();
+    let output = stress(&["doctor", "--format", "json"], dir.path());
+    assert!(output.status.success(), "{}", text_of(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["schema"], "stress.doctor/1");
+    let checks = report["checks"].as_array().unwrap();
+    assert!(checks.len() > 15 && report["environment"]["ground"].is_object());
+    let strict = stress(&["doctor", "--strict"], dir.path());
+    let words = text_of(&strict);
+    assert!(words.contains("O_DIRECT") && words.contains("governor"), "{words}");
+    let code = if words.contains("WARNING") { 5 } else { 0 };
+    assert_eq!(strict.status.code(), Some(code), "{words}");
+}

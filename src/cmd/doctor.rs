@@ -1,0 +1,46 @@
+//! `stress doctor`: is this machine fit for figures that can be believed?
+
+use std::{path::Path, thread, time::Duration};
+
+use serde::Serialize;
+
+use crate::{
+    cli::{DoctorArgs, Format},
+    cmd::state,
+    environment::{Check, Environment, Status},
+    exit::{Code, Failure},
+    report, terminal,
+};
+
+/// How long stolen time is watched: it is counted in steps of 10 ms.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// Name and version of the schema.
+const SCHEMA: &str = "stress.doctor/1";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    checks: &'a [Check],
+    environment: &'a Environment,
+}
+
+/// Looks at the machine and says of each subject whether it is as it should be.
+pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
+    let data_path = state::data_path(args.data_dir.as_ref());
+    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    thread::sleep(WATCH);
+    let checks = environment.checks();
+    match args.format {
+        Format::Table => {
+            let (width, paint) = (terminal::width(), terminal::paint());
+            terminal::out(&report::checks(&checks, width, paint));
+        }
+        Format::Json => {
+            let report = Report { schema: SCHEMA, checks: &checks, environment: &environment };
+            terminal::out(&report::json(&report));
+        }
+    }
+    let doubtful = checks.iter().any(|check| check.status == Status::Warning);
+    Ok(if doubtful && args.strict { Code::Untrusted } else { Code::Fine })
+}

@@ -1,0 +1,325 @@
+//! Subject by subject: is this machine as it should be for figures that can be believed? Each is
+//! fine, a warning with its remedy, or unknown with the reason. What `stress doctor` shows.
+
+use serde::Serialize;
+
+use super::{Environment, Limit, Warning};
+use crate::report::units;
+
+/// Memory that cold and warm runs take at most beside the state: the warm cache of 4 GiB, the
+/// index and filters of the shipped state, a workload and its lists.
+const WORKING_SET_BYTES: u64 = 6 << 30;
+/// Free space that building the shipped state of 128M slots asks for.
+const STATE_BYTES: u64 = 12_400_000_000;
+
+/// How a subject stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// It makes figures doubtful.
+    Warning,
+    /// This machine does not tell.
+    Unknown,
+}
+
+/// A subject with its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at: `governor`.
+    pub name: &'static str,
+    /// How it stands.
+    pub status: Status,
+    /// What was found.
+    pub found: String,
+    /// What to do, where it is not fine.
+    pub remedy: Option<&'static str>,
+}
+
+const fn ok(name: &'static str, found: String) -> Check {
+    Check { name, status: Status::Ok, found, remedy: None }
+}
+
+const fn warning(name: &'static str, found: String, remedy: &'static str) -> Check {
+    Check { name, status: Status::Warning, found, remedy: Some(remedy) }
+}
+
+fn unknown(name: &'static str, remedy: &'static str) -> Check {
+    Check { name, status: Status::Unknown, found: "not known".to_owned(), remedy: Some(remedy) }
+}
+
+/// All subjects, in the order of a report.
+pub(super) fn all(of: &Environment) -> Vec<Check> {
+    let cpu = [cpus(of), governor(of), turbo(of), smt(of), clock_source(of), steal(of), load(of)];
+    let memory = [swap(of), memory_limit(of), memory(of)];
+    let disk = [file_system(of), space(of), direct_reads(of), page_cache(of), io_uring(of)];
+    let rest = [virtualisation(of), build(of)];
+    cpu.into_iter().chain(memory).chain(disk).chain(rest).collect()
+}
+
+fn seen(of: &Environment, kind: fn(&Warning) -> bool) -> Option<Warning> {
+    of.warnings().into_iter().find(kind)
+}
+
+fn cpus(of: &Environment) -> Check {
+    const REMEDY: &str = "allow more CPUs, whole ones: taskset, cpuset, cpu.max";
+    let Some(count) = of.usable_cpu_count() else {
+        return unknown("CPUs", "run where /sys shows them");
+    };
+    let found = units::things(count, "usable CPU");
+    match seen(of, |w| matches!(w, Warning::OneCpu | Warning::CpuQuota { .. })) {
+        Some(Warning::OneCpu) => {
+            warning("CPUs", format!("{found}: parallel variants only take turns"), REMEDY)
+        }
+        Some(_) => warning("CPUs", format!("{found}, by a quota below the CPUs allowed"), REMEDY),
+        None => ok("CPUs", found),
+    }
+}
+
+fn governor(of: &Environment) -> Check {
+    const REMEDY: &str = "cpupower frequency-set --governor performance";
+    match of.cpu.governor.as_deref() {
+        Some("performance") => ok("governor", "performance".to_owned()),
+        Some(other) => warning("governor", format!("{other}: the clock follows the load"), REMEDY),
+        None => unknown("governor", "a virtual machine hides it: ask whoever runs the host"),
+    }
+}
+
+fn turbo(of: &Environment) -> Check {
+    const REMEDY: &str = "turn it off in the firmware or by /sys/devices/system/cpu (no_turbo, \
+                          cpufreq/boost)";
+    match of.cpu.is_turbo_on {
+        Some(false) => ok("turbo", "off".to_owned()),
+        Some(true) => {
+            warning("turbo", "on: the clock depends on heat and neighbours".to_owned(), REMEDY)
+        }
+        None => unknown("turbo", "a virtual machine hides it: ask whoever runs the host"),
+    }
+}
+
+fn smt(of: &Environment) -> Check {
+    const REMEDY: &str = "echo off > /sys/devices/system/cpu/smt/control, or give stress one \
+                          thread of each core (taskset)";
+    match of.cpu.is_smt_on {
+        Some(false) => ok("SMT", "off".to_owned()),
+        Some(true) => warning("SMT", "on: two threads share a core".to_owned(), REMEDY),
+        None => unknown("SMT", "see lscpu"),
+    }
+}
+
+fn clock_source(of: &Environment) -> Check {
+    const REMEDY: &str = "boot with clocksource=tsc where the CPU's TSC is stable";
+    match of.cpu.clock_source.as_deref() {
+        Some(
+            source @ ("tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page"),
+        ) => ok("clock source", source.to_owned()),
+        Some(other) => {
+            warning("clock source", format!("{other}: reading it is a system call"), REMEDY)
+        }
+        None => unknown("clock source", "see /sys/devices/system/clocksource"),
+    }
+}
+
+fn steal(of: &Environment) -> Check {
+    const REMEDY: &str = "use a machine that is not shared, and trust only ratios of one run";
+    let name = "stolen time";
+    if let Some(Warning::StealSeen { percent, .. }) =
+        seen(of, |w| matches!(w, Warning::StealSeen { .. }))
+    {
+        return warning(name, format!("{percent} % of all CPU time while looking"), REMEDY);
+    }
+    match of.steal.stolen_ns() {
+        Some(_) => ok(name, "below 1 % while looking".to_owned()),
+        None => unknown(name, "see the column st of vmstat"),
+    }
+}
+
+fn load(of: &Environment) -> Check {
+    const REMEDY: &str = "stop what else is running, or wait a minute";
+    let Some([load, ..]) = of.host.load_average else {
+        return unknown("load", "see uptime");
+    };
+    let found = format!("{load:.2} on {}", units::things(of.cpu.logical_count.unwrap_or(0), "CPU"));
+    match seen(of, |w| matches!(w, Warning::LoadHigh { .. })) {
+        Some(_) => warning("load", found, REMEDY),
+        None => ok("load", found),
+    }
+}
+
+fn swap(of: &Environment) -> Check {
+    const REMEDY: &str = "swapoff -a: pages that come back count as reads of the state";
+    match &of.memory.swaps {
+        Some(areas) if areas.is_empty() => ok("swap", "off".to_owned()),
+        Some(areas) => warning("swap", units::things(areas.len() as u64, "area"), REMEDY),
+        None => unknown("swap", "see swapon --show"),
+    }
+}
+
+fn memory_limit(of: &Environment) -> Check {
+    const REMEDY: &str = "raise memory.max of the cgroup: page cache counts against it";
+    match of.cgroup.memory_limit_bytes {
+        Some(Limit::Unlimited) => ok("memory limit", "none".to_owned()),
+        Some(Limit::At(bytes)) if bytes >= WORKING_SET_BYTES => {
+            ok("memory limit", units::bytes(bytes))
+        }
+        Some(Limit::At(bytes)) => warning("memory limit", units::bytes(bytes), REMEDY),
+        None => unknown("memory limit", "see /sys/fs/cgroup"),
+    }
+}
+
+fn memory(of: &Environment) -> Check {
+    const REMEDY: &str = "free some, or run cold and small: a warm run takes up to 6.4 GB";
+    match of.memory.available_bytes {
+        Some(bytes) if bytes >= WORKING_SET_BYTES => ok("free memory", units::bytes(bytes)),
+        Some(bytes) => warning("free memory", units::bytes(bytes), REMEDY),
+        None => unknown("free memory", "see /proc/meminfo"),
+    }
+}
+
+fn file_system(of: &Environment) -> Check {
+    const REMEDY: &str = "put the state on a local file system: --data-dir, STRESS_DATA_DIR";
+    let Some(kind) = of.data_dir.file_system.as_deref() else {
+        return unknown("file system", "see findmnt");
+    };
+    let found = format!("{kind} at {}", of.data_dir.path.display());
+    match kind {
+        "tmpfs" | "ramfs" => warning("file system", format!("{found}: in memory"), REMEDY),
+        "overlay" | "9p" | "virtiofs" | "nfs" | "nfs4" | "cifs" | "fuse" | "fuseblk" => {
+            warning("file system", format!("{found}: another one lies below"), REMEDY)
+        }
+        _ => ok("file system", found),
+    }
+}
+
+fn space(of: &Environment) -> Check {
+    const REMEDY: &str = "the shipped state of 128M slots asks for 12.4 GB: --data-dir, or --slots";
+    match of.ground.free_bytes {
+        Some(bytes) if bytes >= STATE_BYTES => ok("free space", units::bytes(bytes)),
+        Some(bytes) => warning("free space", units::bytes(bytes), REMEDY),
+        None => unknown("free space", "see df"),
+    }
+}
+
+fn direct_reads(of: &Environment) -> Check {
+    const REMEDY: &str = "use ext4 or XFS: without O_DIRECT cold rests on dropping pages";
+    match of.ground.has_direct_reads {
+        Some(true) => ok("O_DIRECT", "accepted".to_owned()),
+        Some(false) => {
+            warning("O_DIRECT", "refused, or the files lie in memory".to_owned(), REMEDY)
+        }
+        None => unknown("O_DIRECT", "the data directory cannot be written: --data-dir"),
+    }
+}
+
+fn page_cache(of: &Environment) -> Check {
+    const REMEDY: &str = "stores that read through the page cache (MDBX) cannot be cold here";
+    match of.ground.can_drop_pages {
+        Some(true) => ok("page cache", "drops pages when asked".to_owned()),
+        Some(false) => warning("page cache", "keeps pages when asked to drop".to_owned(), REMEDY),
+        None => unknown("page cache", "the data directory cannot be written: --data-dir"),
+    }
+}
+
+fn io_uring(of: &Environment) -> Check {
+    const REMEDY: &str = "allow it (kernel.io_uring_disabled, seccomp), build with the feature \
+                          io-uring: otherwise the device's ceiling may be found too low";
+    match of.ground.has_io_uring {
+        true => ok("io_uring", "accepted".to_owned()),
+        false => warning("io_uring", "refused, or not built in".to_owned(), REMEDY),
+    }
+}
+
+fn virtualisation(of: &Environment) -> Check {
+    const REMEDY: &str = "neighbours and a host's cache are not seen from here: trust ratios of \
+                          one run, and look at device.host_cache_ratio";
+    match of.host.virtualisation.has_hypervisor {
+        Some(false) => ok("machine", "no hypervisor".to_owned()),
+        Some(true) => warning("machine", "virtual".to_owned(), REMEDY),
+        None => unknown("machine", "see systemd-detect-virt"),
+    }
+}
+
+fn build(of: &Environment) -> Check {
+    let found = format!("{}, opt-level {}", of.build.profile, of.build.opt_level);
+    match seen(of, |w| matches!(w, Warning::DebugBuild)) {
+        Some(_) => warning("build", found, "cargo run --release"),
+        None => ok("build", found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn status(checks: &[Check], name: &str) -> Status {
+        checks.iter().find(|check| check.name == name).map(|check| check.status).expect(name)
+    }
+
+    #[test]
+    fn every_subject_is_looked_at_once_and_what_is_not_fine_has_a_remedy() {
+        let checks = Environment::probe(Path::new("/")).checks();
+        let mut names: Vec<_> = checks.iter().map(|check| check.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), checks.len());
+        for check in &checks {
+            assert_eq!(check.remedy.is_none(), check.status == Status::Ok, "{check:?}");
+            assert!(!check.found.is_empty(), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_machine_does_not_tell_is_unknown_and_never_fine() {
+        let mut dark = Environment::probe(Path::new("/"));
+        dark.cpu.governor = None;
+        dark.cpu.is_turbo_on = None;
+        dark.cpu.is_smt_on = None;
+        dark.cpu.clock_source = None;
+        dark.memory.available_bytes = None;
+        dark.memory.swaps = None;
+        dark.ground.has_direct_reads = None;
+        dark.ground.can_drop_pages = None;
+        dark.ground.free_bytes = None;
+        let checks = dark.checks();
+        for name in [
+            "governor",
+            "turbo",
+            "SMT",
+            "clock source",
+            "free memory",
+            "swap",
+            "O_DIRECT",
+            "page cache",
+            "free space",
+        ] {
+            assert_eq!(status(&checks, name), Status::Unknown, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_noisy_or_wrong_ground_is_a_warning() {
+        let mut noisy = Environment::probe(Path::new("/"));
+        noisy.cpu.governor = Some("powersave".to_owned());
+        noisy.cpu.clock_source = Some("hpet".to_owned());
+        noisy.memory.available_bytes = Some(1 << 30);
+        noisy.data_dir.file_system = Some("tmpfs".to_owned());
+        noisy.ground.has_direct_reads = Some(false);
+        noisy.ground.free_bytes = Some(1_000_000);
+        noisy.cgroup.memory_limit_bytes = Some(Limit::At(1 << 30));
+        let checks = noisy.checks();
+        for name in [
+            "governor",
+            "clock source",
+            "free memory",
+            "file system",
+            "O_DIRECT",
+            "free space",
+            "memory limit",
+        ] {
+            assert_eq!(status(&checks, name), Status::Warning, "{name}");
+        }
+    }
+}
