@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use executor::{
+    engine::Speculation,
     latency::Latencies,
     sample::Measurement,
     span::{self, Phase},
@@ -15,7 +16,7 @@ use workload::Workload;
 use crate::{
     facts::DeclaredKeys,
     report::units,
-    result::{CacheFacts, Cell, Device, PhasesNs, SampleFacts},
+    result::{CacheFacts, Cell, Device, PhasesNs, SampleFacts, SpeculationFacts},
     stats,
 };
 
@@ -221,6 +222,20 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
         read_wait_ns: ns(executed.on_demand.wait),
         longest_tx_ns: ns(executed.longest_txs),
         tx_total_ns: ns(executed.tx_latencies.total()),
+        speculation: executed.speculation.as_ref().map(speculation),
+    }
+}
+
+/// What running steps before their turn cost.
+const fn speculation(of: &Speculation) -> SpeculationFacts {
+    SpeculationFacts {
+        step_count: of.steps,
+        execution_count: of.executions,
+        validation_count: of.validations,
+        abort_count: of.aborts,
+        wait_count: of.waits,
+        aborted_step_count: of.aborted_steps,
+        most_aborts_of_a_step: of.most_aborts_of_a_step,
     }
 }
 
@@ -230,7 +245,7 @@ fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match (input.variant.engine, input.variant.io) {
         (Engine::Sequential, _) => blocks,
-        (Engine::Bal, Io::OnDemand) => {
+        (Engine::BlockStm, _) | (Engine::Bal, Io::OnDemand) => {
             let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
             let of_thread = blocks / threads.min(tx_count).max(1) as f64;
             of_thread.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))

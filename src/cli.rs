@@ -131,7 +131,7 @@ pub struct WorkArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The run (lists are separated by commas)")]
 pub struct HowArgs {
-    /// sequential, parallel-io, batched-io
+    /// sequential, block-stm, parallel-io, batched-io
     #[arg(long, value_name = "LIST")]
     pub design: Option<String>,
     /// rocksdb, memory

@@ -50,6 +50,7 @@ pub fn cells(run: &RunSpec, core_count: NonZeroUsize) -> Vec<PlannedCell> {
 pub const fn design_of(name: DesignName) -> Design {
     match name {
         DesignName::Sequential => Design::Sequential,
+        DesignName::BlockStm => Design::BlockStm,
         DesignName::ParallelIo => Design::ParallelIo,
         DesignName::BatchedIo => Design::BatchedIo,
     }
@@ -74,7 +75,7 @@ fn thread_counts(
     let threads = match (given(&run.thread_counts), store, design) {
         (counts, _, _) if !counts.is_empty() => counts,
         (_, StoreName::Memory, _) => vec![1, cores],
-        (_, _, DesignName::ParallelIo) => vec![cores, MANY_THREADS],
+        (_, _, DesignName::ParallelIo | DesignName::BlockStm) => vec![cores, MANY_THREADS],
         _ => vec![cores],
     };
     let io_threads = match (given(&run.io_thread_counts), store) {

@@ -263,6 +263,27 @@ pub struct SampleFacts {
     pub longest_tx_ns: u64,
     /// Sum of all transactions' times.
     pub tx_total_ns: u64,
+    /// What running steps before their turn cost; `null` for an engine that does not.
+    pub speculation: Option<SpeculationFacts>,
+}
+
+/// What running steps before their turn cost.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SpeculationFacts {
+    /// Steps: transactions, and two for each block.
+    pub step_count: u64,
+    /// Runs of steps, in vain or not.
+    pub execution_count: u64,
+    /// Looks at whether what a run had read was still so.
+    pub validation_count: u64,
+    /// Runs in vain.
+    pub abort_count: u64,
+    /// Runs that waited for a lower step.
+    pub wait_count: u64,
+    /// Steps with a run in vain or more.
+    pub aborted_step_count: u64,
+    /// The most runs in vain of one step.
+    pub most_aborts_of_a_step: u64,
 }
 
 /// Time per phase.

@@ -6,17 +6,21 @@ use alloy_primitives::{Address, U256};
 use revm::{
     Context, Database, ExecuteEvm, MainBuilder, MainContext, SystemCallEvm,
     context::{
-        ContextTr, JournalTr,
+        ContextSetters, ContextTr, JournalTr,
         result::{EVMError, ExecutionResult},
     },
-    handler::{MainnetContext, MainnetEvm},
+    handler::{Handler, MainnetContext, MainnetEvm},
     state::EvmState,
 };
 use workload::{
     Block, Fork, StepKind, TxOutcome, TxStatus, Withdrawal, Workload, block::Transaction,
 };
 
-use crate::{env, system};
+use crate::{
+    env,
+    fees::{FeeApart, Fees},
+    system,
+};
 
 /// Gwei in wei.
 const GWEI: u64 = 1_000_000_000;
@@ -58,6 +62,8 @@ pub struct StepOutput {
     pub outcome: Option<TxOutcome>,
     /// Its gas.
     pub gas: TxGas,
+    /// What it owes the block's beneficiary in wei, where that was kept apart ([`Fees::Apart`]).
+    pub fee_apart: U256,
 }
 
 /// An EVM that runs steps, one at a time, over a database it owns.
@@ -65,6 +71,7 @@ pub struct Runner<DB: Database> {
     evm: MainnetEvm<MainnetContext<DB>>,
     fork: Fork,
     chain_id: u64,
+    fees: Fees,
 }
 
 impl<DB: Database> fmt::Debug for Runner<DB> {
@@ -78,7 +85,13 @@ impl<DB: Database> Runner<DB> {
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
-        Self { evm, fork: workload.fork, chain_id: workload.chain_id }
+        Self { evm, fork: workload.fork, chain_id: workload.chain_id, fees: Fees::Paid }
+    }
+
+    /// This runner with fees handled as `fees` says.
+    #[must_use]
+    pub fn with_fees(self, fees: Fees) -> Self {
+        Self { fees, ..self }
     }
 
     /// The database.
@@ -101,27 +114,42 @@ impl<DB: Database> Runner<DB> {
     /// database, in order.
     ///
     /// # Errors
-    /// [`StepError`]: the block is invalid, or its state cannot be read.
+    /// [`StepError`]: the block is invalid, or its state cannot be read. The runner has forgotten
+    /// what the step read, and can run another.
     pub fn run(
         &mut self,
         block: &Block,
         kind: StepKind,
         mut sink: impl FnMut(&mut DB, EvmState),
     ) -> Result<StepOutput, StepError<DB::Error>> {
+        let ran = self.run_kind(block, kind, &mut sink);
+        if ran.is_err() {
+            // revm keeps the accounts that a failed transaction loaded.
+            self.evm.finalize();
+        }
+        ran
+    }
+
+    fn run_kind(
+        &mut self,
+        block: &Block,
+        kind: StepKind,
+        sink: &mut impl FnMut(&mut DB, EvmState),
+    ) -> Result<StepOutput, StepError<DB::Error>> {
         match kind {
             StepKind::BeforeTransactions => {
                 for call in system::before_transactions(&block.env) {
-                    self.system_call(&call, &mut sink)?;
+                    self.system_call(&call, sink)?;
                 }
                 Ok(StepOutput::default())
             }
             StepKind::Transaction(tx_index) => {
-                self.transaction(&block.transactions[tx_index], &mut sink)
+                self.transaction(&block.transactions[tx_index], sink)
             }
             StepKind::AfterTransactions => {
-                self.withdrawals(&block.withdrawals, &mut sink)?;
+                self.withdrawals(&block.withdrawals, sink)?;
                 for call in system::after_transactions(self.fork) {
-                    self.system_call(&call, &mut sink)?;
+                    self.system_call(&call, sink)?;
                 }
                 Ok(StepOutput::default())
             }
@@ -134,10 +162,18 @@ impl<DB: Database> Runner<DB> {
         sink: &mut impl FnMut(&mut DB, EvmState),
     ) -> Result<StepOutput, StepError<DB::Error>> {
         let tx = env::tx_env(tx, self.chain_id);
-        let result = self.evm.transact_one(tx).map_err(from_evm)?;
+        let (result, fee_apart) = match self.fees {
+            Fees::Paid => (self.evm.transact_one(tx).map_err(from_evm)?, U256::ZERO),
+            Fees::Apart => {
+                let mut handler = FeeApart::new();
+                self.evm.ctx.set_tx(tx);
+                let result = handler.run(&mut self.evm).map_err(from_evm)?;
+                (result, handler.fee())
+            }
+        };
         let state = self.evm.finalize();
         sink(self.evm.ctx.db_mut(), state);
-        Ok(output_of(&result))
+        Ok(StepOutput { fee_apart, ..output_of(&result) })
     }
 
     fn system_call(
@@ -200,5 +236,6 @@ fn output_of(result: &ExecutionResult) -> StepOutput {
             block_regular_gas: gas.block_regular_gas_used(),
             block_state_gas: gas.block_state_gas_used(),
         },
+        fee_apart: U256::ZERO,
     }
 }

@@ -20,6 +20,7 @@ use crate::{
 };
 
 pub mod bal;
+pub mod block_stm;
 pub mod sequential;
 
 /// Execution that gave no result.
@@ -85,6 +86,25 @@ pub struct BatchResult {
     pub net_changes: NetChanges,
 }
 
+/// What running steps before their turn cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Speculation {
+    /// Steps: transactions, and the system steps of each block.
+    pub steps: u64,
+    /// Times that a step was run, in vain or not.
+    pub executions: u64,
+    /// Times that what a step had read was looked at again.
+    pub validations: u64,
+    /// Runs in vain: given up, or invalid when looked at.
+    pub aborts: u64,
+    /// Runs that waited for a lower step.
+    pub waits: u64,
+    /// Steps with one run in vain or more.
+    pub aborted_steps: u64,
+    /// The most runs in vain of one step.
+    pub most_aborts_of_a_step: u64,
+}
+
 /// What an execution came to and what it cost.
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
@@ -111,6 +131,8 @@ pub struct Executed {
     pub counters: ReadCounters,
     /// Digest of each batch's net changes.
     pub digests: Vec<B256>,
+    /// What running before their turn cost, of an engine that does.
+    pub speculation: Option<Speculation>,
 }
 
 /// Executes a workload once.
@@ -121,6 +143,7 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
     let variant = &task.variant;
     let mut executed = match (variant.engine, variant.list) {
         (Engine::Sequential, _) => sequential::execute(sample, task)?,
+        (Engine::BlockStm, _) => block_stm::execute(sample, task)?,
         (Engine::Bal, ListForm::ParallelIo) => {
             bal::execute::<S, crate::prestate::Undeclared>(sample, task)?
         }

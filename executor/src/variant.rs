@@ -8,6 +8,8 @@ use std::{fmt, num::NonZeroUsize};
 pub enum Design {
     /// In order, reading as the EVM asks; no list.
     Sequential,
+    /// Optimistically in parallel, reading as the EVM asks; no list.
+    BlockStm,
     /// Changes only in the list; transactions in parallel, each reading on demand.
     ParallelIo,
     /// The EIP-7928 list; transactions in parallel, all declared keys read in batches.
@@ -30,6 +32,8 @@ pub enum ListForm {
 pub enum Engine {
     /// One after the other on one thread.
     Sequential,
+    /// Before it is known what lower ones write, and again where that went wrong.
+    BlockStm,
     /// Each on its own state as of its index, which the list gives.
     Bal,
 }
@@ -54,12 +58,14 @@ pub enum Prefetch {
 
 impl Design {
     /// All designs, in the order of a report.
-    pub const ALL: [Self; 3] = [Self::Sequential, Self::ParallelIo, Self::BatchedIo];
+    pub const ALL: [Self; 4] =
+        [Self::Sequential, Self::BlockStm, Self::ParallelIo, Self::BatchedIo];
 
     /// The name a user types.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
+            Self::BlockStm => "block-stm",
             Self::ParallelIo => "parallel-io",
             Self::BatchedIo => "batched-io",
         }
@@ -70,6 +76,7 @@ impl Design {
     pub fn variant(self, threads: NonZeroUsize, io_threads: NonZeroUsize) -> Variant {
         let (list, engine, io) = match self {
             Self::Sequential => (ListForm::None, Engine::Sequential, Io::OnDemand),
+            Self::BlockStm => (ListForm::None, Engine::BlockStm, Io::OnDemand),
             Self::ParallelIo => (ListForm::ParallelIo, Engine::Bal, Io::OnDemand),
             Self::BatchedIo => (ListForm::BatchedIo, Engine::Bal, Io::Batched(Prefetch::Before)),
         };
@@ -95,6 +102,7 @@ impl Engine {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
+            Self::BlockStm => "block-stm",
             Self::Bal => "bal",
         }
     }
@@ -172,6 +180,7 @@ mod tests {
         let count = |n| NonZeroUsize::new(n).unwrap();
         let name = |design: Design| design.variant(count(16), count(48)).to_string();
         assert_eq!(name(Design::Sequential), "none/sequential+on-demand@1");
+        assert_eq!(name(Design::BlockStm), "none/block-stm+on-demand@16");
         assert_eq!(name(Design::ParallelIo), "parallel-io/bal+on-demand@16");
         assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");
     }

@@ -118,7 +118,7 @@ impl ReadTally {
     }
 
     #[inline]
-    fn note(&mut self, arrival: Arrival, waited_since: Option<Instant>) {
+    pub(crate) fn note(&mut self, arrival: Arrival, waited_since: Option<Instant>) {
         match arrival {
             Arrival::Ready => self.ready_count += 1,
             Arrival::Read => self.read_count += 1,
@@ -137,7 +137,7 @@ impl ReadTally {
 
     /// Makes `read` and records how long it took, where reads of this store are timed.
     #[inline]
-    fn timed<R: Reader, T>(&mut self, read: impl FnOnce() -> T) -> T {
+    pub(crate) fn timed<R: Reader, T>(&mut self, read: impl FnOnce() -> T) -> T {
         if !R::IS_TIMED {
             return read();
         }

@@ -184,7 +184,8 @@ fn open(
 
 /// Engines that take no list check one by making it again, outside any clock.
 fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
-    if !run.designs.contains(&DesignName::Sequential) {
+    let takes_none = [DesignName::Sequential, DesignName::BlockStm];
+    if !run.designs.iter().any(|design| takes_none.contains(design)) {
         return Ok(());
     }
     let stage = progress.stage("making the list again in order", 0);

@@ -189,5 +189,6 @@ fn sample(ms: f64) -> SampleFacts {
         read_wait_ns: 0,
         longest_tx_ns: 520_000_000,
         tx_total_ns: wall_ns,
+        speculation: None,
     }
 }

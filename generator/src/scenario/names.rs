@@ -134,12 +134,14 @@ names! {
     {
         /// In order, no list, reads as the EVM asks.
         Sequential = "sequential",
+        /// Optimistically parallel, no list, reads as the EVM asks.
+        BlockStm = "block-stm",
         /// Parallel from post-transaction diffs; reads as the EVM asks.
         ParallelIo = "parallel-io",
         /// Parallel from the EIP-7928 list; all declared keys read in batches.
         BatchedIo = "batched-io",
     },
-    later ["prewarm", "block-stm", "full"]
+    later ["prewarm", "full"]
 }
 
 names! {

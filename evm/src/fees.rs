@@ -1,0 +1,77 @@
+//! Running a transaction with the beneficiary's fee kept apart: an engine that runs transactions
+//! of a block at once cannot let each of them read and write the same account. All else is
+//! stock revm; the fee itself is what stock revm would have paid.
+
+use std::{cell::Cell, fmt, marker::PhantomData};
+
+use alloy_primitives::U256;
+use revm::{
+    Database,
+    context::{
+        Block, ContextTr,
+        result::{EVMError, HaltReason},
+    },
+    handler::{FrameResult, Handler, MainnetContext, MainnetEvm, post_execution},
+    state::Account,
+};
+
+/// What becomes of the fee that a transaction pays to the block's beneficiary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fees {
+    /// It is added to the beneficiary's balance, as in a block.
+    #[default]
+    Paid,
+    /// It is handed back beside the state changes, unless the transaction met the beneficiary's
+    /// account itself: then it is paid.
+    Apart,
+}
+
+/// Stock revm's handler but for the last step of a transaction.
+pub(crate) struct FeeApart<DB> {
+    fee: Cell<U256>,
+    database: PhantomData<DB>,
+}
+
+impl<DB> FeeApart<DB> {
+    pub(crate) const fn new() -> Self {
+        Self { fee: Cell::new(U256::ZERO), database: PhantomData }
+    }
+
+    /// What was kept apart.
+    pub(crate) const fn fee(&self) -> U256 {
+        self.fee.get()
+    }
+}
+
+impl<DB> fmt::Debug for FeeApart<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FeeApart").field("fee", &self.fee).finish_non_exhaustive()
+    }
+}
+
+impl<DB: Database> Handler for FeeApart<DB> {
+    type Evm = MainnetEvm<MainnetContext<DB>>;
+    type Error = EVMError<DB::Error>;
+    type HaltReason = HaltReason;
+
+    /// Pays an account that has nothing, takes it away again, and keeps what it was paid. Nothing
+    /// of the transaction is undone after this point, so the journal needs no entry for it.
+    fn reward_beneficiary(
+        &self,
+        evm: &mut Self::Evm,
+        exec_result: &mut FrameResult,
+    ) -> Result<(), Self::Error> {
+        let beneficiary = evm.ctx.block().beneficiary();
+        let journal = &mut evm.ctx.journaled_state;
+        let is_met = journal.state.contains_key(&beneficiary);
+        if !is_met {
+            let empty = Account::new_not_existing(journal.transaction_id);
+            journal.state.insert(beneficiary, empty);
+        }
+        post_execution::reward_beneficiary(&mut evm.ctx, exec_result.gas())?;
+        if !is_met && let Some(paid) = evm.ctx.journaled_state.state.remove(&beneficiary) {
+            self.fee.set(paid.info.balance);
+        }
+        Ok(())
+    }
+}

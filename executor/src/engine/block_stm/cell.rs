@@ -1,0 +1,327 @@
+//! All that is known of one key: its value below the batch, what steps of the batch wrote, and
+//! the highest step that read it. Plain values; one lock a cell guards them (`memory.rs`).
+//!
+//! A read and the mark it leaves are one transition, and so are a write and the look at the
+//! mark. So either the reader sees the write, or the writer sees the reader: no step is wrong
+//! without being known as dirty.
+
+use workload::BlockAccessIndex;
+
+use super::scheduler::Footing;
+
+/// What one step wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Version<V> {
+    index: BlockAccessIndex,
+    incarnation: u32,
+    /// The run that wrote it was in vain; the next one will probably write here too.
+    is_estimate: bool,
+    value: V,
+}
+
+/// The value below the batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+enum Base<B> {
+    #[default]
+    Unread,
+    /// A worker is reading it from the store.
+    Claimed,
+    Known(B),
+}
+
+/// What of a key's older versions is still needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// None: the run that writes is final.
+    Nothing,
+    /// What a step from this one on may read; all below are committed.
+    From(BlockAccessIndex),
+}
+
+impl Keep {
+    /// For a run on this footing, when all steps below `committed` are committed.
+    pub(super) const fn of(footing: Footing, committed: BlockAccessIndex) -> Self {
+        match footing {
+            Footing::Final => Self::Nothing,
+            Footing::Speculative => Self::From(committed),
+        }
+    }
+}
+
+/// What a read finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found<B, V> {
+    /// What the highest lower step that wrote the key wrote, and which that is.
+    Written(BlockAccessIndex, V),
+    /// That step's last run was in vain.
+    Estimate(BlockAccessIndex),
+    /// No lower step wrote it: the value below the batch.
+    Base(B),
+    /// No lower step wrote it, and the caller is to read the value from the store.
+    ToRead,
+    /// No lower step wrote it, and another worker is reading the value.
+    BeingRead,
+}
+
+/// A key's state: `B` below the batch, `V` as written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Cell<B, V> {
+    base: Base<B>,
+    /// The version of the highest step.
+    top: Option<Version<V>>,
+    /// The others, ascending; seldom any.
+    lower: Vec<Version<V>>,
+    /// The highest step that read the key while lower ones could still write it.
+    reader: BlockAccessIndex,
+}
+
+impl<B, V> Default for Cell<B, V> {
+    fn default() -> Self {
+        Self { base: Base::Unread, top: None, lower: Vec::new(), reader: 0 }
+    }
+}
+
+impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
+    fn below(&self, index: BlockAccessIndex) -> Option<&Version<V>> {
+        match &self.top {
+            Some(top) if top.index < index => Some(top),
+            _ => self.lower.iter().rev().find(|version| version.index < index),
+        }
+    }
+
+    /// Reads as the step `index`, which is remembered unless its run is final.
+    pub(super) fn read(&mut self, index: BlockAccessIndex, footing: Footing) -> Found<B, V> {
+        if footing == Footing::Speculative && self.reader < index {
+            self.reader = index;
+        }
+        if let Some(version) = self.below(index) {
+            if version.is_estimate {
+                return Found::Estimate(version.index);
+            }
+            return Found::Written(version.index, version.value.clone());
+        }
+        match &self.base {
+            Base::Known(base) => Found::Base(base.clone()),
+            Base::Claimed => Found::BeingRead,
+            Base::Unread => {
+                self.base = Base::Claimed;
+                Found::ToRead
+            }
+        }
+    }
+
+    /// Reads as the step `index` where the value below the batch does not matter: what was
+    /// written, or `None`; an error names the step whose last run was in vain.
+    pub(super) fn read_written(
+        &mut self,
+        index: BlockAccessIndex,
+        footing: Footing,
+    ) -> Result<Option<V>, BlockAccessIndex> {
+        if footing == Footing::Speculative && self.reader < index {
+            self.reader = index;
+        }
+        match self.below(index) {
+            Some(version) if version.is_estimate => Err(version.index),
+            version => Ok(version.map(|version| version.value.clone())),
+        }
+    }
+
+    /// Whether the step `index` would now read `seen`, where `None` is the value below the
+    /// batch.
+    pub(super) fn would_read(
+        &self,
+        index: BlockAccessIndex,
+        seen: Option<impl PartialEq<V>>,
+    ) -> bool {
+        match (self.below(index), seen) {
+            (None, None) => true,
+            (Some(version), Some(seen)) => !version.is_estimate && seen == version.value,
+            _ => false,
+        }
+    }
+
+    /// Gives the value that a worker which was told to read found in the store.
+    pub(super) fn set_base(&mut self, base: B) {
+        self.base = Base::Known(base);
+    }
+
+    /// The value below the batch, if somebody read it.
+    pub(super) const fn base(&self) -> Option<&B> {
+        match &self.base {
+            Base::Known(base) => Some(base),
+            Base::Unread | Base::Claimed => None,
+        }
+    }
+
+    /// The last value written.
+    pub(super) fn last(&self) -> Option<(BlockAccessIndex, &V)> {
+        self.top.as_ref().map(|top| (top.index, &top.value))
+    }
+
+    /// Number of versions.
+    #[cfg(test)]
+    pub(super) fn version_count(&self) -> usize {
+        usize::from(self.top.is_some()) + self.lower.len()
+    }
+
+    /// Writes as the step `index`. What no step from `committed` on can read is forgotten, and
+    /// after a final run all that it replaces: only a speculative one may have to run again.
+    /// Returns the highest step that may have read something else in its place.
+    pub(super) fn write(
+        &mut self,
+        index: BlockAccessIndex,
+        incarnation: u32,
+        value: V,
+        keep: Keep,
+    ) -> Option<BlockAccessIndex> {
+        let new = Version { index, incarnation, is_estimate: false, value };
+        let above = (self.reader > index).then_some(self.reader);
+        match &mut self.top {
+            Some(top) if top.index == index => {
+                let is_same = top.value == new.value;
+                *top = new;
+                above.filter(|_| !is_same)
+            }
+            Some(top) if top.index < index => {
+                let old = std::mem::replace(top, new);
+                match keep {
+                    Keep::Nothing => self.lower.clear(),
+                    Keep::From(committed) => {
+                        self.lower.push(old);
+                        self.forget(committed);
+                    }
+                }
+                above
+            }
+            Some(_) => self.write_lower(new, above),
+            None => {
+                self.top = Some(new);
+                above
+            }
+        }
+    }
+
+    fn write_lower(
+        &mut self,
+        new: Version<V>,
+        above: Option<BlockAccessIndex>,
+    ) -> Option<BlockAccessIndex> {
+        match self.lower.binary_search_by_key(&new.index, |version| version.index) {
+            Ok(place) => {
+                let is_same = self.lower[place].value == new.value;
+                self.lower[place] = new;
+                above.filter(|_| !is_same)
+            }
+            Err(place) => {
+                self.lower.insert(place, new);
+                above
+            }
+        }
+    }
+
+    /// Keeps, of the versions below `committed`, the highest only.
+    fn forget(&mut self, committed: BlockAccessIndex) {
+        let below = self.lower.iter().take_while(|version| version.index < committed).count();
+        if below > 1 {
+            self.lower.drain(..below - 1);
+        }
+    }
+
+    /// Marks what the step `index` wrote as an estimate.
+    pub(super) fn mark_estimate(&mut self, index: BlockAccessIndex) {
+        if let Some(version) = self.version_mut(index) {
+            version.is_estimate = true;
+        }
+    }
+
+    /// Takes away what an incarnation of the step `index` before `incarnation` wrote. Returns
+    /// the highest step that may have read it.
+    pub(super) fn remove_older(
+        &mut self,
+        index: BlockAccessIndex,
+        incarnation: u32,
+    ) -> Option<BlockAccessIndex> {
+        if self.version_mut(index).is_none_or(|version| version.incarnation == incarnation) {
+            return None;
+        }
+        match &self.top {
+            Some(top) if top.index == index => self.top = self.lower.pop(),
+            _ => self.lower.retain(|version| version.index != index),
+        }
+        (self.reader > index).then_some(self.reader)
+    }
+
+    fn version_mut(&mut self, index: BlockAccessIndex) -> Option<&mut Version<V>> {
+        match &mut self.top {
+            Some(top) if top.index == index => Some(top),
+            _ => self.lower.iter_mut().find(|version| version.index == index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Numbers = Cell<u64, u64>;
+
+    #[test]
+    fn a_step_reads_the_highest_lower_write_and_never_its_own_or_a_higher_one() {
+        let mut cell = Numbers::default();
+        assert_eq!(cell.read(5, Footing::Speculative), Found::ToRead);
+        assert_eq!(cell.read(5, Footing::Speculative), Found::BeingRead);
+        cell.set_base(100);
+        assert_eq!(cell.write(7, 1, 70, Keep::From(0)), None);
+        assert_eq!(cell.write(3, 1, 30, Keep::From(0)), Some(5));
+        assert_eq!(cell.write(5, 1, 50, Keep::From(0)), None);
+        let read = |cell: &mut Numbers, index| cell.read(index, Footing::Speculative);
+        assert_eq!(read(&mut cell, 3), Found::Base(100));
+        assert_eq!(read(&mut cell, 4), Found::Written(3, 30));
+        assert_eq!(read(&mut cell, 7), Found::Written(5, 50));
+        assert_eq!(read(&mut cell, 8), Found::Written(7, 70));
+    }
+
+    #[test]
+    fn whoever_read_before_a_write_is_known_to_the_writer() {
+        let mut cell = Numbers::default();
+        cell.set_base(0);
+        cell.read(9, Footing::Final);
+        assert_eq!(cell.write(1, 1, 5, Keep::From(0)), None, "a final run cannot be disturbed");
+        cell.read(9, Footing::Speculative);
+        cell.read(4, Footing::Speculative);
+        assert_eq!(cell.write(2, 1, 6, Keep::From(0)), Some(9));
+        assert_eq!(cell.write(2, 2, 6, Keep::From(0)), None, "the same again changes nothing");
+        assert_eq!(cell.write(2, 3, 7, Keep::From(0)), Some(9));
+        assert_eq!(cell.remove_older(2, 3), None);
+        assert_eq!(cell.remove_older(2, 4), Some(9));
+        assert!(cell.would_read(9, Some(5)));
+    }
+
+    #[test]
+    fn an_estimate_is_not_a_value_until_it_is_written_again() {
+        let mut cell = Numbers::default();
+        cell.set_base(0);
+        cell.write(2, 1, 6, Keep::From(0));
+        cell.mark_estimate(2);
+        assert_eq!(cell.read(3, Footing::Speculative), Found::Estimate(2));
+        assert_eq!(cell.read_written(3, Footing::Speculative), Err(2));
+        assert!(!cell.would_read(3, Some(6)));
+        assert_eq!(cell.read(2, Footing::Speculative), Found::Base(0));
+        cell.write(2, 2, 6, Keep::From(0));
+        assert_eq!(cell.read(3, Footing::Speculative), Found::Written(2, 6));
+    }
+
+    #[test]
+    fn a_key_that_every_step_writes_keeps_no_more_versions_than_steps_are_uncommitted() {
+        let mut cell = Numbers::default();
+        for index in 0..1000_u32 {
+            let committed = index.saturating_sub(10);
+            cell.write(index, 1, u64::from(index), Keep::From(committed));
+            assert!(cell.version_count() <= 12, "{}", cell.version_count());
+            let seen = cell.read(committed, Footing::Speculative);
+            let expected = committed.checked_sub(1).map(|i| Found::Written(i, u64::from(i)));
+            assert_eq!(seen, expected.unwrap_or(Found::ToRead));
+            cell.base = Base::Unread;
+        }
+    }
+}

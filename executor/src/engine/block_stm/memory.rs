@@ -1,0 +1,274 @@
+//! The state of a batch under way: a cell for each key that any step met, found by the whole
+//! key, and numbered so that it need not be searched for again. Each key is read from the store
+//! once, by whoever comes first.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, Hash},
+    sync::{
+        Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use alloy_primitives::{
+    Address, B256, U256,
+    map::{DefaultHashBuilder, Entry, HashMap},
+};
+use revm::state::Bytecode;
+use workload::genesis::AccountState;
+
+use super::cell::Cell;
+use crate::{handover::Cancelled, single_flight::SingleFlight};
+
+/// Shards of a table; far more than threads, so that they seldom meet.
+const SHARD_COUNT: usize = 256;
+/// Cells of each of the first chunks; later ones are larger, so that their number is bounded.
+const FIRST_CHUNK: usize = 1024;
+/// Chunks of one size.
+const CHUNKS_OF_A_SIZE: usize = 64;
+/// Sizes of chunks, each twice the one before: 268 million keys in all, more than fit in memory.
+const SIZES: usize = 12;
+/// Who waits for a read by another shares a condition variable with this share of the keys.
+const GATE_COUNT: usize = 64;
+/// How long a waiter that missed its call sleeps at most.
+const MISSED_CALL: Duration = Duration::from_micros(500);
+
+/// A key's place in its table.
+pub(super) type CellId = u32;
+
+/// An account as a step of the batch left it.
+#[derive(Clone, Debug, Default, Eq)]
+pub(super) struct Account {
+    /// `None` where it does not exist; never an empty account (EIP-161).
+    pub(super) state: Option<AccountState>,
+    /// The code, where it may be too new for the store.
+    pub(super) code: Option<Bytecode>,
+    /// Created in this batch: slots that no step wrote are zero whatever the store says.
+    pub(super) is_born: bool,
+}
+
+impl PartialEq for Account {
+    fn eq(&self, other: &Self) -> bool {
+        // The hash stands for the code.
+        self.state == other.state && self.is_born == other.is_born
+    }
+}
+
+/// What a step saw of an account that others of the batch wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SeenAccount {
+    state: Option<AccountState>,
+    is_born: bool,
+}
+
+impl From<&Account> for SeenAccount {
+    fn from(account: &Account) -> Self {
+        Self { state: account.state, is_born: account.is_born }
+    }
+}
+
+impl PartialEq<Account> for SeenAccount {
+    fn eq(&self, account: &Account) -> bool {
+        *self == Self::from(account)
+    }
+}
+
+/// A cell with its key.
+#[derive(Debug)]
+pub(super) struct Keyed<K, B, V> {
+    /// The whole key.
+    pub(super) key: K,
+    /// What is known of it.
+    pub(super) cell: Cell<B, V>,
+}
+
+type Chunk<K, B, V> = Box<[Mutex<Keyed<K, B, V>>]>;
+
+/// Cells by key and by number.
+pub(super) struct Table<K, B, V> {
+    shards: Vec<Mutex<HashMap<K, CellId>>>,
+    /// Randomly seeded, as the maps' own: keys may be crafted to collide.
+    hasher: DefaultHashBuilder,
+    chunks: Vec<OnceLock<Chunk<K, B, V>>>,
+    count: AtomicU32,
+}
+
+/// The cells of accounts.
+pub(super) type Accounts = Table<Address, Option<AccountState>, Account>;
+/// The cells of slots, by the number of their account and their key.
+pub(super) type Slots = Table<(CellId, U256), U256, U256>;
+
+impl<K, B, V> fmt::Debug for Table<K, B, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, V> {
+    /// Without keys; room for about `expected` of them is made at once.
+    fn new(expected: usize) -> Self {
+        let shard = || HashMap::with_capacity_and_hasher(expected / SHARD_COUNT, <_>::default());
+        Self {
+            shards: (0..SHARD_COUNT).map(|_| Mutex::new(shard())).collect(),
+            hasher: DefaultHashBuilder::default(),
+            chunks: (0..CHUNKS_OF_A_SIZE * SIZES).map(|_| OnceLock::new()).collect(),
+            count: AtomicU32::new(0),
+        }
+    }
+
+    /// The number of `key`, which gets one if it has none.
+    pub(super) fn id(&self, key: &K) -> CellId {
+        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT];
+        match lock(shard).entry(*key) {
+            Entry::Occupied(occupied) => *occupied.get(),
+            Entry::Vacant(vacant) => {
+                let id = self.count.fetch_add(1, Ordering::Relaxed);
+                self.cell(id).key = *key;
+                *vacant.insert(id)
+            }
+        }
+    }
+
+    /// Number of keys.
+    pub(super) fn count(&self) -> CellId {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// The cell with this number.
+    #[inline]
+    pub(super) fn cell(&self, id: CellId) -> MutexGuard<'_, Keyed<K, B, V>> {
+        let (chunk, size, place) = place_of(id as usize);
+        let cells = self.chunks[chunk].get_or_init(|| {
+            let empty = || Mutex::new(Keyed { key: K::default(), cell: Cell::default() });
+            (0..size).map(|_| empty()).collect()
+        });
+        lock(&cells[place])
+    }
+}
+
+/// Chunk, its size, and the place in it.
+#[inline]
+const fn place_of(id: usize) -> (usize, usize, usize) {
+    const FIRST_SIZE: usize = FIRST_CHUNK * CHUNKS_OF_A_SIZE;
+    let power = (id / FIRST_SIZE + 1).ilog2() as usize;
+    let place = id - ((1 << power) - 1) * FIRST_SIZE;
+    let size = FIRST_CHUNK << power;
+    (power * CHUNKS_OF_A_SIZE + place / size, size, place % size)
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    waiter_count: AtomicUsize,
+    lock: Mutex<()>,
+    opened: Condvar,
+}
+
+/// Where workers wait for what another one reads from the store.
+#[derive(Debug)]
+pub(super) struct Gates(Vec<Gate>);
+
+impl Gates {
+    fn new() -> Self {
+        Self((0..GATE_COUNT).map(|_| Gate::default()).collect())
+    }
+
+    /// What was read for `id` can be seen.
+    pub(super) fn open(&self, id: CellId) {
+        let gate = &self.0[id as usize % GATE_COUNT];
+        if gate.waiter_count.load(Ordering::SeqCst) > 0 {
+            drop(lock(&gate.lock));
+            gate.opened.notify_all();
+        }
+    }
+
+    /// Waits until `has_come`.
+    ///
+    /// # Errors
+    /// [`Cancelled`].
+    pub(super) fn wait(
+        &self,
+        id: CellId,
+        cancel: &AtomicBool,
+        has_come: impl Fn() -> bool,
+    ) -> Result<(), Cancelled> {
+        let gate = &self.0[id as usize % GATE_COUNT];
+        gate.waiter_count.fetch_add(1, Ordering::SeqCst);
+        let mut held = lock(&gate.lock);
+        let waited = loop {
+            if has_come() {
+                break Ok(());
+            }
+            if cancel.load(Ordering::Relaxed) {
+                break Err(Cancelled);
+            }
+            let slept = gate.opened.wait_timeout(held, MISSED_CALL);
+            held = slept.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        gate.waiter_count.fetch_sub(1, Ordering::SeqCst);
+        waited
+    }
+}
+
+/// What the workers of a batch share of the state.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// Accounts; the beneficiaries have the first numbers.
+    pub(super) accounts: Accounts,
+    /// Slots.
+    pub(super) slots: Slots,
+    /// For who waits for another's read of an account or slot.
+    pub(super) gates: Gates,
+    /// Codes below the batch, analysed once.
+    pub(super) codes: SingleFlight<B256, Bytecode>,
+}
+
+impl Memory {
+    /// For a batch of `step_count` steps.
+    pub(super) fn new(step_count: usize) -> Self {
+        Self {
+            accounts: Table::new(step_count * 2),
+            slots: Table::new(step_count),
+            gates: Gates::new(),
+            codes: SingleFlight::default(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_number_has_a_place_of_its_own() {
+        let mut places = BTreeSet::new();
+        let most = FIRST_CHUNK * CHUNKS_OF_A_SIZE * ((1 << SIZES) - 1);
+        let ids = (0..700_000).chain(most - 10..most);
+        for id in ids.clone() {
+            let (chunk, size, place) = place_of(id);
+            assert!(place < size && chunk < CHUNKS_OF_A_SIZE * SIZES, "{id}");
+            assert!(places.insert((chunk, place)), "{id}");
+        }
+        assert_eq!(places.len(), ids.count());
+    }
+
+    #[test]
+    fn a_key_has_one_number_whichever_thread_asks_first() {
+        let table = Table::<u64, u64, u64>::new(0);
+        let ids = || (0..5000).map(|key| table.id(&key)).collect::<Vec<_>>();
+        let all: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(ids)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(all.iter().all(|ids| *ids == all[0]));
+        assert_eq!(table.count(), 5000);
+        assert!(all[0].iter().zip(0..).all(|(id, key)| table.cell(*id).key == key));
+    }
+}

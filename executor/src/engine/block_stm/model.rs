@@ -1,0 +1,411 @@
+//! All interleavings of small batches, tried one by one: the real scheduler and the real cells,
+//! run by simulated workers one transition at a time. A transition is what a thread does under
+//! one lock, so what is tried here is exactly what threads can do to each other.
+//!
+//! The laws: no state without a way on (nobody waits when nobody can run), no way back to a state
+//! (every run ends), what is committed stays committed, in order, and at the end every step has
+//! read and written what it would have in order.
+
+use std::collections::HashSet;
+
+use super::{
+    cell::{Cell, Found, Keep},
+    scheduler::{Answer, Asking, Footing, NO_STEP, Report, Scheduler, Task, Until},
+};
+
+/// What a step of the model does, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    /// Reads a cell and adds its value to what the step has.
+    Read(usize),
+    /// Writes a cell: what the step has, and one more.
+    Write(usize),
+    /// Writes a cell if what the step has is even: a re-run may write elsewhere.
+    WriteIfEven(usize),
+    /// Needs all lower steps committed, as who reads a beneficiary's account does.
+    NeedLowest,
+    /// Is invalid unless all lower steps have run: reads a cell that must not be 0.
+    NeedNonZero(usize),
+}
+
+type Program = Vec<Op>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Doing {
+    Asking(Option<Report>),
+    /// The worker slept; it looks again only when something has changed.
+    Idle,
+    Running(Run),
+    /// What was written, and is yet to be published.
+    Publishing {
+        run: Run,
+        left: Vec<(usize, u64)>,
+        old: Vec<usize>,
+        readers_to: Option<u32>,
+    },
+    Validating {
+        index: u32,
+        left: Vec<(usize, Option<u64>)>,
+    },
+    Marking {
+        index: u32,
+        left: Vec<usize>,
+    },
+    Gone,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Run {
+    index: u32,
+    incarnation: u32,
+    footing: Footing,
+    op: usize,
+    has: u64,
+    reads: Vec<(usize, Option<u64>)>,
+    writes: Vec<(usize, u64)>,
+    /// What it waits for: a step, or all lower ones.
+    waits: Option<Option<u32>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Log {
+    reads: Vec<(usize, Option<u64>)>,
+    writes: Vec<usize>,
+}
+
+impl Run {
+    fn is_final(&self) -> bool {
+        self.footing == Footing::Final
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct World {
+    scheduler: Scheduler,
+    cells: Vec<Cell<u64, u64>>,
+    logs: Vec<Log>,
+    workers: Vec<Doing>,
+}
+
+struct Explorer<'p> {
+    programs: &'p [Program],
+    expected: Vec<u64>,
+    seen: HashSet<World>,
+    end_count: usize,
+}
+
+const CELLS: usize = 2;
+
+/// What the cells hold after the programs ran in order.
+fn in_order(programs: &[Program]) -> Vec<u64> {
+    let mut cells = vec![0_u64; CELLS];
+    for program in programs {
+        let mut has = 0;
+        for op in program {
+            match *op {
+                Op::Read(cell) | Op::NeedNonZero(cell) => has = mix(has, cells[cell]),
+                Op::Write(cell) => cells[cell] = has + 1,
+                Op::WriteIfEven(cell) if has % 2 == 0 => cells[cell] = has + 1,
+                Op::WriteIfEven(_) | Op::NeedLowest => {}
+            }
+        }
+    }
+    cells
+}
+
+/// Order matters, and the value stays small.
+const fn mix(has: u64, read: u64) -> u64 {
+    (has * 3 + read * 2 + read / 3) % 7
+}
+
+impl World {
+    fn new(links: &[u32], workers: usize) -> Self {
+        let mut cells = vec![Cell::default(); CELLS];
+        cells.iter_mut().for_each(|cell: &mut Cell<u64, u64>| cell.set_base(0));
+        Self {
+            scheduler: Scheduler::new(links, workers),
+            cells,
+            logs: vec![Log::default(); links.len()],
+            workers: vec![Doing::Asking(None); workers],
+        }
+    }
+
+    /// One transition of `worker`; `None` where it can do nothing but wait.
+    fn after(&self, worker: usize, programs: &[Program]) -> Option<Self> {
+        let mut next = self.clone();
+        let doing = std::mem::replace(&mut next.workers[worker], Doing::Gone);
+        next.workers[worker] = match doing {
+            Doing::Gone => return None,
+            Doing::Idle if !self.scheduler.has_task() => return None,
+            Doing::Idle => next.turn(None),
+            Doing::Asking(report) => next.turn(report),
+            Doing::Running(run) => next.run(run, programs)?,
+            Doing::Publishing { run, left, old, readers_to } => {
+                next.publish(run, left, old, readers_to)
+            }
+            Doing::Validating { index, left } => next.validate(index, left),
+            Doing::Marking { index, left } => next.mark(index, left),
+        };
+        Some(next)
+    }
+
+    fn turn(&mut self, report: Option<Report>) -> Doing {
+        let committed = self.scheduler.committed();
+        if let Some(report) = report {
+            self.scheduler.take(report);
+        }
+        assert!(self.scheduler.committed() >= committed);
+        match self.scheduler.claim() {
+            Task::Done => Doing::Gone,
+            Task::Idle => Doing::Idle,
+            Task::Validate { index } => {
+                assert!(index >= self.scheduler.committed());
+                let left = self.logs[index as usize].reads.clone();
+                Doing::Validating { index, left }
+            }
+            Task::Execute { index, incarnation, footing } => {
+                assert!(index >= self.scheduler.committed(), "{index} runs after its commit");
+                let (reads, writes) = (Vec::new(), Vec::new());
+                let (op, has, waits) = (0, 0, None);
+                let run = Run { index, incarnation, footing, op, has, reads, writes, waits };
+                Doing::Running(run)
+            }
+        }
+    }
+
+    fn run(&mut self, mut run: Run, programs: &[Program]) -> Option<Doing> {
+        if let Some(need) = run.waits {
+            let answer = self.ask(run.index, need, Asking::Again);
+            return match answer {
+                Answer::Wait => None,
+                Answer::GoOn => {
+                    run.waits = None;
+                    Some(Doing::Running(run))
+                }
+                Answer::GiveUp => Some(give_up(&run, need)),
+            };
+        }
+        let Some(op) = programs[run.index as usize].get(run.op).copied() else {
+            let left = run.writes.clone();
+            let old = std::mem::take(&mut self.logs[run.index as usize].writes);
+            return Some(Doing::Publishing { run, left, old, readers_to: None });
+        };
+        match op {
+            Op::Read(cell) | Op::NeedNonZero(cell) => {
+                let (seen, value) = match self.cells[cell].read(run.index, run.footing) {
+                    Found::Written(_, value) => (Some(value), value),
+                    Found::Base(value) => (None, value),
+                    Found::Estimate(of) => return Some(self.stuck(run, Some(of))),
+                    Found::ToRead | Found::BeingRead => unreachable!("all bases are known"),
+                };
+                run.reads.push((cell, seen));
+                run.has = mix(run.has, value);
+                if matches!(op, Op::NeedNonZero(_)) && value == 0 {
+                    assert!(!run.is_final(), "{} is invalid in order", run.index);
+                    let (index, until) = (run.index, Until::Lowest);
+                    return Some(Doing::Asking(Some(Report::GivenUp { index, until })));
+                }
+            }
+            Op::Write(cell) => run.writes.push((cell, run.has + 1)),
+            Op::WriteIfEven(cell) if run.has % 2 == 0 => run.writes.push((cell, run.has + 1)),
+            Op::NeedLowest if !run.is_final() && self.scheduler.committed() < run.index => {
+                run.op += 1;
+                return Some(self.stuck(run, None));
+            }
+            Op::WriteIfEven(_) | Op::NeedLowest => {}
+        }
+        run.op += 1;
+        Some(Doing::Running(run))
+    }
+
+    fn ask(&mut self, index: u32, need: Option<u32>, asking: Asking) -> Answer {
+        match need {
+            Some(of) => self.scheduler.ask_for_step(index, of, asking),
+            None => self.scheduler.ask_for_lowest(index, asking),
+        }
+    }
+
+    fn stuck(&mut self, mut run: Run, need: Option<u32>) -> Doing {
+        match self.ask(run.index, need, Asking::First) {
+            Answer::GoOn => Doing::Running(run),
+            Answer::GiveUp => give_up(&run, need),
+            Answer::Wait => {
+                run.waits = Some(need);
+                Doing::Running(run)
+            }
+        }
+    }
+
+    fn publish(
+        &mut self,
+        run: Run,
+        mut left: Vec<(usize, u64)>,
+        mut old: Vec<usize>,
+        mut readers_to: Option<u32>,
+    ) -> Doing {
+        let keep = Keep::of(run.footing, self.scheduler.committed());
+        if let Some((cell, value)) = left.pop() {
+            let above = self.cells[cell].write(run.index, run.incarnation, value, keep);
+            readers_to = readers_to.max(above);
+        } else if let Some(cell) = old.pop() {
+            let above = self.cells[cell].remove_older(run.index, run.incarnation);
+            readers_to = readers_to.max(above);
+        } else {
+            let index = run.index;
+            let writes = run.writes.iter().map(|(cell, _)| *cell).collect();
+            let reads = if run.is_final() { Vec::new() } else { run.reads };
+            self.logs[index as usize] = Log { reads, writes };
+            return Doing::Asking(Some(Report::Finished { index, readers_to, logged: 0 }));
+        }
+        Doing::Publishing { run, left, old, readers_to }
+    }
+
+    fn validate(&mut self, index: u32, mut left: Vec<(usize, Option<u64>)>) -> Doing {
+        match left.pop() {
+            None => Doing::Asking(Some(Report::Valid { index })),
+            Some((cell, seen)) if self.cells[cell].would_read(index, seen) => {
+                Doing::Validating { index, left }
+            }
+            Some(_) => Doing::Marking { index, left: self.logs[index as usize].writes.clone() },
+        }
+    }
+
+    fn mark(&mut self, index: u32, mut left: Vec<usize>) -> Doing {
+        match left.pop() {
+            None => Doing::Asking(Some(Report::Invalid { index })),
+            Some(cell) => {
+                self.cells[cell].mark_estimate(index);
+                Doing::Marking { index, left }
+            }
+        }
+    }
+}
+
+fn give_up(run: &Run, need: Option<u32>) -> Doing {
+    let until = need.map_or(Until::Lowest, Until::Executed);
+    Doing::Asking(Some(Report::GivenUp { index: run.index, until }))
+}
+
+impl Explorer<'_> {
+    /// Depth first; `path` are the states above, which must not come again.
+    fn explore(&mut self, first: World) {
+        let mut path = HashSet::new();
+        let mut stack = vec![(first, 0)];
+        while let Some((world, worker)) = stack.last_mut() {
+            if *worker == 0 {
+                path.insert(world.clone());
+            }
+            if *worker == world.workers.len() {
+                let (world, _) = stack.pop().unwrap();
+                path.remove(&world);
+                self.seen.insert(world);
+                continue;
+            }
+            let (from, next) = (world.clone(), world.after(*worker, self.programs));
+            *worker += 1;
+            match next {
+                Some(next) if !self.seen.contains(&next) => {
+                    assert!(!path.contains(&next), "a run that never ends: {next:#?}");
+                    stack.push((next, 0));
+                }
+                Some(_) => {}
+                None => self.assert_not_stuck(&from),
+            }
+        }
+    }
+
+    /// A worker of `world` cannot go on: another one can, or all is done.
+    fn assert_not_stuck(&mut self, world: &World) {
+        let can_go = |worker| world.after(worker, self.programs).is_some();
+        if (0..world.workers.len()).any(can_go) {
+            return;
+        }
+        let is_gone = world.workers.iter().all(|doing| *doing == Doing::Gone);
+        assert!(is_gone, "nobody can go on: {world:#?}");
+        let last = |cell: &Cell<u64, u64>| cell.last().map_or(0, |(_, value)| *value);
+        let got: Vec<_> = world.cells.iter().map(last).collect();
+        assert_eq!(got, self.expected, "{:?}: {world:#?}", self.programs);
+        self.end_count += 1;
+    }
+}
+
+/// Tries all interleavings; returns how many states there are.
+fn try_all(programs: &[Program], links: &[u32], workers: usize) -> usize {
+    let expected = in_order(programs);
+    let mut explorer = Explorer { programs, expected, seen: HashSet::new(), end_count: 0 };
+    explorer.explore(World::new(links, workers));
+    assert!(explorer.end_count > 0, "{programs:?}: no run ended");
+    explorer.seen.len()
+}
+
+fn without_links(programs: &[Program], workers: usize) -> usize {
+    try_all(programs, &vec![NO_STEP; programs.len()], workers)
+}
+
+#[test]
+fn a_chain_through_one_key_comes_out_as_in_order() {
+    let step = vec![Op::Read(0), Op::Write(0)];
+    for (steps, workers) in [(3, 2), (4, 2), (3, 3)] {
+        let states = without_links(&vec![step.clone(); steps], workers);
+        assert!(states > 100, "{states}");
+    }
+}
+
+#[test]
+fn steps_that_write_elsewhere_when_they_run_again_come_out_as_in_order() {
+    let programs = [
+        vec![Op::Write(0)],
+        vec![Op::Read(0), Op::WriteIfEven(1), Op::Write(0)],
+        vec![Op::Read(1), Op::WriteIfEven(0)],
+        vec![Op::Read(0), Op::Read(1), Op::Write(1)],
+    ];
+    without_links(&programs, 2);
+    without_links(&programs[..3], 3);
+}
+
+#[test]
+fn who_needs_all_lower_steps_never_waits_when_nobody_can_run() {
+    let programs = [
+        vec![Op::Read(0), Op::Write(0)],
+        vec![Op::NeedLowest, Op::Read(0), Op::Write(0)],
+        vec![Op::Read(0), Op::NeedLowest, Op::Write(1)],
+        vec![Op::Read(1), Op::Write(0)],
+    ];
+    for workers in [1, 2] {
+        without_links(&programs, workers);
+    }
+    without_links(&programs[..3], 3);
+}
+
+#[test]
+fn an_invalid_run_is_tried_again_after_its_predecessors() {
+    let programs = [
+        vec![Op::Write(0)],
+        vec![Op::NeedNonZero(0), Op::Write(1)],
+        vec![Op::NeedNonZero(1), Op::Read(0), Op::Write(0)],
+    ];
+    for workers in [1, 2, 3] {
+        without_links(&programs, workers);
+        try_all(&programs, &[NO_STEP, 0, 1], workers);
+    }
+}
+
+#[test]
+fn every_batch_of_three_short_steps_comes_out_as_in_order() {
+    let read_write = |from, to| vec![Op::Read(from), Op::Write(to)];
+    let shapes = [
+        read_write(0, 0),
+        read_write(0, 1),
+        read_write(1, 0),
+        vec![Op::Write(0)],
+        vec![Op::Read(0), Op::WriteIfEven(1)],
+        vec![Op::NeedLowest, Op::Read(1), Op::Write(0)],
+    ];
+    for first in &shapes {
+        for second in &shapes {
+            for third in &shapes {
+                without_links(&[first.clone(), second.clone(), third.clone()], 2);
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! From the EVM's output of a step to versions that others can read: which fields a step wrote
+//! is decided as in `evm::StepWrites`, and nothing else is published.
+
+use alloy_primitives::{Address, KECCAK256_EMPTY, U256};
+use revm::state::EvmState;
+use workload::genesis::AccountState;
+
+use super::{
+    cell::Keep,
+    memory::{Account, CellId},
+    view::{Log, StepView},
+};
+use crate::store::Reader;
+
+impl<R: Reader> StepView<'_, R> {
+    /// Takes in what a part of the step wrote.
+    pub(super) fn collect(&mut self, state: &EvmState) {
+        for (address, account) in state {
+            if account.is_touched() {
+                self.collect_account(address, account);
+            }
+        }
+    }
+
+    fn collect_account(&mut self, address: &Address, account: &revm::state::Account) {
+        // A contract that destroys itself in the transaction that made it leaves nothing
+        // (EIP-6780); what it stored never was.
+        let is_gone = account.is_selfdestructed();
+        let has_slots = !account.storage.is_empty();
+        let is_new = account.is_changed() || account.is_created();
+        if !is_gone && !is_new && !has_slots {
+            return;
+        }
+        let id = self.account_id(address);
+        if is_gone || is_new {
+            let info = &account.info;
+            let after = AccountState {
+                nonce: info.nonce,
+                balance: info.balance,
+                code_hash: info.code_hash,
+            };
+            // An empty account does not exist (EIP-161).
+            let state = (!is_gone && after != AccountState::default()).then_some(after);
+            let has_code = state.is_some() && info.code_hash != KECCAK256_EMPTY;
+            let code = info.code.clone().filter(|_| has_code);
+            let is_born = account.is_created() || self.is_born(id);
+            self.accounts.push((id, Account { state, code, is_born }));
+        }
+        for (key, slot) in &account.storage {
+            let value = if is_gone { U256::ZERO } else { slot.present_value() };
+            if slot.original_value() != value {
+                let slot = self.ground.memory.slots.id(&(id, *key));
+                self.slots.push((slot, value));
+            }
+        }
+    }
+
+    /// Lets others read what the step wrote, in place of what its last run wrote. Returns the
+    /// highest step that may have read something else before.
+    pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
+        let memory = self.ground.memory;
+        let index = self.index;
+        let keep = Keep::of(self.footing, self.ground.board.committed());
+        let mut readers_to = None;
+        for (id, account) in self.accounts.drain(..) {
+            let mut cell = memory.accounts.cell(id);
+            readers_to = readers_to.max(cell.cell.write(index, incarnation, account, keep));
+            self.log.written_accounts.push(id);
+        }
+        for (id, value) in self.slots.drain(..) {
+            let mut cell = memory.slots.cell(id);
+            readers_to = readers_to.max(cell.cell.write(index, incarnation, value, keep));
+            self.log.written_slots.push(id);
+        }
+        for id in &before.written_accounts {
+            let mut cell = memory.accounts.cell(*id);
+            readers_to = readers_to.max(cell.cell.remove_older(index, incarnation));
+        }
+        for id in &before.written_slots {
+            let mut cell = memory.slots.cell(*id);
+            readers_to = readers_to.max(cell.cell.remove_older(index, incarnation));
+        }
+        readers_to
+    }
+}
+
+/// Whether the step at `index`, whose last run left `log`, would now read the same.
+pub(super) fn is_valid(memory: &super::memory::Memory, index: u32, log: &Log) -> bool {
+    let account =
+        |(id, seen): &(CellId, Option<_>)| memory.accounts.cell(*id).cell.would_read(index, *seen);
+    let slot =
+        |(id, seen): &(CellId, Option<U256>)| memory.slots.cell(*id).cell.would_read(index, *seen);
+    log.accounts.iter().all(account) && log.slots.iter().all(slot)
+}
+
+/// Marks what the last run of the step at `index` wrote as estimates.
+pub(super) fn mark_estimates(memory: &super::memory::Memory, index: u32, log: &Log) {
+    for id in &log.written_accounts {
+        memory.accounts.cell(*id).cell.mark_estimate(index);
+    }
+    for id in &log.written_slots {
+        memory.slots.cell(*id).cell.mark_estimate(index);
+    }
+}

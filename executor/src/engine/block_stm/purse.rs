@@ -1,0 +1,160 @@
+//! What transactions owe to their blocks' beneficiaries: kept apart from the accounts, one fee
+//! for each step, and summed only when somebody reads a beneficiary's account. Otherwise every
+//! transaction of a block would depend on the one before it.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use alloy_primitives::{Address, U256};
+use workload::{Batch, BlockAccessIndex, Steps};
+
+use super::memory::{CellId, Memory};
+
+/// The sum of the fees of the steps from `start` to before `end`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    start: BlockAccessIndex,
+    end: BlockAccessIndex,
+    wei: U256,
+}
+
+/// One beneficiary.
+#[derive(Debug, Default)]
+struct Purse {
+    /// Steps of its blocks: first, and one past the last; ascending.
+    blocks: Vec<(BlockAccessIndex, BlockAccessIndex)>,
+    /// The last sum, which the next one mostly goes on from.
+    last: Mutex<Sum>,
+}
+
+/// All fees of a batch.
+#[derive(Debug)]
+pub(super) struct Purses {
+    /// By the number of the beneficiary's account.
+    purses: Vec<Purse>,
+    /// Low and high half of each step's fee in wei. Ordered by the scheduler's lock.
+    fees: Vec<[AtomicU64; 2]>,
+}
+
+impl Purses {
+    /// Of `batch`. Gives the beneficiaries the first numbers of `memory`, which has none yet.
+    pub(super) fn new(batch: &Batch, steps: &Steps, memory: &Memory) -> Self {
+        let mut purses = Vec::<Purse>::new();
+        let mut start = 0;
+        for block in &batch.blocks {
+            let id = memory.accounts.id(&block.env.beneficiary) as usize;
+            if id == purses.len() {
+                purses.push(Purse::default());
+            }
+            let end = start + block.transactions.len() as BlockAccessIndex + 2;
+            purses[id].blocks.push((start, end));
+            start = end;
+        }
+        debug_assert_eq!(start, steps.count());
+        let fees = (0..steps.count()).map(|_| <[AtomicU64; 2]>::default()).collect();
+        Self { purses, fees }
+    }
+
+    /// Whether the account with this number receives fees.
+    #[inline]
+    pub(super) const fn has(&self, id: CellId) -> bool {
+        (id as usize) < self.purses.len()
+    }
+
+    /// Sets what the step owes. revm counts fees in 128 bits.
+    pub(super) fn set(&self, index: BlockAccessIndex, wei: U256) {
+        let [low, high, ..] = *wei.as_limbs();
+        let fee = &self.fees[index as usize];
+        fee[0].store(low, Ordering::Relaxed);
+        fee[1].store(high, Ordering::Relaxed);
+    }
+
+    fn fee(&self, index: BlockAccessIndex) -> U256 {
+        let [low, high] = &self.fees[index as usize];
+        U256::from_limbs([low.load(Ordering::Relaxed), high.load(Ordering::Relaxed), 0, 0])
+    }
+
+    /// What the steps from `start` to before `end`, all committed, owe to the beneficiary `id`.
+    pub(super) fn sum(&self, id: CellId, start: BlockAccessIndex, end: BlockAccessIndex) -> U256 {
+        let purse = &self.purses[id as usize];
+        let mut last = purse.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.start != start || last.end > end {
+            *last = Sum { start, end: start, wei: U256::ZERO };
+        }
+        let first = purse.blocks.partition_point(|block| block.1 <= last.end);
+        for (from, to) in &purse.blocks[first..] {
+            for index in (*from).max(last.end)..(*to).min(end) {
+                last.wei = last.wei.wrapping_add(self.fee(index));
+            }
+            if *to >= end {
+                break;
+            }
+        }
+        last.end = end;
+        last.wei
+    }
+}
+
+/// The steps that must have executed before others begin: the last one of the same sender.
+pub(super) fn nonce_links(batch: &Batch, steps: &Steps) -> Vec<BlockAccessIndex> {
+    let mut links = Vec::with_capacity(steps.count() as usize);
+    let tx_count = batch.blocks.iter().map(|block| block.transactions.len()).sum();
+    let mut last =
+        alloy_primitives::map::HashMap::<Address, BlockAccessIndex>::with_capacity_and_hasher(
+            tx_count,
+            <_>::default(),
+        );
+    for block in &batch.blocks {
+        links.push(super::scheduler::NO_STEP);
+        for tx in &block.transactions {
+            let index = links.len() as BlockAccessIndex;
+            links.push(last.insert(tx.sender, index).unwrap_or(super::scheduler::NO_STEP));
+        }
+        links.push(super::scheduler::NO_STEP);
+    }
+    links
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{Block, BlockEnv, Transaction};
+
+    use super::*;
+
+    fn batch(beneficiaries: &[u8]) -> Batch {
+        let block = |byte: &u8| Block {
+            env: BlockEnv { beneficiary: Address::repeat_byte(*byte), ..BlockEnv::default() },
+            transactions: vec![Transaction::default(); 3],
+            ..Block::default()
+        };
+        Batch { blocks: beneficiaries.iter().map(block).collect(), ..Batch::default() }
+    }
+
+    #[test]
+    fn each_beneficiary_is_owed_the_fees_of_its_own_blocks_in_any_range() {
+        let batch = batch(&[1, 2, 1]);
+        let steps = Steps::of(&batch);
+        let purses = Purses::new(&batch, &steps, &Memory::new(15));
+        assert!(purses.has(0) && purses.has(1) && !purses.has(2));
+        (0..15).for_each(|index| purses.set(index, U256::from(1_u128 << (index * 6))));
+        let expected = |id: CellId, range: std::ops::Range<u32>| -> U256 {
+            let of = |index: &u32| (*index / 5 == 1) == (id == 1);
+            range.filter(of).map(|index| U256::from(1_u128 << (index * 6))).sum()
+        };
+        for (start, end) in [(0, 4), (0, 8), (0, 15), (3, 12), (3, 15), (7, 7), (0, 15), (6, 11)] {
+            for id in [0, 1] {
+                assert_eq!(purses.sum(id, start, end), expected(id, start..end), "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_transaction_is_linked_to_the_last_one_of_its_sender_in_any_block() {
+        let batch = batch(&[1, 2]);
+        let none = super::super::scheduler::NO_STEP;
+        let links = nonce_links(&batch, &Steps::of(&batch));
+        assert_eq!(links, [none, none, 1, 2, none, none, 3, 6, 7, none]);
+    }
+}

@@ -1,0 +1,93 @@
+//! From what all steps wrote to what the batch changed: the last version of each key, with the
+//! fees that were kept apart, against the state below the batch.
+
+use alloy_primitives::KECCAK256_EMPTY;
+use workload::{BlockAccessIndex, NetChanges};
+
+use super::{
+    memory::{Account, CellId, Memory},
+    purse::Purses,
+    view,
+};
+use crate::store::{Reader, StoreError};
+
+/// The net changes of a batch whose `step_count` steps are all committed. A value below the
+/// batch that nobody has read yet (of a beneficiary, or of a slot of a contract that a step
+/// created) is read by `reader`.
+///
+/// # Errors
+/// [`StoreError`] when such a read fails.
+pub(super) fn net_changes<R: Reader>(
+    memory: &Memory,
+    purses: &Purses,
+    step_count: BlockAccessIndex,
+    reader: &mut R,
+) -> Result<NetChanges, StoreError> {
+    let mut changes = NetChanges::default();
+    for id in 0..memory.accounts.count() {
+        let cell = memory.accounts.cell(id);
+        let last = cell.cell.last();
+        let owed = if purses.has(id) {
+            purses.sum(id, last.map_or(0, |(index, _)| index + 1), step_count)
+        } else if last.is_some() {
+            alloy_primitives::U256::ZERO
+        } else {
+            continue;
+        };
+        let before = match cell.cell.base() {
+            Some(before) => *before,
+            None if last.is_none() && owed.is_zero() => continue,
+            None => reader.account(&cell.key)?,
+        };
+        let written = last.map(|(_, account)| account.clone());
+        let mut after = written.unwrap_or(Account { state: before, ..Account::default() });
+        view::pay(&mut after, owed);
+        add_account(&mut changes, &cell.key, before, &after);
+    }
+    add_slots(&mut changes, memory, reader)?;
+    changes.sort();
+    Ok(changes)
+}
+
+fn add_account(
+    changes: &mut NetChanges,
+    address: &alloy_primitives::Address,
+    before: Option<workload::genesis::AccountState>,
+    after: &Account,
+) {
+    if before == after.state {
+        return;
+    }
+    changes.accounts.push((*address, after.state));
+    let hash = |state: &workload::genesis::AccountState| state.code_hash;
+    let (had, has) = (before.as_ref().map(hash), after.state.as_ref().map(hash));
+    if let (Some(hash), Some(code)) = (has, &after.code)
+        && has != had
+        && hash != KECCAK256_EMPTY
+    {
+        changes.codes.push((hash, code.original_bytes()));
+    }
+}
+
+fn add_slots<R: Reader>(
+    changes: &mut NetChanges,
+    memory: &Memory,
+    reader: &mut R,
+) -> Result<(), StoreError> {
+    for id in 0..memory.slots.count() {
+        let cell = memory.slots.cell(id);
+        let Some((_, value)) = cell.cell.last() else { continue };
+        let (account, key): (CellId, _) = cell.key;
+        let before = match cell.cell.base() {
+            Some(before) if before == value => continue,
+            Some(_) => None,
+            None => Some(account),
+        };
+        let address = memory.accounts.cell(account).key;
+        if before.is_some() && reader.slot(&address, &key)? == *value {
+            continue;
+        }
+        changes.slots.push((address, key, *value));
+    }
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! The state that one run of a step reads: what lower steps of the batch wrote, and the state
+//! below the batch. Remembers what was read, so that it can be validated, and what was written,
+//! so that it can be published.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use alloy_primitives::{
+    Address, B256, U256,
+    map::{HashMap, HashSet},
+};
+use revm::{
+    Database,
+    context::DBErrorMarker,
+    state::{AccountInfo, Bytecode},
+};
+use workload::{BlockAccessIndex, Workload, genesis::AccountState};
+
+use super::{
+    board::{Board, Need, Verdict},
+    cell::Found,
+    memory::{Account, CellId, Memory, SeenAccount},
+    purse::Purses,
+    scheduler::{Footing, Until},
+};
+use crate::{
+    handover::Arrival,
+    store::{Reader, StoreError},
+    view::{self, ReadTally, ViewError},
+};
+
+/// A read that gave no value.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    /// There is none.
+    #[error(transparent)]
+    View(#[from] ViewError),
+    /// The run is given up: a lower step must come first.
+    #[error("a lower step must come first")]
+    GivenUp(Until),
+}
+
+impl DBErrorMarker for ReadError {}
+
+impl From<StoreError> for ReadError {
+    fn from(error: StoreError) -> Self {
+        Self::View(error.into())
+    }
+}
+
+/// What a run read and wrote, for whoever validates it or runs the step again.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// Accounts read; `None` where it was the value below the batch.
+    pub(super) accounts: Vec<(CellId, Option<SeenAccount>)>,
+    /// Slots read, likewise.
+    pub(super) slots: Vec<(CellId, Option<U256>)>,
+    /// Accounts written.
+    pub(super) written_accounts: Vec<CellId>,
+    /// Slots written.
+    pub(super) written_slots: Vec<CellId>,
+}
+
+impl Log {
+    /// Number of entries.
+    pub(super) const fn len(&self) -> usize {
+        self.accounts.len()
+            + self.slots.len()
+            + self.written_accounts.len()
+            + self.written_slots.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.accounts.clear();
+        self.slots.clear();
+        self.written_accounts.clear();
+        self.written_slots.clear();
+    }
+}
+
+/// What all runs of a batch read from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) memory: &'a Memory,
+    pub(super) purses: &'a Purses,
+    pub(super) board: &'a Board<'a>,
+    pub(super) workload: &'a Workload,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// A worker's state as of one step at a time.
+#[derive(Debug)]
+pub(super) struct StepView<'a, R> {
+    pub(super) ground: Ground<'a>,
+    reader: &'a mut R,
+    tally: &'a mut ReadTally,
+    /// Codes this worker has met, without a lock.
+    codes: HashMap<B256, Bytecode>,
+    pub(super) index: BlockAccessIndex,
+    pub(super) footing: Footing,
+    pub(super) log: Log,
+    /// What the step wrote so far; a later part of a step sees it.
+    pub(super) accounts: Vec<(CellId, Account)>,
+    pub(super) slots: Vec<(CellId, U256)>,
+    /// Accounts met in this step, the last ones last.
+    met: Vec<(Address, CellId)>,
+    /// Of those, what this batch created.
+    born: HashSet<CellId>,
+}
+
+/// How far back `met` is searched before the table is asked.
+const RECENT: usize = 8;
+
+impl<'a, R: Reader> StepView<'a, R> {
+    /// A view that reads through `reader` and counts in `tally`.
+    pub(super) fn new(ground: Ground<'a>, (reader, tally): (&'a mut R, &'a mut ReadTally)) -> Self {
+        Self {
+            ground,
+            reader,
+            tally,
+            codes: HashMap::default(),
+            index: 0,
+            footing: Footing::Final,
+            log: Log::default(),
+            accounts: Vec::new(),
+            slots: Vec::new(),
+            met: Vec::new(),
+            born: HashSet::default(),
+        }
+    }
+
+    /// Makes this the state before the step at `index`.
+    pub(super) fn begin(&mut self, index: BlockAccessIndex, footing: Footing) {
+        (self.index, self.footing) = (index, footing);
+        self.log.clear();
+        self.accounts.clear();
+        self.slots.clear();
+        self.met.clear();
+        if !self.born.is_empty() {
+            self.born.clear();
+        }
+    }
+
+    /// The number of the account at `address`.
+    pub(super) fn account_id(&self, address: &Address) -> CellId {
+        let recent = self.met.iter().rev().take(RECENT);
+        let met = recent.copied().find(|(met, _)| met == address);
+        met.map_or_else(|| self.ground.memory.accounts.id(address), |(_, id)| id)
+    }
+
+    /// Whether this batch created the account, as this step has seen it.
+    pub(super) fn is_born(&self, id: CellId) -> bool {
+        !self.born.is_empty() && self.born.contains(&id)
+    }
+
+    fn need(&self, need: Need, until: Until) -> Result<(), ReadError> {
+        match self.ground.board.need(self.index, need) {
+            Verdict::GoOn => Ok(()),
+            Verdict::GiveUp => Err(ReadError::GivenUp(until)),
+            Verdict::Stopped => Err(ViewError::Cancelled.into()),
+        }
+    }
+
+    /// The account as lower steps left it.
+    fn account(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
+        let memory = self.ground.memory;
+        let of_base = |state| Account { state, ..Account::default() };
+        loop {
+            let found = memory.accounts.cell(id).cell.read(self.index, self.footing);
+            let (seen, account) = match found {
+                Found::Written(_, account) => (Some(SeenAccount::from(&account)), account),
+                Found::Base(state) => {
+                    self.tally.note(Arrival::Ready, None);
+                    (None, of_base(state))
+                }
+                Found::ToRead => (None, of_base(self.read_account(id, address)?)),
+                Found::BeingRead => {
+                    self.wait(id, || memory.accounts.cell(id).cell.base().is_some())?;
+                    continue;
+                }
+                Found::Estimate(of) => {
+                    self.need(Need::Executed(of), Until::Executed(of))?;
+                    continue;
+                }
+            };
+            if self.footing == Footing::Speculative {
+                self.log.accounts.push((id, seen));
+            }
+            return Ok(account);
+        }
+    }
+
+    fn read_account(
+        &mut self,
+        id: CellId,
+        address: &Address,
+    ) -> Result<Option<AccountState>, ReadError> {
+        let reader = &mut *self.reader;
+        let state = self.tally.timed::<R, _>(|| reader.account(address))?;
+        self.tally.note(Arrival::Read, None);
+        self.ground.memory.accounts.cell(id).cell.set_base(state);
+        self.ground.memory.gates.open(id);
+        Ok(state)
+    }
+
+    /// A beneficiary's account: what it was written to last, and all fees since. Only once all
+    /// lower steps are committed; nothing can change it then, and it is not logged.
+    fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
+        if self.footing == Footing::Speculative {
+            self.need(Need::Lowest, Until::Lowest)?;
+        }
+        let memory = self.ground.memory;
+        let mut account = loop {
+            match memory.accounts.cell(id).cell.read(self.index, Footing::Final) {
+                Found::Written(index, account) => break (index + 1, account),
+                Found::Base(state) => break (0, Account { state, ..Account::default() }),
+                Found::ToRead => {}
+                Found::BeingRead => {
+                    self.wait(id, || memory.accounts.cell(id).cell.base().is_some())?;
+                    continue;
+                }
+                Found::Estimate(of) => {
+                    self.need(Need::Executed(of), Until::Lowest)?;
+                    continue;
+                }
+            }
+            let state = self.read_account(id, address)?;
+            break (0, Account { state, ..Account::default() });
+        };
+        let owed = self.ground.purses.sum(id, account.0, self.index);
+        pay(&mut account.1, owed);
+        Ok(account.1)
+    }
+
+    fn wait(&mut self, id: CellId, has_come: impl Fn() -> bool) -> Result<(), ReadError> {
+        let since = std::time::Instant::now();
+        let waited = self.ground.memory.gates.wait(id, self.ground.stop, has_come);
+        self.tally.note(Arrival::Waited, Some(since));
+        waited.map_err(|cancelled| ViewError::from(cancelled).into())
+    }
+
+    fn slot(&mut self, account: CellId, address: &Address, key: U256) -> Result<U256, ReadError> {
+        let memory = self.ground.memory;
+        let id = memory.slots.id(&(account, key));
+        if !self.slots.is_empty()
+            && let Some((_, value)) = self.slots.iter().rev().find(|(slot, _)| *slot == id)
+        {
+            return Ok(*value);
+        }
+        loop {
+            let found = if self.is_born(account) {
+                let mut slot = memory.slots.cell(id);
+                match slot.cell.read_written(self.index, self.footing) {
+                    Ok(Some(value)) => Found::Written(0, value),
+                    Ok(None) => Found::Base(U256::ZERO),
+                    Err(of) => Found::Estimate(of),
+                }
+            } else {
+                memory.slots.cell(id).cell.read(self.index, self.footing)
+            };
+            let (seen, value) = match found {
+                Found::Written(_, value) => (Some(value), value),
+                Found::Base(value) => {
+                    self.tally.note(Arrival::Ready, None);
+                    (None, value)
+                }
+                Found::ToRead => (None, self.read_slot(id, address, &key)?),
+                Found::BeingRead => {
+                    self.wait(id, || memory.slots.cell(id).cell.base().is_some())?;
+                    continue;
+                }
+                Found::Estimate(of) => {
+                    self.need(Need::Executed(of), Until::Executed(of))?;
+                    continue;
+                }
+            };
+            if self.footing == Footing::Speculative {
+                self.log.slots.push((id, seen));
+            }
+            return Ok(value);
+        }
+    }
+
+    fn read_slot(&mut self, id: CellId, address: &Address, key: &U256) -> Result<U256, ReadError> {
+        let reader = &mut *self.reader;
+        let value = self.tally.timed::<R, _>(|| reader.slot(address, key))?;
+        self.tally.note(Arrival::Read, None);
+        self.ground.memory.slots.cell(id).cell.set_base(value);
+        self.ground.memory.gates.open(id);
+        Ok(value)
+    }
+}
+
+/// Adds `owed` to the account; an account that has nothing and is owed nothing does not exist.
+pub(super) fn pay(account: &mut Account, owed: U256) {
+    if !owed.is_zero() {
+        let mut state = account.state.unwrap_or_default();
+        // As revm does: what would overflow is not paid.
+        state.balance = state.balance.checked_add(owed).unwrap_or(state.balance);
+        account.state = Some(state);
+    }
+}
+
+impl<R: Reader> Database for StepView<'_, R> {
+    type Error = ReadError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
+        if self.ground.stop.load(Ordering::Relaxed) {
+            return Err(ViewError::Cancelled.into());
+        }
+        let id = self.account_id(&address);
+        let own = self.accounts.iter().rev().find(|(account, _)| *account == id);
+        let account = match own {
+            Some((_, account)) => account.clone(),
+            None if self.ground.purses.has(id) => self.beneficiary(id, &address)?,
+            None => self.account(id, &address)?,
+        };
+        self.met.push((address, id));
+        if account.is_born {
+            self.born.insert(id);
+        }
+        Ok(account.state.map(|state| AccountInfo { code: account.code, ..view::info(state) }))
+    }
+
+    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ReadError> {
+        if let Some(code) = self.codes.get(&code_hash) {
+            return Ok(code.clone());
+        }
+        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
+        let codes = &self.ground.memory.codes;
+        let (code, _) = codes.get_or_read(code_hash, self.ground.stop, || {
+            let code = tally.timed::<R, _>(|| reader.code(&code_hash))?;
+            view::bytecode(code_hash, code)
+        })?;
+        self.codes.insert(code_hash, code.clone());
+        Ok(code)
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ReadError> {
+        let account = self.account_id(&address);
+        self.slot(account, &address, key)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ReadError> {
+        let hash = self.ground.workload.block_hash(number);
+        hash.ok_or_else(|| ViewError::MissingBlockHash(number).into())
+    }
+}

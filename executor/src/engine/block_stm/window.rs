@@ -1,0 +1,110 @@
+//! How far execution may run ahead of the commit. A step far ahead has more below it that may
+//! still change what it read, so the distance shrinks while many runs are in vain and grows
+//! while few are.
+
+/// The largest distance in steps, and so how many steps' reads and versions are kept at once.
+pub(super) const LARGEST: u32 = 256;
+/// Runs after which the distance is looked at.
+const SPAN: u32 = 64;
+/// Spans without a run in vain, at most, before two steps are tried at once again.
+const MOST_PATIENCE: u32 = 256;
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Ran {
+    /// It came to its end.
+    ToItsEnd,
+    /// It was in vain: given up, or what it read has changed.
+    InVain,
+}
+
+/// The distance, and what it is judged by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Window {
+    size: u32,
+    run_count: u32,
+    vain_count: u32,
+    /// Spans that one step at a time lasts, before two are tried.
+    patience: u32,
+    calm_spans: u32,
+}
+
+impl Window {
+    /// For `worker_count` workers.
+    pub(super) fn new(worker_count: usize) -> Self {
+        let workers = u32::try_from(worker_count).unwrap_or(LARGEST);
+        let size = if workers == 1 { 1 } else { workers.saturating_mul(8).min(LARGEST) };
+        Self { size, run_count: 0, vain_count: 0, patience: 1, calm_spans: 0 }
+    }
+
+    /// The distance in steps; at least 1.
+    pub(super) const fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Counts a run.
+    pub(super) fn note(&mut self, ran: Ran) {
+        self.run_count += 1;
+        self.vain_count += u32::from(ran == Ran::InVain);
+        if self.run_count < SPAN {
+            return;
+        }
+        if self.vain_count >= SPAN / 4 {
+            if self.size == 2 {
+                self.patience = (self.patience * 2).min(MOST_PATIENCE);
+            }
+            self.size = (self.size / 2).max(1);
+            self.calm_spans = 0;
+        } else if self.vain_count <= SPAN / 16 {
+            self.grow();
+        }
+        (self.run_count, self.vain_count) = (0, 0);
+    }
+
+    fn grow(&mut self) {
+        self.calm_spans += 1;
+        if self.size == 1 && self.calm_spans < self.patience {
+            return;
+        }
+        if self.size >= 8 {
+            self.patience = 1;
+        }
+        self.size = (self.size * 2).min(LARGEST);
+        self.calm_spans = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(window: &mut Window, count: u32, ran: Ran) {
+        (0..count * SPAN).for_each(|_| window.note(ran));
+    }
+
+    #[test]
+    fn the_window_shrinks_to_one_step_and_grows_to_its_bound() {
+        let mut window = Window::new(2);
+        spans(&mut window, 20, Ran::InVain);
+        assert_eq!(window.size(), 1);
+        spans(&mut window, 20, Ran::ToItsEnd);
+        assert_eq!(window.size(), LARGEST);
+    }
+
+    #[test]
+    fn one_step_at_a_time_lasts_longer_each_time_two_were_in_vain() {
+        let mut window = Window::new(2);
+        spans(&mut window, 20, Ran::InVain);
+        let mut lasted = Vec::new();
+        for _ in 0..4 {
+            let mut calm = 0;
+            while window.size() == 1 {
+                spans(&mut window, 1, Ran::ToItsEnd);
+                calm += 1;
+            }
+            lasted.push(calm);
+            spans(&mut window, 1, Ran::InVain);
+        }
+        assert!(lasted.is_sorted() && lasted[0] < lasted[3], "{lasted:?}");
+    }
+}

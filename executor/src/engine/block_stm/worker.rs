@@ -1,0 +1,158 @@
+//! A worker's part of a batch: it does what the board says until nothing is left.
+
+use std::{
+    mem,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use evm::{Fees, Runner, StepError};
+use workload::{BlockAccessIndex, Steps, TxOutcome};
+
+use super::{
+    publish,
+    scheduler::{Footing, MOST_UNCOMMITTED, Report, Task, Until},
+    view::{Ground, Log, ReadError, StepView},
+};
+use crate::{
+    engine::EngineError,
+    store::Reader,
+    view::{ReadTally, ViewError},
+};
+
+/// A log that was longer than this gives its memory back.
+const LONG_LOG: usize = 1 << 12;
+
+/// A run that came to its end.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) index: BlockAccessIndex,
+    pub(super) incarnation: u32,
+    pub(super) outcome: Option<TxOutcome>,
+    pub(super) latency: Duration,
+}
+
+/// What the last runs of all steps that are not committed read and wrote.
+#[derive(Debug)]
+pub(super) struct Logs(Vec<Mutex<Log>>);
+
+impl Logs {
+    pub(super) fn new(step_count: BlockAccessIndex) -> Self {
+        Self((0..step_count.min(MOST_UNCOMMITTED)).map(|_| Mutex::default()).collect())
+    }
+
+    fn of(&self, index: BlockAccessIndex) -> MutexGuard<'_, Log> {
+        let log = &self.0[index as usize % self.0.len()];
+        log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a worker needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work<'a> {
+    pub(super) ground: Ground<'a>,
+    pub(super) steps: &'a Steps,
+    pub(super) logs: &'a Logs,
+    /// Place of the batch.
+    pub(super) place: usize,
+}
+
+/// Works until nothing is left, or all is given up.
+///
+/// # Errors
+/// What ends the execution, with the step where it came up.
+pub(super) fn work<R: Reader>(
+    work: &Work<'_>,
+    reading: (&mut R, &mut ReadTally),
+) -> Result<Vec<Run>, (BlockAccessIndex, EngineError)> {
+    let view = StepView::new(work.ground, reading);
+    let runner = Runner::new(work.ground.workload, view).with_fees(Fees::Apart);
+    let mut worker = Worker { work, runner, runs: Vec::new(), entered: None };
+    let mut report = None;
+    while let Some(task) = work.ground.board.turn(report.take()) {
+        report = match task {
+            Task::Execute { index, incarnation, footing } => {
+                Some(worker.execute(index, incarnation, footing)?)
+            }
+            Task::Validate { index } => Some(worker.validate(index)),
+            Task::Idle | Task::Done => None,
+        };
+    }
+    Ok(worker.runs)
+}
+
+struct Worker<'w, 'a, R: Reader> {
+    work: &'w Work<'a>,
+    runner: Runner<StepView<'a, R>>,
+    runs: Vec<Run>,
+    entered: Option<usize>,
+}
+
+impl<R: Reader> Worker<'_, '_, R> {
+    fn execute(
+        &mut self,
+        index: BlockAccessIndex,
+        incarnation: u32,
+        footing: Footing,
+    ) -> Result<Report, (BlockAccessIndex, EngineError)> {
+        let step = self.work.steps.at(index);
+        let ground = &self.work.ground;
+        let block = &ground.workload.batches[self.work.place].blocks[step.block];
+        if self.entered.replace(step.block) != Some(step.block) {
+            self.runner.enter(block);
+        }
+        self.runner.db().begin(index, footing);
+        let start = Instant::now();
+        let ran = self.runner.run(block, step.kind, |view, state| view.collect(&state));
+        let latency = start.elapsed();
+        let place = self.work.place;
+        match ran {
+            Ok(output) => {
+                ground.purses.set(index, output.fee_apart);
+                self.runs.push(Run { index, incarnation, outcome: output.outcome, latency });
+                Ok(self.finish(index, incarnation))
+            }
+            Err(StepError::Database(ReadError::GivenUp(until))) => {
+                Ok(Report::GivenUp { index, until })
+            }
+            Err(StepError::Database(ReadError::View(
+                error @ (ViewError::Store(_) | ViewError::Cancelled),
+            ))) => Err((index, EngineError::of_read(place, index, error))),
+            // On values that lower steps may still change, no step can be judged.
+            Err(_) if footing == Footing::Speculative => {
+                Ok(Report::GivenUp { index, until: Until::Lowest })
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                Err((index, EngineError::Step { batch: place, index, reason }))
+            }
+        }
+    }
+
+    /// Publishes what the step wrote and keeps its log.
+    fn finish(&mut self, index: BlockAccessIndex, incarnation: u32) -> Report {
+        let mut kept = self.work.logs.of(index);
+        if incarnation == 1 {
+            // It is of a step that is long committed.
+            kept.clear();
+        }
+        let view = self.runner.db();
+        let readers_to = view.publish(incarnation, &kept);
+        let logged = u32::try_from(view.log.len()).unwrap_or(u32::MAX);
+        mem::swap(&mut *kept, &mut view.log);
+        if view.log.len() > LONG_LOG {
+            view.log = Log::default();
+        }
+        Report::Finished { index, readers_to, logged }
+    }
+
+    fn validate(&self, index: BlockAccessIndex) -> Report {
+        let memory = self.work.ground.memory;
+        let log = self.work.logs.of(index);
+        if publish::is_valid(memory, index, &log) {
+            return Report::Valid { index };
+        }
+        publish::mark_estimates(memory, index, &log);
+        Report::Invalid { index }
+    }
+}
