@@ -141,6 +141,8 @@ fn main() {
         before(2),
         Design::ParallelIo.variant(count(1), count(1)),
         Design::ParallelIo.variant(count(2), count(1)),
+        Design::BlockStm.variant(count(1), count(1)),
+        Design::BlockStm.variant(count(2), count(1)),
         Design::Sequential.variant(count(1), count(1)),
     ];
     if let Some(word) = std::env::args().skip(1).find(|argument| !argument.starts_with('-')) {

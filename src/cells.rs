@@ -137,6 +137,10 @@ impl CellSamples {
                 .median(|s| ratio(s.device_read_bytes? as f64, s.blocks_read? as f64)),
             reads_in_flight: stats::median(&self.reads_in_flight),
             cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
+            vain_share: self.median(|s| {
+                let speculation = s.speculation?;
+                ratio(speculation.abort_count as f64, speculation.execution_count as f64)
+            }),
             binds: self.binds(input),
             cache: self.cache(input),
         }

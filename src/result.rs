@@ -215,6 +215,9 @@ pub struct Cell {
     pub reads_in_flight: Option<f64>,
     /// CPU time of the process per key read; median.
     pub cpu_ns_per_read: Option<f64>,
+    /// Share of the runs of steps that were in vain; median. `null` for an engine that runs none
+    /// before its turn.
+    pub vain_share: Option<f64>,
     /// Which term bounds the time from below: `device`, `cpu`, `chain`, or `null`.
     pub binds: Option<&'static str>,
     /// Whether the state was cold.

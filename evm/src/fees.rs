@@ -54,8 +54,9 @@ impl<DB: Database> Handler for FeeApart<DB> {
     type Error = EVMError<DB::Error>;
     type HaltReason = HaltReason;
 
-    /// Pays an account that has nothing, takes it away again, and keeps what it was paid. Nothing
-    /// of the transaction is undone after this point, so the journal needs no entry for it.
+    /// Pays an account that has nothing, takes it away again, and keeps what it was paid. The
+    /// journal forgets it too: a read that failed is reported after this, and then all that is
+    /// in the journal is undone.
     fn reward_beneficiary(
         &self,
         evm: &mut Self::Evm,
@@ -63,15 +64,18 @@ impl<DB: Database> Handler for FeeApart<DB> {
     ) -> Result<(), Self::Error> {
         let beneficiary = evm.ctx.block().beneficiary();
         let journal = &mut evm.ctx.journaled_state;
-        let is_met = journal.state.contains_key(&beneficiary);
-        if !is_met {
-            let empty = Account::new_not_existing(journal.transaction_id);
-            journal.state.insert(beneficiary, empty);
+        if journal.state.contains_key(&beneficiary) {
+            return Ok(post_execution::reward_beneficiary(&mut evm.ctx, exec_result.gas())?);
         }
-        post_execution::reward_beneficiary(&mut evm.ctx, exec_result.gas())?;
-        if !is_met && let Some(paid) = evm.ctx.journaled_state.state.remove(&beneficiary) {
+        let entry_count = journal.journal.len();
+        let empty = Account::new_not_existing(journal.transaction_id);
+        journal.state.insert(beneficiary, empty);
+        let rewarded = post_execution::reward_beneficiary(&mut evm.ctx, exec_result.gas());
+        let journal = &mut evm.ctx.journaled_state;
+        journal.journal.truncate(entry_count);
+        if let Some(paid) = journal.state.remove(&beneficiary) {
             self.fee.set(paid.info.balance);
         }
-        Ok(())
+        Ok(rewarded?)
     }
 }

@@ -161,6 +161,7 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
         column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
         column(5, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
+        column(6, ["runs in", "vain %"], &|cell| of(cell.vain_share, units::percent)),
         column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
         column(12, ["", "binds"], &|cell| cell.binds.map(str::to_owned)),
     ]

@@ -163,6 +163,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         device_bytes_per_block: Some(4_121.0),
         reads_in_flight: Some(blocks * p50 as f64 / ms / 1e6),
         cpu_ns_per_read: Some(11_200.0),
+        vain_share: None,
         binds: if ms < 6_000.0 { Some("device") } else { Some("chain") },
         cache: CacheFacts {
             want: "cold",

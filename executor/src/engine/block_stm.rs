@@ -102,7 +102,7 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
                 }
             });
             if let Err(error) = begun {
-                lock(&totals).failure.get_or_insert_with(|| no_thread(&error));
+                lock(totals).failure.get_or_insert_with(|| no_thread(&error));
                 crew.give_up();
             }
         }

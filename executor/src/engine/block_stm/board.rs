@@ -2,7 +2,7 @@
 //! microseconds, because waking a thread costs more than a plain transfer, then asleep.
 
 use std::{
-    hint, mem,
+    hint,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -182,8 +182,6 @@ impl<'a> Board<'a> {
                 guarded.waiting_count += 1;
                 let slept = self.waiting.wait_timeout(guarded, STOP_CHECK);
                 slept.unwrap_or_else(PoisonError::into_inner).0.waiting_count -= 1;
-            } else {
-                mem::drop(guarded);
             }
         }
     }

@@ -105,7 +105,7 @@ fn in_order(programs: &[Program]) -> Vec<u64> {
             match *op {
                 Op::Read(cell) | Op::NeedNonZero(cell) => has = mix(has, cells[cell]),
                 Op::Write(cell) => cells[cell] = has + 1,
-                Op::WriteIfEven(cell) if has % 2 == 0 => cells[cell] = has + 1,
+                Op::WriteIfEven(cell) if has.is_multiple_of(2) => cells[cell] = has + 1,
                 Op::WriteIfEven(_) | Op::NeedLowest => {}
             }
         }
@@ -207,7 +207,7 @@ impl World {
                 }
             }
             Op::Write(cell) => run.writes.push((cell, run.has + 1)),
-            Op::WriteIfEven(cell) if run.has % 2 == 0 => run.writes.push((cell, run.has + 1)),
+            Op::WriteIfEven(cell) if run.has.is_multiple_of(2) => run.writes.push((cell, run.has + 1)),
             Op::NeedLowest if !run.is_final() && self.scheduler.committed() < run.index => {
                 run.op += 1;
                 return Some(self.stuck(run, None));

@@ -7,7 +7,7 @@ use workload::genesis::AccountState;
 
 use super::{
     cell::Keep,
-    memory::{Account, CellId},
+    memory::{Account, CellId, Memory},
     view::{Log, StepView},
 };
 use crate::store::Reader;
@@ -85,7 +85,7 @@ impl<R: Reader> StepView<'_, R> {
 }
 
 /// Whether the step at `index`, whose last run left `log`, would now read the same.
-pub(super) fn is_valid(memory: &super::memory::Memory, index: u32, log: &Log) -> bool {
+pub(super) fn is_valid(memory: &Memory, index: u32, log: &Log) -> bool {
     let account =
         |(id, seen): &(CellId, Option<_>)| memory.accounts.cell(*id).cell.would_read(index, *seen);
     let slot =
@@ -94,7 +94,7 @@ pub(super) fn is_valid(memory: &super::memory::Memory, index: u32, log: &Log) ->
 }
 
 /// Marks what the last run of the step at `index` wrote as estimates.
-pub(super) fn mark_estimates(memory: &super::memory::Memory, index: u32, log: &Log) {
+pub(super) fn mark_estimates(memory: &Memory, index: u32, log: &Log) {
     for id in &log.written_accounts {
         memory.accounts.cell(*id).cell.mark_estimate(index);
     }

@@ -7,10 +7,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, U256, map::HashMap};
 use workload::{Batch, BlockAccessIndex, Steps};
 
-use super::memory::{CellId, Memory};
+use super::{
+    memory::{CellId, Memory},
+    scheduler::NO_STEP,
+};
 
 /// The sum of the fees of the steps from `start` to before `end`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,17 +105,14 @@ pub(super) fn nonce_links(batch: &Batch, steps: &Steps) -> Vec<BlockAccessIndex>
     let mut links = Vec::with_capacity(steps.count() as usize);
     let tx_count = batch.blocks.iter().map(|block| block.transactions.len()).sum();
     let mut last =
-        alloy_primitives::map::HashMap::<Address, BlockAccessIndex>::with_capacity_and_hasher(
-            tx_count,
-            <_>::default(),
-        );
+        HashMap::<Address, BlockAccessIndex>::with_capacity_and_hasher(tx_count, <_>::default());
     for block in &batch.blocks {
-        links.push(super::scheduler::NO_STEP);
+        links.push(NO_STEP);
         for tx in &block.transactions {
             let index = links.len() as BlockAccessIndex;
-            links.push(last.insert(tx.sender, index).unwrap_or(super::scheduler::NO_STEP));
+            links.push(last.insert(tx.sender, index).unwrap_or(NO_STEP));
         }
-        links.push(super::scheduler::NO_STEP);
+        links.push(NO_STEP);
     }
     links
 }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_transaction_is_linked_to_the_last_one_of_its_sender_in_any_block() {
         let batch = batch(&[1, 2]);
-        let none = super::super::scheduler::NO_STEP;
+        let none = NO_STEP;
         let links = nonce_links(&batch, &Steps::of(&batch));
         assert_eq!(links, [none, none, 1, 2, none, none, 3, 6, 7, none]);
     }

@@ -1,11 +1,11 @@
 //! From what all steps wrote to what the batch changed: the last version of each key, with the
 //! fees that were kept apart, against the state below the batch.
 
-use alloy_primitives::KECCAK256_EMPTY;
-use workload::{BlockAccessIndex, NetChanges};
+use alloy_primitives::{Address, KECCAK256_EMPTY, U256};
+use workload::{BlockAccessIndex, NetChanges, genesis::AccountState};
 
 use super::{
-    memory::{Account, CellId, Memory},
+    memory::{Account, Memory},
     purse::Purses,
     view,
 };
@@ -30,7 +30,7 @@ pub(super) fn net_changes<R: Reader>(
         let owed = if purses.has(id) {
             purses.sum(id, last.map_or(0, |(index, _)| index + 1), step_count)
         } else if last.is_some() {
-            alloy_primitives::U256::ZERO
+            U256::ZERO
         } else {
             continue;
         };
@@ -51,15 +51,15 @@ pub(super) fn net_changes<R: Reader>(
 
 fn add_account(
     changes: &mut NetChanges,
-    address: &alloy_primitives::Address,
-    before: Option<workload::genesis::AccountState>,
+    address: &Address,
+    before: Option<AccountState>,
     after: &Account,
 ) {
     if before == after.state {
         return;
     }
     changes.accounts.push((*address, after.state));
-    let hash = |state: &workload::genesis::AccountState| state.code_hash;
+    let hash = |state: &AccountState| state.code_hash;
     let (had, has) = (before.as_ref().map(hash), after.state.as_ref().map(hash));
     if let (Some(hash), Some(code)) = (has, &after.code)
         && has != had
@@ -77,17 +77,15 @@ fn add_slots<R: Reader>(
     for id in 0..memory.slots.count() {
         let cell = memory.slots.cell(id);
         let Some((_, value)) = cell.cell.last() else { continue };
-        let (account, key): (CellId, _) = cell.key;
-        let before = match cell.cell.base() {
-            Some(before) if before == value => continue,
-            Some(_) => None,
-            None => Some(account),
-        };
+        let (account, key) = cell.key;
         let address = memory.accounts.cell(account).key;
-        if before.is_some() && reader.slot(&address, &key)? == *value {
-            continue;
+        let before = match cell.cell.base() {
+            Some(before) => *before,
+            None => reader.slot(&address, &key)?,
+        };
+        if before != *value {
+            changes.slots.push((address, key, *value));
         }
-        changes.slots.push((address, key, *value));
     }
     Ok(())
 }
