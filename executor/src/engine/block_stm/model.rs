@@ -207,7 +207,9 @@ impl World {
                 }
             }
             Op::Write(cell) => run.writes.push((cell, run.has + 1)),
-            Op::WriteIfEven(cell) if run.has.is_multiple_of(2) => run.writes.push((cell, run.has + 1)),
+            Op::WriteIfEven(cell) if run.has.is_multiple_of(2) => {
+                run.writes.push((cell, run.has + 1))
+            }
             Op::NeedLowest if !run.is_final() && self.scheduler.committed() < run.index => {
                 run.op += 1;
                 return Some(self.stuck(run, None));
