@@ -7,11 +7,13 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{NetChanges, genesis::AccountState};
 
+pub mod flat;
 pub mod mdbx;
 pub mod memory;
 mod ordered;
 mod overlay;
 pub mod rocksdb;
+mod sealed;
 
 /// Whether a sample begins with the state on the device only, or in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

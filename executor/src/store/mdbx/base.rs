@@ -8,7 +8,7 @@
 //! committed: both are kept in the state's directory from the day it is built.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io,
     os::{fd::AsRawFd, unix::fs::FileExt},
     path::{Path, PathBuf},
@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::{branches, environment::PAGE_BYTES};
-use crate::device;
+use crate::{device, store::sealed};
 
 /// The file of the rows.
 pub(super) const DATA: &str = "state.mdbx";
@@ -53,9 +53,9 @@ impl Base {
         file.read_exact_at(&mut undo, 0)?;
         let branches = branches::find(&file, &undo)?;
         undo.extend(file.metadata()?.len().to_le_bytes());
-        write_sealed(&dir.join(UNDO), undo)?;
+        sealed::write(&dir.join(UNDO), undo)?;
         let numbers = branches.iter().flat_map(|number| number.to_le_bytes()).collect();
-        write_sealed(&dir.join(BRANCHES), numbers)?;
+        sealed::write(&dir.join(BRANCHES), numbers)?;
         Ok(branches.len())
     }
 
@@ -64,10 +64,10 @@ impl Base {
     /// # Errors
     /// A file that cannot be read or is not what was written.
     pub(super) fn read(dir: &Path) -> io::Result<Self> {
-        let mut metas = read_sealed(&dir.join(UNDO))?;
+        let mut metas = sealed::read(&dir.join(UNDO))?;
         let length = metas.split_off(META_BYTES.min(metas.len()));
-        let length = length.try_into().map_err(|_| damaged(UNDO))?;
-        let numbers = read_sealed(&dir.join(BRANCHES))?;
+        let length = length.try_into().map_err(|_| sealed::damaged(&dir.join(UNDO)))?;
+        let numbers = sealed::read(&dir.join(BRANCHES))?;
         let branches =
             numbers.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
         Ok(Self {
@@ -161,23 +161,4 @@ fn no_readahead(file: &File) -> io::Result<()> {
     // SAFETY: the descriptor is open; no memory is passed.
     let code = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
-}
-
-/// Writes a file that ends in the hash of what is before.
-fn write_sealed(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
-    let seal = blake3::hash(&bytes);
-    bytes.extend(seal.as_bytes());
-    fs::write(path, bytes)
-}
-
-fn read_sealed(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = fs::read(path)?;
-    let name = || path.file_name().map_or_else(String::new, |name| name.display().to_string());
-    let at = bytes.len().checked_sub(blake3::OUT_LEN).ok_or_else(|| damaged(&name()))?;
-    let seal = bytes.split_off(at);
-    if seal == *blake3::hash(&bytes).as_bytes() { Ok(bytes) } else { Err(damaged(&name())) }
-}
-
-fn damaged(name: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("file {name} is damaged"))
 }
