@@ -11,6 +11,8 @@ const MANY_THREADS: usize = 64;
 /// Reading threads that are tried for batched I/O where nothing is said. The last equals
 /// [`MANY_THREADS`]: one pair at equal depth.
 const IO_THREADS: [usize; 2] = [16, MANY_THREADS];
+/// The same for a store whose readers each keep hundreds of reads in flight.
+const RING_THREADS: [usize; 2] = [1, 2];
 
 /// One cell to sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,7 @@ fn thread_counts(
     let io_threads = match (given(&run.io_thread_counts), store) {
         (counts, _) if !counts.is_empty() => counts,
         (_, StoreName::Memory) => vec![1],
+        (_, StoreName::Flat) => RING_THREADS.to_vec(),
         _ => IO_THREADS.to_vec(),
     };
     let nonzero = |n: usize| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
