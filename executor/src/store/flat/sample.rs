@@ -6,7 +6,7 @@ use std::{
     fs::File,
     io::Write,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use workload::{
@@ -25,7 +25,8 @@ pub struct FlatSample {
     pub(super) settings: FlatSettings,
     pub(super) overlay: Overlay,
     /// Readers that were refused a ring, of this store.
-    pub(super) refused_rings: Arc<AtomicU64>,
+    #[cfg(feature = "io-uring")]
+    pub(super) refused_rings: Arc<std::sync::atomic::AtomicU64>,
     log: Mutex<File>,
     dir: SampleDir,
 }
@@ -61,6 +62,7 @@ impl FlatSample {
             cache,
             settings: store.settings,
             overlay: Overlay::default(),
+            #[cfg(feature = "io-uring")]
             refused_rings: Arc::clone(&store.refused_rings),
             log: Mutex::new(log),
             dir,
