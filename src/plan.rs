@@ -178,6 +178,14 @@ mod tests {
     }
 
     #[test]
+    fn readers_that_keep_many_reads_in_flight_are_few() {
+        let names = names("stores = [\"flat\", \"mdbx\"]\ndesigns = [\"batched-io\"]");
+        let expected = ["+1io", "+2io", "+16io", "+64io"];
+        let expected = expected.map(|readers| format!("batched-io/bal+batched@2{readers}"));
+        assert_eq!(names, expected);
+    }
+
+    #[test]
     fn rounds_are_whole_and_the_first_one_always_runs() {
         let second = Duration::from_secs(1);
         let budget = Rounds { sample_count: None, budget: 10 * second };

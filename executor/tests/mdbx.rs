@@ -7,8 +7,9 @@ mod common;
 use std::{
     fs::{self, File},
     mem,
-    os::unix::fs::FileExt,
+    os::unix::{fs::FileExt, process::ExitStatusExt},
     path::Path,
+    process::{Command, Stdio},
     sync::{Mutex, atomic::AtomicBool},
 };
 
@@ -107,7 +108,6 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
                 store.close_sample(sample).unwrap();
             }
             let (dir, name) = (store.state().dir().to_owned(), store.state().name().to_owned());
-            store.state().manifest();
             drop(store);
             verify(data.path(), &name).unwrap();
             // Pages that were free may hold what was committed; all else is as it was built.
@@ -138,24 +138,34 @@ impl BuildProgress for Notes {
     }
 }
 
-/// Leaves the files of a state as a process does that is killed after its commits.
-fn die_after_commits(data: &Path, genesis: &Genesis) -> String {
-    let store = store(data, genesis, Layout::Hashed);
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
-    for _ in 0..3 {
-        sample.commit(&changes(genesis)).unwrap();
-    }
-    let name = store.state().name().to_owned();
-    // Its directory goes, its environment closes, nothing is put back.
-    drop(sample);
-    name
+/// Names the data directory to the process that is to die.
+const DIES_IN: &str = "STRESS_TEST_DIES_IN";
+
+/// Commits in a process of its own, which ends without a word: no environment is closed.
+fn die_after_commits(data: &Path) {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process_that_died_after_its_commit_is_undone_by_the_next_run"])
+        .env(DIES_IN, data)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert_eq!(status.unwrap().signal(), Some(6), "it was to abort");
 }
 
 #[test]
-fn a_sample_that_died_after_its_commit_is_undone_by_the_next_run_and_said_so() {
-    let data = tempfile::tempdir().unwrap();
+fn a_process_that_died_after_its_commit_is_undone_by_the_next_run() {
     let genesis = genesis(3_000);
-    let name = die_after_commits(data.path(), &genesis);
+    if let Some(data) = std::env::var_os(DIES_IN) {
+        let store = store(Path::new(&data), &genesis, Layout::Hashed);
+        let sample = store.open_sample(CacheMode::Cold).unwrap();
+        for _ in 0..3 {
+            sample.commit(&changes(&genesis)).unwrap();
+        }
+        std::process::abort();
+    }
+    let data = tempfile::tempdir().unwrap();
+    die_after_commits(data.path());
+    let name = spec(&genesis, Layout::Hashed).name();
     let dir = DataDir::open(data.path()).unwrap();
     // Not a fault: the next run puts it right.
     assert_eq!(dir.list().unwrap()[0].fault, None);
@@ -169,8 +179,12 @@ fn a_sample_that_died_after_its_commit_is_undone_by_the_next_run_and_said_so() {
     assert_holds(&mut sample.reader().unwrap(), &genesis);
     store.close_sample(sample).unwrap();
     drop(store);
-    die_after_commits(data.path(), &genesis);
+    die_after_commits(data.path());
     verify(data.path(), &name).unwrap();
+    // Nothing is left to put back.
+    let notes = Notes::default();
+    drop(dir.open_or_build(&spec, &notes, &AtomicBool::new(false)).unwrap());
+    assert!(!notes.0.into_inner().unwrap().iter().any(|note| note.contains("before a sample")));
 }
 
 #[test]
