@@ -134,7 +134,7 @@ pub struct HowArgs {
     /// sequential, block-stm, parallel-io, batched-io
     #[arg(long, value_name = "LIST")]
     pub design: Option<String>,
-    /// rocksdb, memory
+    /// rocksdb, mdbx, flat, memory
     #[arg(long, value_name = "LIST")]
     pub store: Option<String>,
     /// Threads that execute; more than cores too [default: a few are tried]

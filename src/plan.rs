@@ -11,6 +11,8 @@ const MANY_THREADS: usize = 64;
 /// Reading threads that are tried for batched I/O where nothing is said. The last equals
 /// [`MANY_THREADS`]: one pair at equal depth.
 const IO_THREADS: [usize; 2] = [16, MANY_THREADS];
+/// The same for a store whose readers each keep hundreds of reads in flight.
+const RING_THREADS: [usize; 2] = [1, 2];
 
 /// One cell to sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +83,7 @@ fn thread_counts(
     let io_threads = match (given(&run.io_thread_counts), store) {
         (counts, _) if !counts.is_empty() => counts,
         (_, StoreName::Memory) => vec![1],
+        (_, StoreName::Flat) => RING_THREADS.to_vec(),
         _ => IO_THREADS.to_vec(),
     };
     let nonzero = |n: usize| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
@@ -173,6 +176,14 @@ mod tests {
         assert!(
             names("prefetch = \"while\"").iter().any(|name| name.contains("batched-while@2+16io"))
         );
+    }
+
+    #[test]
+    fn readers_that_keep_many_reads_in_flight_are_few() {
+        let names = names("stores = [\"flat\", \"mdbx\"]\ndesigns = [\"batched-io\"]");
+        let expected = ["+1io", "+2io", "+16io", "+64io"];
+        let expected = expected.map(|readers| format!("batched-io/bal+batched@2{readers}"));
+        assert_eq!(names, expected);
     }
 
     #[test]

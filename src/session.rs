@@ -6,7 +6,11 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Disagreement, Measurement},
-    store::{CacheMode, Store, memory::MemoryStore, rocksdb::RocksStore},
+    state::BuiltState,
+    store::{
+        CacheMode, Store, flat::FlatStore, mdbx::MdbxStore, memory::MemoryStore,
+        rocksdb::RocksStore,
+    },
     variant::{Design, ListForm, Variant},
 };
 use workload::Workload;
@@ -14,8 +18,12 @@ use workload::Workload;
 /// A store that is open.
 #[derive(Debug)]
 pub enum OpenStore {
-    /// State on disk.
+    /// State in `RocksDB`.
     Rocks(Box<RocksStore>),
+    /// State in MDBX.
+    Mdbx(Box<MdbxStore>),
+    /// State in flat files.
+    Flat(Box<FlatStore>),
     /// State in memory.
     Memory(MemoryStore),
 }
@@ -25,6 +33,8 @@ impl OpenStore {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Rocks(store) => store.name(),
+            Self::Mdbx(store) => store.name(),
+            Self::Flat(store) => store.name(),
             Self::Memory(store) => store.name(),
         }
     }
@@ -33,6 +43,8 @@ impl OpenStore {
     pub fn facts(&self) -> Vec<(String, String)> {
         match self {
             Self::Rocks(store) => store.facts(),
+            Self::Mdbx(store) => store.facts(),
+            Self::Flat(store) => store.facts(),
             Self::Memory(store) => store.facts(),
         }
     }
@@ -41,7 +53,29 @@ impl OpenStore {
     pub fn never_cold(&self) -> Option<&'static str> {
         match self {
             Self::Rocks(store) => store.never_cold(),
+            Self::Mdbx(store) => store.never_cold(),
+            Self::Flat(store) => store.never_cold(),
             Self::Memory(store) => store.never_cold(),
+        }
+    }
+
+    /// About how many slots lie in a block of its files.
+    pub fn slots_per_block(&self) -> Option<f64> {
+        match self {
+            Self::Rocks(store) => store.slots_per_block(),
+            Self::Mdbx(store) => store.slots_per_block(),
+            Self::Flat(store) => store.slots_per_block(),
+            Self::Memory(store) => store.slots_per_block(),
+        }
+    }
+
+    /// The files below, where there are any.
+    pub fn state(&self) -> Option<&BuiltState> {
+        match self {
+            Self::Rocks(store) => Some(store.state()),
+            Self::Mdbx(store) => Some(store.state()),
+            Self::Flat(store) => Some(store.state()),
+            Self::Memory(_) => None,
         }
     }
 }
@@ -94,6 +128,8 @@ impl Session {
         let task = Task { workload: &self.workload, lists: &[], variant, cancel };
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::check_lists(store.as_ref(), &task),
+            OpenStore::Mdbx(store) => sample::check_lists(store.as_ref(), &task),
+            OpenStore::Flat(store) => sample::check_lists(store.as_ref(), &task),
             OpenStore::Memory(store) => sample::check_lists(store, &task),
         }
     }
@@ -114,6 +150,8 @@ impl Session {
         let task = Task { workload: &self.workload, lists, variant, cancel };
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::take(store.as_ref(), &task, cache),
+            OpenStore::Mdbx(store) => sample::take(store.as_ref(), &task, cache),
+            OpenStore::Flat(store) => sample::take(store.as_ref(), &task, cache),
             OpenStore::Memory(store) => sample::take(store, &task, cache),
         }
     }

@@ -8,15 +8,21 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
 
 use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
-    state::{DataDir, Quiet, StateSpec},
+    state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
         CacheMode, Store,
+        flat::{FlatFormat, FlatSettings, FlatStore},
+        mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
         rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
     },
@@ -124,22 +130,48 @@ fn all_variants_agree_under_the_earlier_fork() {
     assert_all_agree(&generate(text, "keys = \"keccak\""), "osaka");
 }
 
+/// The state of `workload`, built in `dir`.
+fn build(dir: &Path, workload: &Workload, format: &dyn StateFormat) -> BuiltState {
+    let spec = StateSpec {
+        genesis: &workload.genesis,
+        layout: workload.layout,
+        format,
+        scenario: "small",
+        threads: 2,
+    };
+    let data = DataDir::open(dir).unwrap();
+    data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
+}
+
+fn mdbx(dir: &Path, workload: &Workload) -> MdbxStore {
+    MdbxStore::open(build(dir, workload, &MdbxFormat), MdbxSettings::default()).unwrap()
+}
+
+fn flat(dir: &Path, workload: &Workload) -> FlatStore {
+    FlatStore::open(build(dir, workload, &FlatFormat), FlatSettings::default()).unwrap()
+}
+
+#[test]
+fn all_variants_agree_over_mdbx_and_flat_files() {
+    let state = "[state]\naccounts = 50\nslots = 40_000\npresent = 0.9\n";
+    for (batch, load) in [(1, "keys = \"keccak\""), (2, "keys = \"weyl\"\ncontracts = 5")] {
+        let block =
+            format!("[block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = {batch}\n");
+        let workload = generate(&format!("{state}{block}"), load);
+        let dir = tempfile::tempdir().unwrap();
+        assert_all_agree_on(&mdbx(dir.path(), &workload), &workload, &format!("mdbx, {load}"));
+        assert_all_agree_on(&flat(dir.path(), &workload), &workload, &format!("flat, {load}"));
+    }
+}
+
 #[test]
 fn all_variants_agree_over_rocksdb_however_it_reads() {
     let dir = tempfile::tempdir().unwrap();
-    let data = DataDir::open(dir.path()).unwrap();
     let text = "[state]\naccounts = 50\nslots = 40_000\npresent = 0.9\n\
                 [block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\n";
     let workload = generate(text, "keys = \"keccak\"");
     for read_method in [ReadMethod::Get, ReadMethod::MultiGet { batch: 100 }] {
-        let spec = StateSpec {
-            genesis: &workload.genesis,
-            layout: workload.layout,
-            format: &RocksFormat::default(),
-            scenario: "small",
-            threads: 2,
-        };
-        let built = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+        let built = build(dir.path(), &workload, &RocksFormat::default());
         let settings = RocksSettings { read_method, ..RocksSettings::default() };
         let store = RocksStore::open(built, settings).unwrap();
         assert_all_agree_on(&store, &workload, &format!("{read_method:?}"));
@@ -155,7 +187,7 @@ fn vectors() -> Option<PathBuf> {
 }
 
 /// Runs all blocks of a file under all variants; returns how many tests it held.
-fn assert_file_agrees(path: &std::path::Path) -> usize {
+fn assert_file_agrees(path: &Path) -> usize {
     let json = std::fs::read_to_string(path).unwrap();
     let tests = import::blockchain_tests(&json).unwrap_or_else(|e| panic!("{path:?}: {e}"));
     for test in &tests {
@@ -169,7 +201,7 @@ fn assert_file_agrees(path: &std::path::Path) -> usize {
     tests.len()
 }
 
-fn json_files(dir: &std::path::Path) -> Vec<PathBuf> {
+fn json_files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         entries.filter(|p| p.extension().is_some_and(|e| e == "json")).collect();
@@ -184,6 +216,24 @@ fn all_variants_agree_on_the_small_blocks_of_another_client() {
     let blocks = files.iter().filter(|p| !p.ends_with("invalid-of-combined.json"));
     let count: usize = blocks.map(|path| assert_file_agrees(path)).sum();
     assert_eq!(count, 28);
+}
+
+#[test]
+fn those_blocks_come_to_the_same_over_mdbx_and_flat_files() {
+    let Some(vectors) = vectors() else { return };
+    let files = json_files(&vectors.join("eip7928"));
+    for path in files.iter().filter(|path| !path.ends_with("invalid-of-combined.json")) {
+        let json = std::fs::read_to_string(path).unwrap();
+        for test in import::blockchain_tests(&json).unwrap() {
+            let mut workload = test.workload;
+            reference::complete(&mut workload, || ()).unwrap();
+            // Accounts and codes are made, changed and removed; each sample begins as the last.
+            let dir = tempfile::tempdir().unwrap();
+            let (mdbx, flat) = (mdbx(dir.path(), &workload), flat(dir.path(), &workload));
+            assert_all_agree_on(&mdbx, &workload, &format!("mdbx, {}", test.name));
+            assert_all_agree_on(&flat, &workload, &format!("flat, {}", test.name));
+        }
+    }
 }
 
 #[test]

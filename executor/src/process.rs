@@ -188,6 +188,20 @@ pub fn thread_cpu_time() -> Option<Duration> {
     Some(Duration::new(u64::try_from(raw.tv_sec).ok()?, u32::try_from(raw.tv_nsec).ok()?))
 }
 
+/// Page faults of the calling thread that had to read from a device.
+#[expect(unsafe_code, reason = "getrusage has no safe wrapper in std")]
+pub fn thread_major_fault_count() -> Option<u64> {
+    let mut raw = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `raw` is a writable `rusage`; all its bit patterns, zero too, are valid.
+    let raw = unsafe {
+        if libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr()) != 0 {
+            return None;
+        }
+        raw.assume_init()
+    };
+    u64::try_from(raw.ru_majflt).ok()
+}
+
 /// Time stolen from all CPUs since the machine started, in steps of a clock tick (10 ms).
 pub fn steal() -> Option<Duration> {
     let ticks = parse_steal_ticks(&fs::read_to_string("/proc/stat").ok()?)?;

@@ -28,7 +28,7 @@ use workload::{Genesis, Layout};
 
 pub use error::StateError;
 pub use keep::{StateInfo, WholeState};
-pub use manifest::{FileEntry, Manifest, RowCounts, TABLE_EXTENSION};
+pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, RowCounts, TABLE_EXTENSION};
 
 use lock::StateLock;
 use manifest::FORMAT_VERSION;
@@ -157,6 +157,17 @@ pub trait StateFormat: Sync {
     /// # Errors
     /// [`StateError::Untrusted`] naming the first damaged file, [`StateError::Cancelled`].
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
+
+    /// Puts the files in `dir` back as they were built, where a process died while a sample had
+    /// them changed; says so where there was something to do. The caller holds the lock. Nothing
+    /// to do for a store whose samples leave the files alone.
+    ///
+    /// # Errors
+    /// [`StateError::Untrusted`]: they cannot be put back.
+    fn recover(&self, name: &str, dir: &Path) -> Result<Option<String>, StateError> {
+        let _ = (name, dir);
+        Ok(None)
+    }
 }
 
 /// What a store's scan is given.
@@ -274,7 +285,7 @@ impl BuiltState {
         &self.manifest
     }
 
-    /// The files that hold the rows, by name; their extension is [`TABLE_EXTENSION`].
+    /// The files that hold the rows, by name.
     pub fn table_files(&self) -> Vec<PathBuf> {
         self.manifest.table_files(&self.dir)
     }

@@ -7,8 +7,13 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{NetChanges, genesis::AccountState};
 
+pub mod flat;
+pub mod mdbx;
 pub mod memory;
+mod ordered;
+mod overlay;
 pub mod rocksdb;
+mod sealed;
 
 /// Whether a sample begins with the state on the device only, or in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,6 +34,19 @@ impl CacheMode {
             Self::Warm => "warm",
         }
     }
+}
+
+/// What a commit waits for. What that means for a store without a write-ahead log is on the
+/// store's own page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// What was written is on the device (`fdatasync`).
+    Synced,
+    /// What was written is with the kernel: survives the process, not the machine.
+    #[default]
+    Logged,
+    /// As little as the store can: memory only, no write-ahead log.
+    Unlogged,
 }
 
 /// Reads of one thread as its store counts them.
@@ -189,4 +207,8 @@ pub trait Store: Sync {
 
     /// Why the store cannot have been cold, if so: `memory` never is.
     fn never_cold(&self) -> Option<&'static str>;
+
+    /// About how many slots lie in one block of 4 KiB; `None` where there are no blocks, or it
+    /// is not known yet.
+    fn slots_per_block(&self) -> Option<f64>;
 }

@@ -6,55 +6,22 @@ mod common;
 
 use std::{fs, path::Path};
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use common::{KECCAK, WEYL, genesis, store};
+use alloy_primitives::{B256, Bytes, U256, keccak256};
+use common::{
+    KECCAK, genesis,
+    rows::{assert_committed, assert_holds},
+    store,
+};
 use executor::store::{
     CacheMode, Reader, Sample, Store, StoreError,
-    rocksdb::{DirectReads, Durability, ReadMethod, RocksSettings, RocksStore},
+    rocksdb::{DirectReads, Durability, ReadMethod, RocksSettings},
 };
-use workload::{AccountState, Genesis, Layout, NetChanges};
+use workload::{Layout, NetChanges};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
 
 fn settings(read_method: ReadMethod) -> RocksSettings {
     RocksSettings { read_method, ..RocksSettings::default() }
-}
-
-/// Every row of the recipe, one by one, and keys that do not exist.
-fn assert_holds(reader: &mut impl Reader, genesis: &Genesis) {
-    for account in &genesis.accounts {
-        assert_eq!(reader.account(&account.address).unwrap(), Some(account.state()));
-        for (key, value) in &account.storage {
-            assert_eq!(reader.slot(&account.address, key).unwrap(), *value);
-        }
-        if !account.code.is_empty() {
-            let hash = account.state().code_hash;
-            assert_eq!(reader.code(&hash).unwrap().as_ref(), Some(&account.code));
-        }
-    }
-    for family in &genesis.senders {
-        let state = AccountState { balance: family.balance, ..AccountState::default() };
-        for address in family.addresses(0..family.count).unwrap() {
-            assert_eq!(reader.account(&address).unwrap(), Some(state));
-        }
-    }
-    for family in &genesis.slots {
-        let keys: Vec<U256> = (0..family.count + 50).map(|index| family.key(index)).collect();
-        let mut seen = vec![0; keys.len()];
-        reader
-            .slots(&family.address, &keys, &mut |place, value| {
-                let index = place as u64;
-                let expected = if index < family.count { family.value(index) } else { U256::ZERO };
-                assert_eq!(value, expected, "slot {index} of {}", family.address);
-                seen[place] += 1;
-            })
-            .unwrap();
-        assert!(seen.iter().all(|count| *count == 1));
-        assert_eq!(reader.slot(&family.address, &keys[7]).unwrap(), family.value(7));
-    }
-    assert_eq!(reader.account(&Address::repeat_byte(0x99)).unwrap(), None);
-    assert_eq!(reader.slot(&Address::repeat_byte(0x99), &U256::ZERO).unwrap(), U256::ZERO);
-    assert_eq!(reader.code(&B256::repeat_byte(1)).unwrap(), None);
 }
 
 #[test]
@@ -95,23 +62,6 @@ fn a_present_slot_costs_one_block_read_and_an_absent_one_hardly_any() {
     assert!(reader.counters().block_count < 50, "{:?}", reader.counters());
 }
 
-/// Changes of each kind: created, changed and gone.
-fn changes(genesis: &Genesis) -> NetChanges {
-    let code = Bytes::from_static(b"new code");
-    let new = AccountState { nonce: 1, code_hash: keccak256(&code), ..AccountState::default() };
-    let mut changes = NetChanges {
-        accounts: vec![(Address::repeat_byte(0x44), None), (Address::repeat_byte(0x77), Some(new))],
-        slots: vec![
-            (KECCAK, genesis.slots[0].key(0), U256::from(1)),
-            (KECCAK, genesis.slots[0].key(1), U256::ZERO),
-            (WEYL, genesis.slots[1].key(999_999), U256::from(2)),
-        ],
-        codes: vec![(new.code_hash, code)],
-    };
-    changes.sort();
-    changes
-}
-
 fn contents(dir: &Path) -> Vec<(String, B256)> {
     let mut files: Vec<_> = fs::read_dir(dir)
         .unwrap()
@@ -120,24 +70,6 @@ fn contents(dir: &Path) -> Vec<(String, B256)> {
         .collect();
     files.sort();
     files
-}
-
-fn assert_committed(store: &RocksStore, genesis: &Genesis) {
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
-    let changes = changes(genesis);
-    sample.commit(&changes).unwrap();
-    let mut reader = sample.reader().unwrap();
-    for (address, account) in &changes.accounts {
-        assert_eq!(reader.account(address).unwrap(), *account);
-    }
-    for (address, key, value) in &changes.slots {
-        assert_eq!(reader.slot(address, key).unwrap(), *value);
-    }
-    for (hash, code) in &changes.codes {
-        assert_eq!(reader.code(hash).unwrap().as_ref(), Some(code));
-    }
-    drop(reader);
-    store.close_sample(sample).unwrap();
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn input<'a>(workload: &'a Workload, device: &'a Device, variant: Variant) -> Ce
         workload,
         declared: DeclaredKeys { account_count: 0, slot_count: 1_000 },
         present_share: 1.0,
+        slots_per_block: Some(4096.0 / 76.0),
         device: Some(device),
         core_count: 4,
     }

@@ -11,10 +11,13 @@ use std::{
 use anyhow::anyhow;
 use executor::{
     engine::EngineError,
-    state::{BuiltState, StateError, StateSpec},
+    state::{BuiltState, DataDir, StateError, StateFormat, StateSpec},
     store::{
+        Durability,
+        flat::{FlatFormat, FlatSettings, FlatStore},
+        mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
-        rocksdb::{Durability, ReadMethod, RocksFormat, RocksSettings, RocksStore},
+        rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
     },
 };
 use generator::{
@@ -170,13 +173,16 @@ fn open(
     for store in &run.stores {
         let open = match store {
             StoreName::Memory => open_memory(session.workload(), progress)?,
-            StoreName::Rocksdb => {
+            on_disk => {
                 let dir = state::data_dir(data_dir)?;
-                let store = open_rocks(&dir, session.workload(), run, core_count, progress)?;
-                device = Some(measure_device(store.state(), progress));
-                OpenStore::Rocks(Box::new(store))
+                let at = Place { dir: &dir, workload: session.workload(), core_count, progress };
+                open_on_disk(*on_disk, &at, run)?
             }
         };
+        // Once a run: all its stores lie in one directory.
+        if let (None, Some(state)) = (&device, open.state()) {
+            device = Some(measure_device(state, progress));
+        }
         session.add(open);
     }
     Ok((session, device))
@@ -286,37 +292,60 @@ fn open_memory(workload: &Workload, progress: &Progress) -> Result<OpenStore, Fa
     Ok(OpenStore::Memory(store))
 }
 
-fn open_rocks(
-    dir: &executor::state::DataDir,
-    workload: &Workload,
-    run: &RunSpec,
+/// Where states are kept, and what for.
+struct Place<'a> {
+    dir: &'a DataDir,
+    workload: &'a Workload,
     core_count: NonZeroUsize,
-    progress: &Progress,
-) -> Result<RocksStore, Failure> {
-    let spec = StateSpec {
-        genesis: &workload.genesis,
-        layout: workload.layout,
-        format: &RocksFormat::default(),
-        scenario: &workload.scenario,
-        threads: core_count.get(),
-    };
-    let built = dir.open_or_build(&spec, progress, interrupt::flag());
-    progress.clear();
-    let built = built.map_err(|error| match error {
-        StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
-        error => Failure { code: Code::Io, error: error.into() },
-    })?;
-    let read_method = match run.read {
-        ReadName::Get => ReadMethod::Get,
-        ReadName::MultiGet => ReadMethod::MultiGet { batch: MULTI_GET_KEYS },
-    };
+    progress: &'a Progress,
+}
+
+impl Place<'_> {
+    /// Opens the workload's state in `format`, built first where there is none.
+    fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
+        let spec = StateSpec {
+            genesis: &self.workload.genesis,
+            layout: self.workload.layout,
+            format,
+            scenario: &self.workload.scenario,
+            threads: self.core_count.get(),
+        };
+        let built = self.dir.open_or_build(&spec, self.progress, interrupt::flag());
+        self.progress.clear();
+        built.map_err(|error| match error {
+            StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
+            error => Failure { code: Code::Io, error: error.into() },
+        })
+    }
+}
+
+fn open_on_disk(name: StoreName, at: &Place<'_>, run: &RunSpec) -> Result<OpenStore, Failure> {
     let durability = match run.commit {
         CommitName::Logged => Durability::Logged,
         CommitName::Synced => Durability::Synced,
         CommitName::Unlogged => Durability::Unlogged,
     };
-    let settings = RocksSettings { read_method, durability, ..RocksSettings::default() };
-    RocksStore::open(built, settings).or_exit(Code::Io)
+    Ok(match name {
+        StoreName::Memory => open_memory(at.workload, at.progress)?,
+        StoreName::Rocksdb => {
+            let read_method = match run.read {
+                ReadName::Get => ReadMethod::Get,
+                ReadName::MultiGet => ReadMethod::MultiGet { batch: MULTI_GET_KEYS },
+            };
+            let settings = RocksSettings { read_method, durability, ..RocksSettings::default() };
+            let store = RocksStore::open(at.state(&RocksFormat::default())?, settings);
+            OpenStore::Rocks(Box::new(store.or_exit(Code::Io)?))
+        }
+        StoreName::Mdbx => {
+            let store = MdbxStore::open(at.state(&MdbxFormat)?, MdbxSettings { durability });
+            OpenStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
+        }
+        StoreName::Flat => {
+            let settings = FlatSettings { durability, ..FlatSettings::default() };
+            let store = FlatStore::open(at.state(&FlatFormat)?, settings);
+            OpenStore::Flat(Box::new(store.or_exit(Code::Io)?))
+        }
+    })
 }
 
 fn measure_device(state: &BuiltState, progress: &Progress) -> Device {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use executor::{
     state::{self, DataDir, StateError, StateFormat},
-    store::rocksdb::RocksFormat,
+    store::{flat::FlatFormat, mdbx::MdbxFormat, rocksdb::RocksFormat},
 };
 
 use crate::{
@@ -70,7 +70,7 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
-    let formats: [&dyn StateFormat; 1] = [&RocksFormat::default()];
+    let formats: [&dyn StateFormat; 3] = [&RocksFormat::default(), &MdbxFormat, &FlatFormat];
     let verified = dir.verify(name, &formats, &progress, interrupt::flag());
     progress.clear();
     let code = match &verified {

@@ -46,6 +46,9 @@ impl DataDir {
         let manifest = Manifest::read(&dir, &name)?;
         check_is_wanted(&manifest, spec, &name)?;
         manifest.check_files(&dir, &name)?;
+        if let Some(note) = spec.format.recover(&name, &dir)? {
+            progress.note(&note);
+        }
         let modified = manifest.modification_times(&dir)?;
         let samples = self.samples();
         let next_sample = AtomicU64::new(0);

@@ -106,6 +106,9 @@ impl DataDir {
         let Some(format) = formats.iter().find(|format| format.store() == manifest.store) else {
             return untrusted(format!("this build has no store called {}", manifest.store));
         };
+        if let Some(note) = format.recover(name, &dir)? {
+            progress.note(&note);
+        }
         let scratch = self.samples().join(format!("{name}.verify"));
         remove_dir(&scratch)?;
         fs::create_dir_all(&scratch).map_err(StateError::io("make", &scratch))?;

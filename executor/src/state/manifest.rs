@@ -8,15 +8,22 @@ use std::{
 
 use alloy_primitives::B256;
 use serde::{Deserialize, Serialize};
-use workload::{Genesis, Layout};
+use workload::{Genesis, Layout, Table};
 
 use super::StateError;
 
 /// Name of the manifest in a state directory.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// Extension of the files that hold rows, which are never written again.
+/// Extension of `RocksDB`'s files of rows, which are never written again.
 pub const TABLE_EXTENSION: &str = "sst";
+
+/// Extension of the file of an MDBX state. Samples append to it, and their store cuts it back:
+/// while one runs, or after one was killed, it is longer than its manifest says.
+pub const GROWING_EXTENSION: &str = "mdbx";
+
+/// Extensions of all files that hold rows.
+const ROW_EXTENSIONS: [&str; 3] = [TABLE_EXTENSION, GROWING_EXTENSION, "flat"];
 
 /// Version of the manifest and of what a state directory holds; part of a state's name.
 pub(super) const FORMAT_VERSION: u32 = 1;
@@ -33,6 +40,15 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
+    /// Sets the number of rows of `table`.
+    pub(crate) const fn set(&mut self, table: Table, count: u64) {
+        match table {
+            Table::Accounts => self.accounts = count,
+            Table::Slots => self.slots = count,
+            Table::Codes => self.codes = count,
+        }
+    }
+
     /// Rows of all tables.
     pub const fn total(&self) -> u64 {
         self.accounts + self.slots + self.codes
@@ -92,7 +108,10 @@ impl Manifest {
     /// The files that hold rows, by name, for the state in `dir`.
     pub(crate) fn table_files(&self, dir: &Path) -> Vec<PathBuf> {
         let mut paths: Vec<_> = self.files.iter().map(|file| dir.join(&file.name)).collect();
-        paths.retain(|path| path.extension().is_some_and(|found| found == TABLE_EXTENSION));
+        let has_rows = |path: &PathBuf| {
+            path.extension().is_some_and(|found| ROW_EXTENSIONS.iter().any(|rows| found == *rows))
+        };
+        paths.retain(has_rows);
         paths
     }
 
@@ -147,7 +166,7 @@ impl Manifest {
         for want in &self.files {
             match found.iter().find(|file| file.name == want.name) {
                 None => return untrusted(format!("file {} is missing", want.name)),
-                Some(file) if file.bytes != want.bytes => {
+                Some(file) if !has_size(file, want.bytes) => {
                     return untrusted(format!(
                         "file {} has {} bytes and should have {}",
                         want.name, file.bytes, want.bytes
@@ -161,6 +180,12 @@ impl Manifest {
             None => Ok(()),
         }
     }
+}
+
+/// Whether `file` is as large as it should be; one that samples append to may be larger.
+fn has_size(file: &FileEntry, bytes: u64) -> bool {
+    let grows = Path::new(&file.name).extension().is_some_and(|found| found == GROWING_EXTENSION);
+    file.bytes == bytes || (grows && file.bytes > bytes)
 }
 
 /// All files in `dir` by name, without the manifest.

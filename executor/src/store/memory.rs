@@ -1,14 +1,11 @@
 //! State in hash maps, for tests and for the EVM's own speed. Never cold.
 
-use std::sync::{
-    Arc, PoisonError, RwLock,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use workload::{Genesis, NetChanges, genesis::AccountState, senders::SenderError};
 
-use super::{CacheMode, ReadCounters, Reader, Sample, Store, StoreError};
+use super::{CacheMode, ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
 
 /// About what one slot costs in memory: key, value, control byte, at 7/8 of the load that makes
 /// a table double.
@@ -41,18 +38,12 @@ pub enum MemoryError {
 
 type Slots = HashMap<U256, U256>;
 
-/// Flat state in maps. In an overlay, a zero slot and an account of `None` stand for deletion.
+/// Flat state in maps.
 #[derive(Debug, Default)]
 struct Maps {
-    accounts: HashMap<Address, Option<AccountState>>,
+    accounts: HashMap<Address, AccountState>,
     slots: HashMap<Address, Slots>,
     codes: HashMap<B256, Bytes>,
-}
-
-impl Maps {
-    fn slot(&self, address: &Address, key: &U256) -> Option<U256> {
-        self.slots.get(address)?.get(key).copied()
-    }
 }
 
 /// A whole state in memory.
@@ -82,7 +73,7 @@ impl MemoryStore {
         let mut maps = Maps::default();
         for account in &genesis.accounts {
             let state = account.state();
-            maps.accounts.insert(account.address, Some(state));
+            maps.accounts.insert(account.address, state);
             if !account.code.is_empty() {
                 maps.codes.insert(state.code_hash, account.code.clone());
             }
@@ -93,7 +84,7 @@ impl MemoryStore {
         for family in &genesis.senders {
             let row = AccountState { balance: family.balance, ..AccountState::default() };
             for address in family.addresses(0..family.count)? {
-                maps.accounts.insert(address, Some(row));
+                maps.accounts.insert(address, row);
             }
         }
         for family in &genesis.slots {
@@ -113,11 +104,7 @@ impl Store for MemoryStore {
     }
 
     fn open_sample(&self, _cache: CacheMode) -> Result<MemorySample, StoreError> {
-        Ok(MemorySample {
-            base: Arc::clone(&self.base),
-            overlay: RwLock::default(),
-            has_overlay: AtomicBool::new(false),
-        })
+        Ok(MemorySample { base: Arc::clone(&self.base), overlay: Overlay::default() })
     }
 
     fn close_sample(&self, sample: MemorySample) -> Result<(), StoreError> {
@@ -132,26 +119,17 @@ impl Store for MemoryStore {
     fn never_cold(&self) -> Option<&'static str> {
         Some("the memory store has no device")
     }
+
+    fn slots_per_block(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// The base, which nobody writes, below what the sample's batches have committed.
 #[derive(Debug)]
 pub struct MemorySample {
     base: Arc<Maps>,
-    overlay: RwLock<Maps>,
-    /// Whether anything was committed: until then readers take no lock.
-    has_overlay: AtomicBool,
-}
-
-impl MemorySample {
-    /// What `find` finds in what was committed.
-    #[inline]
-    fn committed<T>(&self, find: impl FnOnce(&Maps) -> Option<T>) -> Option<T> {
-        if !self.has_overlay.load(Ordering::Acquire) {
-            return None;
-        }
-        find(&self.overlay.read().unwrap_or_else(PoisonError::into_inner))
-    }
+    overlay: Overlay,
 }
 
 impl Sample for MemorySample {
@@ -162,13 +140,7 @@ impl Sample for MemorySample {
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        let mut maps = self.overlay.write().unwrap_or_else(PoisonError::into_inner);
-        maps.accounts.extend(changes.accounts.iter().copied());
-        for (address, key, value) in &changes.slots {
-            maps.slots.entry(*address).or_default().insert(*key, *value);
-        }
-        maps.codes.extend(changes.codes.iter().cloned());
-        self.has_overlay.store(true, Ordering::Release);
+        self.overlay.add(changes);
         Ok(())
     }
 }
@@ -202,16 +174,16 @@ impl Reader for MemoryReader<'_> {
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.key_count += 1;
-        if let Some(found) = self.sample.committed(|maps| maps.accounts.get(address).copied()) {
+        if let Some(found) = self.sample.overlay.find(|maps| maps.account(address)) {
             return Ok(found);
         }
-        Ok(self.sample.base.accounts.get(address).copied().flatten())
+        Ok(self.sample.base.accounts.get(address).copied())
     }
 
     #[inline]
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
         self.key_count += 1;
-        if let Some(value) = self.sample.committed(|maps| maps.slot(address, key)) {
+        if let Some(value) = self.sample.overlay.find(|maps| maps.slot(address, key)) {
             return Ok(value);
         }
         let slots = self.base_slots(address);
@@ -220,7 +192,7 @@ impl Reader for MemoryReader<'_> {
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         self.key_count += 1;
-        if let Some(code) = self.sample.committed(|maps| maps.codes.get(hash).cloned()) {
+        if let Some(code) = self.sample.overlay.find(|maps| maps.code(hash)) {
             return Ok(Some(code));
         }
         Ok(self.sample.base.codes.get(hash).cloned())

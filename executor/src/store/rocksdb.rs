@@ -26,6 +26,7 @@ use crate::{
     state::{BuiltState, StateError},
 };
 
+pub use super::Durability;
 pub use build::RocksFormat;
 pub use reader::RocksReader;
 pub use sample::RocksSample;
@@ -33,6 +34,9 @@ pub use uring::{IoUring, io_uring_state};
 
 /// The store's name in variants and errors.
 const NAME: &str = "rocksdb";
+
+/// About how many bytes a slot's row takes on disk.
+const ROW_BYTES: f64 = 76.0;
 
 /// How many keys at once a reader asks for when it is given many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,18 +67,6 @@ pub enum DirectReads {
     WherePossible,
     /// Through the page cache, which is asked to drop the files before each cold sample.
     Never,
-}
-
-/// What a commit waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Durability {
-    /// The write-ahead log is on the device (`fdatasync`).
-    Synced,
-    /// The write-ahead log is with the kernel: survives the process, not the machine.
-    #[default]
-    Logged,
-    /// Memory only, no write-ahead log.
-    Unlogged,
 }
 
 /// How a state is opened and read.
@@ -259,6 +251,10 @@ impl Store for RocksStore {
 
     fn never_cold(&self) -> Option<&'static str> {
         self.access.never_cold()
+    }
+
+    fn slots_per_block(&self) -> Option<f64> {
+        Some(4096.0 / ROW_BYTES)
     }
 }
 

@@ -1,6 +1,9 @@
 //! A small recipe that has everything, and what its rows must be.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+#[path = "rows.rs"]
+pub(crate) mod rows;
+
 use std::{path::Path, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, B256, Bytes, U256};

@@ -91,7 +91,7 @@ names! {
 }
 
 names! {
-    /// What a commit to the `RocksDB` store waits for.
+    /// What a commit to a store on disk waits for.
     CommitName, "way to commit",
     {
         /// The write-ahead log is with the kernel.
@@ -150,10 +150,14 @@ names! {
     {
         /// `RocksDB`, on disk.
         Rocksdb = "rocksdb",
+        /// MDBX, on disk.
+        Mdbx = "mdbx",
+        /// Sorted rows in a flat file: what is left between execution and the device.
+        Flat = "flat",
         /// A map in memory: what is left when reads are free.
         Memory = "memory",
     },
-    later ["mdbx"]
+    later []
 }
 
 names! {

@@ -131,10 +131,7 @@ fn a_name_that_is_known_but_not_yet_run_is_called_so() {
             ],
         );
     }
-    assert_error(
-        run("stores = [\"mdbx\"]"),
-        &["mdbx is a known store, but this version does not run it yet", "rocksdb or memory"],
-    );
+    assert_error(run("stores = [\"lmdb\"]"), &["lmdb", "rocksdb, mdbx, flat or memory"]);
 }
 
 #[test]

@@ -1,0 +1,228 @@
+//! State in flat files: rows of one size in blocks of 4 KiB, in the order of their keys, with the
+//! first key of each block in memory. A read is one block, past the page cache; many keys are
+//! read through `io_uring`, as many at once as the ring is deep.
+//!
+//! It shows how near execution comes to the device: nothing lies between but a search in memory.
+//! It is no client's database. It cannot be written: what a sample commits goes to a log and to
+//! memory, and both go with the sample. Its index takes 16 bytes of memory for each block, some
+//! 50 MB for a state of 12 GB.
+//!
+//! **Invariant**: the files of the base are only ever opened for reading.
+
+mod block;
+mod files;
+mod format;
+mod index;
+mod reader;
+#[cfg(feature = "io-uring")]
+mod ring;
+mod sample;
+
+use std::{
+    fs::File,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use super::{CacheMode, Durability, Store, StoreError};
+use crate::{
+    device,
+    state::{BuiltState, StateError},
+};
+
+use files::Files;
+pub use format::FlatFormat;
+pub use reader::FlatReader;
+pub use sample::FlatSample;
+
+/// The store's name in variants and errors.
+const NAME: &str = "flat";
+
+/// How a state is read and committed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlatSettings {
+    /// Reads in flight in each reader's ring, at least 1.
+    pub depth: usize,
+    /// Keys that a reader with a ring wants in a call. At the end of a call its ring runs empty,
+    /// so a call should be many times as long as the ring is deep.
+    pub keys_per_call: usize,
+    /// What a commit waits for: synced, until the log is on the device; logged, until it is with
+    /// the kernel; unlogged, there is none.
+    pub durability: Durability,
+}
+
+impl Default for FlatSettings {
+    fn default() -> Self {
+        Self { depth: 256, keys_per_call: 4096, durability: Durability::default() }
+    }
+}
+
+/// A state in flat files, open for samples.
+#[derive(Debug)]
+pub struct FlatStore {
+    state: BuiltState,
+    settings: FlatSettings,
+    files: Arc<Files>,
+    /// Why there is no `io_uring`, if so.
+    ring_refused: Option<String>,
+    refused_rings: Arc<AtomicU64>,
+    in_memory: bool,
+    /// Of the last sample: how long opening took, in nanoseconds.
+    open_ns: AtomicU64,
+}
+
+impl FlatStore {
+    /// The store over `state`, with its indices in memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when an index is not as it was written, [`StoreError::Failed`]
+    /// when a file cannot be opened.
+    pub fn open(state: BuiltState, settings: FlatSettings) -> Result<Self, StoreError> {
+        let action = || format!("open {}", state.dir().display());
+        let files = Files::open(state.dir(), state.manifest().layout).map_err(|error| {
+            let reason = error.to_string();
+            match error.kind() {
+                io::ErrorKind::InvalidData => {
+                    StoreError::Damaged { store: NAME, what: state.name().to_owned(), reason }
+                }
+                _ => StoreError::Failed { store: NAME, action: action(), reason },
+            }
+        })?;
+        let dir = File::open(state.dir()).and_then(|dir| device::memory_file_system(&dir));
+        let in_memory = dir.map_err(failed_io(action()))?.is_some();
+        Ok(Self {
+            ring_refused: probe(&files, settings.depth),
+            state,
+            settings,
+            files: Arc::new(files),
+            refused_rings: Arc::default(),
+            in_memory,
+            open_ns: AtomicU64::new(0),
+        })
+    }
+
+    /// The state below.
+    pub const fn state(&self) -> &BuiltState {
+        &self.state
+    }
+
+    fn describe_io_uring(&self) -> String {
+        let refused = self.refused_rings.load(Ordering::Relaxed);
+        match &self.ring_refused {
+            Some(reason) => reason.clone(),
+            None if refused > 0 => format!("in use, refused to {refused} readers"),
+            None => "in use".to_owned(),
+        }
+    }
+}
+
+/// Why a ring is not to be had, if so.
+fn probe(files: &Files, depth: usize) -> Option<String> {
+    #[cfg(feature = "io-uring")]
+    {
+        let file = files.slots.file.of(CacheMode::Cold);
+        let refused = ring::Ring::new(file, depth.max(1)).err()?;
+        Some(format!("refused by the kernel: {refused}"))
+    }
+    #[cfg(not(feature = "io-uring"))]
+    {
+        let _ = (files, depth);
+        Some("not built in (feature io-uring)".to_owned())
+    }
+}
+
+impl FlatSample {
+    /// A ring for a reader, where the kernel gives one.
+    #[cfg(feature = "io-uring")]
+    fn ring(&self) -> Option<Box<ring::Ring>> {
+        let file = self.files.slots.file.of(self.cache);
+        let ring = ring::Ring::new(file, self.settings.depth.max(1));
+        if ring.is_err() {
+            self.refused_rings.fetch_add(1, Ordering::Relaxed);
+        }
+        ring.ok().map(Box::new)
+    }
+}
+
+impl Store for FlatStore {
+    type Sample = FlatSample;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open_sample(&self, cache: CacheMode) -> Result<FlatSample, StoreError> {
+        let start = Instant::now();
+        if cache == CacheMode::Cold && !self.files.is_direct() {
+            device::fadvise_dontneed(&self.files.paths())
+                .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
+        }
+        let sample = FlatSample::open(self, cache)?;
+        self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        Ok(sample)
+    }
+
+    fn close_sample(&self, sample: FlatSample) -> Result<(), StoreError> {
+        sample.close()?;
+        self.state.verify_untouched().map_err(|error| match error {
+            StateError::Untrusted { .. } => StoreError::NotRestored {
+                store: NAME,
+                what: "the state that samples read".to_owned(),
+                reason: error.to_string(),
+            },
+            error => StoreError::Failed {
+                store: NAME,
+                action: "compare the state with its start".to_owned(),
+                reason: error.to_string(),
+            },
+        })
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let manifest = self.state.manifest();
+        let reads = if self.files.is_direct() {
+            "direct (O_DIRECT) when cold, through the page cache when warm"
+        } else {
+            "buffered: the file system refuses O_DIRECT"
+        };
+        let open_ns = match self.open_ns.load(Ordering::Relaxed) {
+            0 => "unknown before the first sample".to_owned(),
+            value => value.to_string(),
+        };
+        let rows = &self.files.slots;
+        let facts: [(&str, String); 13] = [
+            ("state", self.state.name().to_owned()),
+            ("flat", manifest.store_version.clone()),
+            ("shape", manifest.shape.clone()),
+            ("file_bytes", manifest.byte_count().to_string()),
+            ("slot_blocks", rows.index.block_count().to_string()),
+            ("slots_per_block", rows.shape.rows_per_block().to_string()),
+            ("index_bytes", self.files.index_byte_count().to_string()),
+            ("reads", reads.to_owned()),
+            ("io_uring", self.describe_io_uring()),
+            ("depth", self.settings.depth.to_string()),
+            ("keys_per_call", self.settings.keys_per_call.to_string()),
+            ("commit", format!("{:?}, to a log and to memory", self.settings.durability)),
+            ("open_sample_ns", open_ns),
+        ];
+        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn never_cold(&self) -> Option<&'static str> {
+        self.in_memory.then_some("the state lies on a file system in memory (tmpfs or ramfs)")
+    }
+
+    fn slots_per_block(&self) -> Option<f64> {
+        Some(self.files.slots.shape.rows_per_block() as f64)
+    }
+}
+
+/// For `map_err` on a file operation.
+fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
+    let action = action.into();
+    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
+}

@@ -1,0 +1,196 @@
+//! Blocks of 4 KiB that rows lie in: as many as fit, all of one size, in the order of their keys.
+//!
+//! ```text
+//! checksum 8 ‖ row count 2 ‖ zeros 6 ‖ rows (key ‖ value) ‖ zeros
+//! ```
+//! Numbers are little-endian. The checksum covers the whole block and is begun with the table
+//! and the block's number, so that a block read from another place is noticed as well.
+
+use std::ops::Range;
+
+use workload::{Layout, Table, layout::ACCOUNT_VALUE_BYTES};
+
+/// Size and alignment of a block and of each read.
+pub(super) const BLOCK_BYTES: usize = 4096;
+/// Bytes before the rows.
+const HEADER_BYTES: usize = 16;
+
+/// A block, where `O_DIRECT` can read it to.
+#[derive(Clone)]
+#[repr(C, align(4096))]
+pub(super) struct Block(pub(super) [u8; BLOCK_BYTES]);
+
+impl Block {
+    /// Zeros.
+    pub(super) const ZERO: Self = Self([0; BLOCK_BYTES]);
+}
+
+/// How the rows of a table lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Bytes of a key.
+    pub(super) key_bytes: usize,
+    value_bytes: usize,
+    /// Begins the checksums.
+    seed: u64,
+}
+
+impl Shape {
+    /// The rows of `table`, which has rows of one size.
+    pub(super) fn of(table: Table, layout: Layout) -> Self {
+        let account_bytes = match layout {
+            Layout::Hashed => 32,
+            Layout::Plain => 20,
+        };
+        match table {
+            Table::Slots => Self { key_bytes: layout.slot_key_bytes(), value_bytes: 32, seed: 2 },
+            Table::Accounts => {
+                Self { key_bytes: account_bytes, value_bytes: ACCOUNT_VALUE_BYTES, seed: 1 }
+            }
+            Table::Codes => unreachable!("codes are of many sizes"),
+        }
+    }
+
+    const fn row_bytes(self) -> usize {
+        self.key_bytes + self.value_bytes
+    }
+
+    /// Rows of a full block.
+    pub(super) const fn rows_per_block(self) -> usize {
+        (BLOCK_BYTES - HEADER_BYTES) / self.row_bytes()
+    }
+
+    fn row(self, place: usize) -> Range<usize> {
+        let start = HEADER_BYTES + place * self.row_bytes();
+        start..start + self.row_bytes()
+    }
+
+    /// Puts a row at `place` of an unfinished block.
+    pub(super) fn put(self, block: &mut Block, place: usize, key: &[u8], value: &[u8]) {
+        let (to_key, to_value) = block.0[self.row(place)].split_at_mut(self.key_bytes);
+        to_key.copy_from_slice(key);
+        to_value.copy_from_slice(value);
+    }
+
+    /// Writes the header of block `number` with `row_count` rows.
+    pub(super) fn seal(self, block: &mut Block, number: u64, row_count: usize) {
+        block.0[8..10].copy_from_slice(&(row_count as u16).to_le_bytes());
+        let sum = self.checksum(block, number);
+        block.0[..8].copy_from_slice(&sum.to_le_bytes());
+    }
+
+    /// The rows of `block`, which was read as block `number`; `None` where it is damaged.
+    pub(super) fn rows(self, block: &Block, number: u64) -> Option<Rows<'_>> {
+        let mut sum = [0; 8];
+        sum.copy_from_slice(&block.0[..8]);
+        let count = usize::from(u16::from_le_bytes([block.0[8], block.0[9]]));
+        let is_sound = u64::from_le_bytes(sum) == self.checksum(block, number)
+            && (1..=self.rows_per_block()).contains(&count);
+        is_sound.then_some(Rows { shape: self, block, count })
+    }
+
+    /// Four lanes of multiplications by odd numbers: a change within any eight bytes always
+    /// shows, a larger one but once in about 2^64. It is no defence against an adversary.
+    fn checksum(self, block: &Block, number: u64) -> u64 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let seed = (self.seed << 56) ^ number;
+        let mut lanes = [seed, !seed, seed.rotate_left(17), seed.rotate_left(41)];
+        // The checksum itself counts as zeros.
+        let mut keep = 0;
+        for words in block.0.chunks_exact(32) {
+            for (lane, word) in lanes.iter_mut().zip(words.chunks_exact(8)) {
+                let word = word.iter().rev().fold(0, |all, byte| (all << 8) | u64::from(*byte));
+                *lane = (*lane ^ (word & keep)).wrapping_mul(ODD).rotate_left(29);
+                keep = u64::MAX;
+            }
+        }
+        lanes.iter().fold(0, |all: u64, lane| (all ^ lane).wrapping_mul(ODD).rotate_left(31))
+    }
+}
+
+/// The rows of a block that is sound.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    shape: Shape,
+    block: &'a Block,
+    count: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Key and value at `place`.
+    fn at(&self, place: usize) -> (&'a [u8], &'a [u8]) {
+        self.block.0[self.shape.row(place)].split_at(self.shape.key_bytes)
+    }
+
+    /// The first key.
+    pub(super) fn first_key(&self) -> &'a [u8] {
+        self.at(0).0
+    }
+
+    /// The value of `key`.
+    pub(super) fn find(&self, key: &[u8]) -> Option<&'a [u8]> {
+        let (mut from, mut to) = (0, self.count);
+        while from < to {
+            let middle = from.midpoint(to);
+            let (found, value) = self.at(middle);
+            match found.cmp(key) {
+                std::cmp::Ordering::Less => from = middle + 1,
+                std::cmp::Ordering::Equal => return Some(value),
+                std::cmp::Ordering::Greater => to = middle,
+            }
+        }
+        None
+    }
+
+    /// All rows, by ascending key where the block is as it was written.
+    pub(super) fn iter(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        (0..self.count).map(move |place| self.at(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full(shape: Shape) -> Block {
+        let mut block = Block::ZERO;
+        for place in 0..shape.rows_per_block() {
+            let key = vec![place as u8 * 2; shape.key_bytes];
+            shape.put(&mut block, place, &key, &vec![place as u8; shape.value_bytes]);
+        }
+        shape.seal(&mut block, 7, shape.rows_per_block());
+        block
+    }
+
+    #[test]
+    fn every_row_of_a_full_block_is_found_and_no_other() {
+        for table in [Table::Accounts, Table::Slots] {
+            for layout in [Layout::Hashed, Layout::Plain] {
+                let shape = Shape::of(table, layout);
+                assert!(shape.rows_per_block() >= 39);
+                let block = full(shape);
+                let rows = shape.rows(&block, 7).unwrap();
+                for key in 0..2 * shape.rows_per_block() as u8 {
+                    let found = rows.find(&vec![key; shape.key_bytes]);
+                    let value = vec![key / 2; shape.value_bytes];
+                    assert_eq!(found, (key % 2 == 0).then_some(value.as_slice()));
+                }
+                assert_eq!(rows.iter().count(), shape.rows_per_block());
+            }
+        }
+    }
+
+    #[test]
+    fn every_changed_bit_and_another_place_are_noticed() {
+        let shape = Shape::of(Table::Slots, Layout::Hashed);
+        let mut block = full(shape);
+        assert!(shape.rows(&block, 8).is_none(), "another place");
+        assert!(Shape::of(Table::Accounts, Layout::Hashed).rows(&block, 7).is_none());
+        for bit in 0..BLOCK_BYTES * 8 {
+            block.0[bit / 8] ^= 1 << (bit % 8);
+            assert!(shape.rows(&block, 7).is_none(), "bit {bit}");
+            block.0[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert!(shape.rows(&block, 7).is_some());
+    }
+}

@@ -1,0 +1,189 @@
+//! The files of a state, open for reading past the page cache or through it, with their indices.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use alloy_primitives::{B256, map::HashMap};
+use workload::{Layout, Table};
+
+use super::{
+    block::{BLOCK_BYTES, Block, Rows, Shape},
+    index::Index,
+};
+use crate::store::{CacheMode, sealed};
+
+/// Bytes of an entry of the index of codes: hash, offset and length.
+const CODE_ENTRY_BYTES: usize = 48;
+
+/// File of the rows, or codes, of `table`.
+pub(super) const fn rows_name(table: Table) -> &'static str {
+    match table {
+        Table::Accounts => "accounts.flat",
+        Table::Slots => "storage.flat",
+        Table::Codes => "code.flat",
+    }
+}
+
+/// File of the index of `table`.
+pub(super) const fn index_name(table: Table) -> &'static str {
+    match table {
+        Table::Accounts => "accounts.index",
+        Table::Slots => "storage.index",
+        Table::Codes => "code.index",
+    }
+}
+
+/// A file, opened twice.
+#[derive(Debug)]
+pub(super) struct TwoWays {
+    path: PathBuf,
+    /// With `O_DIRECT`; `None` where the file system refuses it.
+    direct: Option<File>,
+    buffered: File,
+}
+
+impl TwoWays {
+    fn open(path: PathBuf) -> io::Result<Self> {
+        let mut direct = OpenOptions::new();
+        let direct = match direct.read(true).custom_flags(libc::O_DIRECT).open(&path) {
+            Ok(file) => Some(file),
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => None,
+            Err(e) => return Err(e),
+        };
+        Ok(Self { buffered: File::open(&path)?, direct, path })
+    }
+
+    /// The file as a sample reads it: a warm one through the page cache, which is its cache.
+    pub(super) fn of(&self, cache: CacheMode) -> &File {
+        match (cache, &self.direct) {
+            (CacheMode::Cold, Some(direct)) => direct,
+            _ => &self.buffered,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) const fn is_direct(&self) -> bool {
+        self.direct.is_some()
+    }
+}
+
+/// A file of rows of one size.
+#[derive(Debug)]
+pub(super) struct RowFile {
+    pub(super) file: TwoWays,
+    pub(super) index: Index,
+    pub(super) shape: Shape,
+}
+
+impl RowFile {
+    pub(super) fn open(dir: &Path, table: Table, layout: Layout) -> io::Result<Self> {
+        let shape = Shape::of(table, layout);
+        let index = Index::read(&dir.join(index_name(table)), table, shape)?;
+        Ok(Self { file: TwoWays::open(dir.join(rows_name(table)))?, index, shape })
+    }
+
+    /// Reads block `number` and checks it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] where it is damaged.
+    pub(super) fn read<'a>(
+        &self,
+        cache: CacheMode,
+        number: usize,
+        block: &'a mut Block,
+    ) -> io::Result<Rows<'a>> {
+        let offset = number as u64 * BLOCK_BYTES as u64;
+        self.file.of(cache).read_exact_at(&mut block.0, offset)?;
+        self.rows(block, number as u64)
+    }
+
+    /// The rows of a block that was read.
+    pub(super) fn rows<'a>(&self, block: &'a Block, number: u64) -> io::Result<Rows<'a>> {
+        self.shape.rows(block, number).ok_or_else(|| {
+            let name = self.file.path().file_name().unwrap_or_default().display();
+            let reason = format!("block {number} of {name} does not have its checksum");
+            io::Error::new(io::ErrorKind::InvalidData, reason)
+        })
+    }
+}
+
+/// Where a code lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CodePlace {
+    /// A multiple of [`BLOCK_BYTES`].
+    pub(super) offset: u64,
+    /// Bytes of the code.
+    pub(super) byte_count: usize,
+}
+
+/// The files of a state.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) accounts: RowFile,
+    pub(super) slots: RowFile,
+    pub(super) codes: TwoWays,
+    pub(super) code_places: HashMap<B256, CodePlace>,
+}
+
+impl Files {
+    pub(super) fn open(dir: &Path, layout: Layout) -> io::Result<Self> {
+        Ok(Self {
+            accounts: RowFile::open(dir, Table::Accounts, layout)?,
+            slots: RowFile::open(dir, Table::Slots, layout)?,
+            codes: TwoWays::open(dir.join(rows_name(Table::Codes)))?,
+            code_places: read_code_places(&dir.join(index_name(Table::Codes)))?,
+        })
+    }
+
+    /// Whether reads of cold samples go past the page cache.
+    pub(super) const fn is_direct(&self) -> bool {
+        self.accounts.file.is_direct() && self.slots.file.is_direct() && self.codes.is_direct()
+    }
+
+    /// All files that hold rows.
+    pub(super) fn paths(&self) -> [&Path; 3] {
+        [self.accounts.file.path(), self.slots.file.path(), self.codes.path()]
+    }
+
+    /// Memory of the indices in bytes.
+    pub(super) fn index_byte_count(&self) -> usize {
+        let codes = self.code_places.len() * CODE_ENTRY_BYTES;
+        self.accounts.index.byte_count() + self.slots.index.byte_count() + codes
+    }
+}
+
+/// Writes where the codes lie.
+pub(super) fn write_code_places(path: &Path, places: &[(B256, CodePlace)]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(places.len() * CODE_ENTRY_BYTES);
+    for (hash, place) in places {
+        bytes.extend(hash.as_slice());
+        bytes.extend(place.offset.to_le_bytes());
+        bytes.extend((place.byte_count as u64).to_le_bytes());
+    }
+    sealed::write(path, bytes)
+}
+
+fn read_code_places(path: &Path) -> io::Result<HashMap<B256, CodePlace>> {
+    let bytes = sealed::read(path)?;
+    let (entries, left) = bytes.as_chunks::<CODE_ENTRY_BYTES>();
+    if !left.is_empty() {
+        return Err(sealed::damaged(path));
+    }
+    let place = |entry: &[u8; CODE_ENTRY_BYTES]| {
+        let number = |at: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&entry[at..at + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        let byte_count = usize::try_from(number(40)).map_err(io::Error::other)?;
+        Ok((B256::from_slice(&entry[..32]), CodePlace { offset: number(32), byte_count }))
+    };
+    entries.iter().map(place).collect()
+}

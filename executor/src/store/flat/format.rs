@@ -1,0 +1,224 @@
+//! Building a state: rows into blocks in the order of their keys; and reading all of them again.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Read, Write},
+    path::Path,
+};
+
+use alloy_primitives::B256;
+use workload::{ContentDigest, Genesis, Layout, Table};
+
+use super::{
+    NAME,
+    block::{BLOCK_BYTES, Block, Shape},
+    failed_io,
+    files::{CodePlace, Files, RowFile, index_name, rows_name, write_code_places},
+    index::{Begins, Index},
+};
+use crate::{
+    state::{BuildInput, BuildOutput, RowCounts, ScanInput, StateError, StateFormat, Watch},
+    store::{StoreError, ordered},
+};
+
+/// Version of the files, part of a state's name.
+const FORMAT_VERSION: u32 = 1;
+/// Bytes that are written, or read, at a time.
+const BUFFER_BYTES: usize = 1 << 20;
+/// What the row stream keeps of a slot and of an account between its passes.
+const SCRATCH_SLOT_BYTES: u64 = 4;
+/// See [`SCRATCH_SLOT_BYTES`].
+const SCRATCH_ACCOUNT_BYTES: u64 = 24;
+/// Blocks between two looks at the cancel flag.
+const REPORT_BLOCKS: usize = 1 << 10;
+
+/// How states are built in flat files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FlatFormat;
+
+impl StateFormat for FlatFormat {
+    fn store(&self) -> &'static str {
+        NAME
+    }
+
+    fn store_version(&self) -> String {
+        format!("{FORMAT_VERSION}")
+    }
+
+    fn shape(&self) -> String {
+        format!("version {FORMAT_VERSION}; blocks of {BLOCK_BYTES}, rows of one size")
+    }
+
+    fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
+        let of_rows = |table, count: u64, scratch_bytes| {
+            let per_block = Shape::of(table, layout).rows_per_block() as u64;
+            // Its index, twice: in the file and while it is written.
+            let blocks = count.div_ceil(per_block).saturating_add(1);
+            let bytes = blocks.saturating_mul(BLOCK_BYTES as u64 + 16);
+            bytes.saturating_add(count.saturating_mul(scratch_bytes))
+        };
+        let codes = genesis.accounts.iter().map(|account| account.code.len() as u64);
+        let codes: u64 = codes.map(|bytes| bytes + 2 * BLOCK_BYTES as u64).sum();
+        of_rows(Table::Slots, genesis.slot_count(), SCRATCH_SLOT_BYTES)
+            .saturating_add(of_rows(
+                Table::Accounts,
+                genesis.account_count(),
+                SCRATCH_ACCOUNT_BYTES,
+            ))
+            .saturating_add(codes)
+    }
+
+    fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
+        let mut digest = ContentDigest::default();
+        let mut rows = RowCounts::default();
+        for table in Table::ALL {
+            let written = match table {
+                Table::Accounts | Table::Slots => write_rows(input, watch, table)?,
+                Table::Codes => write_codes(input, watch)?,
+            };
+            digest.merge(&written);
+            rows.set(table, written.row_count());
+        }
+        Ok(BuildOutput { content_digest: digest.finish(), rows })
+    }
+
+    fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
+        let untrusted = |error: io::Error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                StateError::Untrusted { name: input.name.to_owned(), reason: error.to_string() }
+            }
+            _ => failed_io("read the rows")(error).into(),
+        };
+        let files = Files::open(input.dir, input.manifest.layout).map_err(untrusted)?;
+        let mut digest = ContentDigest::default();
+        let mut rows = RowCounts::default();
+        for (table, file) in [(Table::Accounts, &files.accounts), (Table::Slots, &files.slots)] {
+            let go_on = |row_count| {
+                watch.progress.advance(row_count);
+                watch.check().is_ok()
+            };
+            let of_table = scan_rows(file, table, go_on).map_err(untrusted)?;
+            watch.check()?;
+            rows.set(table, of_table.row_count());
+            digest.merge(&of_table);
+        }
+        let codes = scan_codes(&files).map_err(untrusted)?;
+        rows.set(Table::Codes, codes.row_count());
+        digest.merge(&codes);
+        Ok(BuildOutput { content_digest: digest.finish(), rows })
+    }
+}
+
+fn create(dir: &Path, table: Table) -> Result<BufWriter<File>, StoreError> {
+    let file = File::create(dir.join(rows_name(table)));
+    Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(failed_io("make a file of rows"))?))
+}
+
+/// Writes the rows of `table`, which have one size, and their index.
+fn write_rows(
+    input: &BuildInput<'_>,
+    watch: &Watch<'_>,
+    table: Table,
+) -> Result<ContentDigest, StateError> {
+    let shape = Shape::of(table, input.layout);
+    let mut index = Index::new(table, shape);
+    let mut file = create(input.dir, table)?;
+    let mut block = Box::new(Block::ZERO);
+    let (mut count, mut number) = (0, 0);
+    let mut write = |block: &mut Block, count: &mut usize| {
+        shape.seal(block, number, *count);
+        file.write_all(&block.0).map_err(failed_io("write rows"))?;
+        (*block, *count, number) = (Block::ZERO, 0, number + 1);
+        Ok::<_, StoreError>(())
+    };
+    let digest = ordered::hand_over(input, watch, table, &mut |key, value| {
+        if count == shape.rows_per_block() {
+            write(&mut block, &mut count)?;
+        }
+        index.add(key, if count == 0 { Begins::Block } else { Begins::Nothing });
+        shape.put(&mut block, count, key, value);
+        count += 1;
+        Ok(())
+    })?;
+    if count > 0 {
+        write(&mut block, &mut count)?;
+    }
+    file.flush().map_err(failed_io("write rows"))?;
+    let path = input.dir.join(index_name(table));
+    index.write(&path).map_err(failed_io("write an index"))?;
+    Ok(digest)
+}
+
+/// Writes the codes, each from a block's beginning on, and where they lie.
+fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDigest, StateError> {
+    let mut file = create(input.dir, Table::Codes)?;
+    let mut places = Vec::new();
+    let mut offset = 0;
+    let digest = ordered::hand_over(input, watch, Table::Codes, &mut |hash, code| {
+        places.push((B256::from_slice(hash), CodePlace { offset, byte_count: code.len() }));
+        let padding = code.len().next_multiple_of(BLOCK_BYTES) - code.len();
+        let zeros = &Block::ZERO.0[..padding];
+        let written = file.write_all(code).and_then(|()| file.write_all(zeros));
+        written.map_err(failed_io("write codes"))?;
+        offset += (code.len() + padding) as u64;
+        Ok(())
+    })?;
+    file.flush().map_err(failed_io("write codes"))?;
+    let path = input.dir.join(index_name(Table::Codes));
+    write_code_places(&path, &places).map_err(failed_io("write an index"))?;
+    Ok(digest)
+}
+
+/// Digests all rows, as long as `go_on`, which is told of rows now and then, says so: each block
+/// sound, the keys ascending, and the index as the rows want it.
+fn scan_rows(
+    file: &RowFile,
+    table: Table,
+    mut go_on: impl FnMut(u64) -> bool,
+) -> io::Result<ContentDigest> {
+    let damaged = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
+    let name = rows_name(table);
+    let mut reader = io::BufReader::with_capacity(BUFFER_BYTES, File::open(file.file.path())?);
+    let mut block = Box::new(Block::ZERO);
+    let mut index = Index::new(table, file.shape);
+    let mut digest = ContentDigest::default();
+    let (mut last, mut told) = (Vec::new(), 0);
+    for number in 0..file.index.block_count() {
+        reader.read_exact(&mut block.0)?;
+        for (place, (key, value)) in file.rows(&block, number as u64)?.iter().enumerate() {
+            if last.as_slice() >= key {
+                return Err(damaged(format!("block {number} of {name} is out of order")));
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            index.add(key, if place == 0 { Begins::Block } else { Begins::Nothing });
+            digest.add(table, key, value);
+        }
+        if number.is_multiple_of(REPORT_BLOCKS) {
+            if !go_on(digest.row_count() - told) {
+                return Ok(digest);
+            }
+            told = digest.row_count();
+        }
+    }
+    go_on(digest.row_count() - told);
+    if reader.read(&mut [0])? > 0 {
+        return Err(damaged(format!("{name} has more blocks than its index")));
+    }
+    if index != file.index {
+        return Err(damaged(format!("{} does not fit {name}", index_name(table))));
+    }
+    Ok(digest)
+}
+
+fn scan_codes(files: &Files) -> io::Result<ContentDigest> {
+    use std::os::unix::fs::FileExt;
+    let mut digest = ContentDigest::default();
+    let file = File::open(files.codes.path())?;
+    for (hash, place) in &files.code_places {
+        let mut code = vec![0; place.byte_count];
+        file.read_exact_at(&mut code, place.offset)?;
+        digest.add(Table::Codes, hash.as_slice(), &code);
+    }
+    Ok(digest)
+}

@@ -1,0 +1,198 @@
+//! Where a key lies: 16 bytes of memory for each block of rows, the leading part of its first
+//! key. For slots that part is the account's number among those with slots (4 bytes) and the
+//! slot's part of the key (12 bytes); each such account takes 32 bytes more.
+//!
+//! Where first keys differ in these bytes, as hashed ones do, a key has one block. Where they do
+//! not, it is among a few, and the blocks themselves tell which.
+
+use std::{io, path::Path};
+
+use workload::Table;
+
+use super::block::Shape;
+use crate::store::sealed;
+
+/// Bytes of an account's key in the index; shorter ones are padded with zeros.
+const ACCOUNT_BYTES: usize = 32;
+
+/// The blocks of one table.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Index {
+    /// Bytes of a key that name an account where accounts are numbered, else 0.
+    account_bytes: usize,
+    /// Keys of the accounts that have rows, ascending; empty where accounts are the rows.
+    accounts: Vec<[u8; ACCOUNT_BYTES]>,
+    /// Of each block, the leading part of its first key.
+    firsts: Vec<u128>,
+}
+
+/// Blocks that may hold a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Candidates {
+    /// The first of them.
+    pub(super) first: usize,
+    /// The last of them; mostly the same.
+    pub(super) last: usize,
+}
+
+impl Index {
+    /// Of no blocks yet.
+    pub(super) const fn new(table: Table, shape: Shape) -> Self {
+        // A slot's key is its account's and 32 bytes more.
+        let account_bytes = match table {
+            Table::Slots => shape.key_bytes - 32,
+            Table::Accounts | Table::Codes => 0,
+        };
+        Self { account_bytes, accounts: Vec::new(), firsts: Vec::new() }
+    }
+
+    /// Takes note of the next row; `begins` a block where it is the first of one.
+    pub(super) fn add(&mut self, key: &[u8], begins: Begins) {
+        let (account, rest) = key.split_at(self.account_bytes);
+        if !account.is_empty() {
+            let account = padded(account);
+            if self.accounts.last() != Some(&account) {
+                self.accounts.push(account);
+            }
+        }
+        if begins == Begins::Block {
+            let number = self.accounts.len().saturating_sub(1);
+            self.firsts.push(self.lead(number, rest));
+        }
+    }
+
+    /// Number of blocks.
+    pub(super) fn block_count(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// Memory in bytes.
+    pub(super) fn byte_count(&self) -> usize {
+        self.accounts.len() * ACCOUNT_BYTES + self.firsts.len() * size_of::<u128>()
+    }
+
+    /// The number of the account with this key; `None` where it has no row.
+    pub(super) fn account(&self, key: &[u8]) -> Option<usize> {
+        self.accounts.binary_search(&padded(key)).ok()
+    }
+
+    /// The blocks that may hold the row of account number `account` (0 where accounts are the
+    /// rows) whose key ends in `rest`; `None` where there is no such row. Looks only at blocks
+    /// from `from` on, for keys that come in order.
+    pub(super) fn locate(&self, account: usize, rest: &[u8], from: usize) -> Option<Candidates> {
+        let wanted = self.lead(account, rest);
+        let firsts = self.firsts.get(from..)?;
+        let last = firsts.partition_point(|first| *first <= wanted).checked_sub(1)?;
+        let mut first = last;
+        // The row before an equal lead may lie at the end of the block before.
+        while first > 0 && firsts[first] == wanted {
+            first -= 1;
+        }
+        Some(Candidates { first: from + first, last: from + last })
+    }
+
+    fn lead(&self, account: usize, rest: &[u8]) -> u128 {
+        let mut lead = [0; 16];
+        if self.account_bytes == 0 {
+            lead.copy_from_slice(&rest[..16]);
+        } else {
+            lead[..4].copy_from_slice(&(account as u32).to_be_bytes());
+            lead[4..].copy_from_slice(&rest[..12]);
+        }
+        u128::from_be_bytes(lead)
+    }
+
+    /// Writes it to `path`.
+    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(8 + self.byte_count());
+        bytes.extend((self.accounts.len() as u64).to_le_bytes());
+        bytes.extend(self.accounts.as_flattened());
+        bytes.extend(self.firsts.iter().flat_map(|first| first.to_le_bytes()));
+        sealed::write(path, bytes)
+    }
+
+    /// Reads what [`Self::write`] wrote.
+    pub(super) fn read(path: &Path, table: Table, shape: Shape) -> io::Result<Self> {
+        let bytes = sealed::read(path)?;
+        let damaged = || sealed::damaged(path);
+        let (count, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let count = usize::try_from(u64::from_le_bytes(*count)).map_err(|_| damaged())?;
+        let split = count.checked_mul(ACCOUNT_BYTES).ok_or_else(damaged)?;
+        let (accounts, firsts) = rest.split_at_checked(split).ok_or_else(damaged)?;
+        let accounts = accounts.chunks_exact(ACCOUNT_BYTES).map(padded).collect();
+        let (firsts, left) = firsts.as_chunks::<16>();
+        if !left.is_empty() {
+            return Err(damaged());
+        }
+        let firsts = firsts.iter().map(|first| u128::from_le_bytes(*first)).collect();
+        Ok(Self { accounts, firsts, ..Self::new(table, shape) })
+    }
+}
+
+/// Whether a row is the first of its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// It is.
+    Block,
+    /// It follows another.
+    Nothing,
+}
+
+fn padded(key: &[u8]) -> [u8; ACCOUNT_BYTES] {
+    let mut account = [0; ACCOUNT_BYTES];
+    account[..key.len()].copy_from_slice(key);
+    account
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::Layout;
+
+    use super::*;
+
+    /// Keys of two accounts; those of the second agree in all bytes that the index holds.
+    fn keys() -> Vec<Vec<u8>> {
+        let key = |account: u8, part: [u8; 32]| [vec![account; 20], part.to_vec()].concat();
+        let mut keys: Vec<_> = (0..100_u8).map(|i| key(3, [2 * i; 32])).collect();
+        keys.extend((0..100_u8).map(|i| {
+            let mut part = [0; 32];
+            part[31] = 2 * i;
+            key(5, part)
+        }));
+        keys
+    }
+
+    #[test]
+    fn the_block_of_every_key_is_among_its_candidates_and_alone_where_leads_differ() {
+        const PER_BLOCK: usize = 7;
+        let shape = Shape::of(Table::Slots, Layout::Plain);
+        let mut index = Index::new(Table::Slots, shape);
+        let keys = keys();
+        for (place, key) in keys.iter().enumerate() {
+            let begins = place.is_multiple_of(PER_BLOCK);
+            index.add(key, if begins { Begins::Block } else { Begins::Nothing });
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        index.write(&path).unwrap();
+        let index = Index::read(&path, Table::Slots, shape).unwrap();
+        assert_eq!(index.block_count(), keys.len().div_ceil(PER_BLOCK));
+        for (place, key) in keys.iter().enumerate() {
+            let (account, part) = key.split_at(20);
+            let account = index.account(account).unwrap();
+            let block = place / PER_BLOCK;
+            for from in [0, block.saturating_sub(3)] {
+                let found = index.locate(account, part, from).unwrap();
+                assert!((found.first..=found.last).contains(&block), "{place}: {found:?}");
+                if place < 90 && !place.is_multiple_of(PER_BLOCK) {
+                    assert_eq!(found.first, found.last);
+                }
+            }
+        }
+        assert_eq!(index.account(&[4; 20]), None);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[20] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(Index::read(&path, Table::Slots, shape).is_err());
+    }
+}

@@ -1,0 +1,362 @@
+//! One thread's reads: one block a key, several in flight where many keys are asked for.
+
+use std::{fmt, fs::File, io, os::unix::fs::FileExt};
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
+use workload::{
+    AccountState, Layout,
+    layout::{RowKey, decode_account, decode_slot},
+};
+
+#[cfg(feature = "io-uring")]
+use super::ring::Ring;
+use super::{
+    FlatSample, NAME, StoreError,
+    block::{BLOCK_BYTES, Block},
+    files::{CodePlace, RowFile},
+};
+use crate::store::{ReadCounters, Reader};
+
+/// Keys in a call where one block is read after the other.
+const KEYS_ONE_BY_ONE: usize = 32;
+
+/// One thread's reads of a sample.
+pub struct FlatReader<'a> {
+    sample: &'a FlatSample,
+    layout: Layout,
+    #[cfg(feature = "io-uring")]
+    ring: Option<Box<Ring>>,
+    block: Box<Block>,
+    /// The account asked for last, its key, and its number among those with slots: slots come in
+    /// runs of one account.
+    last_account: Option<(Address, RowKey, Option<usize>)>,
+    batch: Batch,
+    /// Codes whose bytes have been hashed.
+    checked_codes: B256Set,
+    counters: ReadCounters,
+}
+
+/// Room for the keys of one call, kept between calls.
+#[derive(Default)]
+struct Batch {
+    /// Second parts of the keys, with the places where the caller has them.
+    parts: Vec<([u8; 32], u32)>,
+    unsorted: Vec<[u8; 32]>,
+    /// Keys that no batch has committed, with the places where the caller has them.
+    keys: Vec<U256>,
+    places: Vec<u32>,
+    /// Blocks to read, each for a range of `parts`.
+    blocks: Vec<Wanted>,
+}
+
+/// A block and the keys that it is read for.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    block: usize,
+    first_part: u32,
+    end_part: u32,
+}
+
+impl fmt::Debug for FlatReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlatReader").field("counters", &self.counters).finish_non_exhaustive()
+    }
+}
+
+impl<'a> FlatReader<'a> {
+    pub(super) fn new(sample: &'a FlatSample) -> Self {
+        Self {
+            sample,
+            layout: sample.layout,
+            #[cfg(feature = "io-uring")]
+            ring: sample.ring(),
+            block: Box::new(Block::ZERO),
+            last_account: None,
+            batch: Batch::default(),
+            checked_codes: B256Set::default(),
+            counters: ReadCounters::default(),
+        }
+    }
+
+    /// Key of an account, and its number among those with slots.
+    fn account_key(&mut self, address: &Address) -> (RowKey, Option<usize>) {
+        match self.last_account {
+            Some((last, key, number)) if last == *address => (key, number),
+            _ => {
+                let key = self.layout.account_key(address);
+                let number = self.sample.files.slots.index.account(key.as_slice());
+                self.last_account = Some((*address, key, number));
+                (key, number)
+            }
+        }
+    }
+
+    /// The value of the row with `key` in `file`, whose account has number `account` there and
+    /// whose key goes on with `rest`, handed to `decode`.
+    fn get<T>(
+        &mut self,
+        file: &RowFile,
+        (account, rest): (usize, &[u8]),
+        key: &[u8],
+        decode: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        let Some(found) = file.index.locate(account, rest, 0) else { return Ok(None) };
+        let (mut first, mut last) = (found.first, found.last);
+        // The last block whose first key is not above `key` is the one: mostly the only one.
+        let mut at = last;
+        loop {
+            self.counters.block_count += 1;
+            self.counters.block_bytes += BLOCK_BYTES as u64;
+            let rows = file.read(self.sample.cache, at, &mut self.block)?;
+            if rows.first_key() <= key {
+                first = at;
+            } else if at == first {
+                return Ok(None);
+            } else {
+                last = at - 1;
+            }
+            if first == last && first == at {
+                let Some(value) = rows.find(key) else { return Ok(None) };
+                return decode(value).map(Some).ok_or_else(|| wrong_value(at));
+            }
+            at = last - (last - first) / 2;
+        }
+    }
+
+    fn base_slot(&mut self, account: Option<usize>, row: &RowKey) -> Result<U256, StoreError> {
+        let Some(account) = account else { return Ok(U256::ZERO) };
+        let sample = self.sample;
+        let (key, file) = (row.as_slice(), &sample.files.slots);
+        let rest = &key[key.len() - 32..];
+        let value = self.get(file, (account, rest), key, decode_slot);
+        let value = value.map_err(|error| failed(error, || slot_name(key)))?;
+        Ok(value.unwrap_or_default())
+    }
+
+    /// Answers from the overlay what is there; the others go to `batch.keys`.
+    fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
+        let Batch { keys: left, places, .. } = &mut self.batch;
+        left.clear();
+        places.clear();
+        for (place, key) in keys.iter().enumerate() {
+            match self.sample.overlay.find(|changed| changed.slot(address, key)) {
+                Some(value) => sink(place, value),
+                None => {
+                    left.push(*key);
+                    places.push(place as u32);
+                }
+            }
+        }
+    }
+
+    /// Makes `batch.parts` of `batch.keys`, ascending, and `batch.blocks` of the blocks they lie
+    /// in.
+    fn plan(&mut self, account: usize) {
+        let Batch { parts, unsorted, keys, places, blocks } = &mut self.batch;
+        self.layout.slot_key_parts(keys, unsorted);
+        parts.clear();
+        parts.extend(unsorted.iter().copied().zip(places.iter().copied()));
+        parts.sort_unstable();
+        blocks.clear();
+        let index = &self.sample.files.slots.index;
+        let mut from = 0;
+        for (place, (part, _)) in (0..).zip(parts.iter()) {
+            let found = index.locate(account, part, from);
+            from = found.map_or(from, |found| found.first);
+            // A key before all rows is looked for in the first block, and not found there.
+            let block = found.map_or(0, |found| found.last);
+            match blocks.last_mut() {
+                Some(last) if last.block == block => last.end_part = place + 1,
+                _ => blocks.push(Wanted { block, first_part: place, end_part: place + 1 }),
+            }
+        }
+    }
+
+    /// Reads the blocks of `batch`, through the ring where there is one. Returns the rows that
+    /// lie in a block before the one that was read for them.
+    fn read_batch(
+        &mut self,
+        account: &RowKey,
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<Vec<(RowKey, u32)>, StoreError> {
+        let Batch { parts, blocks, .. } = &self.batch;
+        self.counters.block_count += blocks.len() as u64;
+        self.counters.block_bytes += (blocks.len() * BLOCK_BYTES) as u64;
+        let (file, layout) = (&self.sample.files.slots, self.layout);
+        let mut landing = Landing { file, account, layout, parts, before: Vec::new(), sink };
+        #[cfg(feature = "io-uring")]
+        if let Some(ring) = &mut self.ring {
+            let mut next = blocks.iter();
+            let read = ring.read(
+                || next.next().map(|wanted| (wanted.block as u64, wanted)),
+                |wanted, block| landing.land(wanted, block),
+            );
+            read.map_err(|error| failed(error, || "slots".to_owned()))?;
+            return Ok(landing.before);
+        }
+        let descriptor = file.file.of(self.sample.cache);
+        for wanted in blocks {
+            let offset = wanted.block as u64 * BLOCK_BYTES as u64;
+            let read = descriptor.read_exact_at(&mut self.block.0, offset);
+            let landed = read.and_then(|()| landing.land(wanted, &self.block));
+            landed.map_err(|error| failed(error, || "slots".to_owned()))?;
+        }
+        Ok(landing.before)
+    }
+
+    fn has_ring(&self) -> bool {
+        #[cfg(feature = "io-uring")]
+        return self.ring.is_some();
+        #[cfg(not(feature = "io-uring"))]
+        return false;
+    }
+}
+
+/// Blocks of a batch on their way to the caller.
+struct Landing<'b, 's> {
+    file: &'b RowFile,
+    account: &'b RowKey,
+    layout: Layout,
+    parts: &'b [([u8; 32], u32)],
+    before: Vec<(RowKey, u32)>,
+    sink: &'b mut (dyn FnMut(usize, U256) + 's),
+}
+
+impl Landing<'_, '_> {
+    /// Hands over the slots that `block` was read for.
+    fn land(&mut self, wanted: &Wanted, block: &Block) -> io::Result<()> {
+        let rows = self.file.rows(block, wanted.block as u64)?;
+        for (part, place) in &self.parts[wanted.first_part as usize..wanted.end_part as usize] {
+            let row = self.layout.slot_key_of_part(self.account, part);
+            let key = row.as_slice();
+            if key < rows.first_key() {
+                self.before.push((row, *place));
+                continue;
+            }
+            let value = rows.find(key).and_then(decode_slot);
+            (self.sink)(*place as usize, value.unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
+impl Reader for FlatReader<'_> {
+    const IS_TIMED: bool = true;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        self.counters.key_count += 1;
+        if let Some(found) = self.sample.overlay.find(|changed| changed.account(address)) {
+            return Ok(found);
+        }
+        let sample = self.sample;
+        let key = self.layout.account_key(address);
+        let key = key.as_slice();
+        let found = self.get(&sample.files.accounts, (0, key), key, decode_account);
+        found.map_err(|error| failed(error, || format!("account {address}")))
+    }
+
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        self.counters.key_count += 1;
+        if let Some(value) = self.sample.overlay.find(|changed| changed.slot(address, key)) {
+            return Ok(value);
+        }
+        let (account, number) = self.account_key(address);
+        let row = self.layout.slot_key(&account, key);
+        self.base_slot(number, &row)
+    }
+
+    fn slots(
+        &mut self,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        self.counters.key_count += keys.len() as u64;
+        self.look_above(address, keys, sink);
+        let (account, number) = self.account_key(address);
+        let Some(number) = number else {
+            self.batch.places.iter().for_each(|place| sink(*place as usize, U256::ZERO));
+            return Ok(());
+        };
+        self.plan(number);
+        let before = self.read_batch(&account, sink)?;
+        // Their index entry is that of several blocks: rare where keys are hashes.
+        for (row, place) in before {
+            sink(place as usize, self.base_slot(Some(number), &row)?);
+        }
+        Ok(())
+    }
+
+    fn slots_per_batch(&self) -> usize {
+        if self.has_ring() { self.sample.settings.keys_per_call } else { KEYS_ONE_BY_ONE }
+    }
+
+    fn reads_together(&self) -> bool {
+        self.has_ring()
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        self.counters.key_count += 1;
+        let what = || format!("code {hash}");
+        let code = match self.sample.overlay.find(|changed| changed.code(hash)) {
+            Some(code) => code,
+            None => {
+                let Some(place) = self.sample.files.code_places.get(hash) else { return Ok(None) };
+                let file = self.sample.files.codes.of(self.sample.cache);
+                let code = read_code(file, *place).map_err(|error| failed(error, what))?;
+                let block_count = place.byte_count.div_ceil(BLOCK_BYTES);
+                self.counters.block_count += block_count as u64;
+                self.counters.block_bytes += (block_count * BLOCK_BYTES) as u64;
+                code
+            }
+        };
+        // Codes have no checksum but their hash. Hashing 24 KiB takes some 50 us, so a code is
+        // checked when it is first met.
+        if !self.checked_codes.contains(hash) {
+            let found = keccak256(&code);
+            if found != *hash {
+                let reason = format!("its {} bytes have hash {found}", code.len());
+                return Err(StoreError::Damaged { store: NAME, what: what(), reason });
+            }
+            self.checked_codes.insert(*hash);
+        }
+        Ok(Some(code))
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.counters
+    }
+}
+
+/// Reads a code in one go, into memory that `O_DIRECT` takes.
+fn read_code(file: &File, place: CodePlace) -> io::Result<Bytes> {
+    let mut blocks = vec![Block::ZERO; place.byte_count.div_ceil(BLOCK_BYTES)];
+    let mut code = Vec::with_capacity(blocks.len() * BLOCK_BYTES);
+    let mut into: Vec<_> =
+        blocks.iter_mut().map(|block| io::IoSliceMut::new(&mut block.0)).collect();
+    let read = rustix::io::preadv(file, &mut into, place.offset)?;
+    drop(into);
+    blocks.iter().for_each(|block| code.extend_from_slice(&block.0));
+    code.truncate(read.min(place.byte_count));
+    Ok(code.into())
+}
+
+fn slot_name(key: &[u8]) -> String {
+    format!("slot row {}", alloy_primitives::hex::encode_prefixed(key))
+}
+
+fn wrong_value(block: usize) -> io::Error {
+    let reason = format!("a value in block {block} has another length than its table's");
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// A read that failed, or found damage.
+fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
+    let reason = error.to_string();
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            StoreError::Damaged { store: NAME, what: what(), reason }
+        }
+        _ => StoreError::Failed { store: NAME, action: format!("read {}", what()), reason },
+    }
+}

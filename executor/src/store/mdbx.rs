@@ -1,0 +1,214 @@
+//! State in MDBX: one file, mapped into memory, with a table each for accounts, slots and codes.
+//!
+//! A row is a plain key with its value, like `RocksDB`'s: one search a read, and leaves of a size
+//! that the key decides. Sorted duplicates would store an account's key once, about 32 bytes a
+//! slot less, at the price of a tree in a tree.
+//!
+//! Each sample maps the file afresh. A cold one begins with none of its pages in the page cache
+//! but the branch pages, which a client that runs has in memory as `RocksDB` has its index.
+//! Readers have a transaction each, and fetch leaves by page faults, without readahead.
+//!
+//! **Invariant**: what samples commit is undone before the next one; see `base.rs`. MDBX has no
+//! checksums: a changed byte in a value is a wrong value until `scan` compares the digest.
+//! Changed meta pages are put back from a copy before MDBX looks at them, and what it finds wrong
+//! with a page is an error. What cannot be ruled out is that a damaged page makes it read past
+//! the file, which ends the process.
+
+mod base;
+mod branches;
+mod environment;
+mod format;
+mod reader;
+mod sample;
+
+use std::{
+    fs::File,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use signet_libmdbx::{Stat, SyncMode};
+use workload::Table;
+
+use super::{CacheMode, Durability, Store, StoreError};
+use crate::{device, state::BuiltState};
+
+use base::{Base, RESIDENT_SHARE_MAX};
+use environment::failed_io;
+pub use format::MdbxFormat;
+pub use reader::MdbxReader;
+pub use sample::MdbxSample;
+
+/// The store's name in variants and errors.
+const NAME: &str = "mdbx";
+
+/// How a state is committed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MdbxSettings {
+    /// What a commit waits for. Synced: data and meta page are on the device. Logged: both are
+    /// with the kernel, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: with
+    /// the kernel, and it does not (`UTTERLY_NOSYNC`): MDBX has no commit that stays in memory.
+    pub durability: Durability,
+}
+
+impl MdbxSettings {
+    const fn sync_mode(self) -> (SyncMode, &'static str) {
+        match self.durability {
+            Durability::Synced => (SyncMode::Durable, "Synced (SYNC_DURABLE)"),
+            Durability::Logged => (SyncMode::SafeNoSync, "Logged (SAFE_NOSYNC)"),
+            Durability::Unlogged => (SyncMode::UtterlyNoSync, "Unlogged (UTTERLY_NOSYNC)"),
+        }
+    }
+}
+
+/// What is known since a sample was opened.
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    duration: Duration,
+    /// By table.
+    statistics: [Stat; 3],
+    /// Of the last cold sample: share of the pages that stayed when they were dropped.
+    resident_share: Option<f64>,
+}
+
+/// A state in MDBX, open for samples.
+#[derive(Debug)]
+pub struct MdbxStore {
+    state: BuiltState,
+    settings: MdbxSettings,
+    base: Base,
+    never_cold: Option<&'static str>,
+    opened: Mutex<Option<Opened>>,
+}
+
+impl MdbxStore {
+    /// The store over `state`.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] when its files cannot be read.
+    pub fn open(state: BuiltState, settings: MdbxSettings) -> Result<Self, StoreError> {
+        let look = || format!("look at {}", state.dir().display());
+        let base = Base::read(state.dir()).map_err(failed_io(look()))?;
+        let dir = File::open(state.dir());
+        let in_memory = dir.and_then(|dir| device::memory_file_system(&dir));
+        let never_cold = if in_memory.map_err(failed_io(look()))?.is_some() {
+            Some("the state lies on a file system in memory (tmpfs or ramfs)")
+        } else {
+            match base.drop_pages().map_err(failed_io(look()))? {
+                Some(share) if share <= RESIDENT_SHARE_MAX => None,
+                Some(_) => Some("the kernel keeps the file in its cache although asked to drop it"),
+                None => Some("the kernel does not tell what of the file is in its cache"),
+            }
+        };
+        Ok(Self { state, settings, base, never_cold, opened: Mutex::new(None) })
+    }
+
+    /// The state below.
+    pub const fn state(&self) -> &BuiltState {
+        &self.state
+    }
+
+    fn opened(&self) -> Option<Opened> {
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes sure that no page of the file is in memory but the branch pages.
+    fn cool(&self) -> Result<Option<f64>, StoreError> {
+        let dropping = || format!("drop {} from the page cache", self.state.name());
+        let resident = self.base.drop_pages().map_err(failed_io(dropping()))?;
+        if let (None, Some(share)) = (self.never_cold, resident)
+            && share > RESIDENT_SHARE_MAX
+        {
+            return Err(StoreError::Failed {
+                store: NAME,
+                action: dropping(),
+                reason: format!(
+                    "{share:.3} of its pages stayed, so the sample would not be cold; end what \
+                     else reads the file, or take run.cache = \"warm\""
+                ),
+            });
+        }
+        self.base.load_branches().map_err(failed_io("load the branch pages"))?;
+        Ok(resident)
+    }
+}
+
+impl Store for MdbxStore {
+    type Sample = MdbxSample;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open_sample(&self, cache: CacheMode) -> Result<MdbxSample, StoreError> {
+        let start = Instant::now();
+        // A sample that a panic ended has not done so.
+        self.base.restore().map_err(failed_io("put the state back"))?;
+        let cooled = match cache {
+            CacheMode::Cold => self.cool()?,
+            CacheMode::Warm => None,
+        };
+        let sample = MdbxSample::open(self, self.settings.sync_mode().0)?;
+        let [accounts, slots, codes] = Table::ALL.map(|table| sample.statistics(table));
+        let statistics = [accounts?, slots?, codes?];
+        let duration = start.elapsed();
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let resident_share = cooled.or(opened.and_then(|opened| opened.resident_share));
+        *opened = Some(Opened { duration, statistics, resident_share });
+        drop(opened);
+        Ok(sample)
+    }
+
+    fn close_sample(&self, sample: MdbxSample) -> Result<(), StoreError> {
+        sample.close(&self.base)
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let manifest = self.state.manifest();
+        let opened = self.opened();
+        let last = |value: Option<String>| {
+            value.unwrap_or_else(|| "unknown before the first sample".to_owned())
+        };
+        let resident = opened.and_then(|opened| opened.resident_share);
+        let mut facts: Vec<(&str, String)> = vec![
+            ("state", self.state.name().to_owned()),
+            ("mdbx", manifest.store_version.clone()),
+            ("shape", manifest.shape.clone()),
+            ("file_bytes", self.base.byte_count().to_string()),
+            ("page_bytes", environment::PAGE_BYTES.to_string()),
+            ("reads", "mapped, without readahead; a transaction for each thread".to_owned()),
+            ("reader_count_max", environment::READER_COUNT_MAX.to_string()),
+            ("branch_pages", self.base.branch_count().to_string()),
+            ("cold", "branch pages are loaded before the clock, leaves are not".to_owned()),
+            ("page_cache_resident", last(resident.map(|share| format!("{share:.4}")))),
+            ("commit", self.settings.sync_mode().1.to_owned()),
+            ("open_sample_ns", last(opened.map(|opened| opened.duration.as_nanos().to_string()))),
+        ];
+        let tables = [("accounts", 0), ("storage", 1), ("code", 2)];
+        for (name, place) in tables {
+            let described = opened.map(|opened| describe(&opened.statistics[place]));
+            facts.push((name, last(described)));
+        }
+        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn never_cold(&self) -> Option<&'static str> {
+        self.never_cold
+    }
+
+    fn slots_per_block(&self) -> Option<f64> {
+        let slots = self.opened()?.statistics[1];
+        (slots.leaf_pages() > 0).then(|| slots.entries() as f64 / slots.leaf_pages() as f64)
+    }
+}
+
+fn describe(table: &Stat) -> String {
+    format!(
+        "{} rows, depth {}, {} branch, {} leaf and {} overflow pages",
+        table.entries(),
+        table.depth(),
+        table.branch_pages(),
+        table.leaf_pages(),
+        table.overflow_pages()
+    )
+}

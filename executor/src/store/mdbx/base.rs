@@ -1,0 +1,164 @@
+//! The file of a state below its samples: as it was built, dropped from the page cache, its
+//! branch pages loaded, and put back.
+//!
+//! MDBX copies on write: no page of a snapshot is overwritten while a reader holds it. A sample
+//! holds one from before its first commit to after its last, so all that its commits change of
+//! the base are the three meta pages, pages that were free, and the file's length. Putting those
+//! pages and that length back is the whole undo, and it needs nothing of the process that
+//! committed: both are kept in the state's directory from the day it is built.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::{fd::AsRawFd, unix::fs::FileExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use super::{branches, environment::PAGE_BYTES};
+use crate::{device, store::sealed};
+
+/// The file of the rows.
+pub(super) const DATA: &str = "state.mdbx";
+/// The first pages and the length of [`DATA`].
+const UNDO: &str = "undo";
+/// Numbers of the branch pages of [`DATA`], four bytes each, little-endian.
+const BRANCHES: &str = "branches";
+
+/// MDBX takes turns with three meta pages.
+const META_BYTES: usize = 3 * PAGE_BYTES;
+/// Threads that load branch pages: as many reads as keep a disk busy.
+const LOADING_THREADS: usize = 16;
+/// Branch pages that one of them takes at a time.
+const LOADING_CHUNK: usize = 16;
+/// Share of the file's pages that may stay in the page cache of a cold sample.
+pub(super) const RESIDENT_SHARE_MAX: f64 = 0.01;
+
+/// A state's file as it was built.
+#[derive(Debug)]
+pub(super) struct Base {
+    path: PathBuf,
+    metas: Vec<u8>,
+    byte_count: u64,
+    branches: Vec<u32>,
+}
+
+impl Base {
+    /// Writes down what [`Self::read`] needs of the file in `dir`, which nobody has open.
+    /// Returns the number of branch pages.
+    pub(super) fn describe(dir: &Path) -> io::Result<usize> {
+        let file = File::open(dir.join(DATA))?;
+        let mut undo = vec![0; META_BYTES];
+        file.read_exact_at(&mut undo, 0)?;
+        let branches = branches::find(&file, &undo)?;
+        undo.extend(file.metadata()?.len().to_le_bytes());
+        sealed::write(&dir.join(UNDO), undo)?;
+        let numbers = branches.iter().flat_map(|number| number.to_le_bytes()).collect();
+        sealed::write(&dir.join(BRANCHES), numbers)?;
+        Ok(branches.len())
+    }
+
+    /// The base in `dir`.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not what was written.
+    pub(super) fn read(dir: &Path) -> io::Result<Self> {
+        let mut metas = sealed::read(&dir.join(UNDO))?;
+        let length = metas.split_off(META_BYTES.min(metas.len()));
+        let length = length.try_into().map_err(|_| sealed::damaged(&dir.join(UNDO)))?;
+        let numbers = sealed::read(&dir.join(BRANCHES))?;
+        let branches =
+            numbers.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
+        Ok(Self {
+            path: dir.join(DATA),
+            metas,
+            byte_count: u64::from_le_bytes(length),
+            branches: branches.collect(),
+        })
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its length in bytes.
+    pub(super) const fn byte_count(&self) -> u64 {
+        self.byte_count
+    }
+
+    /// Number of its branch pages.
+    pub(super) const fn branch_count(&self) -> usize {
+        self.branches.len()
+    }
+
+    /// Whether the file is as it was built, as far as a sample can have changed it.
+    pub(super) fn is_whole(&self) -> io::Result<bool> {
+        let file = File::open(&self.path)?;
+        let mut metas = vec![0; META_BYTES];
+        file.read_exact_at(&mut metas, 0)?;
+        Ok(metas == self.metas && file.metadata()?.len() == self.byte_count)
+    }
+
+    /// Puts the file back, which nobody may have open as a database. Done again after any
+    /// interruption, it ends the same. Returns whether there was something to do.
+    ///
+    /// # Errors
+    /// The file is too short to hold the base, or cannot be written.
+    pub(super) fn restore(&self) -> io::Result<bool> {
+        if self.is_whole()? {
+            return Ok(false);
+        }
+        let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+        if file.metadata()?.len() < self.byte_count {
+            let reason = format!("it has fewer than {} bytes", self.byte_count);
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
+        }
+        file.write_all_at(&self.metas, 0)?;
+        file.set_len(self.byte_count)?;
+        file.sync_all()?;
+        Ok(true)
+    }
+
+    /// Drops the file from the page cache; nobody may have it mapped. The share that stays, or
+    /// `None` where the kernel does not tell.
+    pub(super) fn drop_pages(&self) -> io::Result<Option<f64>> {
+        device::fadvise_dontneed(&[&self.path])?;
+        Ok(device::resident_fraction(&[&self.path]))
+    }
+
+    /// Reads all branch pages into the page cache, and no other page.
+    pub(super) fn load_branches(&self) -> io::Result<()> {
+        let file = File::open(&self.path)?;
+        no_readahead(&file)?;
+        let next = AtomicUsize::new(0);
+        let work = || -> io::Result<()> {
+            let mut page = vec![0; PAGE_BYTES];
+            loop {
+                let first = next.fetch_add(LOADING_CHUNK, Ordering::Relaxed);
+                let Some(rest) = self.branches.get(first..) else { return Ok(()) };
+                if rest.is_empty() {
+                    return Ok(());
+                }
+                for number in rest.iter().take(LOADING_CHUNK) {
+                    file.read_exact_at(&mut page, u64::from(*number) * PAGE_BYTES as u64)?;
+                }
+            }
+        };
+        let threads = self.branches.len().div_ceil(LOADING_CHUNK).clamp(1, LOADING_THREADS);
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })
+    }
+}
+
+#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
+fn no_readahead(file: &File) -> io::Result<()> {
+    // SAFETY: the descriptor is open; no memory is passed.
+    let code = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+}

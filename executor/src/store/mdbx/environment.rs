@@ -1,0 +1,242 @@
+//! An MDBX environment over a state's file, its tables, and what may be asked of them.
+//!
+//! MDBX aborts the process on some wrong sizes: every key is measured before it is handed over.
+
+use std::{borrow::Cow, fs, io, path::Path};
+
+use signet_libmdbx::{
+    Database, DatabaseFlags, Environment, EnvironmentFlags, Geometry, MdbxError, Mode, ReadError,
+    SyncMode, TransactionKind, ffi, sys::PageSize, tx::Tx,
+};
+use workload::{Layout, Table};
+
+use super::{NAME, StoreError};
+
+/// Page size in bytes: that of the machine, and of the clients that use MDBX.
+pub(super) const PAGE_BYTES: usize = 4096;
+
+/// By how much the file grows at a time, in bytes; the last step is what it is too long.
+const GROWTH_BYTES: isize = 1 << 20;
+
+/// What samples may add to a state, in bytes of address space: as many leaves as a block can
+/// write, several times over.
+const ROOM_BYTES: u64 = 256 << 30;
+
+/// Readers at the same time: each reading and executing thread has one transaction, and a
+/// scenario may ask for 1,024 of each.
+pub(super) const READER_COUNT_MAX: u64 = 4096;
+
+/// What an environment is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To be filled with about this many bytes.
+    Build { byte_estimate: u64 },
+    /// To be read and written by a sample.
+    Sample(SyncMode),
+    /// To be read in the order of the keys, each page checked. Nothing is written, but MDBX takes
+    /// the order to check pages only where it may write.
+    Scan,
+    /// To be read only, here and there.
+    Check,
+}
+
+/// Opens the environment in the file `path`; its lock file lies beside it.
+pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Environment, StoreError> {
+    let mut builder = Environment::builder();
+    let mode = match purpose {
+        Purpose::Build { .. } => Mode::ReadWrite { sync_mode: SyncMode::UtterlyNoSync },
+        Purpose::Sample(sync_mode) => Mode::ReadWrite { sync_mode },
+        Purpose::Scan => Mode::ReadWrite { sync_mode: SyncMode::Durable },
+        Purpose::Check => Mode::ReadOnly,
+    };
+    builder.set_flags(EnvironmentFlags {
+        no_sub_dir: true,
+        no_rdahead: purpose != Purpose::Scan,
+        mode,
+        ..EnvironmentFlags::default()
+    });
+    builder.set_max_dbs(Table::ALL.len()).set_max_readers(READER_COUNT_MAX);
+    if let Purpose::Build { byte_estimate } = purpose {
+        let most = usize::try_from(byte_estimate.saturating_add(ROOM_BYTES)).unwrap_or(usize::MAX);
+        builder.set_geometry(Geometry {
+            size: Some(0..most),
+            growth_step: Some(GROWTH_BYTES),
+            shrink_threshold: Some(0),
+            page_size: Some(PageSize::Set(PAGE_BYTES)),
+        });
+    }
+    builder.open(path).map_err(failed(format!("open {}", path.display())))
+}
+
+/// Lets MDBX check the structure of each page that it looks at, which it does not otherwise.
+#[expect(unsafe_code, reason = "signet-libmdbx has no setter for this flag")]
+pub(super) fn check_pages(environment: &Environment) -> Result<(), StoreError> {
+    // SAFETY: the environment is open, and MDBX_VALIDATION may be set at any time.
+    let code = environment.with_raw_env_ptr(|raw| unsafe {
+        ffi::mdbx_env_set_flags(raw, ffi::MDBX_VALIDATION, true)
+    });
+    match code {
+        ffi::MDBX_SUCCESS => Ok(()),
+        code => Err(failed("ask for checks of pages")(MdbxError::from_err_code(code))),
+    }
+}
+
+/// Version of the library that is linked.
+#[expect(unsafe_code, reason = "a constant of the library")]
+pub(super) fn library_version() -> String {
+    // SAFETY: a constant that the library defines, never written.
+    let version = unsafe { &ffi::mdbx_version };
+    format!("{}.{}.{}", version.major, version.minor, version.patch)
+}
+
+/// Removes the lock file beside `path`: its contents are of environments that are closed.
+pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
+    let mut lock = path.as_os_str().to_owned();
+    lock.push("-lck");
+    match fs::remove_file(&lock) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(failed_io("remove a lock file")),
+    }
+}
+
+/// The tables of a state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables {
+    accounts: Database,
+    slots: Database,
+    codes: Database,
+    layout: Layout,
+}
+
+const fn table_name(table: Table) -> &'static str {
+    match table {
+        Table::Accounts => "accounts",
+        Table::Slots => "storage",
+        Table::Codes => "code",
+    }
+}
+
+impl Tables {
+    /// Makes the tables in a new environment.
+    pub(super) fn create(environment: &Environment, layout: Layout) -> Result<Self, StoreError> {
+        let made = || {
+            let tx = environment.begin_rw_unsync()?;
+            let [accounts, slots, codes] = Table::ALL
+                .map(|table| tx.create_db(Some(table_name(table)), DatabaseFlags::empty()));
+            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, layout };
+            tx.commit()?;
+            Ok(tables)
+        };
+        made().map_err(failed("make the tables"))
+    }
+
+    /// The tables of an environment that has them.
+    pub(super) fn open(environment: &Environment, layout: Layout) -> Result<Self, StoreError> {
+        let opened = || {
+            let tx = environment.begin_ro_unsync()?;
+            let [accounts, slots, codes] =
+                Table::ALL.map(|table| tx.open_db(Some(table_name(table))));
+            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, layout };
+            // Handles outlive a transaction only if it is committed.
+            tx.commit()?;
+            Ok(tables)
+        };
+        opened().map_err(failed("open the tables"))
+    }
+
+    /// The handle of `table`.
+    pub(super) const fn handle(&self, table: Table) -> Database {
+        match table {
+            Table::Accounts => self.accounts,
+            Table::Slots => self.slots,
+            Table::Codes => self.codes,
+        }
+    }
+
+    /// Refuses a key of another length than those of the table.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`].
+    #[inline]
+    pub(super) fn check_key(&self, table: Table, key: &[u8]) -> Result<(), StoreError> {
+        let wanted = match (table, self.layout) {
+            (Table::Accounts, Layout::Plain) => 20,
+            (Table::Accounts, Layout::Hashed) | (Table::Codes, _) => 32,
+            (Table::Slots, layout) => layout.slot_key_bytes(),
+        };
+        if key.len() == wanted {
+            return Ok(());
+        }
+        Err(StoreError::Failed {
+            store: NAME,
+            action: format!("use a key of {} bytes for {}", key.len(), table_name(table)),
+            reason: format!("its keys have {wanted} bytes"),
+        })
+    }
+
+    /// The row with `key`, in `tx`, handed to `decode`.
+    ///
+    /// # Errors
+    /// Those of `decode`, and [`StoreError::Damaged`] with the key named by `what`.
+    #[inline]
+    pub(super) fn get<K: TransactionKind, T>(
+        &self,
+        tx: &Tx<K>,
+        (table, key): (Table, &[u8]),
+        what: impl Fn() -> String,
+        decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.check_key(table, key)?;
+        let found = tx.get::<Cow<'_, [u8]>>(self.handle(table).dbi(), key);
+        match found.map_err(|error| failed_read(what())(error))? {
+            Some(value) => decode(&value).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// For `map_err` on a call into MDBX.
+pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> StoreError {
+    let action = action.into();
+    move |error| match error {
+        MdbxError::Corrupted
+        | MdbxError::PageNotFound
+        | MdbxError::Invalid
+        | MdbxError::VersionMismatch
+        | MdbxError::CursorFull
+        | MdbxError::PageFull
+        | MdbxError::Problem
+        | MdbxError::Panic => {
+            StoreError::Damaged { store: NAME, what: action, reason: error.to_string() }
+        }
+        MdbxError::ReadersFull => StoreError::Failed {
+            store: NAME,
+            action,
+            reason: format!("{READER_COUNT_MAX} threads read already; take fewer (run.threads)"),
+        },
+        // A code of the system's: its text says more, such as that the device is full.
+        MdbxError::Other(code) => StoreError::Failed {
+            store: NAME,
+            action,
+            reason: io::Error::from_raw_os_error(code).to_string(),
+        },
+        error => StoreError::Failed { store: NAME, action, reason: error.to_string() },
+    }
+}
+
+/// For `map_err` on a read.
+pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> StoreError {
+    let what = what.into();
+    move |error| match error {
+        ReadError::Mdbx(error) => failed(what)(error),
+        ReadError::Decoding(error) => {
+            StoreError::Damaged { store: NAME, what, reason: error.to_string() }
+        }
+    }
+}
+
+/// For `map_err` on a file operation.
+pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
+    let action = action.into();
+    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
+}

@@ -1,0 +1,219 @@
+//! A state open for one sample: an environment over a link to the base, whose pages a pinned
+//! reader keeps, and what has been committed to it.
+
+use std::{
+    fmt, fs,
+    path::PathBuf,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use alloy_primitives::{B256, hex};
+use signet_libmdbx::{Environment, RoSync, SyncMode, WriteFlags, tx::Tx};
+use workload::{
+    Layout, NetChanges, Table,
+    layout::{RowKey, encode_account, encode_slot},
+};
+
+use super::{
+    MdbxReader, MdbxStore, NAME, StoreError,
+    base::{Base, DATA},
+    environment::{self, Purpose, Tables, failed, failed_io},
+};
+use crate::{state::BuiltState, store::Sample};
+
+/// A state open for one sample.
+pub struct MdbxSample {
+    /// Holds the base's snapshot: what its pages hold is not overwritten. Ends before the
+    /// environment does.
+    pin: Tx<RoSync>,
+    environment: Environment,
+    tables: Tables,
+    layout: Layout,
+    /// Batches committed: a reader that has seen fewer takes a new transaction.
+    commit_count: AtomicU64,
+    touched: Mutex<Touched>,
+    dir: SampleDir,
+}
+
+impl fmt::Debug for MdbxSample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MdbxSample").field("dir", &self.dir.0).finish_non_exhaustive()
+    }
+}
+
+/// Removed when dropped, also by a panic that unwinds. The base is then put back by whoever
+/// opens it next.
+struct SampleDir(PathBuf);
+
+impl Drop for SampleDir {
+    fn drop(&mut self) {
+        // Where this fails, the next run with the state removes it.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Keys that were committed.
+#[derive(Default)]
+struct Touched {
+    accounts: Vec<RowKey>,
+    slots: Vec<RowKey>,
+    codes: Vec<B256>,
+}
+
+impl Touched {
+    fn keys(&self) -> impl Iterator<Item = (Table, &[u8])> {
+        let accounts = self.accounts.iter().map(|key| (Table::Accounts, key.as_slice()));
+        let slots = self.slots.iter().map(|key| (Table::Slots, key.as_slice()));
+        accounts.chain(slots).chain(self.codes.iter().map(|key| (Table::Codes, key.as_slice())))
+    }
+}
+
+impl MdbxSample {
+    pub(super) fn open(store: &MdbxStore, sync_mode: SyncMode) -> Result<Self, StoreError> {
+        let dir = SampleDir(new_dir(&store.state)?);
+        let path = dir.0.join(DATA);
+        fs::hard_link(store.base.path(), &path).map_err(failed_io("link the state's file"))?;
+        let environment = environment::open(&path, Purpose::Sample(sync_mode))?;
+        let layout = store.state.manifest().layout;
+        let tables = Tables::open(&environment, layout)?;
+        let pin = environment.begin_ro_sync().map_err(failed("hold the state's snapshot"))?;
+        Ok(Self {
+            pin,
+            environment,
+            tables,
+            layout,
+            commit_count: AtomicU64::new(0),
+            touched: Mutex::default(),
+            dir,
+        })
+    }
+
+    pub(super) const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    pub(super) const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    pub(super) const fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    #[inline]
+    pub(super) fn commit_count(&self) -> u64 {
+        self.commit_count.load(Ordering::Acquire)
+    }
+
+    /// Depth, rows and pages of `table`.
+    pub(super) fn statistics(&self, table: Table) -> Result<signet_libmdbx::Stat, StoreError> {
+        self.pin.db_stat(&self.tables.handle(table)).map_err(failed("look at a table"))
+    }
+
+    /// Closes the environment, puts the base back, and reads every key that was committed:
+    /// each must be what the pinned snapshot had.
+    pub(super) fn close(self, base: &Base) -> Result<(), StoreError> {
+        let Self { pin, environment, tables, layout, touched, dir, .. } = self;
+        let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut before = Vec::new();
+        for key in touched.keys() {
+            before.push(tables.get(&pin, key, || name(key), |value| Ok(value.to_vec()))?);
+        }
+        drop(pin);
+        drop(environment);
+        base.restore().map_err(failed_io("put the state back"))?;
+        if !before.is_empty() {
+            let path = dir.0.join(DATA);
+            environment::remove_lock_file(&path)?;
+            let environment = environment::open(&path, Purpose::Check)?;
+            let tables = Tables::open(&environment, layout)?;
+            let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
+            for (key, before) in touched.keys().zip(before) {
+                let now = tables.get(&tx, key, || name(key), |value| Ok(value.to_vec()))?;
+                if now != before {
+                    let text = |value: Option<Vec<u8>>| value.map_or("absent".into(), hex::encode);
+                    return Err(StoreError::NotRestored {
+                        store: NAME,
+                        what: name(key),
+                        reason: format!("it was {} and is {}", text(before), text(now)),
+                    });
+                }
+            }
+        }
+        fs::remove_dir_all(&dir.0).map_err(failed_io(format!("remove {}", dir.0.display())))
+    }
+}
+
+fn name((table, key): (Table, &[u8])) -> String {
+    format!("{table:?} row {}", hex::encode_prefixed(key))
+}
+
+/// A new empty directory on the state's file system.
+pub(super) fn new_dir(state: &BuiltState) -> Result<PathBuf, StoreError> {
+    state.new_sample_dir().map_err(|error| StoreError::Failed {
+        store: NAME,
+        action: "make a sample".to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+impl Sample for MdbxSample {
+    type Reader<'a> = MdbxReader<'a>;
+
+    fn reader(&self) -> Result<MdbxReader<'_>, StoreError> {
+        MdbxReader::new(self)
+    }
+
+    /// One write transaction, rows in the order of their keys.
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        let mut accounts: Vec<_> = changes
+            .accounts
+            .iter()
+            .map(|(address, row)| (self.layout.account_key(address), row.as_ref()))
+            .collect();
+        accounts.sort_unstable_by_key(|(key, _)| *key);
+        let mut slots = Vec::with_capacity(changes.slots.len());
+        // Slots come by address: its key is made once.
+        let mut last = None;
+        for (address, slot, value) in &changes.slots {
+            let account = match last {
+                Some((of, key)) if of == address => key,
+                _ => self.layout.account_key(address),
+            };
+            last = Some((address, account));
+            slots.push((self.layout.slot_key(&account, slot), value));
+        }
+        slots.sort_unstable_by_key(|(key, _)| *key);
+        let tx = self.environment.begin_rw_unsync().map_err(failed("begin a commit"))?;
+        let write = |table, key: &[u8], value: Option<&[u8]>| {
+            self.tables.check_key(table, key)?;
+            let handle = self.tables.handle(table);
+            let written = match value {
+                Some(value) => tx.put(handle, key, value, WriteFlags::UPSERT),
+                None => tx.del(handle, key, None).map(drop),
+            };
+            written.map_err(failed("write a row"))
+        };
+        for (key, row) in &accounts {
+            let row = row.map(encode_account);
+            write(Table::Accounts, key.as_slice(), row.as_ref().map(<[u8; 72]>::as_slice))?;
+        }
+        for (key, value) in &slots {
+            let row = (!value.is_zero()).then(|| encode_slot(value));
+            write(Table::Slots, key.as_slice(), row.as_ref().map(<[u8; 32]>::as_slice))?;
+        }
+        for (hash, code) in &changes.codes {
+            write(Table::Codes, hash.as_slice(), Some(code))?;
+        }
+        tx.commit().map_err(failed("commit"))?;
+        self.commit_count.fetch_add(1, Ordering::Release);
+        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        touched.accounts.extend(accounts.iter().map(|(key, _)| *key));
+        touched.slots.extend(slots.iter().map(|(key, _)| *key));
+        touched.codes.extend(changes.codes.iter().map(|(hash, _)| *hash));
+        Ok(())
+    }
+}

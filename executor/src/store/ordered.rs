@@ -1,0 +1,124 @@
+//! The rows of a table one after the other, for stores that are built by appending: parts of the
+//! stream are made ahead by several threads and handed over in the order of their keys.
+//!
+//! **Invariant**: at most two parts a thread are held at a time.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+use workload::{ContentDigest, PartBuffers, RowSettings, RowStream, Table, rows::RowProgress};
+
+use crate::state::{BuildInput, BuildPhase, StateError, Watch};
+
+/// Rows of a part: some 13 MB of slots.
+const PART_ROW_COUNT_MAX: u64 = 1 << 17;
+
+/// Takes a row, key and value.
+pub(super) type RowSink<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 'a;
+
+/// Rows of a part, key and value of each one after the other.
+#[derive(Default)]
+struct Part {
+    bytes: Vec<u8>,
+    /// Lengths of key and value of each row.
+    lens: Vec<(u32, u32)>,
+    digest: ContentDigest,
+}
+
+/// Hands all rows of `table` to `sink` in the order of their keys, and digests them.
+///
+/// # Errors
+/// Those of the rows and of `sink`, [`StateError::Cancelled`].
+pub(super) fn hand_over(
+    input: &BuildInput<'_>,
+    watch: &Watch<'_>,
+    table: Table,
+    sink: &mut RowSink<'_>,
+) -> Result<ContentDigest, StateError> {
+    let mut settings = RowSettings::new(input.scratch);
+    settings.threads = input.threads;
+    settings.cancel = watch.cancel;
+    settings.bucket_row_count_max = PART_ROW_COUNT_MAX;
+    // The stream tells how far it is; progress wants how much further.
+    let told = Mutex::new(0);
+    let sorting = |now: RowProgress| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told == 0 {
+            watch.progress.begin(BuildPhase::Sorting, now.total_row_count);
+        }
+        watch.progress.advance(now.done_row_count.saturating_sub(*told));
+        *told = now.done_row_count.max(*told);
+    };
+    let stream = RowStream::new(input.genesis, input.layout, table, &settings, &sorting)?;
+    if stream.row_count() == 0 {
+        return Ok(ContentDigest::default());
+    }
+    watch.progress.begin(BuildPhase::Writing, stream.row_count());
+    let threads = input.threads.clamp(1, stream.part_count().max(1));
+    thread::scope(|scope| {
+        let parts: Vec<Receiver<_>> = (0..threads)
+            .map(|first| {
+                let (sender, receiver) = sync_channel(1);
+                let stream = &stream;
+                scope.spawn(move || make(stream, table, (first, threads), &sender));
+                receiver
+            })
+            .collect();
+        // Where this ends early, the makers find nobody to send to and end as well.
+        take(&stream, &parts, watch, sink)
+    })
+}
+
+/// Makes every `step`-th part, beginning with `first`.
+fn make(
+    stream: &RowStream<'_>,
+    table: Table,
+    (first, step): (usize, usize),
+    sender: &SyncSender<Result<Part, StateError>>,
+) {
+    let mut buffers = PartBuffers::default();
+    for place in (first..stream.part_count()).step_by(step) {
+        let mut part = Part::default();
+        let emitted = stream.emit::<StateError>(place, &mut buffers, &mut |key, value| {
+            part.digest.add(table, key, value);
+            part.bytes.extend_from_slice(key);
+            part.bytes.extend_from_slice(value);
+            part.lens.push((key.len() as u32, value.len() as u32));
+            Ok(())
+        });
+        let is_over = emitted.is_err();
+        if sender.send(emitted.map(|()| part)).is_err() || is_over {
+            return;
+        }
+    }
+}
+
+fn take(
+    stream: &RowStream<'_>,
+    parts: &[Receiver<Result<Part, StateError>>],
+    watch: &Watch<'_>,
+    sink: &mut RowSink<'_>,
+) -> Result<ContentDigest, StateError> {
+    let mut digest = ContentDigest::default();
+    for place in 0..stream.part_count() {
+        // A maker that is gone without a word has panicked; the scope hands its panic on.
+        let Ok(part) = parts[place % parts.len()].recv() else { break };
+        let part = part?;
+        watch.check()?;
+        let mut rest = part.bytes.as_slice();
+        for (key_bytes, value_bytes) in &part.lens {
+            let (key, after) = rest.split_at(*key_bytes as usize);
+            let (value, after) = after.split_at(*value_bytes as usize);
+            sink(key, value)?;
+            rest = after;
+        }
+        digest.merge(&part.digest);
+        watch.progress.advance(part.lens.len() as u64);
+    }
+    Ok(digest)
+}

@@ -1,0 +1,67 @@
+//! What the batches of a sample have committed, in memory, above a base that nobody writes.
+
+use std::sync::{
+    PoisonError, RwLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use workload::{NetChanges, genesis::AccountState};
+
+/// Changed keys with their values: an account of `None` and a slot of zero stand for deletion.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    accounts: HashMap<Address, Option<AccountState>>,
+    slots: HashMap<Address, HashMap<U256, U256>>,
+    codes: HashMap<B256, Bytes>,
+}
+
+impl Changed {
+    pub(super) fn account(&self, address: &Address) -> Option<Option<AccountState>> {
+        self.accounts.get(address).copied()
+    }
+
+    pub(super) fn slot(&self, address: &Address, key: &U256) -> Option<U256> {
+        self.slots.get(address)?.get(key).copied()
+    }
+
+    pub(super) fn code(&self, hash: &B256) -> Option<Bytes> {
+        self.codes.get(hash).cloned()
+    }
+}
+
+/// Changes that all readers of a sample see.
+#[derive(Debug, Default)]
+pub(super) struct Overlay {
+    changed: RwLock<Changed>,
+    /// Whether anything was committed: until then readers take no lock.
+    is_filled: AtomicBool,
+}
+
+impl Overlay {
+    /// Whether nothing was committed yet.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_filled.load(Ordering::Acquire)
+    }
+
+    /// What `find` finds in what was committed.
+    #[inline]
+    pub(super) fn find<T>(&self, find: impl FnOnce(&Changed) -> Option<T>) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        find(&self.changed.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds the changes of a batch.
+    pub(super) fn add(&self, changes: &NetChanges) {
+        let mut changed = self.changed.write().unwrap_or_else(PoisonError::into_inner);
+        changed.accounts.extend(changes.accounts.iter().copied());
+        for (address, key, value) in &changes.slots {
+            changed.slots.entry(*address).or_default().insert(*key, *value);
+        }
+        changed.codes.extend(changes.codes.iter().cloned());
+        self.is_filled.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,102 @@
+//! What a store of the small recipe must give, whichever store it is.
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use executor::store::{CacheMode, Reader, Sample, Store};
+use workload::{AccountState, Genesis, NetChanges};
+
+use super::{KECCAK, WEYL};
+
+/// Every row of the recipe, one by one, and keys that do not exist.
+pub(crate) fn assert_holds(reader: &mut impl Reader, genesis: &Genesis) {
+    for account in &genesis.accounts {
+        assert_eq!(reader.account(&account.address).unwrap(), Some(account.state()));
+        for (key, value) in &account.storage {
+            assert_eq!(reader.slot(&account.address, key).unwrap(), *value);
+        }
+        if !account.code.is_empty() {
+            let hash = account.state().code_hash;
+            assert_eq!(reader.code(&hash).unwrap().as_ref(), Some(&account.code));
+        }
+    }
+    for family in &genesis.senders {
+        let state = AccountState { balance: family.balance, ..AccountState::default() };
+        for address in family.addresses(0..family.count).unwrap() {
+            assert_eq!(reader.account(&address).unwrap(), Some(state));
+        }
+    }
+    for family in &genesis.slots {
+        let keys: Vec<U256> = (0..family.count + 50).map(|index| family.key(index)).collect();
+        let mut seen = vec![0; keys.len()];
+        reader
+            .slots(&family.address, &keys, &mut |place, value| {
+                let index = place as u64;
+                let expected = if index < family.count { family.value(index) } else { U256::ZERO };
+                assert_eq!(value, expected, "slot {index} of {}", family.address);
+                seen[place] += 1;
+            })
+            .unwrap();
+        assert!(seen.iter().all(|count| *count == 1));
+        assert_eq!(reader.slot(&family.address, &keys[7]).unwrap(), family.value(7));
+    }
+    assert_eq!(reader.account(&Address::repeat_byte(0x99)).unwrap(), None);
+    assert_eq!(reader.slot(&Address::repeat_byte(0x99), &U256::ZERO).unwrap(), U256::ZERO);
+    assert_eq!(reader.code(&B256::repeat_byte(1)).unwrap(), None);
+}
+
+/// Changes of each kind: created, changed and gone.
+pub(crate) fn changes(genesis: &Genesis) -> NetChanges {
+    let code = Bytes::from_static(b"new code");
+    let new = AccountState { nonce: 1, code_hash: keccak256(&code), ..AccountState::default() };
+    let mut changes = NetChanges {
+        accounts: vec![(Address::repeat_byte(0x44), None), (Address::repeat_byte(0x77), Some(new))],
+        slots: vec![
+            (KECCAK, genesis.slots[0].key(0), U256::from(1)),
+            (KECCAK, genesis.slots[0].key(1), U256::ZERO),
+            (WEYL, genesis.slots[1].key(999_999), U256::from(2)),
+        ],
+        codes: vec![(new.code_hash, code)],
+    };
+    changes.sort();
+    changes
+}
+
+/// Commits in a sample and reads it there, by a reader that was open before and a new one.
+pub(crate) fn assert_committed<S: Store>(store: &S, genesis: &Genesis) {
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let changes = changes(genesis);
+    let mut early = sample.reader().unwrap();
+    assert_holds(&mut early, genesis);
+    sample.commit(&changes).unwrap();
+    assert_reads(&mut early, &changes);
+    drop(early);
+    assert_reads(&mut sample.reader().unwrap(), &changes);
+    // A second batch on top of the first, and back to what was there.
+    let mut back = changes.clone();
+    back.slots.truncate(1);
+    back.slots[0].2 = U256::from(77);
+    let mut early = sample.reader().unwrap();
+    sample.commit(&back).unwrap();
+    assert_reads(&mut early, &back);
+    drop(early);
+    store.close_sample(sample).unwrap();
+}
+
+fn assert_reads(reader: &mut impl Reader, changes: &NetChanges) {
+    for (address, account) in &changes.accounts {
+        assert_eq!(reader.account(address).unwrap(), *account);
+    }
+    for (address, key, value) in &changes.slots {
+        assert_eq!(reader.slot(address, key).unwrap(), *value);
+    }
+    for (hash, code) in &changes.codes {
+        assert_eq!(reader.code(hash).unwrap().as_ref(), Some(code));
+    }
+    let together: Vec<U256> = changes.slots.iter().map(|(_, key, _)| *key).collect();
+    let (address, ..) = changes.slots[0];
+    reader
+        .slots(&address, &together, &mut |place, value| {
+            let (of, _, committed) = changes.slots[place];
+            assert!(of != address || value == committed);
+        })
+        .unwrap();
+}
