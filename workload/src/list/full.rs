@@ -8,6 +8,12 @@
 //!     [ [slot, value before]… ],          every slot read or written, ascending
 //!     balance_changes, nonce_changes, code_changes ]… ]
 //! ```
+//!
+//! `docs/full-list.md` has the rules of the form; `full/decode.rs` holds lists to them.
+
+mod decode;
+
+pub use decode::FullList;
 
 use alloy_eip7928::{AccountChanges, BalanceChange, CodeChange, NonceChange, SlotChanges};
 use alloy_primitives::{Address, B256, Bytes, U256};
