@@ -8,6 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use alloy_primitives::Bytes;
 use anyhow::anyhow;
 use executor::{
     engine::EngineError,
@@ -166,6 +167,10 @@ fn open(
     progress: &Progress,
 ) -> Result<(Session, Option<Device>), Failure> {
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
+    if run.designs.contains(&DesignName::Full) {
+        let lists = full_lists(session.workload(), progress)?;
+        session.add_full_lists(lists);
+    }
     let mut device = None;
     for store in &run.stores {
         let open = match store {
@@ -182,9 +187,31 @@ fn open(
     Ok((session, device))
 }
 
+/// The lists with all values before each batch, from the reference.
+fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
+    let total = workload.tx_count();
+    let stage = progress.stage("making the full list", total);
+    let mut done = 0;
+    let lists = reference::full_lists(workload, || {
+        done += 1;
+        stage.set(done, total);
+        interrupt::answer()
+    });
+    stage.finish();
+    lists.map_err(|error| {
+        let code = match &error {
+            ReferenceError::Cancelled => Code::Interrupted,
+            _ => Code::Disagree,
+        };
+        Failure { code, error: error.into() }
+    })
+}
+
 /// Engines that take no list check one by making it again, outside any clock.
 fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
-    if !run.designs.contains(&DesignName::Sequential) {
+    let takes_none =
+        |design: &DesignName| matches!(design, DesignName::Sequential | DesignName::Prewarm);
+    if !run.designs.iter().any(takes_none) {
         return Ok(());
     }
     let stage = progress.stage("making the list again in order", 0);

@@ -50,15 +50,6 @@ pub fn full_encode(
     out.into()
 }
 
-/// Encoded length in bytes of the `full` form of `list`; see [`full_encode`].
-pub fn full_form_bytes(
-    list: &[AccountChanges],
-    account_before: impl Fn(&Address) -> Option<AccountState>,
-    slot_before: impl Fn(&Address, &U256) -> U256,
-) -> u64 {
-    full_encode(list, account_before, slot_before).len() as u64
-}
-
 #[derive(RlpEncodable)]
 struct FullAccount {
     address: Address,
@@ -144,7 +135,5 @@ mod tests {
         expected[1] = (expected.len() - 2) as u8;
         expected[3] = (expected.len() - 2 - 2 - 28) as u8;
         assert_eq!(bytes[..], expected);
-        let length = full_form_bytes(&list, account_before, slot_before);
-        assert_eq!(length, expected.len() as u64);
     }
 }
