@@ -57,6 +57,9 @@ struct Cache {
     codes: SingleFlight<B256, Bytecode>,
 }
 
+/// The part of a cache that has one kind of key.
+type Part<K, V> = fn(&Cache) -> &SingleFlight<K, V>;
+
 /// A key as the figures count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
@@ -259,7 +262,7 @@ impl<R: Reader> InOrder<'_, R> {
     fn get<K: std::hash::Hash + Eq + Copy, V: Clone>(
         &mut self,
         key: Key,
-        (find, within): (K, fn(&Cache) -> &SingleFlight<K, V>),
+        (find, within): (K, Part<K, V>),
         read: impl FnOnce(&mut R) -> Result<V, ViewError>,
     ) -> Result<V, ViewError> {
         self.asked.push(self.hasher.hash_one(key));
@@ -279,18 +282,18 @@ impl<R: Reader> Database for InOrder<'_, R> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
-        let find = (address, (|cache| &cache.accounts) as fn(&Cache) -> &SingleFlight<_, _>);
+        let find = (address, (|cache| &cache.accounts) as Part<_, _>);
         let row = self.get(Key::Account(address), find, |reader| Ok(reader.account(&address)?))?;
         Ok(row.map(view::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
-        let find = (hash, (|cache| &cache.codes) as fn(&Cache) -> &SingleFlight<_, _>);
+        let find = (hash, (|cache| &cache.codes) as Part<_, _>);
         self.get(Key::Code(hash), find, |reader| view::bytecode(hash, reader.code(&hash)?))
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
-        let find = ((address, key), (|cache| &cache.slots) as fn(&Cache) -> &SingleFlight<_, _>);
+        let find = ((address, key), (|cache| &cache.slots) as Part<_, _>);
         let read = |reader: &mut R| Ok(reader.slot(&address, &key)?);
         self.get(Key::Slot(address, key), find, read)
     }
