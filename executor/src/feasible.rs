@@ -13,7 +13,7 @@ use evm::TxGas;
 use workload::{
     Batch, Fork,
     block::Transaction,
-    list::{ITEM_COST_GAS, ListBounds, ListIndex},
+    list::{ITEM_COST_GAS, ListBounds},
 };
 
 use crate::check::ListFault;
@@ -54,12 +54,12 @@ fn limit(tx: &Transaction, fork: Fork) -> u64 {
 }
 
 impl Feasibility {
-    /// For a list whose steps have not begun.
+    /// For a list that declares `declared_count` slots, and whose steps have not begun.
     ///
     /// # Errors
     /// [`ListFault::Infeasible`] where not even all of them could meet its slots.
     pub(crate) fn new(
-        list: &ListIndex,
+        declared_count: u64,
         batch: &Batch,
         fork: Fork,
         bounds: &ListBounds,
@@ -67,7 +67,7 @@ impl Feasibility {
         let transactions = batch.blocks.iter().flat_map(|block| &block.transactions);
         let limits = transactions.map(|tx| limit(tx, fork)).fold(0, u64::saturating_add);
         let new = Self {
-            declared_count: list.slot_count().into(),
+            declared_count,
             free_count: bounds.free_item_count,
             burnable_gas: bounds.gas_limit,
             met_count: AtomicU64::new(0),
@@ -125,25 +125,20 @@ impl Feasibility {
 
 #[cfg(test)]
 mod tests {
-    use alloy_eip7928::AccountChanges;
-    use alloy_primitives::{Address, U256};
-    use workload::{Block, BlockEnv, list};
+    use workload::{Block, BlockEnv};
 
     use super::*;
 
     const FORK: Fork = Fork::Amsterdam;
 
-    /// A list of `slot_count` reads for a block of two transactions of 10M gas, and none free.
+    /// A list of `slot_count` slots for a block of two transactions of 10M gas, and one free.
     fn begin(slot_count: u64) -> (Batch, Result<Feasibility, ListFault>) {
-        let reads = (0..slot_count).map(U256::from);
-        let account = AccountChanges::new(Address::ZERO).extend_storage_reads(reads);
         let env = BlockEnv { gas_limit: 60_000_000, ..BlockEnv::default() };
         let tx = Transaction { gas_limit: 10_000_000, ..Transaction::default() };
         let block = Block { env, transactions: vec![tx.clone(), tx], ..Block::default() };
         let batch = Batch { blocks: vec![block], ..Batch::default() };
         let bounds = ListBounds { free_item_count: 1, ..ListBounds::of(&batch, FORK) };
-        let index = ListIndex::decode(&list::encode(&[account]), &bounds).unwrap();
-        let begun = Feasibility::new(&index, &batch, FORK, &bounds);
+        let begun = Feasibility::new(slot_count, &batch, FORK, &bounds);
         (batch, begun)
     }
 

@@ -248,7 +248,8 @@ impl<P: PreState> Job<P> {
         let bounds = ListBounds::of(batch, task.workload.fork);
         let rejected = |fault| EngineError::rejected(place, fault);
         let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
-        let feasible = Feasibility::new(&list, batch, task.workload.fork, &bounds);
+        let declared_count = u64::from(list.slot_count());
+        let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);
         Ok(Self {
             feasible: feasible.map_err(rejected)?,
             shared: Shared { pre_state, list, codes: SingleFlight::default() },
