@@ -107,7 +107,8 @@ fn bare_loop(workload: &Workload, bare: &Bare) -> Duration {
 /// Wall time, and time of each phase.
 fn engine(workload: &Workload, store: &MemoryStore, variant: Variant) -> Vec<Duration> {
     let cancel = AtomicBool::new(false);
-    let lists = sample::lists_for(workload, variant.list).expect("lists");
+    let full = || generator::reference::full_lists(workload, || ()).expect("values");
+    let lists = sample::lists_for(workload, variant.list, full).expect("lists");
     let task = Task { workload, lists: &lists, variant, cancel: &cancel };
     let taken = sample::take(store, &task, CacheMode::Warm).expect("runs");
     assert_eq!(taken.disagreement, None);
@@ -139,6 +140,9 @@ fn main() {
         before(1),
         Variant { io_thread_count: 1, ..before(1) },
         before(2),
+        Design::Full.variant(count(1), count(1)),
+        Design::Full.variant(count(2), count(2)),
+        Design::Prewarm.variant(count(2), count(1)),
         Design::ParallelIo.variant(count(1), count(1)),
         Design::ParallelIo.variant(count(2), count(1)),
         Design::BlockStm.variant(count(1), count(1)),

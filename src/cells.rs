@@ -6,6 +6,7 @@ use std::time::Duration;
 use executor::{
     engine::Speculation,
     latency::Latencies,
+    process::Priority,
     sample::Measurement,
     span::{self, Phase},
     store::CacheMode,
@@ -16,7 +17,7 @@ use workload::Workload;
 use crate::{
     facts::DeclaredKeys,
     report::units,
-    result::{CacheFacts, Cell, Device, PhasesNs, SampleFacts, SpeculationFacts},
+    result::{CacheFacts, Cell, Device, PhasesNs, SampleFacts, SpeculationFacts, WarmUpFacts},
     stats,
 };
 
@@ -58,6 +59,8 @@ pub struct CellSamples {
     pub read_latencies: Latencies,
     /// Whether reads were made in batches and each counts as long as its batch.
     reads_together: bool,
+    /// How the threads that verify were scheduled.
+    verifier_priority: Option<&'static str>,
     reads_in_flight: Vec<f64>,
     /// Block reads a second, first read to last.
     block_rates: Vec<f64>,
@@ -73,16 +76,17 @@ impl CellSamples {
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;
         self.samples.push(sample(input, measurement));
+        self.verifier_priority = executed.verifier_priority.map(Priority::name);
         self.tx_latencies.merge(&executed.tx_latencies);
-        let is_batched = matches!(input.variant.io, Io::Batched(_));
+        let is_batched = matches!(input.variant.io, Io::Batched(_) | Io::FromList);
         self.reads_together = is_batched && executed.prefetch_reads_together;
         for tally in [&executed.prefetched, &executed.on_demand] {
             self.read_latencies.merge(&tally.latencies);
         }
         let mut reads = executed.prefetched.clone();
-        // All but a few codes is read before execution, if at all: those must not stretch the
-        // window. Otherwise executing threads read as long as they execute.
-        if input.variant.io != Io::Batched(Prefetch::Before) {
+        // All but a few codes is read before execution, or only to be verified: those must not
+        // stretch the window. Otherwise executing threads read as long as they execute.
+        if !matches!(input.variant.io, Io::Batched(Prefetch::Before) | Io::FromList) {
             reads.merge(&executed.on_demand);
         }
         let Some((start, end)) = reads.window.filter(|(start, end)| end > start) else { return };
@@ -107,6 +111,10 @@ impl CellSamples {
         let batch_count = input.workload.batches.len().max(1) as f64;
         let batch_ms: Vec<_> =
             samples.iter().map(|s| s.wall_ns as f64 / 1e6 / batch_count).collect();
+        let unverified_ms: Vec<_> = samples
+            .iter()
+            .filter_map(|s| Some(s.unverified_wall_ns? as f64 / 1e6 / batch_count))
+            .collect();
         let present_keys = present_keys(input);
         let of_ceiling = |rate: &f64| ratio(*rate, ceiling?).filter(|_| input.never_cold.is_none());
         let fractions: Vec<_> = self.block_rates.iter().filter_map(of_ceiling).collect();
@@ -123,6 +131,12 @@ impl CellSamples {
             samples: samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
+            unverified_ms_per_batch: stats::estimate(&unverified_ms),
+            verifier_priority: self.verifier_priority,
+            warm_up_found_share: self.median(|s| {
+                let warm_up = s.warm_up?;
+                ratio(warm_up.found as f64, warm_up.asked as f64)
+            }),
             tx_latency_ns: stats::percentiles(self.tx_latencies.histogram()),
             read_latency_ns: stats::percentiles(self.read_latencies.histogram()),
             read_latency_of_batches: self.reads_together,
@@ -203,14 +217,25 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
     let on_disk = input.never_cold.is_none();
     let phase = |phase| ns(span::total(&executed.spans, phase));
     let gas = executed.batches.iter().flat_map(|batch| &batch.outcomes).map(|tx| tx.gas_used).sum();
+    let warm_up = executed.warm_up.map(|warm_up| WarmUpFacts {
+        reads: warm_up.read_count,
+        asked: warm_up.asked_count,
+        found: warm_up.found_count,
+        unused: warm_up.unused_count,
+    });
+    let unverified = executed.wall.saturating_sub(executed.verification_wait);
     SampleFacts {
         wall_ns: ns(executed.wall),
+        unverified_wall_ns: (input.variant.io == Io::FromList).then(|| ns(unverified)),
+        warm_up,
         gas,
         agree: measurement.disagreement.is_none(),
         phases_ns: PhasesNs {
             decode: phase(Phase::Decode),
+            warm_up: phase(Phase::WarmUp),
             prefetch: phase(Phase::Prefetch),
             execute: phase(Phase::Execute),
+            verify: phase(Phase::Verify),
             validate: phase(Phase::Validate),
             commit: phase(Phase::Commit),
         },
@@ -247,13 +272,13 @@ fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match (input.variant.engine, input.variant.io) {
         (Engine::Sequential, _) => blocks,
-        (Engine::BlockStm, _) | (Engine::Bal, Io::OnDemand) => {
+        (Engine::BlockStm, _) | (Engine::Bal | Engine::Prewarm(_), Io::OnDemand) => {
             let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
             let of_thread = blocks / threads.min(tx_count).max(1) as f64;
             of_thread.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
         }
-        // Without readers of their own, the executing threads read ahead.
-        (Engine::Bal, Io::Batched(_)) => {
+        // Without readers of their own, the executing threads read ahead or verify after.
+        (Engine::Bal | Engine::Prewarm(_), Io::Batched(_) | Io::FromList) => {
             blocks / if readers > 0 { readers } else { threads }.max(1) as f64
         }
     }

@@ -173,6 +173,7 @@ fn bal_bytes(list: ListName, workload: &WorkloadFacts) -> Figure {
     let bytes = match list {
         ListName::ParallelIo => workload.bal.parallel_io_bytes,
         ListName::BatchedIo => workload.bal.batched_io_bytes,
+        ListName::Full => workload.bal.full_bytes,
     };
     let per_block = (workload.block_count > 0).then(|| bytes as f64 / workload.block_count as f64);
     Figure::exact(per_block, "there is no block")

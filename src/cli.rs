@@ -131,7 +131,7 @@ pub struct WorkArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The run (lists are separated by commas)")]
 pub struct HowArgs {
-    /// sequential, block-stm, parallel-io, batched-io
+    /// sequential, prewarm, block-stm, parallel-io, batched-io, full
     #[arg(long, value_name = "LIST")]
     pub design: Option<String>,
     /// rocksdb, mdbx, flat, memory
@@ -140,7 +140,7 @@ pub struct HowArgs {
     /// Threads that execute; more than cores too [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub threads: Option<String>,
-    /// Threads that only read, for batched I/O [default: a few are tried]
+    /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub io_threads: Option<String>,
     /// cold or warm

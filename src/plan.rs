@@ -2,8 +2,8 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use executor::variant::{Design, Io, Prefetch, Variant};
-use generator::scenario::{DesignName, PrefetchName, RunSpec, StoreName};
+use executor::variant::{Design, Engine, Io, Prefetch, Variant, WarmCache};
+use generator::scenario::{DesignName, PrefetchName, RunSpec, StoreName, WarmCacheName};
 
 /// Executing threads that are tried where nothing is said: the cores, and enough to keep a
 /// disk busy from the transactions alone.
@@ -33,6 +33,9 @@ pub fn cells(run: &RunSpec, core_count: NonZeroUsize) -> Vec<PlannedCell> {
                 if let Io::Batched(prefetch) = &mut variant.io {
                     *prefetch = prefetch_of(run.prefetch.unwrap_or(PrefetchName::Before));
                 }
+                if let Engine::Prewarm(cache) = &mut variant.engine {
+                    *cache = warm_cache_of(run.warm_cache);
+                }
                 let says_nothing = run.io_thread_counts.is_empty() && run.prefetch.is_none();
                 if *store == StoreName::Memory && *design == DesignName::BatchedIo && says_nothing {
                     // No device to wait for: readers of their own would only take turns.
@@ -55,6 +58,15 @@ pub const fn design_of(name: DesignName) -> Design {
         DesignName::BlockStm => Design::BlockStm,
         DesignName::ParallelIo => Design::ParallelIo,
         DesignName::BatchedIo => Design::BatchedIo,
+        DesignName::Full => Design::Full,
+        DesignName::Prewarm => Design::Prewarm,
+    }
+}
+
+const fn warm_cache_of(name: WarmCacheName) -> WarmCache {
+    match name {
+        WarmCacheName::Shared => WarmCache::Shared,
+        WarmCacheName::PerWorker => WarmCache::PerWorker,
     }
 }
 
@@ -77,7 +89,9 @@ fn thread_counts(
     let threads = match (given(&run.thread_counts), store, design) {
         (counts, _, _) if !counts.is_empty() => counts,
         (_, StoreName::Memory, _) => vec![1, cores],
-        (_, _, DesignName::ParallelIo | DesignName::BlockStm) => vec![cores, MANY_THREADS],
+        (_, _, DesignName::ParallelIo | DesignName::BlockStm | DesignName::Prewarm) => {
+            vec![cores, MANY_THREADS]
+        }
         _ => vec![cores],
     };
     let io_threads = match (given(&run.io_thread_counts), store) {
@@ -184,6 +198,21 @@ mod tests {
         let expected = ["+1io", "+2io", "+16io", "+64io"];
         let expected = expected.map(|readers| format!("batched-io/bal+batched@2{readers}"));
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn full_has_readers_that_verify_and_prewarm_the_cache_that_was_asked_for() {
+        let of = |extra: &str| names(&format!("designs = [\"full\", \"prewarm\"]\n{extra}"));
+        let expected = [
+            "full/bal+from-list@2+16io",
+            "full/bal+from-list@2+64io",
+            "none/prewarm-shared+on-demand@2",
+            "none/prewarm-shared+on-demand@64",
+        ];
+        assert_eq!(of(""), expected);
+        let own = of("warm_cache = \"per-worker\"\nthreads = [4]\nio_threads = [8]");
+        let expected = ["full/bal+from-list@4+8io", "none/prewarm-per-worker+on-demand@4"];
+        assert_eq!(own, expected);
     }
 
     #[test]

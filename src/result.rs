@@ -192,6 +192,13 @@ pub struct Cell {
     pub mgas_per_s: Estimate,
     /// Milliseconds per batch over the samples.
     pub ms_per_batch: Estimate,
+    /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
+    pub unverified_ms_per_batch: Estimate,
+    /// How the threads that verify were scheduled: `idle`, `nice 19` or `normal`; `null` without.
+    pub verifier_priority: Option<&'static str>,
+    /// Share of the keys that the run in order asked for and the warm-up had read; median;
+    /// `null` without a warm-up.
+    pub warm_up_found_share: Option<f64>,
     /// Time per transaction over all samples, reads included.
     pub tx_latency_ns: Percentiles,
     /// Time per read of the store over all samples; `null`s where the store is not timed.
@@ -240,6 +247,11 @@ pub struct CacheFacts {
 pub struct SampleFacts {
     /// From the clock's start to the last commit.
     pub wall_ns: u64,
+    /// The same without the time in which execution had ended and only verification went on;
+    /// `null` where nothing is verified.
+    pub unverified_wall_ns: Option<u64>,
+    /// What the warm-up was good for; `null` without one.
+    pub warm_up: Option<WarmUpFacts>,
     /// Gas used.
     pub gas: u64,
     /// Whether it equals the reference.
@@ -289,15 +301,32 @@ pub struct SpeculationFacts {
     pub most_aborts_of_a_step: u64,
 }
 
+/// What a speculative pass was good for. A key is an account, a slot or a code.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct WarmUpFacts {
+    /// Reads of the store that it made.
+    pub reads: u64,
+    /// Keys that the run in order asked for.
+    pub asked: u64,
+    /// Those among them that the pass had read.
+    pub found: u64,
+    /// Keys that the pass had read and the run in order did not ask for.
+    pub unused: u64,
+}
+
 /// Time per phase.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct PhasesNs {
     /// Decoding and indexing the list.
     pub decode: u64,
+    /// Running transactions speculatively.
+    pub warm_up: u64,
     /// Readers reading ahead.
     pub prefetch: u64,
     /// Executing, reads on demand included.
     pub execute: u64,
+    /// Reading what the list has values for and comparing.
+    pub verify: u64,
     /// Checking against the list, joining changes.
     pub validate: u64,
     /// Committing.

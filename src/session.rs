@@ -95,9 +95,15 @@ impl Session {
     /// [`EngineError::List`] when a list of the workload cannot be decoded.
     pub fn new(workload: Workload) -> Result<Self, EngineError> {
         let forms = [ListForm::None, ListForm::ParallelIo, ListForm::BatchedIo];
-        let lists = forms.map(|form| Ok((form, sample::lists_for(&workload, form)?)));
+        let lists = forms.map(|form| Ok((form, sample::lists_for(&workload, form, Vec::new)?)));
         let lists = lists.into_iter().collect::<Result<_, EngineError>>()?;
         Ok(Self { workload, lists, stores: Vec::new() })
+    }
+
+    /// Adds the workload's lists in their `full` form, for variants that take it: about twice
+    /// the memory of the lists that it has. They come from the reference, never from a store.
+    pub fn add_full_lists(&mut self, lists: Vec<Bytes>) {
+        self.lists.push((ListForm::Full, lists));
     }
 
     /// The workload.

@@ -16,7 +16,7 @@ use std::{
 
 use alloy_primitives::Bytes;
 use executor::{
-    engine::{EngineError, Task},
+    engine::{EngineError, Task, prewarm::WarmUp},
     sample::{self, Measurement},
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
@@ -26,10 +26,13 @@ use executor::{
         memory::MemoryStore,
         rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
     },
-    variant::{Design, Engine, Io, ListForm, Prefetch, Variant},
+    variant::{Design, Engine, Io, ListForm, Prefetch, Variant, WarmCache},
 };
 use generator::{import, reference, scenario::Scenario};
-use workload::Workload;
+use workload::{
+    Workload,
+    list::{ListBounds, ListIndex},
+};
 
 const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
 
@@ -45,6 +48,14 @@ fn variants() -> Vec<Variant> {
                 variants.push(variant.reading_before_by_itself());
                 // The complete list without readers of their own.
                 variants.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
+            }
+            if design == Design::Full {
+                // Verified by those that executed.
+                variants.push(Variant { io_thread_count: 0, ..variant });
+            }
+            if design == Design::Prewarm {
+                let engine = Engine::Prewarm(WarmCache::PerWorker);
+                variants.push(Variant { engine, ..variant });
             }
             if threads == 1 || variant.engine != Engine::Sequential {
                 variants.push(variant);
@@ -75,12 +86,41 @@ fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
     let task = Task { workload, lists: &[], variant, cancel: &cancel };
     let difference = sample::check_lists(store, &task).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(difference, None, "{name}: the list that execution in order makes");
+    let full = reference::full_lists(workload, || ()).unwrap();
+    let keys = declared_key_count(workload);
     for variant in variants() {
-        let lists = sample::lists_for(workload, variant.list).unwrap();
+        let lists = sample::lists_for(workload, variant.list, || full.clone()).unwrap();
         let taken = take(store, workload, &lists, variant);
         let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
         assert_eq!(taken.disagreement, None, "{name}, {variant}");
+        if variant.list == ListForm::Full {
+            assert_eq!(taken.executed.prefetched.read_count, keys, "{name}, {variant}");
+            assert_eq!(taken.executed.on_demand.read_count, 0, "{name}, {variant}");
+        }
+        if let Some(warm_up) = taken.executed.warm_up {
+            check_warm_up(&taken, warm_up, &format!("{name}, {variant}"));
+        }
     }
+}
+
+/// Accounts and slots that the lists name.
+fn declared_key_count(workload: &Workload) -> u64 {
+    let count = |batch: &workload::Batch| {
+        let bounds = ListBounds::of(batch, workload.fork);
+        let list = ListIndex::decode(&batch.list, &bounds).unwrap();
+        u64::from(list.account_count()) + u64::from(list.slot_count())
+    };
+    workload.batches.iter().map(count).sum()
+}
+
+/// Each key that the run in order asks for is found or read by itself, never both.
+fn check_warm_up(taken: &Measurement, warm_up: WarmUp, name: &str) {
+    let in_order = &taken.executed.on_demand;
+    assert_eq!(warm_up.asked_count, in_order.ready_count + in_order.read_count, "{name}");
+    if in_order.ready_count > 0 {
+        assert_eq!(warm_up.found_count, in_order.ready_count, "{name}");
+    }
+    assert!(warm_up.found_count + warm_up.unused_count <= warm_up.read_count, "{name}");
 }
 
 fn scenario(extra: &str, load: &str) -> Scenario {

@@ -75,6 +75,10 @@ fn variant(design: Design, threads: usize) -> Variant {
     design.variant(count(threads), count(2))
 }
 
+fn lists(workload: &Workload, form: ListForm) -> Vec<Bytes> {
+    sample::lists_for(workload, form, || reference::full_lists(workload, || ()).unwrap()).unwrap()
+}
+
 fn take<S: Store>(
     store: &S,
     workload: &Workload,
@@ -99,7 +103,7 @@ fn a_slot_read_by_a_constructor_is_declared_even_if_the_creation_reverts() {
         let workload = workload(vec![create(0, &init_code)]);
         let listed = workload.batches[0].list.clone();
         for design in Design::ALL {
-            let lists = sample::lists_for(&workload, variant(design, 2).list).unwrap();
+            let lists = lists(&workload, variant(design, 2).list);
             let taken = take(&memory(&workload), &workload, lists[0].clone(), variant(design, 2));
             assert_eq!(taken.unwrap().disagreement, None, "{design:?}");
         }
@@ -111,7 +115,7 @@ fn a_slot_read_by_a_constructor_is_declared_even_if_the_creation_reverts() {
         let without = list::encode(&changes);
         let taken = take(&memory(&workload), &workload, without, variant(Design::BatchedIo, 2));
         let error = taken.unwrap_err();
-        let undeclared = EngineError::List { batch: 0, fault: undeclared(&error) };
+        let undeclared = EngineError::rejected(0, undeclared(&error));
         assert_eq!(error.to_string(), undeclared.to_string());
     }
 }
@@ -130,7 +134,7 @@ fn undeclared(error: &EngineError) -> ListFault {
 fn the_form_without_reads_is_rejected_for_wrong_missing_and_surplus_changes() {
     let workload = workload(vec![create(0, &hex!("60015f55")), create(1, &hex!("60025f55"))]);
     let variant = variant(Design::ParallelIo, 2);
-    let lists = sample::lists_for(&workload, ListForm::ParallelIo).unwrap();
+    let lists = lists(&workload, ListForm::ParallelIo);
     let bounds = ListBounds::of(&workload.batches[0], workload.fork);
     let right = ListIndex::decode(&lists[0], &bounds).unwrap();
     let mut place = None;
@@ -244,7 +248,7 @@ impl Failing {
             inner: store.inner.open_sample(CacheMode::Cold).unwrap(),
             store: &store,
         };
-        let lists = sample::lists_for(workload, ListForm::BatchedIo).unwrap();
+        let lists = lists(workload, ListForm::BatchedIo);
         let cancel = AtomicBool::new(false);
         let variant = variant(Design::BatchedIo, threads);
         let task = Task { workload, lists: &lists, variant, cancel: &cancel };
@@ -278,7 +282,7 @@ fn a_worker_that_panics_ends_the_run_with_its_panic() {
 fn an_interrupt_ends_a_run_as_cancelled() {
     let workload = workload(vec![create(0, &INIT_CODES[0])]);
     for design in Design::ALL {
-        let lists = sample::lists_for(&workload, variant(design, 2).list).unwrap();
+        let lists = lists(&workload, variant(design, 2).list);
         let cancel = AtomicBool::new(true);
         let variant = variant(design, 2);
         let task = Task { workload: &workload, lists: &lists, variant, cancel: &cancel };

@@ -13,10 +13,13 @@ impl Bitset {
         Self { words: vec![0; count.div_ceil(64)], count }
     }
 
-    /// Adds `id`.
+    /// Adds `id`; whether it was missing.
     #[inline]
-    pub fn insert(&mut self, id: usize) {
-        self.words[id / 64] |= 1 << (id % 64);
+    pub fn insert(&mut self, id: usize) -> bool {
+        let (word, bit) = (&mut self.words[id / 64], 1 << (id % 64));
+        let was_missing = *word & bit == 0;
+        *word |= bit;
+        was_missing
     }
 
     /// Adds all of `other`, which has as many ids.
@@ -43,12 +46,13 @@ mod tests {
     fn the_first_missing_id_is_found_at_every_place() {
         for count in [0, 1, 63, 64, 65, 200] {
             let mut all = Bitset::new(count);
-            (0..count).for_each(|id| all.insert(id));
+            assert!((0..count).all(|id| all.insert(id)), "{count} ids are new");
+            assert!(!(0..count).any(|id| all.insert(id)), "and then they are not");
             assert_eq!(all.first_missing(), None, "{count} ids");
             for missing in 0..count {
                 let (mut low, mut high) = (Bitset::new(count), Bitset::new(count));
-                (0..missing).for_each(|id| low.insert(id));
-                (missing + 1..count).for_each(|id| high.insert(id));
+                (0..missing).for_each(|id| assert!(low.insert(id)));
+                (missing + 1..count).for_each(|id| assert!(high.insert(id)));
                 low.union(&high);
                 assert_eq!(low.first_missing(), Some(missing));
             }

@@ -16,6 +16,30 @@ pub enum ListFault {
     /// Its bytes are not a list, or not within bounds.
     #[error("the list cannot be read: {0}")]
     Malformed(#[from] ListError),
+    /// It is said to have changes only, and names more.
+    #[error("account {0}: the list has more than changes, and its form has changes only")]
+    MoreThanChanges(Address),
+    /// Steps that remain cannot meet all declared slots that none has met yet (EIP-7928).
+    #[error(
+        "{unmet_count} declared slots are met by no step yet, and what gas remains can pay for \
+         {payable_count} at most"
+    )]
+    Infeasible {
+        /// Declared slots that no step has met.
+        unmet_count: u64,
+        /// Slots that the steps that remain can meet.
+        payable_count: u64,
+    },
+    /// A value before the batch is not what the state has.
+    #[error("{what} is {state} in the state before the batch, and the list has {listed}")]
+    WrongValue {
+        /// Which key.
+        what: String,
+        /// What the list has.
+        listed: String,
+        /// What the store has.
+        state: String,
+    },
     /// A step reads a key that is not declared.
     #[error("index {index}: {read}")]
     Undeclared {

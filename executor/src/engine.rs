@@ -21,6 +21,7 @@ use crate::{
 
 pub mod bal;
 pub mod block_stm;
+pub mod prewarm;
 pub mod sequential;
 
 /// Execution that gave no result.
@@ -33,6 +34,8 @@ pub enum EngineError {
         batch: usize,
         /// Why.
         fault: ListFault,
+        /// What it had cost by then.
+        spent: Box<Spent>,
     },
     /// A step is not valid, without a list being involved.
     #[error("batch {batch}, index {index}: {reason}")]
@@ -52,7 +55,32 @@ pub enum EngineError {
     Cancelled,
 }
 
+/// What an execution had cost when it ended without a result. All zero for a list that is
+/// rejected outside any clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// From the start of the clock until all threads had stopped.
+    pub wall: Duration,
+    /// What the process did in that time.
+    pub process: process::Delta,
+    /// What the store counted.
+    pub counters: ReadCounters,
+}
+
 impl EngineError {
+    /// The list of the batch at `batch` is rejected.
+    pub fn rejected(batch: usize, fault: impl Into<ListFault>) -> Self {
+        Self::List { batch, fault: fault.into(), spent: Box::default() }
+    }
+
+    /// Says what a rejection has cost.
+    fn spending(mut self, add: impl FnOnce(&mut Spent)) -> Self {
+        if let Self::List { spent, .. } = &mut self {
+            add(spent);
+        }
+        self
+    }
+
     /// A read that failed at a step and is not the list's fault.
     fn of_read(batch: usize, index: BlockAccessIndex, error: ViewError) -> Self {
         match error {
@@ -121,6 +149,13 @@ pub struct Executed {
     /// The longest transaction of each batch, summed: no order of transactions makes the
     /// workload shorter.
     pub longest_txs: Duration,
+    /// Time in which execution had ended and only verification was going on; zero where the
+    /// list has no values.
+    pub verification_wait: Duration,
+    /// How the scheduler treated the threads that verify, where there are some.
+    pub verifier_priority: Option<process::Priority>,
+    /// What the speculative pass was good for, where there was one.
+    pub warm_up: Option<prewarm::WarmUp>,
     /// Reads by threads that execute.
     pub on_demand: ReadTally,
     /// Reads by threads that only read.
@@ -144,9 +179,11 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
     let mut executed = match (variant.engine, variant.list) {
         (Engine::Sequential, _) => sequential::execute(sample, task)?,
         (Engine::BlockStm, _) => block_stm::execute(sample, task)?,
+        (Engine::Prewarm(cache), _) => prewarm::execute(sample, task, cache)?,
         (Engine::Bal, ListForm::ParallelIo) => {
             bal::execute::<S, crate::prestate::Undeclared>(sample, task)?
         }
+        (Engine::Bal, ListForm::Full) => bal::execute::<S, crate::prestate::Listed>(sample, task)?,
         (Engine::Bal, _) => bal::execute::<S, crate::prestate::Declared>(sample, task)?,
     };
     if task.cancel.load(Ordering::Relaxed) {

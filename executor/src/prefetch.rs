@@ -2,10 +2,7 @@
 //! or beside them. Each takes a chunk of dense ids at a time; which keys a chunk holds is
 //! decided by the list's order, in which order it is read by the store.
 
-use std::{
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    time::Instant,
-};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use alloy_primitives::U256;
 use workload::list::{AccountId, ListIndex, SlotId};
@@ -112,24 +109,8 @@ impl Batch {
         reader: &mut R,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
-        let together = reader.reads_together();
-        let mut since = R::IS_TIMED.then(Instant::now);
-        let start = since;
-        reader.slots(list.address(account), &self.keys, &mut |place, value| {
+        tally.read_slots(reader, list.address(account), &self.keys, &mut |place, value| {
             values.slots.put(self.ids[place], value);
-            if let (Some(from), false) = (since, together) {
-                let now = Instant::now();
-                tally.latencies.record(now - from);
-                tally.widen(from, now);
-                since = Some(now);
-            }
-        })?;
-        if let (Some(from), true) = (start, together) {
-            let now = Instant::now();
-            tally.latencies.record_batch(now - from, self.keys.len() as u64);
-            tally.widen(from, now);
-        }
-        tally.read_count += self.keys.len() as u64;
-        Ok(())
+        })
     }
 }

@@ -1,18 +1,19 @@
 //! The state below a batch as its transactions see it: read once per key, shared by all.
 //!
-//! Two ways, one trait: with an EIP-7928 list every key has a dense id and a place
+//! Three ways, one trait: with an EIP-7928 list every key has a dense id and a place
 //! ([`Declared`]); with a list of changes only, keys come up as transactions ask
-//! ([`Undeclared`]).
+//! ([`Undeclared`]); a full list has the values themselves ([`Listed`]).
 
 use std::sync::atomic::AtomicBool;
 
 use alloy_primitives::{Address, U256};
 use workload::{
     genesis::AccountState,
-    list::{AccountId, ListIndex, SlotId},
+    list::{AccountId, FullList, ListBounds, ListIndex, SlotId},
 };
 
 use crate::{
+    check::ListFault,
     handover::{AccountCell, Arrival, Cancelled, SlotCell, Values},
     single_flight::SingleFlight,
 };
@@ -31,11 +32,21 @@ pub trait PreState: Send + Sync + Sized {
     /// Whether reads are declared.
     const READS: Reads;
 
-    /// Nothing read yet of what `list` declares.
-    fn new(list: &ListIndex) -> Self;
+    /// Decodes a list in the form that goes with this way.
+    ///
+    /// # Errors
+    /// [`ListFault`]: the bytes are no list of that form.
+    fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault>;
 
-    /// The places to fill ahead of transactions, where reads are declared.
-    fn declared(&self) -> Option<&Declared>;
+    /// The places to fill ahead of transactions, where there are some.
+    fn declared(&self) -> Option<&Declared> {
+        None
+    }
+
+    /// The values to verify, where they came with the list.
+    fn listed(&self) -> Option<&Listed> {
+        None
+    }
 
     /// The slot `id`, or one a few places behind, will be asked for at once.
     #[inline]
@@ -76,14 +87,23 @@ pub struct Declared {
     pub slots: Values<SlotCell>,
 }
 
-impl PreState for Declared {
-    const READS: Reads = Reads::Declared;
-
-    fn new(list: &ListIndex) -> Self {
+impl Declared {
+    /// Nothing read yet of what `list` declares.
+    pub fn new(list: &ListIndex) -> Self {
         Self {
             accounts: Values::new(list.account_count() as usize),
             slots: Values::new(list.slot_count() as usize),
         }
+    }
+}
+
+impl PreState for Declared {
+    const READS: Reads = Reads::Declared;
+
+    fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault> {
+        let list = ListIndex::decode(bytes, bounds)?;
+        let places = Self::new(&list);
+        Ok((list, places))
     }
 
     fn declared(&self) -> Option<&Declared> {
@@ -130,12 +150,12 @@ pub struct Undeclared {
 impl PreState for Undeclared {
     const READS: Reads = Reads::Undeclared;
 
-    fn new(_list: &ListIndex) -> Self {
-        Self::default()
-    }
-
-    fn declared(&self) -> Option<&Declared> {
-        None
+    fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault> {
+        let list = ListIndex::decode(bytes, bounds)?;
+        match list.first_read() {
+            Some(id) => Err(ListFault::MoreThanChanges(*list.address(id))),
+            None => Ok((list, Self::default())),
+        }
     }
 
     fn account<E: From<Cancelled>>(
@@ -157,5 +177,67 @@ impl PreState for Undeclared {
         read: impl FnOnce() -> Result<U256, E>,
     ) -> Result<(U256, Arrival), E> {
         self.slots.get_or_read((*address, *key), cancel, read)
+    }
+}
+
+/// Values that came with the list, by dense id. Nothing is read for them but to verify them.
+#[derive(Debug)]
+pub struct Listed {
+    accounts: Vec<Option<AccountState>>,
+    slots: Vec<U256>,
+}
+
+impl Listed {
+    /// The account before the batch, as the list has it.
+    pub(crate) fn account_of(&self, id: AccountId) -> Option<AccountState> {
+        self.accounts[id.get()]
+    }
+
+    /// The slot before the batch, as the list has it.
+    #[inline]
+    pub(crate) fn slot_of(&self, id: SlotId) -> U256 {
+        self.slots[id.get()]
+    }
+}
+
+impl PreState for Listed {
+    const READS: Reads = Reads::Declared;
+
+    fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault> {
+        let (list, accounts, slots) = FullList::decode(bytes, bounds)?.into_parts();
+        Ok((list, Self { accounts, slots }))
+    }
+
+    fn listed(&self) -> Option<&Listed> {
+        Some(self)
+    }
+
+    #[inline]
+    fn announce(&self, id: SlotId) {
+        std::hint::black_box(self.slots[id.get()]);
+    }
+
+    fn account<E: From<Cancelled>>(
+        &self,
+        id: Option<AccountId>,
+        address: &Address,
+        _cancel: &AtomicBool,
+        _read: impl FnOnce() -> Result<Option<AccountState>, E>,
+    ) -> Result<(Option<AccountState>, Arrival), E> {
+        let id = id.unwrap_or_else(|| panic!("{address} was refused before"));
+        Ok((self.account_of(id), Arrival::Ready))
+    }
+
+    #[inline]
+    fn slot<E: From<Cancelled>>(
+        &self,
+        id: Option<SlotId>,
+        address: &Address,
+        key: &U256,
+        _cancel: &AtomicBool,
+        _read: impl FnOnce() -> Result<U256, E>,
+    ) -> Result<(U256, Arrival), E> {
+        let id = id.unwrap_or_else(|| panic!("slot {key} of {address} was refused before"));
+        Ok((self.slot_of(id), Arrival::Ready))
     }
 }

@@ -202,6 +202,44 @@ pub fn thread_major_fault_count() -> Option<u64> {
     u64::try_from(raw.ru_majflt).ok()
 }
 
+/// How the scheduler treats a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Priority {
+    /// It runs when no other thread wants the CPU, or next to never (`SCHED_IDLE`).
+    Idle,
+    /// It has the smallest share of the CPU among others (nice 19).
+    Nice19,
+    /// As all threads: the system refused both.
+    Normal,
+}
+
+impl Priority {
+    /// Name in a result.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Nice19 => "nice 19",
+            Self::Normal => "normal",
+        }
+    }
+}
+
+/// Gives the calling thread the lowest priority there is, for as long as it lives, and says
+/// which one it got.
+#[expect(unsafe_code, reason = "the scheduler's calls have no safe wrapper in std")]
+pub fn lower_priority() -> Priority {
+    let parameter = libc::sched_param { sched_priority: 0 };
+    // SAFETY: 0 is the calling thread, and `parameter` a readable `sched_param`.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) } == 0 {
+        return Priority::Idle;
+    }
+    // SAFETY: takes plain integers; on Linux 0 is the calling thread.
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) } == 0 {
+        return Priority::Nice19;
+    }
+    Priority::Normal
+}
+
 /// Time stolen from all CPUs since the machine started, in steps of a clock tick (10 ms).
 pub fn steal() -> Option<Duration> {
     let ticks = parse_steal_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
@@ -286,6 +324,22 @@ mod tests {
         let backwards = earlier.since(&Snapshot::now());
         assert_eq!(backwards.wall, Duration::ZERO);
         assert_eq!(backwards.usage.map(|usage| usage.cpu()), delta.usage.map(|_| Duration::ZERO));
+    }
+
+    #[test]
+    fn a_thread_is_lowered_alone() {
+        let policy = |of: &str| {
+            let stat = fs::read_to_string(format!("/proc/{of}/stat")).unwrap();
+            let fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
+            // Fields 19 (nice) and 41 (policy) of proc_pid_stat(5), the third being the first here.
+            let fields: Vec<_> = fields.map(str::to_owned).collect();
+            (fields[16].clone(), fields[38].clone())
+        };
+        let before = policy("thread-self");
+        let (got, lowered) =
+            std::thread::spawn(move || (lower_priority(), policy("thread-self"))).join().unwrap();
+        assert_eq!(got == Priority::Normal, lowered == before);
+        assert_eq!(policy("thread-self"), before);
     }
 
     #[test]

@@ -14,9 +14,10 @@ use workload::{
 use crate::{
     engine::{self, EngineError, Executed, Task},
     prefetch,
-    prestate::{Declared, PreState},
+    prestate::Declared,
     process,
     store::{CacheMode, Reader, Sample, Store, StoreError},
+    variant::ListForm,
     view::ReadTally,
 };
 
@@ -144,7 +145,7 @@ fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
     for (place, batch) in task.workload.batches.iter().enumerate() {
         let bounds = ListBounds::of(batch, task.workload.fork);
         let list = ListIndex::decode(&batch.list, &bounds)
-            .map_err(|fault| EngineError::List { batch: place, fault: fault.into() })?;
+            .map_err(|fault| EngineError::rejected(place, fault))?;
         let values = Declared::new(&list);
         let next_chunk = AtomicUsize::new(0);
         let work = || {
@@ -222,22 +223,27 @@ fn read_back<S: Sample>(
     Ok(None)
 }
 
-/// Encoded lists of all batches in the form a variant takes.
+/// Encoded lists of all batches in the form a variant takes. The `full` form has values that the
+/// workload's own list has not: it comes from `full`, one list a batch, made by whoever knows the
+/// state before each batch and is not the store under test.
 ///
 /// # Errors
 /// [`EngineError::List`] where a batch's list cannot be decoded.
 pub fn lists_for(
     workload: &Workload,
-    form: crate::variant::ListForm,
+    form: ListForm,
+    full: impl FnOnce() -> Vec<Bytes>,
 ) -> Result<Vec<Bytes>, EngineError> {
-    use crate::variant::ListForm;
+    if form == ListForm::Full {
+        return Ok(full());
+    }
     let list = |(place, batch): (usize, &workload::Batch)| match form {
-        ListForm::None => Ok(Bytes::new()),
+        ListForm::None | ListForm::Full => Ok(Bytes::new()),
         ListForm::BatchedIo => Ok(batch.list.clone()),
         ListForm::ParallelIo => {
             let bounds = ListBounds::of(batch, workload.fork);
             let index = ListIndex::decode(&batch.list, &bounds)
-                .map_err(|fault| EngineError::List { batch: place, fault: fault.into() })?;
+                .map_err(|fault| EngineError::rejected(place, fault))?;
             Ok(workload::list::encode(&workload::list::parallel_io_form(&index.to_changes())))
         }
     };

@@ -11,10 +11,14 @@ use std::{
 pub enum Phase {
     /// Decoding and indexing the list.
     Decode,
+    /// Running transactions speculatively for what they read.
+    WarmUp,
     /// Reading declared keys by readers of their own.
     Prefetch,
     /// Executing steps, reads on demand included.
     Execute,
+    /// Reading what the list has values for and comparing.
+    Verify,
     /// Checking the result against the list and joining the changes.
     Validate,
     /// Committing the changes to flat state.
@@ -23,15 +27,24 @@ pub enum Phase {
 
 impl Phase {
     /// All phases in order.
-    pub const ALL: [Self; 5] =
-        [Self::Decode, Self::Prefetch, Self::Execute, Self::Validate, Self::Commit];
+    pub const ALL: [Self; 7] = [
+        Self::Decode,
+        Self::WarmUp,
+        Self::Prefetch,
+        Self::Execute,
+        Self::Verify,
+        Self::Validate,
+        Self::Commit,
+    ];
 
     /// Name in a result.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Decode => "decode",
+            Self::WarmUp => "warm-up",
             Self::Prefetch => "prefetch",
             Self::Execute => "execute",
+            Self::Verify => "verify",
             Self::Validate => "validate",
             Self::Commit => "commit",
         }

@@ -14,6 +14,11 @@ pub enum Design {
     ParallelIo,
     /// The EIP-7928 list; transactions in parallel, all declared keys read in batches.
     BatchedIo,
+    /// A list with all values before the batch; transactions in parallel, and meanwhile the
+    /// values are verified.
+    Full,
+    /// A speculative parallel pass fills a cache, then in order; no list.
+    Prewarm,
 }
 
 /// What a list carries.
@@ -25,6 +30,8 @@ pub enum ListForm {
     ParallelIo,
     /// The EIP-7928 list: changes and read keys.
     BatchedIo,
+    /// Changes, and of all keys their values before the batch.
+    Full,
 }
 
 /// How transactions are ordered and isolated.
@@ -32,10 +39,23 @@ pub enum ListForm {
 pub enum Engine {
     /// One after the other on one thread.
     Sequential,
+    /// All at once on the state before the batch, for what they read; then one after the other.
+    Prewarm(WarmCache),
     /// Before it is known what lower ones write, and again where that went wrong.
     BlockStm,
     /// Each on its own state as of its index, which the list gives.
     Bal,
+}
+
+/// Who finds what the speculative pass has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WarmCache {
+    /// All: one cache for the pass and for the run in order.
+    #[default]
+    Shared,
+    /// Each worker of the pass for itself. The run in order has only what the store and the
+    /// kernel now hold.
+    PerWorker,
 }
 
 /// How state below the batch is read.
@@ -45,6 +65,8 @@ pub enum Io {
     OnDemand,
     /// All declared keys by readers of their own.
     Batched(Prefetch),
+    /// Not at all: values come from the list. Readers of their own verify them beside.
+    FromList,
 }
 
 /// When the readers of batched I/O read.
@@ -58,8 +80,14 @@ pub enum Prefetch {
 
 impl Design {
     /// All designs, in the order of a report.
-    pub const ALL: [Self; 4] =
-        [Self::Sequential, Self::BlockStm, Self::ParallelIo, Self::BatchedIo];
+    pub const ALL: [Self; 6] = [
+        Self::Sequential,
+        Self::Prewarm,
+        Self::BlockStm,
+        Self::ParallelIo,
+        Self::BatchedIo,
+        Self::Full,
+    ];
 
     /// The name a user types.
     pub const fn name(self) -> &'static str {
@@ -68,20 +96,24 @@ impl Design {
             Self::BlockStm => "block-stm",
             Self::ParallelIo => "parallel-io",
             Self::BatchedIo => "batched-io",
+            Self::Full => "full",
+            Self::Prewarm => "prewarm",
         }
     }
 
     /// The variant of this design with these thread counts. `threads` is 1 for sequential
-    /// whatever is asked, and `io_thread_count` counts for batched I/O only.
+    /// whatever is asked, and `io_thread_count` counts only where there are readers of their own.
     pub fn variant(self, threads: NonZeroUsize, io_threads: NonZeroUsize) -> Variant {
         let (list, engine, io) = match self {
             Self::Sequential => (ListForm::None, Engine::Sequential, Io::OnDemand),
             Self::BlockStm => (ListForm::None, Engine::BlockStm, Io::OnDemand),
             Self::ParallelIo => (ListForm::ParallelIo, Engine::Bal, Io::OnDemand),
             Self::BatchedIo => (ListForm::BatchedIo, Engine::Bal, Io::Batched(Prefetch::Before)),
+            Self::Full => (ListForm::Full, Engine::Bal, Io::FromList),
+            Self::Prewarm => (ListForm::None, Engine::Prewarm(WarmCache::Shared), Io::OnDemand),
         };
         let thread_count = if engine == Engine::Sequential { 1 } else { threads.get() };
-        let io_thread_count = if matches!(io, Io::Batched(_)) { io_threads.get() } else { 0 };
+        let io_thread_count = if io == Io::OnDemand { 0 } else { io_threads.get() };
         Variant { design: self, list, engine, io, thread_count, io_thread_count }
     }
 }
@@ -93,6 +125,7 @@ impl ListForm {
             Self::None => "none",
             Self::ParallelIo => "parallel-io",
             Self::BatchedIo => "batched-io",
+            Self::Full => "full",
         }
     }
 }
@@ -103,6 +136,8 @@ impl Engine {
         match self {
             Self::Sequential => "sequential",
             Self::BlockStm => "block-stm",
+            Self::Prewarm(WarmCache::Shared) => "prewarm-shared",
+            Self::Prewarm(WarmCache::PerWorker) => "prewarm-per-worker",
             Self::Bal => "bal",
         }
     }
@@ -115,6 +150,7 @@ impl Io {
             Self::OnDemand => "on-demand",
             Self::Batched(Prefetch::Before) => "batched",
             Self::Batched(Prefetch::While) => "batched-while",
+            Self::FromList => "from-list",
         }
     }
 }
@@ -133,7 +169,7 @@ pub struct Variant {
     /// Threads that execute.
     pub thread_count: usize,
     /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
-    /// execute read ahead themselves before they do.
+    /// execute read ahead themselves before they do, or verify themselves after it.
     pub io_thread_count: usize,
 }
 
@@ -154,7 +190,7 @@ impl Variant {
         match self.io {
             Io::Batched(Prefetch::Before) if self.io_thread_count == 0 => self.thread_count,
             Io::Batched(Prefetch::Before) => self.io_thread_count,
-            Io::OnDemand | Io::Batched(Prefetch::While) => 0,
+            Io::OnDemand | Io::Batched(Prefetch::While) | Io::FromList => 0,
         }
     }
 }
@@ -183,5 +219,7 @@ mod tests {
         assert_eq!(name(Design::BlockStm), "none/block-stm+on-demand@16");
         assert_eq!(name(Design::ParallelIo), "parallel-io/bal+on-demand@16");
         assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");
+        assert_eq!(name(Design::Full), "full/bal+from-list@16+48io");
+        assert_eq!(name(Design::Prewarm), "none/prewarm-shared+on-demand@16");
     }
 }

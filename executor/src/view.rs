@@ -135,6 +135,36 @@ impl ReadTally {
         self.timed::<R, T>(read)
     }
 
+    /// Reads `keys` of one account as [`Reader::slots`] does, and counts and times each: reads
+    /// that the store makes together count as long as all of them.
+    pub(crate) fn read_slots<R: Reader>(
+        &mut self,
+        reader: &mut R,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        let together = reader.reads_together();
+        let start = R::IS_TIMED.then(Instant::now);
+        let mut since = start;
+        reader.slots(address, keys, &mut |place, value| {
+            sink(place, value);
+            if let (Some(from), false) = (since, together) {
+                let now = Instant::now();
+                self.latencies.record(now - from);
+                self.widen(from, now);
+                since = Some(now);
+            }
+        })?;
+        if let (Some(from), true) = (start, together) {
+            let now = Instant::now();
+            self.latencies.record_batch(now - from, keys.len() as u64);
+            self.widen(from, now);
+        }
+        self.read_count += keys.len() as u64;
+        Ok(())
+    }
+
     /// Makes `read` and records how long it took, where reads of this store are timed.
     #[inline]
     pub(crate) fn timed<R: Reader, T>(&mut self, read: impl FnOnce() -> T) -> T {
@@ -195,6 +225,8 @@ pub struct View<'a, R, P> {
     reader: &'a mut R,
     index: BlockAccessIndex,
     touched: Touched,
+    /// How many slots are in `touched`.
+    met_slot_count: u64,
     tally: &'a mut ReadTally,
     /// Codes this worker has met, without a lock.
     codes: HashMap<B256, Bytecode>,
@@ -212,6 +244,7 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
     ) -> Self {
         Self {
             touched: Touched::new(&shared.list),
+            met_slot_count: 0,
             shared,
             workload,
             cancel,
@@ -226,6 +259,11 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
     /// Makes this the state before the step at `index`.
     pub const fn set_index(&mut self, index: BlockAccessIndex) {
         self.index = index;
+    }
+
+    /// Number of declared slots that this view has met.
+    pub(crate) const fn met_slot_count(&self) -> u64 {
+        self.met_slot_count
     }
 
     /// Marks what `state` met without asking for it: slots of a contract in creation are known
@@ -243,7 +281,9 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
             let id = list.account_id(address);
             for key in account.storage.keys() {
                 match id.and_then(|id| list.slot_id(id, key)) {
-                    Some(slot) => self.touched.slots.insert(slot.get()),
+                    Some(slot) => {
+                        self.met_slot_count += u64::from(self.touched.slots.insert(slot.get()));
+                    }
                     None if P::READS == Reads::Declared => {
                         return Err(ViewError::UndeclaredSlot { address: *address, key: *key });
                     }
@@ -347,7 +387,7 @@ impl<R: Reader, P: PreState> Database for View<'_, R, P> {
         let announce = |id| pre_state.announce(id);
         let id = account.and_then(|account| list.slot_id_announced(account, &key, announce));
         if let Some(id) = id {
-            self.touched.slots.insert(id.get());
+            self.met_slot_count += u64::from(self.touched.slots.insert(id.get()));
             if let Some(value) = self.shared.list.slot_before(id, self.index) {
                 return Ok(value);
             }

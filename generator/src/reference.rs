@@ -33,6 +33,8 @@ use planned::PlannedState;
 pub struct BatchReference {
     /// The batch's block-level access list, RLP (EIP-7928).
     pub list: Bytes,
+    /// The same list in its `full` form, with the values before the batch.
+    pub full_list: Bytes,
     /// Encoded length of the list in each form.
     pub list_sizes: ListSizes,
     /// What every correct execution gives.
@@ -159,9 +161,14 @@ impl<'w> ReferenceRun<'w> {
         db.merge_transitions(BundleRetention::PlainState);
         out.changes = net_changes(&db.take_bundle());
         let mut state = db.database;
-        out.list_sizes = list_sizes(&list, &state)
+        out.full_list = full_list(&list, &state)
             .map_err(|source| ReferenceError::Plan { batch: place, source })?;
         out.list = list::encode(&list);
+        out.list_sizes = ListSizes {
+            parallel_io_bytes: list::encode(&list::parallel_io_form(&list)).len() as u64,
+            batched_io_bytes: out.list.len() as u64,
+            full_bytes: out.full_list.len() as u64,
+        };
         let fork = self.workload.fork;
         out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
         out.expected.net_changes = out.changes.digest();
@@ -173,10 +180,10 @@ impl<'w> ReferenceRun<'w> {
     }
 }
 
-/// Encoded lengths of a list; `state` is the state before the batch.
-fn list_sizes(list: &AlloyBal, state: &PlannedState<'_>) -> Result<ListSizes, PlanError> {
+/// The `full` form of a list; `state` is the state before the batch.
+fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanError> {
     let failed = Cell::new(None);
-    let full_bytes = list::full_form_bytes(
+    let full = list::full_encode(
         list,
         |address| {
             let account = state.account(address);
@@ -195,11 +202,7 @@ fn list_sizes(list: &AlloyBal, state: &PlannedState<'_>) -> Result<ListSizes, Pl
     );
     match failed.into_inner() {
         Some(error) => Err(error),
-        None => Ok(ListSizes {
-            parallel_io_bytes: list::encode(&list::parallel_io_form(list)).len() as u64,
-            batched_io_bytes: list::encode(list).len() as u64,
-            full_bytes,
-        }),
+        None => Ok(full),
     }
 }
 
@@ -248,7 +251,16 @@ pub fn complete<A: Answer>(
     workload: &mut Workload,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<(), ReferenceError> {
-    let batches = run(workload, &mut on_tx)?;
+    let mut run = ReferenceRun::new(workload)?;
+    let mut batches = Vec::with_capacity(workload.batches.len());
+    while let Some(made) = run.next_batch(&mut on_tx) {
+        // Neither is kept in a workload.
+        batches.push(BatchReference {
+            full_list: Bytes::new(),
+            changes: NetChanges::default(),
+            ..made?
+        });
+    }
     for (batch, made) in workload.batches.iter_mut().zip(batches) {
         (batch.list, batch.list_sizes, batch.expected) =
             (made.list, made.list_sizes, made.expected);
@@ -268,6 +280,24 @@ pub fn run<A: Answer>(
     let mut out = Vec::with_capacity(workload.batches.len());
     while let Some(batch) = run.next_batch(&mut on_tx) {
         out.push(batch?);
+    }
+    Ok(out)
+}
+
+/// The list of every batch in its `full` form. A workload does not carry the values, so it is run
+/// once more over the map of its planned keys: no store says what a store is then held to.
+/// `on_tx` is called after each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`].
+pub fn full_lists<A: Answer>(
+    workload: &Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Vec<Bytes>, ReferenceError> {
+    let mut run = ReferenceRun::new(workload)?;
+    let mut out = Vec::with_capacity(workload.batches.len());
+    while let Some(batch) = run.next_batch(&mut on_tx) {
+        out.push(batch?.full_list);
     }
     Ok(out)
 }

@@ -25,6 +25,7 @@ pub use load::{Load, LoadKind, SloadStorm};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     Cache, CommitName, DesignName, KeyOrder, ListName, Overlap, PrefetchName, ReadName, StoreName,
+    WarmCacheName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};

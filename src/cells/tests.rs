@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use executor::{
-    engine::{BatchResult, Executed},
+    engine::{BatchResult, Executed, prewarm::WarmUp},
     process,
     sample::Disagreement,
     variant::{Design, Prefetch},
@@ -247,4 +247,29 @@ fn the_time_to_prefetch_does_not_change_whose_share_of_the_reads_is_the_chain() 
     let mut variant = variant(Design::BatchedIo, 2, 10);
     variant.io = Io::Batched(Prefetch::While);
     assert_eq!(chain(&input(&workload, &device, variant), 1_000.0), 100.0);
+}
+
+#[test]
+fn waiting_for_verification_is_taken_off_where_there_is_some() {
+    let (workload, device) = (workload(1 << 20), device());
+    let mut measured = measurement(10, 10);
+    measured.executed.verification_wait = Duration::from_millis(750);
+    let full = cell(&input(&workload, &device, variant(Design::Full, 2, 8)), &[measured]);
+    assert_eq!(full.samples[0].unverified_wall_ns, Some(250_000_000));
+    assert_eq!(full.unverified_ms_per_batch.median, Some(250.0));
+    assert_eq!(full.ms_per_batch.median, Some(1_000.0));
+    let plain = input(&workload, &device, variant(Design::BatchedIo, 2, 8));
+    let plain = cell(&plain, &[measurement(10, 10)]);
+    assert_eq!(plain.samples[0].unverified_wall_ns, None);
+    assert_eq!(plain.unverified_ms_per_batch.median, None);
+}
+
+#[test]
+fn the_share_that_a_warm_up_found_is_of_what_was_asked() {
+    let (workload, device) = (workload(1 << 20), device());
+    let mut measured = measurement(10, 10);
+    let warm_up = WarmUp { read_count: 40, asked_count: 20, found_count: 15, unused_count: 25 };
+    measured.executed.warm_up = Some(warm_up);
+    let cell = cell(&input(&workload, &device, variant(Design::Prewarm, 2, 1)), &[measured]);
+    assert_eq!(cell.warm_up_found_share, Some(0.75));
 }

@@ -8,6 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use alloy_primitives::Bytes;
 use anyhow::anyhow;
 use executor::{
     engine::EngineError,
@@ -169,6 +170,10 @@ fn open(
     progress: &Progress,
 ) -> Result<(Session, Option<Device>), Failure> {
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
+    if run.designs.contains(&DesignName::Full) {
+        let lists = full_lists(session.workload(), progress)?;
+        session.add_full_lists(lists);
+    }
     let mut device = None;
     for store in &run.stores {
         let open = match store {
@@ -188,9 +193,29 @@ fn open(
     Ok((session, device))
 }
 
+/// The lists with all values before each batch, from the reference.
+fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
+    let total = workload.tx_count();
+    let stage = progress.stage("making the full list", total);
+    let mut done = 0;
+    let lists = reference::full_lists(workload, || {
+        done += 1;
+        stage.set(done, total);
+        interrupt::answer()
+    });
+    stage.finish();
+    lists.map_err(|error| {
+        let code = match &error {
+            ReferenceError::Cancelled => Code::Interrupted,
+            _ => Code::Disagree,
+        };
+        Failure { code, error: error.into() }
+    })
+}
+
 /// Engines that take no list check one by making it again, outside any clock.
 fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
-    let takes_none = [DesignName::Sequential, DesignName::BlockStm];
+    let takes_none = [DesignName::Sequential, DesignName::Prewarm, DesignName::BlockStm];
     if !run.designs.iter().any(|design| takes_none.contains(design)) {
         return Ok(());
     }

@@ -152,6 +152,10 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
             Some(interval(&cell.ms_per_batch, cell.samples.len(), unit))
         }),
         column(0, ["", "MGas/s"], &|cell| of(cell.mgas_per_s.median, units::number)),
+        column(1, ["without", "verifying"], &|cell| {
+            Some(in_unit(facts::unverified_ms(cell)?, unit))
+        }),
+        column(4, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
         column(1, ["", "keys"], &keys),
         column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
         column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),

@@ -63,9 +63,16 @@ fn times(result: &RunResult, cells: &[&Cell]) -> String {
     for cell in cells {
         if !seen.contains(&cell.design) {
             seen.push(cell.design);
-            parts.extend(best_of(cells, cell.design).map(|cell| match cell.threads {
-                1 => format!("{} {}", cell.design, time(cell)),
-                threads => format!("{} {} at {threads} threads", cell.design, time(cell)),
+            parts.extend(best_of(cells, cell.design).map(|cell| {
+                let unverified = facts::unverified_ms(cell)
+                    .map(|ms| format!(" ({} without waiting for verification)", words_of(ms)));
+                let of =
+                    format!("{} {}{}", cell.design, time(cell), unverified.unwrap_or_default());
+                match (cell.threads, cell.io_threads) {
+                    (1, 0) => of,
+                    (threads, 0) => format!("{of} at {threads} threads"),
+                    _ => format!("{of} at {}", facts::threads(cell)),
+                }
             }));
         }
     }
@@ -145,5 +152,9 @@ fn best_of<'a>(cells: &[&'a Cell], design: &str) -> Option<&'a Cell> {
 }
 
 fn time(cell: &Cell) -> String {
-    units::time_ns(facts::time_ms(cell).unwrap_or(f64::NAN) * 1e6)
+    words_of(facts::time_ms(cell).unwrap_or(f64::NAN))
+}
+
+fn words_of(ms: f64) -> String {
+    units::time_ns(ms * 1e6)
 }

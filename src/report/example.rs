@@ -146,6 +146,9 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         samples: vec![sample(ms)],
         mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ci95: None },
         ms_per_batch: Estimate { median: Some(ms), ci95: None },
+        unverified_ms_per_batch: Estimate::default(),
+        verifier_priority: None,
+        warm_up_found_share: None,
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
         read_latency_ns: Percentiles {
             p50: Some(p50),
@@ -177,6 +180,8 @@ fn sample(ms: f64) -> SampleFacts {
     let wall_ns = (ms * 1e6) as u64;
     SampleFacts {
         wall_ns,
+        unverified_wall_ns: None,
+        warm_up: None,
         gas: GAS,
         agree: true,
         phases_ns: PhasesNs { decode: 9_000_000, execute: wall_ns, ..PhasesNs::default() },

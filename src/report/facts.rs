@@ -45,6 +45,11 @@ pub(super) fn time_ms(cell: &Cell) -> Option<f64> {
     cell.ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
 }
 
+/// Milliseconds per batch without waiting for verification, where something is verified.
+pub(super) fn unverified_ms(cell: &Cell) -> Option<f64> {
+    cell.unverified_ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
+}
+
 /// The fastest of some cells.
 pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
     let timed = cells.into_iter().filter_map(|cell| Some((time_ms(cell)?, cell)));

@@ -5,7 +5,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Paint, conclude, example, json, table};
-use crate::result::{Cell, Estimate, RunResult};
+use crate::result::{Cell, Estimate, RunResult, WarmUpFacts};
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -115,6 +115,23 @@ fn a_full_run_concludes_with_each_design_at_its_best() {
                     sequential 20.1 s; one sample each; 291k keys, 0.94 blocks a present key, 79 % of the \
                     disk; binds: device; cold: proved in this machine";
     assert_eq!(conclude(&example::typical()).unwrap(), expected);
+}
+
+#[test]
+fn full_is_shown_with_and_without_waiting_and_prewarm_with_what_it_found() {
+    let mut result = example::typical();
+    let mut full = example::cell("full", (2, 16), 5_000.0);
+    full.unverified_ms_per_batch.median = Some(400.0);
+    let mut prewarm = example::cell("prewarm", (2, 0), 6_000.0);
+    prewarm.warm_up_found_share = Some(0.987);
+    result.cells.extend([full, prewarm]);
+    let found = conclude(&result).unwrap();
+    let times = "full 5.00 s (400 ms without waiting for verification) at 2+16io";
+    assert!(found.contains(times), "{found}");
+    assert!(found.contains("prewarm 6.00 s at 2 threads"), "{found}");
+    let page = table(&result, 140, Paint::Plain);
+    assert!(page.contains("verifying") && page.contains("warm-up"), "{page}");
+    fits(&page, 140);
 }
 
 #[test]
@@ -236,7 +253,9 @@ fn the_json_has_null_where_there_is_no_finite_number() {
 fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let page = include_str!("../../docs/result.md");
     let mut keys = Vec::new();
-    keys_of(&serde_json::to_value(example::sampled(8)).unwrap(), &mut keys);
+    let mut result = example::sampled(8);
+    result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
+    keys_of(&serde_json::to_value(result).unwrap(), &mut keys);
     assert!(keys.len() > 80, "{}", keys.len());
     for key in &keys {
         assert!(page.contains(&format!("`{key}`")), "docs/result.md does not explain `{key}`");

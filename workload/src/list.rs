@@ -17,7 +17,7 @@ mod writes;
 
 pub use bounds::{ITEM_COST_GAS, ListBounds, SYSTEM_ITEM_COUNT, SYSTEM_READ_COUNT};
 pub use error::{Field, ListError};
-pub use full::{full_encode, full_form_bytes};
+pub use full::{FullList, full_encode};
 pub use index::{AccountId, Code, ListIndex, SlotId};
 
 use alloy_eip7928::AccountChanges;

@@ -1,32 +1,33 @@
 //! All transactions at once, each on its own state as of its index, which the block-level
-//! access list gives (EIP-7928). Reads on demand or by readers of their own; the result is
-//! checked against the list as it comes.
+//! access list gives (EIP-7928). Reads on demand, by readers of their own, or not at all where
+//! the list has the values, which readers then verify; the result is checked against the list as
+//! it comes.
 
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
 use evm::{Runner, StepError, StepWrites};
-use workload::{
-    Batch, BlockAccessIndex, Steps, TxOutcome,
-    list::{ListBounds, ListIndex},
-};
+use workload::{Batch, BlockAccessIndex, StepKind, Steps, TxOutcome, list::ListBounds};
 
-use super::{BatchResult, EngineError, Executed, Task, commit};
+use super::{BatchResult, EngineError, Executed, Spent, Task, commit};
 use crate::{
     check::{self, ListFault},
     crew::Crew,
+    feasible::{Feasibility, Untold},
     join, prefetch,
     prestate::{PreState, Reads},
     process,
     single_flight::SingleFlight,
     span::{Phase, Spans},
     store::{ReadCounters, Reader, Sample, StoreError},
+    variant::Io,
+    verify::{self, Unverified},
     view::{ReadTally, Shared, Touched, View},
 };
 
@@ -58,6 +59,7 @@ struct Tallies {
 struct Totals {
     tallies: Tallies,
     counters: ReadCounters,
+    verifier_priority: Option<process::Priority>,
     /// Why a worker could not begin.
     failure: Option<StoreError>,
 }
@@ -69,6 +71,19 @@ struct Failure {
     error: EngineError,
 }
 
+impl Failure {
+    /// Which of several is told: a wrong value before what came of it, what was cancelled
+    /// because another failed last, and otherwise the lowest index.
+    const fn rank(&self) -> (u8, BlockAccessIndex) {
+        let kind = match &self.error {
+            EngineError::List { fault: ListFault::WrongValue { .. }, .. } => 0,
+            EngineError::Cancelled => 2,
+            _ => 1,
+        };
+        (kind, self.index)
+    }
+}
+
 /// One batch as its workers see it.
 #[derive(Debug)]
 struct Job<P> {
@@ -78,6 +93,12 @@ struct Job<P> {
     spans: Arc<Spans>,
     next_step: AtomicU32,
     next_chunk: AtomicUsize,
+    /// Whether the steps that remain can meet what the list declares.
+    feasible: Feasibility,
+    /// When the last step ended and when the last value was verified, in nanoseconds since the
+    /// start of the clock.
+    executed_ns: AtomicU64,
+    verified_ns: AtomicU64,
     /// Opens when executors may begin.
     gate: Gate,
     parts: Mutex<Vec<Part>>,
@@ -117,7 +138,9 @@ pub(super) fn execute<S: Sample, P: PreState>(
     if let Some(failure) = totals.failure {
         return Err(EngineError::Store(failure));
     }
-    let mut executed = executed?;
+    let mut executed =
+        executed.map_err(|error| error.spending(|spent| spent.counters.add(&totals.counters)))?;
+    executed.verifier_priority = totals.verifier_priority;
     executed.on_demand = totals.tallies.on_demand;
     executed.prefetched = totals.tallies.prefetched;
     executed.counters.add(&totals.counters);
@@ -129,7 +152,8 @@ fn no_thread(error: &std::io::Error) -> StoreError {
     StoreError::Failed { store: "bal", action, reason: error.to_string() }
 }
 
-/// A worker's life: the first threads execute, those behind them only read.
+/// A worker's life: the first threads execute, those behind them only read. Readers that verify
+/// must not take the CPU from those that execute.
 fn work<S: Sample, P: PreState>(
     sample: &S,
     task: &Task<'_>,
@@ -141,10 +165,12 @@ fn work<S: Sample, P: PreState>(
     let mut reader = sample.reader()?;
     let mut tallies = Tallies::default();
     let executes = worker < task.variant.thread_count;
+    let verifies = !executes && task.variant.io == Io::FromList;
+    let priority = verifies.then(process::lower_priority);
     crew.serve(|job: &Job<P>| {
         let done = match executes {
             true => job.execute(&mut reader, &mut tallies, task, stop),
-            false => job.prefetch(&mut reader, &mut tallies, stop),
+            false => job.read(&mut reader, &mut tallies, stop),
         };
         if let Err(failure) = done {
             stop.store(true, Ordering::Relaxed);
@@ -155,6 +181,7 @@ fn work<S: Sample, P: PreState>(
     totals.tallies.on_demand.merge(&tallies.on_demand);
     totals.tallies.prefetched.merge(&tallies.prefetched);
     totals.counters.add(&reader.counters());
+    totals.verifier_priority = priority.or(totals.verifier_priority);
     Ok(())
 }
 
@@ -173,25 +200,42 @@ fn run_batches<S: Sample, P: PreState>(
     }
     let before = process::Snapshot::now();
     let spans = Arc::new(Spans::start());
-    for (place, batch) in task.workload.batches.iter().enumerate() {
-        let start = spans.elapsed();
-        let job = Job::new(task, place, batch, &spans)?;
-        spans.close(Phase::Decode, start);
-        crew.post(Arc::new(job));
-        let job = crew.finish().unwrap_or_else(|| panic!("batch {place} was posted"));
-        let start = spans.elapsed();
-        let result = job.finish(task, &mut reader, stop, &mut executed)?;
-        drop(job);
-        spans.close(Phase::Validate, start);
-        commit(sample, &spans, &result.net_changes)?;
-        executed.batches.push(result);
-    }
+    let done = run_all(sample, task, crew, stop, (&spans, &mut reader, &mut executed));
     executed.wall = spans.elapsed();
     executed.process = process::Snapshot::now().since(&before);
     executed.spans = spans.spans();
     executed.prefetch_reads_together = reader.reads_together();
     executed.counters = reader.counters();
-    Ok(executed)
+    match done {
+        Ok(()) => Ok(executed),
+        Err(error) => Err(error.spending(|spent| {
+            let Executed { wall, process, counters, .. } = executed;
+            *spent = Spent { wall, process, counters };
+        })),
+    }
+}
+
+fn run_all<S: Sample, P: PreState>(
+    sample: &S,
+    task: &Task<'_>,
+    crew: &Crew<'_, Job<P>>,
+    stop: &AtomicBool,
+    (spans, reader, executed): (&Arc<Spans>, &mut S::Reader<'_>, &mut Executed),
+) -> Result<(), EngineError> {
+    for (place, batch) in task.workload.batches.iter().enumerate() {
+        let start = spans.elapsed();
+        let job = Job::new(task, place, batch, spans)?;
+        spans.close(Phase::Decode, start);
+        crew.post(Arc::new(job));
+        let job = crew.finish().unwrap_or_else(|| panic!("batch {place} was posted"));
+        let start = spans.elapsed();
+        let result = job.finish(task, reader, stop, executed)?;
+        drop(job);
+        spans.close(Phase::Validate, start);
+        commit(sample, spans, &result.net_changes)?;
+        executed.batches.push(result);
+    }
+    Ok(())
 }
 
 impl<P: PreState> Job<P> {
@@ -202,19 +246,62 @@ impl<P: PreState> Job<P> {
         spans: &Arc<Spans>,
     ) -> Result<Self, EngineError> {
         let bounds = ListBounds::of(batch, task.workload.fork);
-        let list = ListIndex::decode(&task.lists[place], &bounds)
-            .map_err(|fault| EngineError::List { batch: place, fault: fault.into() })?;
+        let rejected = |fault| EngineError::rejected(place, fault);
+        let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
+        let declared_count = u64::from(list.slot_count());
+        let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);
         Ok(Self {
-            shared: Shared { pre_state: P::new(&list), list, codes: SingleFlight::default() },
+            feasible: feasible.map_err(rejected)?,
+            shared: Shared { pre_state, list, codes: SingleFlight::default() },
             steps: Steps::of(batch),
             place,
             spans: Arc::clone(spans),
             next_step: AtomicU32::new(0),
             next_chunk: AtomicUsize::new(0),
+            executed_ns: AtomicU64::new(0),
+            verified_ns: AtomicU64::new(0),
             gate: Gate::new(task.variant.prefetching_before()),
             parts: Mutex::default(),
             failures: Mutex::default(),
         })
+    }
+
+    /// What a thread does that only reads.
+    fn read<R: Reader>(
+        &self,
+        reader: &mut R,
+        tallies: &mut Tallies,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        match self.shared.pre_state.listed() {
+            Some(_) => self.verify(reader, tallies, stop),
+            None => self.prefetch(reader, tallies, stop),
+        }
+    }
+
+    fn verify<R: Reader>(
+        &self,
+        reader: &mut R,
+        tallies: &mut Tallies,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let Some(listed) = self.shared.pre_state.listed() else { return Ok(()) };
+        let start = self.spans.elapsed();
+        let to = (reader, &mut tallies.prefetched);
+        let done = verify::run(&self.shared.list, listed, &self.next_chunk, to, stop);
+        self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
+        self.spans.close(Phase::Verify, start);
+        done.map_err(|unverified| {
+            let error = match unverified {
+                Unverified::Fault(fault) => EngineError::rejected(self.place, fault),
+                Unverified::Store(error) => EngineError::Store(error),
+            };
+            Failure { index: 0, error }
+        })
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.spans.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn prefetch<R: Reader>(
@@ -249,17 +336,20 @@ impl<P: PreState> Job<P> {
         let mut runner = Runner::new(task.workload, view);
         let mut steps = Vec::new();
         let mut entered = None;
+        let mut untold = Untold::default();
         while !stop.load(Ordering::Relaxed) {
             let index = self.next_step.fetch_add(1, Ordering::Relaxed);
             if index >= self.steps.count() {
                 break;
             }
-            steps.push(self.run_step(&mut runner, task, index, &mut entered)?);
+            steps.push(self.run_step(&mut runner, task, index, (&mut entered, &mut untold))?);
         }
+        self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         self.spans.close(Phase::Execute, start);
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, touched });
-        Ok(())
+        // Values are never left unverified, whoever has to do it.
+        if task.variant.io_thread_count == 0 { self.verify(reader, tallies, stop) } else { Ok(()) }
     }
 
     fn run_step<R: Reader>(
@@ -267,7 +357,7 @@ impl<P: PreState> Job<P> {
         runner: &mut Runner<View<'_, R, P>>,
         task: &Task<'_>,
         index: BlockAccessIndex,
-        entered: &mut Option<usize>,
+        (entered, untold): (&mut Option<usize>, &mut Untold),
     ) -> Result<StepResult, Failure> {
         let step = self.steps.at(index);
         let block = &task.workload.batches[self.place].blocks[step.block];
@@ -287,8 +377,7 @@ impl<P: PreState> Job<P> {
         let latency = start.elapsed();
         let output =
             output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
-        let rejected =
-            |fault| Failure { index, error: EngineError::List { batch: self.place, fault } };
+        let rejected = |fault| Failure { index, error: EngineError::rejected(self.place, fault) };
         let output = output.map_err(|error| match error {
             StepError::Database(read) if read.is_undeclared() => {
                 rejected(ListFault::Undeclared { index, read })
@@ -299,6 +388,11 @@ impl<P: PreState> Job<P> {
             other => rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
         })?;
         check::check_writes(&self.shared.list, index, &writes).map_err(rejected)?;
+        if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
+            let ended = (&block.transactions[tx_index], &output.gas, task.workload.fork);
+            let met_count = runner.db().met_slot_count();
+            self.feasible.ended(ended, met_count, untold).map_err(rejected)?;
+        }
         Ok(StepResult { index, outcome: output.outcome, writes, latency })
     }
 
@@ -311,9 +405,7 @@ impl<P: PreState> Job<P> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let mut failures = std::mem::take(&mut *lock(&self.failures));
-        // What was cancelled because another step failed comes last.
-        let rank = |f: &Failure| (matches!(f.error, EngineError::Cancelled), f.index);
-        failures.sort_by_key(rank);
+        failures.sort_by_key(Failure::rank);
         if let Some(failure) = failures.into_iter().next() {
             return Err(failure.error);
         }
@@ -328,8 +420,10 @@ impl<P: PreState> Job<P> {
         }
         if P::READS == Reads::Declared {
             check::check_touched(&self.shared.list, &touched)
-                .map_err(|fault| EngineError::List { batch: self.place, fault })?;
+                .map_err(|fault| EngineError::rejected(self.place, fault))?;
         }
+        let ends = [&self.verified_ns, &self.executed_ns].map(|end| end.load(Ordering::Relaxed));
+        executed.verification_wait += Duration::from_nanos(ends[0].saturating_sub(ends[1]));
         steps.sort_unstable_by_key(|step: &StepResult| step.index);
         let mut longest = Duration::ZERO;
         for step in steps.iter().filter(|step| step.outcome.is_some()) {

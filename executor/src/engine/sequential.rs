@@ -55,7 +55,7 @@ impl<R: Reader> Database for StoreDatabase<'_, R> {
 
 /// What a run in order is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+pub(super) enum Purpose {
     /// Its time.
     Measure,
     /// The list that it makes.
@@ -117,20 +117,21 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
 }
 
 /// A batch that ran.
-struct Ran<'a, R> {
-    result: BatchResult,
+pub(super) struct Ran<D> {
+    pub(super) result: BatchResult,
     /// The list's encoding; empty where it was not rebuilt.
     list: Bytes,
-    database: StoreDatabase<'a, R>,
+    pub(super) database: D,
 }
 
-fn run_batch<'a, R: Reader>(
-    database: StoreDatabase<'a, R>,
+/// Runs the batch at `place` in order over `database`.
+pub(super) fn run_batch<D: Database<Error = ViewError>>(
+    database: D,
     task: &Task<'_>,
     place: usize,
     purpose: Purpose,
     executed: &mut Executed,
-) -> Result<Ran<'a, R>, EngineError> {
+) -> Result<Ran<D>, EngineError> {
     let batch = &task.workload.batches[place];
     let state = State::builder()
         .with_database(database)

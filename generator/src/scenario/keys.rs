@@ -18,6 +18,7 @@ pub(super) const RUN: &[&str] = &[
     "threads",
     "io_threads",
     "prefetch",
+    "warm_cache",
     "read",
     "commit",
     "cache",

@@ -91,6 +91,18 @@ names! {
 }
 
 names! {
+    /// Who finds what the speculative pass of `prewarm` has read.
+    WarmCacheName, "warm cache",
+    {
+        /// All workers and the run in order: one cache.
+        Shared = "shared",
+        /// Each worker for itself.
+        PerWorker = "per-worker",
+    },
+    later []
+}
+
+names! {
     /// What a commit to a store on disk waits for.
     CommitName, "way to commit",
     {
@@ -134,14 +146,18 @@ names! {
     {
         /// In order, no list, reads as the EVM asks.
         Sequential = "sequential",
+        /// A speculative parallel pass fills a cache, then in order; no list.
+        Prewarm = "prewarm",
         /// Optimistically parallel, no list, reads as the EVM asks.
         BlockStm = "block-stm",
         /// Parallel from post-transaction diffs; reads as the EVM asks.
         ParallelIo = "parallel-io",
         /// Parallel from the EIP-7928 list; all declared keys read in batches.
         BatchedIo = "batched-io",
+        /// Parallel from a list with all values, which are verified beside.
+        Full = "full",
     },
-    later ["prewarm", "full"]
+    later []
 }
 
 names! {
@@ -168,8 +184,10 @@ names! {
         ParallelIo = "parallel-io",
         /// The EIP-7928 list: diffs and read keys.
         BatchedIo = "batched-io",
+        /// Diffs, keys and pre-block values.
+        Full = "full",
     },
-    later ["full"]
+    later []
 }
 
 names! {

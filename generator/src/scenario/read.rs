@@ -8,7 +8,7 @@ use workload::{Fork, Layout};
 use super::fault::{Fault, Misfit, Origin, Remedy};
 use super::fields::{Fields, Range};
 use super::load::{self, Around, Load};
-use super::names::{Cache, CommitName, DesignName, ReadName, StoreName};
+use super::names::{Cache, CommitName, DesignName, ReadName, StoreName, WarmCacheName};
 use super::quantity::grouped;
 use super::spec::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
 use super::tree::{Node, Table, Value};
@@ -258,6 +258,7 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
         thread_counts: thread_counts(fields, "threads")?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
         prefetch: fields.named("prefetch")?,
+        warm_cache: fields.named("warm_cache")?.unwrap_or(WarmCacheName::Shared),
         read: fields.named("read")?.unwrap_or(ReadName::Get),
         commit: fields.named("commit")?.unwrap_or(CommitName::Logged),
         cache: fields.named("cache")?.unwrap_or(Cache::Cold),

@@ -6,7 +6,9 @@ use workload::{Fork, Layout};
 
 use super::load::Load;
 use super::metric::Expect;
-use super::names::{Cache, CommitName, DesignName, PrefetchName, ReadName, StoreName};
+use super::names::{
+    Cache, CommitName, DesignName, PrefetchName, ReadName, StoreName, WarmCacheName,
+};
 
 /// A workload to generate and how to run it.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +87,8 @@ pub struct RunSpec {
     pub io_thread_counts: Vec<u32>,
     /// When the readers of batched I/O read; `None`: chosen by the tool.
     pub prefetch: Option<PrefetchName>,
+    /// Who finds what the speculative pass of `prewarm` has read.
+    pub warm_cache: WarmCacheName,
     /// How a reader of the `RocksDB` store asks for many keys.
     pub read: ReadName,
     /// What a commit to the `RocksDB` store waits for.

@@ -112,6 +112,7 @@ fn run_entries(run: &RunSpec) -> Vec<Entry> {
             "prefetch",
             run.prefetch.map_or(Err("chosen by the tool"), |prefetch| Ok(quoted(prefetch.name()))),
         ),
+        ("warm_cache", Ok(quoted(run.warm_cache.name()))),
         ("read", Ok(quoted(run.read.name()))),
         ("commit", Ok(quoted(run.commit.name()))),
         ("cache", Ok(quoted(run.cache.name()))),

@@ -31,6 +31,11 @@ const GAS_PER_BYTE: u64 = 16;
 /// Bytes of an item that costs no gas, from above: a slot, a change and their headers are 90.
 const BYTES_PER_FREE_ITEM: u64 = 256;
 
+/// Bytes that the `full` form adds to an item, from above: a changed slot's key, its value and
+/// their header are 68; an account's nonce, balance, code hash and header 77; the lists that
+/// hold them grow their own headers by at most 7 each.
+const FULL_BYTES_PER_ITEM: u64 = 96;
+
 /// What a list may hold. The numbers come from the batch, never from the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListBounds {
@@ -80,6 +85,13 @@ impl ListBounds {
     pub const fn max_bytes(&self) -> u64 {
         let free = self.free_item_count.saturating_mul(BYTES_PER_FREE_ITEM);
         let bytes = (self.gas_limit / GAS_PER_BYTE).saturating_add(free).saturating_add(16);
+        if bytes < u32::MAX as u64 { bytes } else { u32::MAX as u64 }
+    }
+
+    /// Most bytes of the list in its `full` form; below 2^32.
+    pub const fn max_full_bytes(&self) -> u64 {
+        let values = self.max_item_count().saturating_mul(FULL_BYTES_PER_ITEM);
+        let bytes = self.max_bytes().saturating_add(values);
         if bytes < u32::MAX as u64 { bytes } else { u32::MAX as u64 }
     }
 }
@@ -159,6 +171,7 @@ mod tests {
             max_code_bytes: 0,
         };
         assert_eq!(bounds.max_bytes(), u64::from(u32::MAX));
+        assert_eq!(bounds.max_full_bytes(), u64::from(u32::MAX));
         assert_eq!(bounds.max_item_count(), u64::MAX);
     }
 }

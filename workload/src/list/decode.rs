@@ -1,6 +1,6 @@
 //! Decoding: one pass over the RLP of a list straight into the flat arrays of a [`ListIndex`],
 //! with every rule of form checked on the way (EIP-7928: canonical RLP, orders, uniqueness,
-//! ranges, bounds).
+//! ranges, bounds). What a form adds to the EIP's, or has instead of it, is its [`Form`].
 //!
 //! Safe on any bytes: it never panics, its work is linear in the input, and besides the input
 //! it holds 32 bytes a slot, 48 a change, and 4 a step up to `last_index`.
@@ -28,33 +28,76 @@ impl ListIndex {
     /// # Errors
     /// A [`ListError`] with the first rule that the bytes break.
     pub fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<Self, ListError> {
-        let got_bytes = bytes.len() as u64;
-        if got_bytes > bounds.max_bytes() {
-            return Err(ListError::TooLong { got_bytes, max_bytes: bounds.max_bytes() });
-        }
-        let mut outer = Cursor::new(bytes);
-        let mut accounts = outer.list().map_err(|error| match error {
-            ListError::Overrun { .. } | ListError::MissingItem { .. } => {
-                ListError::Truncated { got_bytes }
-            }
-            error => error,
-        })?;
-        if !outer.is_empty() {
-            return Err(ListError::TrailingBytes { offset: outer.offset() });
-        }
-        let mut decoder = Decoder::new(bounds, bytes.len());
-        while !accounts.is_empty() {
-            decoder.account(accounts.list()?)?;
-        }
-        Ok(decoder.finish())
+        decode(bytes, bounds, bounds.max_bytes(), &mut Eip)
     }
 }
 
+/// What parts the forms of a list: what stands where EIP-7928 has the read keys, and whether
+/// anything stands before an account's changes.
+pub(super) trait Form {
+    /// Takes what stands between an account's address and its changes.
+    fn account(&mut self, fields: &mut Cursor<'_>) -> Result<(), ListError>;
+
+    /// Takes the third field of an account's EIP-7928 entry, after its changed slots.
+    fn slots(
+        &mut self,
+        decoder: &mut Decoder,
+        address: Address,
+        slots: Cursor<'_>,
+    ) -> Result<(), ListError>;
+}
+
+/// The form of EIP-7928: nothing before the changes, and read keys.
+struct Eip;
+
+impl Form for Eip {
+    fn account(&mut self, _fields: &mut Cursor<'_>) -> Result<(), ListError> {
+        Ok(())
+    }
+
+    fn slots(
+        &mut self,
+        decoder: &mut Decoder,
+        address: Address,
+        slots: Cursor<'_>,
+    ) -> Result<(), ListError> {
+        decoder.slot_reads(address, slots)
+    }
+}
+
+/// Decodes, checks and indexes a list of at most `max_bytes` in `form`.
+pub(super) fn decode(
+    bytes: &[u8],
+    bounds: &ListBounds,
+    max_bytes: u64,
+    form: &mut impl Form,
+) -> Result<ListIndex, ListError> {
+    let got_bytes = bytes.len() as u64;
+    if got_bytes > max_bytes {
+        return Err(ListError::TooLong { got_bytes, max_bytes });
+    }
+    let mut outer = Cursor::new(bytes);
+    let mut accounts = outer.list().map_err(|error| match error {
+        ListError::Overrun { .. } | ListError::MissingItem { .. } => {
+            ListError::Truncated { got_bytes }
+        }
+        error => error,
+    })?;
+    if !outer.is_empty() {
+        return Err(ListError::TrailingBytes { offset: outer.offset() });
+    }
+    let mut decoder = Decoder::new(bounds, bytes.len());
+    while !accounts.is_empty() {
+        decoder.account(accounts.list()?, form)?;
+    }
+    Ok(decoder.finish())
+}
+
 /// A list that is being decoded.
-struct Decoder {
-    list: ListIndex,
+pub(super) struct Decoder {
+    pub(super) list: ListIndex,
     /// Changed slots of the account at hand, ascending.
-    changed: Vec<U256>,
+    pub(super) changed: Vec<U256>,
     steps: StepCounts,
     max_code_bytes: usize,
     /// Accounts and slots that may still follow.
@@ -91,12 +134,13 @@ impl Decoder {
         list
     }
 
-    fn account(&mut self, mut fields: Cursor<'_>) -> Result<(), ListError> {
+    fn account(&mut self, mut fields: Cursor<'_>, form: &mut impl Form) -> Result<(), ListError> {
         let address = fields.address()?;
         self.push_address(address)?;
+        form.account(&mut fields)?;
         let first_slot = self.list.keys.len();
         self.slot_changes(address, fields.list()?)?;
-        self.slot_reads(address, fields.list()?)?;
+        form.slots(self, address, fields.list()?)?;
         self.index_slots(first_slot);
 
         let id = self.list.addresses.len() as u32 - 1;
@@ -230,7 +274,7 @@ impl Decoder {
     }
 
     /// Takes the place of one account or slot.
-    fn take_item_room(&mut self) -> Result<(), ListError> {
+    pub(super) fn take_item_room(&mut self) -> Result<(), ListError> {
         let error = ListError::TooManyItems { max_count: self.max_item_count };
         self.item_room = self.item_room.checked_sub(1).ok_or(error)?;
         Ok(())

@@ -79,6 +79,14 @@ pub enum ListError {
     ReadOrder { address: Address, slot: U256 },
     #[error("slot {slot:#x} of {address} is both changed and read")]
     ReadAndChanged { address: Address, slot: U256 },
+    #[error("slot {slot:#x} of {address} stands twice among the values before the batch")]
+    DuplicateValue { address: Address, slot: U256 },
+    #[error("slot {slot:#x} of {address} stands after a greater one among the values before")]
+    ValueOrder { address: Address, slot: U256 },
+    #[error("slot {slot:#x} of {address} is changed, and its value before the batch is missing")]
+    MissingValue { address: Address, slot: U256 },
+    #[error("the code hash at offset {offset} has {got_bytes} bytes instead of 32")]
+    HashLength { offset: usize, got_bytes: usize },
     #[error("{field} of {address} changes twice at index {index}")]
     DuplicateIndex { address: Address, field: Field, index: BlockAccessIndex },
     #[error("{field} of {address}: index {index} stands after {previous}")]

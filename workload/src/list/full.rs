@@ -8,6 +8,12 @@
 //!     [ [slot, value before]… ],          every slot read or written, ascending
 //!     balance_changes, nonce_changes, code_changes ]… ]
 //! ```
+//!
+//! `docs/full-list.md` has the rules of the form; `full/decode.rs` holds lists to them.
+
+mod decode;
+
+pub use decode::FullList;
 
 use alloy_eip7928::{AccountChanges, BalanceChange, CodeChange, NonceChange, SlotChanges};
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -42,15 +48,6 @@ pub fn full_encode(
     let mut out = Vec::with_capacity(alloy_rlp::list_length(&full));
     alloy_rlp::encode_list(&full, &mut out);
     out.into()
-}
-
-/// Encoded length in bytes of the `full` form of `list`; see [`full_encode`].
-pub fn full_form_bytes(
-    list: &[AccountChanges],
-    account_before: impl Fn(&Address) -> Option<AccountState>,
-    slot_before: impl Fn(&Address, &U256) -> U256,
-) -> u64 {
-    full_encode(list, account_before, slot_before).len() as u64
 }
 
 #[derive(RlpEncodable)]
@@ -138,7 +135,5 @@ mod tests {
         expected[1] = (expected.len() - 2) as u8;
         expected[3] = (expected.len() - 2 - 2 - 28) as u8;
         assert_eq!(bytes[..], expected);
-        let length = full_form_bytes(&list, account_before, slot_before);
-        assert_eq!(length, expected.len() as u64);
     }
 }

@@ -201,6 +201,21 @@ impl ListIndex {
         self.slots.contains(slot.0)
     }
 
+    /// The first account that the list names for something else than a change: for a slot that
+    /// no step writes, or for nothing. The `parallel-io` form has none.
+    pub fn first_read(&self) -> Option<AccountId> {
+        let changes = |id: AccountId| {
+            let of_account = self.balances.contains(id.0)
+                || self.nonces.contains(id.0)
+                || self.codes.contains(id.0);
+            of_account || !self.slots_of(id).is_empty()
+        };
+        let reads = self.slots.id_count() < self.keys.len();
+        let unwritten = || self.slots().find(|slot| !self.has_changes(*slot));
+        let of_slot = reads.then(unwritten).flatten().map(|slot| self.account_of(slot));
+        of_slot.or_else(|| self.accounts().find(|id| !changes(*id)))
+    }
+
     /// Number of changes of the step at `index`: slots, balances, nonces and codes.
     pub fn change_count_at(&self, index: BlockAccessIndex) -> u32 {
         self.change_counts.get(index as usize).copied().unwrap_or(0)

@@ -1,7 +1,7 @@
 //! Strict RLP: a cursor that accepts only the one canonical encoding of what it reads, and
 //! never copies. Knows nothing of what the items mean.
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 
 use super::error::ListError;
 
@@ -144,6 +144,13 @@ impl<'a> Cursor<'a> {
         let bytes = self.string()?;
         Address::try_from(bytes)
             .map_err(|_| ListError::AddressLength { offset, got_bytes: bytes.len() })
+    }
+
+    /// The hash of 32 bytes that comes next.
+    pub(super) fn hash(&mut self) -> Result<B256, ListError> {
+        let offset = self.offset();
+        let bytes = self.string()?;
+        B256::try_from(bytes).map_err(|_| ListError::HashLength { offset, got_bytes: bytes.len() })
     }
 
     fn first_byte(&mut self) -> Result<u8, ListError> {

@@ -79,6 +79,11 @@ impl<V> Writes<V> {
         self.indices.len()
     }
 
+    /// Number of ids with a write.
+    pub(super) const fn id_count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
     /// Whether `id` has a write.
     #[inline]
     pub(super) fn contains(&self, id: u32) -> bool {

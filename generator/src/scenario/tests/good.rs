@@ -47,6 +47,7 @@ stores = ["memory", "rocksdb"]
 threads = [1, 16]
 io_threads = [48]
 prefetch = "while"
+warm_cache = "per-worker"
 read = "multi-get"
 commit = "synced"
 cache = "warm"
@@ -100,6 +101,7 @@ fn what_is_left_out_has_its_default() {
             thread_counts: vec![],
             io_thread_counts: vec![],
             prefetch: None,
+            warm_cache: WarmCacheName::Shared,
             read: ReadName::Get,
             commit: CommitName::Logged,
             cache: Cache::Cold,
@@ -124,6 +126,7 @@ fn every_key_is_read() {
     assert_eq!(scenario.loads.len(), 2);
     assert_eq!(scenario.run.budget, Duration::from_millis(1_500));
     assert_eq!(scenario.run.prefetch, Some(PrefetchName::While));
+    assert_eq!(scenario.run.warm_cache, WarmCacheName::PerWorker);
     let how = (scenario.run.read, scenario.run.commit);
     assert_eq!(how, (ReadName::MultiGet, CommitName::Synced));
     let metric = Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
@@ -141,6 +144,9 @@ fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
     };
     for (name, commit) in CommitName::ALL {
         assert_eq!(runs("commit", name).commit, *commit);
+    }
+    for (name, cache) in WarmCacheName::ALL {
+        assert_eq!(runs("warm_cache", name).warm_cache, *cache);
     }
     for (name, prefetch) in PrefetchName::ALL {
         assert_eq!(runs("prefetch", name).prefetch, Some(*prefetch));

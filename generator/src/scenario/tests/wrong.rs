@@ -121,17 +121,7 @@ fn a_wrong_name_is_rejected_with_the_one_that_was_meant() {
 #[test]
 fn a_name_that_is_known_but_not_yet_run_is_called_so() {
     let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
-    for design in ["prewarm", "full"] {
-        assert_error(
-            run(&format!("designs = [\"{design}\"]")),
-            &[
-                &format!("{design} is a known design, but this version does not run it yet"),
-                "my.toml:10:12",
-                "use sequential, block-stm, parallel-io or batched-io",
-            ],
-        );
-    }
-    assert_error(run("stores = [\"lmdb\"]"), &["lmdb", "rocksdb, mdbx, flat or memory"]);
+__GONE__
 }
 
 #[test]
@@ -242,8 +232,8 @@ fn expectations_name_what_exists_and_one_finite_bound() {
         &["expect[0].metric: speedupp is no metric", "my.toml:10:10", "did you mean speedup?"],
     );
     assert_error(metric("mgas_per_s(batchd-io)"), &["batchd-io is no design", "batched-io?"]);
-    assert_error(metric("mgas_per_s(full)"), &["full is a known design"]);
-    assert_error(metric("bal_bytes(sequential)"), &["sequential is no list", "parallel-io or"]);
+    assert_error(metric("mgas_per_s(block-stm)"), &["block-stm is a known design"]);
+    assert_error(metric("bal_bytes(sequential)"), &["sequential is no list", "batched-io or full"]);
     assert_error(metric("speedup(batched-io)"), &["the form speedup(design, design)"]);
     assert_error(metric("speedup"), &["the form speedup(design, design)"]);
     assert_error(metric("speedup(batched-io, batched-io)"), &["compares a design with itself"]);

@@ -1,0 +1,160 @@
+//! The speculative pass: each transaction alone on the state before the batch. Its sender has
+//! whatever nonce and balance it takes to begin; what it comes to, and whether it comes to
+//! anything, is nobody's concern. Writes go nowhere.
+
+use std::{
+    hash::BuildHasher,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
+
+use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
+use evm::{Runner, StepError};
+use revm::{
+    Database,
+    state::{AccountInfo, Bytecode},
+};
+use workload::{StepKind, Steps, Workload, block::Transaction, genesis::AccountState};
+
+use super::{Cache, Key};
+use crate::{
+    engine::EngineError,
+    handover::Arrival,
+    store::Reader,
+    view::{self, ReadTally, ViewError},
+};
+
+/// Gas of a blob (EIP-4844).
+const GAS_PER_BLOB: u128 = 1 << 17;
+
+/// One worker's pass over a batch.
+#[derive(Clone, Copy)]
+pub(super) struct Ahead<'a> {
+    pub(super) workload: &'a Workload,
+    pub(super) cache: &'a Cache,
+    pub(super) cancel: &'a AtomicBool,
+    pub(super) hasher: &'a DefaultHashBuilder,
+}
+
+/// The state before the batch, as the transaction at hand may see it.
+struct Before<'a, R> {
+    ahead: Ahead<'a>,
+    reader: &'a mut R,
+    tally: &'a mut ReadTally,
+    /// Hashes of the keys that were read here.
+    read: Vec<u64>,
+    /// The sender, the nonce it is to have, and what it is to have at least.
+    lifted: (Address, u64, U256),
+}
+
+impl<'a> Ahead<'a> {
+    /// Runs transactions of the batch at `place` together with others that share `next_step`,
+    /// until none is left. Hashes of the keys that were read.
+    ///
+    /// # Errors
+    /// A state that cannot be read, or a cancelled run; never what a transaction came to.
+    pub(super) fn run<R: Reader>(
+        self,
+        place: usize,
+        steps: &Steps,
+        next_step: &AtomicU32,
+        (reader, tally): (&'a mut R, &'a mut ReadTally),
+    ) -> Result<Vec<u64>, EngineError> {
+        let batch = &self.workload.batches[place];
+        let lifted = (Address::ZERO, 0, U256::ZERO);
+        let database = Before { ahead: self, reader, tally, read: Vec::new(), lifted };
+        let mut runner = Runner::new(self.workload, database);
+        let mut entered = None;
+        while !self.cancel.load(Ordering::Relaxed) {
+            let index = next_step.fetch_add(1, Ordering::Relaxed);
+            if index >= steps.count() {
+                break;
+            }
+            let step = steps.at(index);
+            let StepKind::Transaction(tx_index) = step.kind else { continue };
+            let block = &batch.blocks[step.block];
+            if entered.replace(step.block) != Some(step.block) {
+                runner.enter(block);
+            }
+            runner.db().lift(&block.transactions[tx_index]);
+            match runner.run(block, step.kind, |_, _| ()) {
+                Ok(_) => {}
+                // A state that cannot be read is no matter of speculation; and who waits for
+                // what was not read must be told.
+                Err(StepError::Database(error))
+                    if !matches!(error, ViewError::MissingBlockHash(_)) =>
+                {
+                    return Err(EngineError::of_read(place, index, error));
+                }
+                Err(_) => {
+                    // What the failed run has loaded must not be the next one's state.
+                    runner = Runner::new(self.workload, runner.into_db());
+                    entered = None;
+                }
+            }
+        }
+        Ok(runner.into_db().read)
+    }
+}
+
+impl<R: Reader> Before<'_, R> {
+    /// Lets `tx` begin: its sender's earlier transactions have not run here, nor has whatever
+    /// pays it.
+    fn lift(&mut self, tx: &Transaction) {
+        let gas = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));
+        let blob_gas = U256::from(tx.blob_hashes.len() as u128 * GAS_PER_BLOB);
+        let blobs = blob_gas.saturating_mul(U256::from(tx.max_fee_per_blob_gas));
+        let most = gas.saturating_add(blobs).saturating_add(tx.value);
+        self.lifted = (tx.sender, tx.nonce, most);
+    }
+
+    fn note(&mut self, key: Key, arrival: Arrival) {
+        if arrival == Arrival::Read {
+            self.tally.read_count += 1;
+            self.read.push(self.ahead.hasher.hash_one(key));
+        }
+    }
+}
+
+impl<R: Reader> Database for Before<'_, R> {
+    type Error = ViewError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
+        let Ahead { cache, cancel, .. } = self.ahead;
+        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
+        let (mut row, arrival) = cache.accounts.get_or_read(address, cancel, || {
+            tally.timed::<R, _>(|| reader.account(&address)).map_err(ViewError::from)
+        })?;
+        self.note(Key::Account(address), arrival);
+        let (sender, nonce, least) = self.lifted;
+        if sender == address {
+            let found = row.unwrap_or_default();
+            row = Some(AccountState { nonce, balance: found.balance.max(least), ..found });
+        }
+        Ok(row.map(view::info))
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
+        let Ahead { cache, cancel, .. } = self.ahead;
+        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
+        let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
+            let code = tally.timed::<R, _>(|| reader.code(&hash))?;
+            view::bytecode(hash, code)
+        })?;
+        self.note(Key::Code(hash), arrival);
+        Ok(code)
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
+        let Ahead { cache, cancel, .. } = self.ahead;
+        let (reader, tally) = (&mut *self.reader, &mut *self.tally);
+        let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {
+            tally.timed::<R, _>(|| reader.slot(&address, &key)).map_err(ViewError::from)
+        })?;
+        self.note(Key::Slot(address, key), arrival);
+        Ok(value)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
+        self.ahead.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
+    }
+}

@@ -1,0 +1,176 @@
+//! Can the declared slots still be met? EIP-7928 lets a validator reject a list as soon as the
+//! gas that remains cannot pay 2,000 for each declared read that no transaction has made: a list
+//! full of phantom reads then costs a few transactions and not a block.
+//!
+//! Steps run in any order here, so both sides are bounds: a slot that two workers met counts
+//! twice (which can only let a list pass), and a step counts as ended only with its gas and its
+//! slots. What costs no block gas (system calls after the transactions among it, as
+//! ethereum/EIPs#12277 amends the EIP) is allowed for throughout.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use evm::TxGas;
+use workload::{
+    Batch, Fork,
+    block::Transaction,
+    list::{ITEM_COST_GAS, ListBounds},
+};
+
+use crate::check::ListFault;
+
+/// A worker tells what it has done when its steps could have burnt this much gas: the longest
+/// step of a storm at once, transfers a hundred at a time.
+const TELL_GAS: u64 = 2_000_000;
+
+/// What all workers of a batch share.
+#[derive(Debug)]
+pub(crate) struct Feasibility {
+    declared_count: u64,
+    /// Accounts and slots that cost no block gas.
+    free_count: u64,
+    /// Gas that the batch's blocks can burn before refunds.
+    burnable_gas: u64,
+    /// Slots that ended steps have met, from above.
+    met_count: AtomicU64,
+    /// Gas of ended steps, from below.
+    used_gas: AtomicU64,
+    /// Gas limits of transactions that have not ended.
+    limits_gas: AtomicU64,
+}
+
+/// What one worker has not told yet.
+#[derive(Debug, Default)]
+pub(crate) struct Untold {
+    /// Slots that its view had met when it told last.
+    told_met_count: u64,
+    used_gas: u64,
+    limits_gas: u64,
+}
+
+/// Gas that a transaction can burn on access at most: what EIP-8037 allows above the cap of
+/// EIP-7825 pays for growth.
+fn limit(tx: &Transaction, fork: Fork) -> u64 {
+    tx.gas_limit.min(fork.tx_gas_cap())
+}
+
+impl Feasibility {
+    /// For a list that declares `declared_count` slots, and whose steps have not begun.
+    ///
+    /// # Errors
+    /// [`ListFault::Infeasible`] where not even all of them could meet its slots.
+    pub(crate) fn new(
+        declared_count: u64,
+        batch: &Batch,
+        fork: Fork,
+        bounds: &ListBounds,
+    ) -> Result<Self, ListFault> {
+        let transactions = batch.blocks.iter().flat_map(|block| &block.transactions);
+        let limits = transactions.map(|tx| limit(tx, fork)).fold(0, u64::saturating_add);
+        let new = Self {
+            declared_count,
+            free_count: bounds.free_item_count,
+            burnable_gas: bounds.gas_limit,
+            met_count: AtomicU64::new(0),
+            used_gas: AtomicU64::new(0),
+            limits_gas: AtomicU64::new(limits),
+        };
+        new.check()?;
+        Ok(new)
+    }
+
+    /// Takes in that a worker ended a transaction after which its view has met `met_count`
+    /// slots, and tells it to the others now and then.
+    ///
+    /// # Errors
+    /// [`ListFault::Infeasible`].
+    pub(crate) fn ended(
+        &self,
+        (tx, gas, fork): (&Transaction, &TxGas, Fork),
+        met_count: u64,
+        untold: &mut Untold,
+    ) -> Result<(), ListFault> {
+        if self.declared_count <= self.free_count {
+            return Ok(());
+        }
+        untold.limits_gas += limit(tx, fork);
+        // Neither counts a refund as burnt: the one never, the other not in the block's sum.
+        untold.used_gas += match fork {
+            Fork::Osaka => gas.receipt_gas,
+            Fork::Amsterdam => gas.block_regular_gas,
+        };
+        if untold.limits_gas < TELL_GAS {
+            return Ok(());
+        }
+        // Whoever sees the gas of a step gone must see the slots that it met: these come first.
+        self.met_count.fetch_add(met_count - untold.told_met_count, Ordering::AcqRel);
+        self.used_gas.fetch_add(untold.used_gas, Ordering::AcqRel);
+        self.limits_gas.fetch_sub(untold.limits_gas, Ordering::AcqRel);
+        *untold = Untold { told_met_count: met_count, ..Untold::default() };
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), ListFault> {
+        let limits = self.limits_gas.load(Ordering::Acquire);
+        let used = self.used_gas.load(Ordering::Acquire);
+        let met = self.met_count.load(Ordering::Acquire);
+        let unmet_count = self.declared_count.saturating_sub(met);
+        let gas = limits.min(self.burnable_gas.saturating_sub(used));
+        let payable_count = (gas / ITEM_COST_GAS).saturating_add(self.free_count);
+        if unmet_count > payable_count {
+            return Err(ListFault::Infeasible { unmet_count, payable_count });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{Block, BlockEnv};
+
+    use super::*;
+
+    const FORK: Fork = Fork::Amsterdam;
+
+    /// A list of `slot_count` slots for a block of two transactions of 10M gas, and one free.
+    fn begin(slot_count: u64) -> (Batch, Result<Feasibility, ListFault>) {
+        let env = BlockEnv { gas_limit: 60_000_000, ..BlockEnv::default() };
+        let tx = Transaction { gas_limit: 10_000_000, ..Transaction::default() };
+        let block = Block { env, transactions: vec![tx.clone(), tx], ..Block::default() };
+        let batch = Batch { blocks: vec![block], ..Batch::default() };
+        let bounds = ListBounds { free_item_count: 1, ..ListBounds::of(&batch, FORK) };
+        let begun = Feasibility::new(slot_count, &batch, FORK, &bounds);
+        (batch, begun)
+    }
+
+    #[test]
+    fn a_list_that_no_transaction_can_pay_for_never_begins() {
+        assert!(begin(10_001).1.is_ok());
+        let fault = begin(10_002).1.unwrap_err();
+        let wanted = ListFault::Infeasible { unmet_count: 10_002, payable_count: 10_001 };
+        assert_eq!(fault.to_string(), wanted.to_string());
+    }
+
+    #[test]
+    fn a_transaction_that_met_too_little_ends_the_batch() {
+        let used = TxGas { block_regular_gas: 9_000_000, ..TxGas::default() };
+        for (met, passes) in [(5_000, true), (4_999, false), (0, false)] {
+            let (batch, begun) = begin(10_001);
+            let (feasible, mut untold) = (begun.unwrap(), Untold::default());
+            let tx = &batch.blocks[0].transactions[0];
+            let ended = feasible.ended((tx, &used, FORK), met, &mut untold);
+            assert_eq!(ended.is_ok(), passes, "{met} met");
+        }
+    }
+
+    #[test]
+    fn small_transactions_are_told_together_and_counted_all() {
+        let (batch, begun) = begin(10_001);
+        let (feasible, mut untold) = (begun.unwrap(), Untold::default());
+        let tx = Transaction { gas_limit: 100_000, ..batch.blocks[0].transactions[0].clone() };
+        let ended = (1..=100)
+            .map(|n| feasible.ended((&tx, &TxGas::default(), FORK), n, &mut untold).is_ok());
+        // Each meets one and could have met fifty.
+        let first_refused = ended.take_while(|passes| *passes).count() + 1;
+        assert_eq!(first_refused, 20);
+    }
+}

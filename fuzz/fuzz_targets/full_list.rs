@@ -1,0 +1,17 @@
+//! Any bytes are a list in its full form or an error; what is one encodes to the same bytes.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use workload::list::{FullList, ListBounds};
+
+fuzz_target!(|bytes: &[u8]| {
+    let bounds = ListBounds {
+        last_index: 1_000,
+        gas_limit: 60_000_000,
+        free_item_count: 502,
+        max_code_bytes: 1 << 16,
+    };
+    if let Ok(list) = FullList::decode(bytes, &bounds) {
+        assert_eq!(&list.encode()[..], bytes);
+    }
+});
