@@ -11,6 +11,8 @@ use std::{
 pub enum Phase {
     /// Decoding and indexing the list.
     Decode,
+    /// Bringing the declared keys into the order in which they are read.
+    Order,
     /// Reading declared keys by readers of their own.
     Prefetch,
     /// Executing steps, reads on demand included.
@@ -23,13 +25,14 @@ pub enum Phase {
 
 impl Phase {
     /// All phases in order.
-    pub const ALL: [Self; 5] =
-        [Self::Decode, Self::Prefetch, Self::Execute, Self::Validate, Self::Commit];
+    pub const ALL: [Self; 6] =
+        [Self::Decode, Self::Order, Self::Prefetch, Self::Execute, Self::Validate, Self::Commit];
 
     /// Name in a result.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Decode => "decode",
+            Self::Order => "order",
             Self::Prefetch => "prefetch",
             Self::Execute => "execute",
             Self::Validate => "validate",

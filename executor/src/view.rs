@@ -150,6 +150,9 @@ impl ReadTally {
     }
 }
 
+/// Rows of codes by hash, each read once.
+pub type CodeRows = SingleFlight<B256, Option<Bytes>>;
+
 /// What all workers of a batch share.
 #[derive(Debug)]
 pub struct Shared<P> {
@@ -159,6 +162,8 @@ pub struct Shared<P> {
     pub pre_state: P,
     /// Codes, analysed once.
     pub codes: SingleFlight<B256, Bytecode>,
+    /// Their rows, read once.
+    pub code_rows: CodeRows,
 }
 
 /// Which declared keys were met.
@@ -296,9 +301,14 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
             return Ok(code.clone());
         }
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let (code, _) = self.shared.codes.get_or_read(hash, self.cancel, || {
-            let code = tally.timed::<R, _>(|| reader.code(&hash))?;
-            bytecode(hash, code)
+        let Shared { codes, code_rows, .. } = self.shared;
+        let (code, _) = codes.get_or_read(hash, self.cancel, || {
+            let since = R::IS_TIMED.then(Instant::now);
+            let (row, arrival) = code_rows.get_or_read(hash, self.cancel, || {
+                tally.timed::<R, _>(|| reader.code(&hash)).map_err(ViewError::from)
+            })?;
+            tally.note(arrival, since);
+            bytecode(hash, row)
         })?;
         self.codes.insert(hash, code.clone());
         Ok(code)

@@ -2,9 +2,7 @@
 //! report.
 
 use std::{
-    num::NonZeroUsize,
     path::{Path, PathBuf},
-    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -14,13 +12,16 @@ use executor::{
     state::{BuiltState, StateError, StateSpec},
     store::{
         memory::MemoryStore,
-        rocksdb::{Durability, ReadMethod, RocksFormat, RocksSettings, RocksStore},
+        rocksdb::{CacheFill, Checksums, Durability, RocksFormat, RocksSettings, RocksStore},
     },
 };
 use generator::{
     GeneratorError,
     reference::{self, ReferenceError},
-    scenario::{CommitName, DesignName, Override, ReadName, RunSpec, Scenario, StoreName},
+    scenario::{
+        CacheFillName, ChecksumsName, CommitName, DesignName, Override, RunSpec, Scenario,
+        StoreName,
+    },
 };
 use workload::{Workload, file};
 
@@ -31,6 +32,7 @@ use crate::{
     environment::Environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
+    plan::Machine,
     progress::Progress,
     report,
     result::{Cell, Device, Expects, RunResult, SCHEMA, WorkloadFacts},
@@ -42,9 +44,6 @@ use crate::{
 /// What `--quick` overrides, unless the user says otherwise.
 const QUICK: [(&str, &str); 4] =
     [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
-
-/// Keys in a call of `run.read = "multi-get"`.
-const MULTI_GET_KEYS: usize = 1024;
 
 /// What is run: a workload, how, and what was said about it.
 struct Request {
@@ -82,10 +81,10 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     // A directory that cannot be written is better known before the work than after it.
     let mut out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
     let Request { workload, run, scenario } = request(args, &progress)?;
-    let core_count = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let (session, device) = open(workload, &run, args.data_dir.as_ref(), core_count, &progress)?;
+    let machine = Machine::this();
+    let (session, device) = open(workload, &run, args.data_dir.as_ref(), &machine, &progress)?;
     check_lists(&session, &run, &progress)?;
-    let sampling = Sampling::new(&session, &run, device.as_ref(), core_count);
+    let sampling = Sampling::new(&session, &run, device.as_ref(), machine);
     let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
     let work = facts::workload(session.workload(), overridden.unwrap_or_default());
     let result_of = |sampled: &Sampled| {
@@ -102,6 +101,7 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
             environment: environment.clone(),
             device: device.clone(),
             stores: facts::stores(&session),
+            choices: machine.choices(&run),
             agree: sampled.agree(),
             disagreements: sampled.disagreements.clone(),
             interrupted: interrupt::happened() || sampled.failure.is_some(),
@@ -162,7 +162,7 @@ fn open(
     workload: Workload,
     run: &RunSpec,
     data_dir: Option<&PathBuf>,
-    core_count: NonZeroUsize,
+    machine: &Machine,
     progress: &Progress,
 ) -> Result<(Session, Option<Device>), Failure> {
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
@@ -172,7 +172,7 @@ fn open(
             StoreName::Memory => open_memory(session.workload(), progress)?,
             StoreName::Rocksdb => {
                 let dir = state::data_dir(data_dir)?;
-                let store = open_rocks(&dir, session.workload(), run, core_count, progress)?;
+                let store = open_rocks(&dir, session.workload(), run, machine, progress)?;
                 device = Some(measure_device(store.state(), progress));
                 OpenStore::Rocks(Box::new(store))
             }
@@ -289,7 +289,7 @@ fn open_rocks(
     dir: &executor::state::DataDir,
     workload: &Workload,
     run: &RunSpec,
-    core_count: NonZeroUsize,
+    machine: &Machine,
     progress: &Progress,
 ) -> Result<RocksStore, Failure> {
     let spec = StateSpec {
@@ -297,7 +297,7 @@ fn open_rocks(
         layout: workload.layout,
         format: &RocksFormat::default(),
         scenario: &workload.scenario,
-        threads: core_count.get(),
+        threads: machine.core_count.get(),
     };
     let built = dir.open_or_build(&spec, progress, interrupt::flag());
     progress.clear();
@@ -305,16 +305,27 @@ fn open_rocks(
         StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
         error => Failure { code: Code::Io, error: error.into() },
     })?;
-    let read_method = match run.read {
-        ReadName::Get => ReadMethod::Get,
-        ReadName::MultiGet => ReadMethod::MultiGet { batch: MULTI_GET_KEYS },
+    let read_method = machine.read_method(run);
+    let checksums = match run.checksums {
+        ChecksumsName::Verify => Checksums::Verified,
+        ChecksumsName::Skip => Checksums::Skipped,
+    };
+    let cache_fill = match run.cache_fill {
+        CacheFillName::Always => CacheFill::Always,
+        CacheFillName::SingleReads => CacheFill::SingleReads,
     };
     let durability = match run.commit {
         CommitName::Logged => Durability::Logged,
         CommitName::Synced => Durability::Synced,
         CommitName::Unlogged => Durability::Unlogged,
     };
-    let settings = RocksSettings { read_method, durability, ..RocksSettings::default() };
+    let settings = RocksSettings {
+        read_method,
+        durability,
+        checksums,
+        cache_fill,
+        ..RocksSettings::default()
+    };
     RocksStore::open(built, settings).or_exit(Code::Io)
 }
 

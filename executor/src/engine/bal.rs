@@ -5,7 +5,7 @@
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -13,7 +13,7 @@ use std::{
 
 use evm::{Runner, StepError, StepWrites};
 use workload::{
-    Batch, BlockAccessIndex, Steps, TxOutcome,
+    Batch, BlockAccessIndex, Layout, Steps, TxOutcome,
     list::{ListBounds, ListIndex},
 };
 
@@ -21,13 +21,14 @@ use super::{BatchResult, EngineError, Executed, Task, commit};
 use crate::{
     check::{self, ListFault},
     crew::Crew,
-    join, prefetch,
+    join,
+    prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
     process,
     single_flight::SingleFlight,
     span::{Phase, Spans},
     store::{ReadCounters, Reader, Sample, StoreError},
-    view::{ReadTally, Shared, Touched, View},
+    view::{CodeRows, ReadTally, Shared, Touched, View},
 };
 
 /// What one step came to.
@@ -77,7 +78,7 @@ struct Job<P> {
     place: usize,
     spans: Arc<Spans>,
     next_step: AtomicU32,
-    next_chunk: AtomicUsize,
+    ahead: ReadAhead,
     /// Opens when executors may begin.
     gate: Gate,
     parts: Mutex<Vec<Part>>,
@@ -143,8 +144,12 @@ fn work<S: Sample, P: PreState>(
     let executes = worker < task.variant.thread_count;
     crew.serve(|job: &Job<P>| {
         let done = match executes {
-            true => job.execute(&mut reader, &mut tallies, task, stop),
-            false => job.prefetch(&mut reader, &mut tallies, stop),
+            true => job.execute(&mut reader, &mut tallies, task, (worker, stop)),
+            false => {
+                let (number, count) =
+                    (worker - task.variant.thread_count, task.variant.io_thread_count);
+                job.prefetch(&mut reader, &mut tallies, Lane { number, count }, stop)
+            }
         };
         if let Err(failure) = done {
             stop.store(true, Ordering::Relaxed);
@@ -175,7 +180,7 @@ fn run_batches<S: Sample, P: PreState>(
     let spans = Arc::new(Spans::start());
     for (place, batch) in task.workload.batches.iter().enumerate() {
         let start = spans.elapsed();
-        let job = Job::new(task, place, batch, &spans)?;
+        let job = Job::new(task, place, batch, (&spans, sample.row_layout()))?;
         spans.close(Phase::Decode, start);
         crew.post(Arc::new(job));
         let job = crew.finish().unwrap_or_else(|| panic!("batch {place} was posted"));
@@ -199,18 +204,28 @@ impl<P: PreState> Job<P> {
         task: &Task<'_>,
         place: usize,
         batch: &Batch,
-        spans: &Arc<Spans>,
+        (spans, layout): (&Arc<Spans>, Option<Layout>),
     ) -> Result<Self, EngineError> {
         let bounds = ListBounds::of(batch, task.workload.fork);
         let list = ListIndex::decode(&task.lists[place], &bounds)
             .map_err(|fault| EngineError::List { batch: place, fault: fault.into() })?;
         Ok(Self {
-            shared: Shared { pre_state: P::new(&list), list, codes: SingleFlight::default() },
+            shared: Shared {
+                pre_state: P::new(&list),
+                list,
+                codes: SingleFlight::default(),
+                code_rows: CodeRows::default(),
+            },
             steps: Steps::of(batch),
             place,
             spans: Arc::clone(spans),
             next_step: AtomicU32::new(0),
-            next_chunk: AtomicUsize::new(0),
+            ahead: ReadAhead::new(
+                task.variant.io.prefetch().unwrap_or_default(),
+                layout,
+                Arc::clone(spans),
+                task.variant.thread_count,
+            ),
             gate: Gate::new(task.variant.prefetching_before()),
             parts: Mutex::default(),
             failures: Mutex::default(),
@@ -221,13 +236,17 @@ impl<P: PreState> Job<P> {
         &self,
         reader: &mut R,
         tallies: &mut Tallies,
+        lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         let _open = self.gate.pass();
-        let Some(declared) = self.shared.pre_state.declared() else { return Ok(()) };
+        let Shared { list, pre_state, code_rows, .. } = &self.shared;
+        let Some(values) = pre_state.declared() else { return Ok(()) };
+        self.ahead.arrange(list);
         let start = self.spans.elapsed();
-        let to = (reader, &mut tallies.prefetched);
-        prefetch::run(&self.shared.list, declared, &self.next_chunk, to, stop)
+        let target = Target { list, values, codes: code_rows };
+        self.ahead
+            .read(target, lane, (reader, &mut tallies.prefetched), stop)
             .map_err(|error| Failure { index: 0, error: EngineError::Store(error) })?;
         self.spans.close(Phase::Prefetch, start);
         Ok(())
@@ -238,10 +257,11 @@ impl<P: PreState> Job<P> {
         reader: &mut R,
         tallies: &mut Tallies,
         task: &Task<'_>,
-        stop: &AtomicBool,
+        (worker, stop): (usize, &AtomicBool),
     ) -> Result<(), Failure> {
         if task.variant.executors_prefetch() {
-            self.prefetch(reader, tallies, stop)?;
+            let lane = Lane { number: worker, count: task.variant.thread_count };
+            self.prefetch(reader, tallies, lane, stop)?;
         }
         self.gate.wait();
         let start = self.spans.elapsed();
@@ -256,6 +276,7 @@ impl<P: PreState> Job<P> {
             }
             steps.push(self.run_step(&mut runner, task, index, &mut entered)?);
         }
+        self.ahead.executed();
         self.spans.close(Phase::Execute, start);
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, touched });

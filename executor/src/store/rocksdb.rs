@@ -34,6 +34,10 @@ pub use uring::{IoUring, io_uring_state};
 /// The store's name in variants and errors.
 const NAME: &str = "rocksdb";
 
+/// Reads that a `MultiGet` over `io_uring` has under way at most: RocksDB goes through its keys in
+/// groups of so many.
+pub const READS_AT_ONCE: usize = 32;
+
 /// How many keys at once a reader asks for when it is given many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReadMethod {
@@ -65,6 +69,26 @@ pub enum DirectReads {
     Never,
 }
 
+/// Whether the checksum of a block is compared when the block is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Checksums {
+    /// It is, as clients do.
+    #[default]
+    Verified,
+    /// It is not.
+    Skipped,
+}
+
+/// Which reads leave their blocks in the cache of a cold sample. Warm ones always do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CacheFill {
+    /// All.
+    #[default]
+    Always,
+    /// Those of one key. A `MultiGet` reads a block that its keys share once all the same.
+    SingleReads,
+}
+
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
@@ -90,6 +114,10 @@ pub struct RocksSettings {
     pub read_method: ReadMethod,
     /// What a commit waits for.
     pub durability: Durability,
+    /// Whether blocks are verified.
+    pub checksums: Checksums,
+    /// Which reads fill the cache.
+    pub cache_fill: CacheFill,
 }
 
 impl Default for RocksSettings {
@@ -100,6 +128,8 @@ impl Default for RocksSettings {
             warm_cache_bytes: 4 << 30,
             read_method: ReadMethod::Get,
             durability: Durability::default(),
+            checksums: Checksums::default(),
+            cache_fill: CacheFill::default(),
         }
     }
 }
@@ -199,7 +229,7 @@ impl Store for RocksStore {
 
     fn open_sample(&self, cache: CacheMode) -> Result<RocksSample, StoreError> {
         let start = std::time::Instant::now();
-        let sample = RocksSample::open(self, self.cache(cache))?;
+        let sample = RocksSample::open(self, self.cache(cache), cache)?;
         let drops = cache == CacheMode::Cold && !self.access.is_direct();
         let tables = if drops { self.state.table_files() } else { Vec::new() };
         device::fadvise_dontneed(&tables)
@@ -238,7 +268,7 @@ impl Store for RocksStore {
             0 => "unknown before the first sample".to_owned(),
             value => value.to_string(),
         };
-        let facts: [(&str, String); 14] = [
+        let facts: [(&str, String); 16] = [
             ("state", self.state.name().to_owned()),
             ("rocksdb", manifest.store_version.clone()),
             ("shape", manifest.shape.clone()),
@@ -248,6 +278,8 @@ impl Store for RocksStore {
             ("page_cache_resident", self.describe_resident()),
             ("read_method", format!("{:?}", settings.read_method.effective())),
             ("io_uring", self.describe_io_uring()),
+            ("checksums", format!("{:?}", settings.checksums)),
+            ("cache_fill", format!("{:?}", settings.cache_fill)),
             ("block_cache_bytes", settings.block_cache_bytes.to_string()),
             ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
             ("commit", format!("{:?}", settings.durability)),
