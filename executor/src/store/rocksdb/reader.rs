@@ -39,6 +39,9 @@ pub struct RocksReader<'a> {
     start: ReadCounters,
 }
 
+/// Takes the place of a row, its key and what was found.
+type RowSink<'s> = dyn FnMut(u32, &RowKey, Option<&[u8]>) -> Result<(), StoreError> + 's;
+
 /// Room for the keys of one call, kept between calls.
 #[derive(Default)]
 struct Batch {
@@ -126,11 +129,11 @@ impl<'a> RocksReader<'a> {
         &mut self,
         family: &ColumnFamily,
         batch: usize,
-        sink: &mut dyn FnMut(u32, &RowKey, Option<&[u8]>) -> Result<(), StoreError>,
+        sink: &mut RowSink<'_>,
     ) -> Result<(), StoreError> {
         let rows = &mut self.batch.rows;
         if !rows.is_sorted_by(|a, b| a.0 <= b.0) {
-            rows.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            rows.sort_unstable_by_key(|row| row.0);
         }
         for chunk in rows.chunks(batch.max(1)) {
             self.key_count += chunk.len() as u64;
