@@ -6,11 +6,22 @@ use crate::{
     environment::Environment,
     result::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PhasesNs,
-        RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+        PrefetchFacts, RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
     },
 };
 
 const GAS: u64 = 639_998_214;
+
+/// How the readers of an example read.
+pub(super) const PREFETCH: PrefetchFacts = PrefetchFacts {
+    time: "before",
+    order: "on-disk",
+    accounts: "first",
+    codes: "on-demand",
+    stop: "executed",
+    share: "next",
+    chunk_key_count: None,
+};
 
 /// A run of all designs on RocksDB, one sample each.
 pub fn typical() -> RunResult {
@@ -142,7 +153,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         list,
         engine,
         io,
-        prefetch: None,
+        prefetch: (threads.1 > 0).then_some(PREFETCH),
         threads: threads.0,
         io_threads: threads.1,
         reads_per_reader: (threads.1 > 0).then_some(1),
