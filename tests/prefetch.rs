@@ -120,18 +120,26 @@ impl Sample for Watched {
     }
 }
 
-fn workload() -> Workload {
+/// A workload with its state in memory.
+struct Work {
+    workload: Workload,
+    store: MemoryStore,
+}
+
+fn work() -> Work {
     storm("3M")
 }
 
-fn storm(gas: &str) -> Workload {
+fn storm(gas: &str) -> Work {
     let text = format!(
         "schema = 1\nname = \"small\"\ndescription = \"\"\nseed = 7\n\
          [state]\naccounts = 100\nslots = 60_000\n[block]\ngas = \"{gas}\"\ntx_gas = \"500k\"\n\
          [[load]]\nkind = \"sload-storm\"\ncontracts = 3\n"
     );
     let scenario = Scenario::parse("small.toml", &text, &[]).unwrap();
-    generator::generate(&scenario, |_| ()).unwrap()
+    let workload = generator::generate(&scenario, |_| ()).unwrap();
+    let store = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
+    Work { workload, store }
 }
 
 fn variant(policy: Prefetch, threads: usize, io_threads: usize) -> Variant {
@@ -142,11 +150,10 @@ fn variant(policy: Prefetch, threads: usize, io_threads: usize) -> Variant {
 
 /// Runs the workload and returns what came out, and what was read in its order.
 fn run(
-    workload: &Workload,
+    Work { workload, store }: &Work,
     variant: Variant,
     trouble: Trouble,
 ) -> (Result<Executed, EngineError>, Vec<Key>) {
-    let store = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
     let watched = Watched {
         inner: store.open_sample(CacheMode::Cold).unwrap(),
         reads: Mutex::default(),
@@ -167,8 +174,8 @@ fn list(workload: &Workload) -> ListIndex {
 
 #[test]
 fn each_declared_key_is_read_once_and_nothing_else_is_under_every_policy() {
-    let workload = workload();
-    let list = list(&workload);
+    let work = work();
+    let list = list(&work.workload);
     let mut declared = BTreeMap::new();
     for account in list.accounts() {
         let address = *list.address(account);
@@ -181,7 +188,7 @@ fn each_declared_key_is_read_once_and_nothing_else_is_under_every_policy() {
     for policy in policies() {
         for (threads, io_threads) in [(1, 1), (2, 5)] {
             let variant = variant(policy, threads, io_threads);
-            let (executed, reads) = run(&workload, variant, Trouble::None);
+            let (executed, reads) = run(&work, variant, Trouble::None);
             let executed = executed.unwrap_or_else(|e| panic!("{variant}: {e}"));
             let mut counts = BTreeMap::new();
             reads.iter().for_each(|key| *counts.entry(*key).or_insert(0) += 1);
@@ -204,9 +211,9 @@ fn each_declared_key_is_read_once_and_nothing_else_is_under_every_policy() {
 }
 
 /// Places of the rows of what was read, in the order it was read: accounts, then slots.
-fn read_by_one(workload: &Workload, order: ReadOrder) -> (Vec<Address>, Vec<(Address, U256)>) {
+fn read_by_one(work: &Work, order: ReadOrder) -> (Vec<Address>, Vec<(Address, U256)>) {
     let policy = Prefetch { order, ..Prefetch::default() };
-    let (executed, reads) = run(workload, variant(policy, 1, 1), Trouble::None);
+    let (executed, reads) = run(work, variant(policy, 1, 1), Trouble::None);
     executed.unwrap();
     let (mut accounts, mut slots) = (Vec::new(), Vec::new());
     for read in reads {
@@ -233,15 +240,15 @@ fn the_order_on_disk_is_that_of_the_rows_keys() {
 
 #[test]
 fn the_listed_order_is_the_lists() {
-    let (accounts, slots) = read_by_one(&workload(), ReadOrder::Listed);
+    let (accounts, slots) = read_by_one(&work(), ReadOrder::Listed);
     assert!(accounts.is_sorted() && slots.is_sorted());
 }
 
 #[test]
 fn the_order_of_first_writes_reads_first_what_is_written_first_and_last_what_never_is() {
-    let workload = workload();
-    let list = list(&workload);
-    let (accounts, slots) = read_by_one(&workload, ReadOrder::FirstWrite);
+    let work = work();
+    let list = list(&work.workload);
+    let (accounts, slots) = read_by_one(&work, ReadOrder::FirstWrite);
     let of_slot = |(address, key): &(Address, U256)| {
         let slot = list.slot_id(list.account_id(address).unwrap(), key).unwrap();
         list.first_slot_change(slot).unwrap_or(u32::MAX)
@@ -261,14 +268,14 @@ fn the_order_of_first_writes_reads_first_what_is_written_first_and_last_what_nev
 
 #[test]
 fn a_failing_store_and_an_interrupt_end_every_policy() {
-    let workload = workload();
+    let work = work();
     for policy in policies() {
         for at in [0, 5, 40, 700] {
             let variant = variant(policy, 2, 3);
-            let (failed, _) = run(&workload, variant, Trouble::Fail { at });
+            let (failed, _) = run(&work, variant, Trouble::Fail { at });
             let error = failed.unwrap_err();
             assert!(matches!(error, EngineError::Store(_)), "{variant}, read {at}: {error}");
-            let (cancelled, _) = run(&workload, variant, Trouble::Interrupt { at });
+            let (cancelled, _) = run(&work, variant, Trouble::Interrupt { at });
             let error = cancelled.unwrap_err();
             assert!(matches!(error, EngineError::Cancelled), "{variant}, read {at}: {error}");
         }
