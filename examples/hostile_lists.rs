@@ -21,7 +21,7 @@ use executor::{
         CacheMode, ReadCounters,
         rocksdb::{RocksFormat, RocksSettings, RocksStore},
     },
-    variant::{Design, Io, ListForm, Prefetch, Variant},
+    variant::{Design, Io, ListForm, Prefetch, ReadTime, Variant},
 };
 use generator::{reference, scenario::Override};
 use workload::Workload;
@@ -79,10 +79,11 @@ fn variants() -> Vec<Variant> {
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let of = |design: Design| design.variant(cores, NonZeroUsize::new(64).unwrap());
     let batched = of(Design::BatchedIo);
+    let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
     vec![
         of(Design::ParallelIo),
         batched,
-        Variant { io: Io::Batched(Prefetch::While), ..batched },
+        Variant { io: Io::Batched(beside), ..batched },
         Variant { io: Io::OnDemand, io_thread_count: 0, ..batched },
         of(Design::Full),
     ]

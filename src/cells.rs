@@ -9,15 +9,18 @@ use executor::{
     process::Priority,
     sample::Measurement,
     span::{self, Phase},
-    store::CacheMode,
-    variant::{Engine, Io, Prefetch, Variant},
+    store::{CacheMode, rocksdb::READS_AT_ONCE},
+    variant::{Engine, Io, Prefetch, ReadTime, Variant},
 };
 use workload::Workload;
 
 use crate::{
     facts::DeclaredKeys,
     report::units,
-    result::{CacheFacts, Cell, Device, PhasesNs, SampleFacts, SpeculationFacts, WarmUpFacts},
+    result::{
+        CacheFacts, Cell, Device, PhasesNs, PrefetchFacts, SampleFacts, SpeculationFacts,
+        WarmUpFacts,
+    },
     stats,
 };
 
@@ -86,7 +89,9 @@ impl CellSamples {
         let mut reads = executed.prefetched.clone();
         // All but a few codes is read before execution, or only to be verified: those must not
         // stretch the window. Otherwise executing threads read as long as they execute.
-        if !matches!(input.variant.io, Io::Batched(Prefetch::Before) | Io::FromList) {
+        let io = input.variant.io;
+        let reads_before = |policy: Prefetch| policy.time == ReadTime::Before;
+        if io != Io::FromList && !io.prefetch().is_some_and(reads_before) {
             reads.merge(&executed.on_demand);
         }
         let Some((start, end)) = reads.window.filter(|(start, end)| end > start) else { return };
@@ -95,6 +100,17 @@ impl CellSamples {
             self.reads_in_flight.push(reads.latencies.total().as_secs_f64() / window_s);
         }
         self.block_rates.push(executed.counters.block_count as f64 / window_s);
+    }
+
+    /// Reads that a reader has under way at most.
+    fn reads_per_reader(&self, input: &CellInput<'_>) -> u64 {
+        let chunk = input.variant.io.prefetch().and_then(|policy| policy.chunk);
+        match self.reads_together {
+            true => {
+                chunk.map_or(READS_AT_ONCE, |keys| READS_AT_ONCE.min(keys.get() as usize)) as u64
+            }
+            false => 1,
+        }
     }
 
     fn median(&self, figure: impl Fn(&SampleFacts) -> Option<f64>) -> Option<f64> {
@@ -126,8 +142,10 @@ impl CellSamples {
             list: variant.list.name(),
             engine: variant.engine.name(),
             io: variant.io.name(),
+            prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),
             threads: variant.thread_count as u64,
             io_threads: variant.io_thread_count as u64,
+            reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
             samples: samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
@@ -148,6 +166,7 @@ impl CellSamples {
             device_bytes_per_block: self
                 .median(|s| ratio(s.device_read_bytes? as f64, s.blocks_read? as f64)),
             reads_in_flight: stats::median(&self.reads_in_flight),
+            ready_share: self.median(ready_share).filter(|_| variant.engine == Engine::Bal),
             cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
             vain_share: self.median(|s| {
                 let speculation = s.speculation?;
@@ -211,6 +230,24 @@ impl CellSamples {
     }
 }
 
+fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
+    PrefetchFacts {
+        time: policy.time.name(),
+        order: policy.order.name(),
+        accounts: policy.accounts.name(),
+        codes: policy.codes.name(),
+        stop: policy.stop.name(),
+        share: policy.share.name(),
+        chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
+    }
+}
+
+/// Share of the values that were there when executing threads asked.
+fn ready_share(sample: &SampleFacts) -> Option<f64> {
+    let asked = sample.ready_on_arrival + sample.read_wait_count + sample.reads_by_executors;
+    ratio(sample.ready_on_arrival as f64, asked as f64)
+}
+
 fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
     let executed = &measurement.executed;
     let (io, usage) = (measurement.process.io, measurement.process.usage);
@@ -233,6 +270,7 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
         phases_ns: PhasesNs {
             decode: phase(Phase::Decode),
             warm_up: phase(Phase::WarmUp),
+            order: phase(Phase::Order),
             prefetch: phase(Phase::Prefetch),
             execute: phase(Phase::Execute),
             verify: phase(Phase::Verify),
@@ -246,6 +284,10 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
         device_read_bytes: io.map(|io| io.device_read_bytes).filter(|_| on_disk),
         read_syscalls: io.map(|io| io.read_call_count),
         cpu_ns: usage.map(|usage| ns(usage.cpu())),
+        reads_by_readers: executed.prefetched.read_count,
+        reads_by_executors: executed.on_demand.read_count,
+        ready_on_arrival: executed.on_demand.ready_count,
+        read_wait_count: executed.on_demand.waited_count,
         read_wait_ns: ns(executed.on_demand.wait),
         longest_tx_ns: ns(executed.longest_txs),
         tx_total_ns: ns(executed.tx_latencies.total()),

@@ -1,18 +1,114 @@
 //! Which cells a run has and in which order their samples are taken.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, thread, time::Duration};
 
-use executor::variant::{Design, Engine, Io, Prefetch, Variant, WarmCache};
-use generator::scenario::{DesignName, PrefetchName, RunSpec, StoreName, WarmCacheName};
+use executor::{
+    store::rocksdb::{IoUring, READS_AT_ONCE, ReadMethod, io_uring_state},
+    variant::{Design, Engine, Io, Variant, WarmCache},
+};
+use generator::scenario::{DesignName, PrefetchSpec, ReadName, RunSpec, StoreName, WarmCacheName};
+
+mod policies;
+
+use policies::policies;
 
 /// Executing threads that are tried where nothing is said: the cores, and enough to keep a
 /// disk busy from the transactions alone.
 const MANY_THREADS: usize = 64;
-/// Reading threads that are tried for batched I/O where nothing is said. The last equals
-/// [`MANY_THREADS`]: one pair at equal depth.
+/// Reading threads that are tried for batched I/O where nothing is said and each waits for one
+/// read. The last equals [`MANY_THREADS`]: one pair at equal depth.
 const IO_THREADS: [usize; 2] = [16, MANY_THREADS];
 /// The same for a store whose readers each keep hundreds of reads in flight.
 const RING_THREADS: [usize; 2] = [1, 2];
+/// Reading threads per core where each has [`READS_AT_ONCE`] reads under way: while some wait,
+/// others work. On 2 cores 4, 8 and 16 threads were alike.
+const READERS_PER_CORE: usize = 4;
+/// Keys in a call of `run.read = "multi-get"` at most.
+const MULTI_GET_KEYS: usize = 1024;
+
+/// What decides, beside the scenario, which cells there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Cores that may be used.
+    pub core_count: NonZeroUsize,
+    /// Whether `MultiGet` reads through `io_uring`.
+    pub io_uring: IoUring,
+}
+
+impl Machine {
+    /// This one.
+    pub fn this() -> Self {
+        let core_count = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self { core_count, io_uring: io_uring_state() }
+    }
+
+    /// How a reader of RocksDB asks for many keys: together where `io_uring` makes that worth it,
+    /// unless the scenario says otherwise.
+    pub const fn read_method(&self, run: &RunSpec) -> ReadMethod {
+        match (run.read, self.io_uring) {
+            (Some(ReadName::Get), _) | (None, IoUring::NotBuilt | IoUring::Refused) => {
+                ReadMethod::Get
+            }
+            (Some(ReadName::MultiGet), _) | (None, IoUring::Available) => {
+                ReadMethod::MultiGet { batch: MULTI_GET_KEYS }
+            }
+        }
+    }
+
+    /// Whether readers of `store` have many reads under way each.
+    fn reads_together(&self, run: &RunSpec, store: StoreName) -> bool {
+        let is_multi_get = self.read_method(run) != ReadMethod::Get;
+        store == StoreName::Rocksdb && is_multi_get && self.io_uring == IoUring::Available
+    }
+
+    /// Reading threads where the scenario does not say how many.
+    fn io_threads(&self, run: &RunSpec, store: StoreName) -> Vec<usize> {
+        match store {
+            StoreName::Memory => vec![1],
+            StoreName::Flat => RING_THREADS.to_vec(),
+            _ if self.reads_together(run, store) => {
+                let readers = READERS_PER_CORE * self.core_count.get();
+                let equal_depth = MANY_THREADS / READS_AT_ONCE;
+                vec![equal_depth, readers.min(MANY_THREADS)]
+            }
+            _ => IO_THREADS.to_vec(),
+        }
+    }
+
+    /// What was chosen for batched reads where the scenario says nothing, and why: one sentence
+    /// each.
+    pub fn choices(&self, run: &RunSpec) -> Vec<String> {
+        let mut choices = Vec::new();
+        if !run.designs.contains(&DesignName::BatchedIo) {
+            return choices;
+        }
+        for store in run.stores.iter().filter(|store| **store != StoreName::Memory) {
+            let (name, cores) = (store.name(), self.core_count);
+            let together = self.reads_together(run, *store);
+            if *store == StoreName::Rocksdb && run.read.is_none() {
+                choices.push(match together {
+                    true => format!("{name}: read = multi-get, as the kernel has io_uring"),
+                    false => format!("{name}: read = get, as there is no io_uring"),
+                });
+            }
+            if run.io_thread_counts.is_empty() {
+                let counts = self.io_threads(run, *store);
+                choices.push(match together {
+                    true => format!(
+                        "{name}: io_threads = {counts:?}: {READERS_PER_CORE} a core on {cores} \
+                         cores, each with {READS_AT_ONCE} reads under way, and as many as have \
+                         {MANY_THREADS} together"
+                    ),
+                    false => format!(
+                        "{name}: io_threads = {counts:?}: each waits for one read, so their \
+                         number is the depth"
+                    ),
+                });
+            }
+        }
+        choices
+    }
+}
 
 /// One cell to sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,32 +119,38 @@ pub struct PlannedCell {
     pub variant: Variant,
 }
 
-/// All cells of a run on a machine with `core_count` cores, without doubles.
-pub fn cells(run: &RunSpec, core_count: NonZeroUsize) -> Vec<PlannedCell> {
+/// All cells of a run on `machine`, without doubles.
+pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for store in &run.stores {
         for design in &run.designs {
-            for (threads, io_threads) in thread_counts(run, *store, *design, core_count) {
+            for (threads, io_threads) in thread_counts(run, *store, *design, machine) {
                 let mut variant = design_of(*design).variant(threads, io_threads);
-                if let Io::Batched(prefetch) = &mut variant.io {
-                    *prefetch = prefetch_of(run.prefetch.unwrap_or(PrefetchName::Before));
-                }
                 if let Engine::Prewarm(cache) = &mut variant.engine {
                     *cache = warm_cache_of(run.warm_cache);
                 }
-                let says_nothing = run.io_thread_counts.is_empty() && run.prefetch.is_none();
-                if *store == StoreName::Memory && *design == DesignName::BatchedIo && says_nothing {
-                    // No device to wait for: readers of their own would only take turns.
-                    variant = variant.reading_before_by_itself();
-                }
-                let cell = PlannedCell { store: *store, variant };
-                if !cells.contains(&cell) {
-                    cells.push(cell);
+                for variant in under_policies(variant, run, *store) {
+                    let cell = PlannedCell { store: *store, variant };
+                    if !cells.contains(&cell) {
+                        cells.push(cell);
+                    }
                 }
             }
         }
     }
     cells
+}
+
+/// A variant under each policy of reading ahead; itself where it does not.
+fn under_policies(variant: Variant, run: &RunSpec, store: StoreName) -> Vec<Variant> {
+    let Io::Batched(_) = variant.io else { return vec![variant] };
+    let says_nothing = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
+    if store == StoreName::Memory && says_nothing {
+        // No device to wait for: readers of their own would only take turns.
+        return vec![variant.reading_before_by_itself()];
+    }
+    let with = |policy| Variant { io: Io::Batched(policy), ..variant };
+    policies(&run.prefetch).into_iter().map(with).collect()
 }
 
 /// The executor's design of that name.
@@ -70,21 +172,14 @@ const fn warm_cache_of(name: WarmCacheName) -> WarmCache {
     }
 }
 
-const fn prefetch_of(name: PrefetchName) -> Prefetch {
-    match name {
-        PrefetchName::Before => Prefetch::Before,
-        PrefetchName::While => Prefetch::While,
-    }
-}
-
 /// Pairs of executing and reading threads.
 fn thread_counts(
     run: &RunSpec,
     store: StoreName,
     design: DesignName,
-    core_count: NonZeroUsize,
+    machine: &Machine,
 ) -> Vec<(NonZeroUsize, NonZeroUsize)> {
-    let cores = core_count.get();
+    let cores = machine.core_count.get();
     let given = |counts: &[u32]| counts.iter().map(|n| *n as usize).collect::<Vec<_>>();
     let threads = match (given(&run.thread_counts), store, design) {
         (counts, _, _) if !counts.is_empty() => counts,
@@ -94,11 +189,9 @@ fn thread_counts(
         }
         _ => vec![cores],
     };
-    let io_threads = match (given(&run.io_thread_counts), store) {
-        (counts, _) if !counts.is_empty() => counts,
-        (_, StoreName::Memory) => vec![1],
-        (_, StoreName::Flat) => RING_THREADS.to_vec(),
-        _ => IO_THREADS.to_vec(),
+    let io_threads = match given(&run.io_thread_counts) {
+        counts if counts.is_empty() => machine.io_threads(run, store),
+        counts => counts,
     };
     let nonzero = |n: usize| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
     let pairs = threads.iter().flat_map(|threads| {
@@ -147,9 +240,54 @@ mod tests {
         generator::scenario::Scenario::parse("t.toml", &text, &[]).unwrap().run
     }
 
+    fn machine(io_uring: IoUring) -> Machine {
+        Machine { core_count: NonZeroUsize::new(2).unwrap(), io_uring }
+    }
+
+    fn names_on(machine: &Machine, extra: &str) -> Vec<String> {
+        cells(&run(extra), machine).iter().map(|cell| cell.variant.to_string()).collect()
+    }
+
     fn names(extra: &str) -> Vec<String> {
-        let cores = NonZeroUsize::new(2).unwrap();
-        cells(&run(extra), cores).iter().map(|cell| cell.variant.to_string()).collect()
+        names_on(&machine(IoUring::Refused), extra)
+    }
+
+    #[test]
+    fn readers_that_read_together_are_fewer_and_one_pair_has_equal_depth() {
+        let machine = machine(IoUring::Available);
+        let batched =
+            |extra: &str| names_on(&machine, &format!("designs = [\"batched-io\"]\n{extra}"));
+        let together = ["batched-io/bal+batched@2+2io", "batched-io/bal+batched@2+8io"];
+        assert_eq!(batched(""), together);
+        assert_eq!(batched("read = \"multi-get\""), together);
+        let one_by_one = ["batched-io/bal+batched@2+16io", "batched-io/bal+batched@2+64io"];
+        assert_eq!(batched("read = \"get\""), one_by_one);
+    }
+
+    #[test]
+    fn what_is_chosen_is_told_and_what_the_user_says_is_not() {
+        let choices = |io_uring, extra: &str| machine(io_uring).choices(&run(extra));
+        let together = choices(IoUring::Available, "");
+        assert!(together[0].contains("read = multi-get") && together[1].contains("[2, 8]"));
+        let one_by_one = choices(IoUring::Refused, "");
+        assert!(one_by_one[0].contains("read = get") && one_by_one[1].contains("[16, 64]"));
+        let given = "read = \"get\"\nio_threads = [3]";
+        assert_eq!(choices(IoUring::Available, given), Vec::<String>::new());
+        assert_eq!(choices(IoUring::Available, "stores = [\"memory\"]"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn policies_of_reading_ahead_are_crossed_with_threads() {
+        let listed = names(
+            "designs = [\"parallel-io\", \"batched-io\"]\nthreads = [2]\nio_threads = [4]\n\
+             prefetch = [\"before\", \"while\"]\nprefetch_chunk = [32]",
+        );
+        let expected = [
+            "parallel-io/bal+on-demand@2",
+            "batched-io/bal+batched.chunk-32@2+4io",
+            "batched-io/bal+batched-while.chunk-32@2+4io",
+        ];
+        assert_eq!(listed, expected);
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct RunResult {
     pub device: Option<Device>,
     /// The stores that were used.
     pub stores: Vec<StoreFacts>,
+    /// What was chosen for this machine where the user said nothing, and why.
+    pub choices: Vec<String>,
     /// Whether every sample of every cell equals the reference; `null` before the first.
     pub agree: Option<bool>,
     /// Where not, the first differences.
@@ -182,10 +184,14 @@ pub struct Cell {
     pub engine: &'static str,
     /// Its I/O.
     pub io: &'static str,
+    /// How its readers read ahead; `null` where there are none.
+    pub prefetch: Option<PrefetchFacts>,
     /// Threads that execute.
     pub threads: u64,
     /// Threads that only read.
     pub io_threads: u64,
+    /// Reads that each of those has under way at most; `null` where there are none.
+    pub reads_per_reader: Option<u64>,
     /// All samples in the order they were taken.
     pub samples: Vec<SampleFacts>,
     /// Gas per second over the samples.
@@ -220,6 +226,8 @@ pub struct Cell {
     pub device_bytes_per_block: Option<f64>,
     /// Reads under way on average while reads were under way (Little's law); median.
     pub reads_in_flight: Option<f64>,
+    /// Share of the values that were there when an executing thread asked for them; median.
+    pub ready_share: Option<f64>,
     /// CPU time of the process per key read; median.
     pub cpu_ns_per_read: Option<f64>,
     /// Share of the runs of steps that were in vain; median. `null` for an engine that runs none
@@ -229,6 +237,25 @@ pub struct Cell {
     pub binds: Option<&'static str>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
+}
+
+/// How readers read ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PrefetchFacts {
+    /// When they read.
+    pub time: &'static str,
+    /// In which order.
+    pub order: &'static str,
+    /// When accounts are read.
+    pub accounts: &'static str,
+    /// When codes are read.
+    pub codes: &'static str,
+    /// What ends their work.
+    pub stop: &'static str,
+    /// Which keys each takes.
+    pub share: &'static str,
+    /// Keys that each takes at a time; `null`: as many as the store reads best.
+    pub chunk_key_count: Option<u64>,
 }
 
 /// Whether the state was as cold as asked.
@@ -272,6 +299,14 @@ pub struct SampleFacts {
     pub read_syscalls: Option<u64>,
     /// CPU time of the process, user and system.
     pub cpu_ns: Option<u64>,
+    /// Reads of the store by threads that read ahead.
+    pub reads_by_readers: u64,
+    /// Reads of the store by threads that execute.
+    pub reads_by_executors: u64,
+    /// Values that were there when an executing thread asked.
+    pub ready_on_arrival: u64,
+    /// Values that another thread was reading when an executing thread asked.
+    pub read_wait_count: u64,
     /// Time that executing threads waited for values that others were reading, summed.
     pub read_wait_ns: u64,
     /// The longest transaction of each batch, summed.
@@ -321,6 +356,8 @@ pub struct PhasesNs {
     pub decode: u64,
     /// Running transactions speculatively.
     pub warm_up: u64,
+    /// Bringing declared keys into the order in which they are read.
+    pub order: u64,
     /// Readers reading ahead.
     pub prefetch: u64,
     /// Executing, reads on demand included.

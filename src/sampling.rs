@@ -1,10 +1,7 @@
 //! Taking samples: whole rounds over all cells until the budget is spent, and what the result
 //! says of the cells.
 
-use std::{
-    num::NonZeroUsize,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use executor::{engine::EngineError, store::CacheMode};
 use generator::scenario::{Cache, RunSpec};
@@ -13,7 +10,7 @@ use crate::{
     cells::{CellInput, CellSamples},
     facts::{self, DeclaredKeys},
     interrupt,
-    plan::{self, PlannedCell, Rounds},
+    plan::{self, Machine, PlannedCell, Rounds},
     progress::Progress,
     report::{HistogramLog, LogKind},
     result::{Cell, Device},
@@ -46,7 +43,7 @@ pub struct Sampling<'a> {
     session: &'a Session,
     run: &'a RunSpec,
     device: Option<&'a Device>,
-    core_count: NonZeroUsize,
+    machine: Machine,
     planned: Vec<PlannedCell>,
     declared: DeclaredKeys,
     present_share: f64,
@@ -58,14 +55,14 @@ impl<'a> Sampling<'a> {
         session: &'a Session,
         run: &'a RunSpec,
         device: Option<&'a Device>,
-        core_count: NonZeroUsize,
+        machine: Machine,
     ) -> Self {
         Self {
             session,
             run,
             device,
-            core_count,
-            planned: plan::cells(run, core_count),
+            machine,
+            planned: plan::cells(run, &machine),
             declared: facts::declared_keys(session.workload()),
             present_share: facts::present_share(session.workload()),
         }
@@ -150,7 +147,7 @@ impl<'a> Sampling<'a> {
             declared: self.declared,
             present_share: self.present_share,
             device: self.device,
-            core_count: self.core_count.get(),
+            core_count: self.machine.core_count.get(),
         }
     }
 
@@ -193,6 +190,8 @@ const fn cache_mode(run: &RunSpec) -> CacheMode {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
     use super::*;
 
     #[test]
@@ -217,7 +216,8 @@ mod tests {
         let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
         let mut session = Session::new(workload).unwrap();
         session.add(crate::session::OpenStore::Memory(store.unwrap()));
-        let sampling = Sampling::new(&session, &scenario.run, None, NonZeroUsize::MIN);
+        let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
+        let sampling = Sampling::new(&session, &scenario.run, None, machine);
         let mut round = 0;
         let sampled = sampling.run(&Progress::new(crate::progress::Look::Lines), |_| {
             round += 1;

@@ -26,13 +26,18 @@ use executor::{
         memory::MemoryStore,
         rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
     },
-    variant::{Design, Engine, Io, ListForm, Prefetch, Variant, WarmCache},
+    variant::{Design, Engine, Io, ListForm, Prefetch, ReadTime, Variant, WarmCache},
 };
 use generator::{import, reference, scenario::Scenario};
 use workload::{
     Workload,
     list::{ListBounds, ListIndex},
 };
+
+#[path = "common/policies.rs"]
+mod policies;
+
+use policies::policies;
 
 const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
 
@@ -43,8 +48,13 @@ fn variants() -> Vec<Variant> {
         for design in Design::ALL {
             let variant = design.variant(count(threads), count(3));
             if design == Design::BatchedIo {
-                let beside = Io::Batched(Prefetch::While);
-                variants.push(Variant { io: beside, ..variant });
+                let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
+                let with = |policy| Variant { io: Io::Batched(policy), ..variant };
+                match threads {
+                    // Every policy once: threads are their own axis.
+                    2 => variants.extend(policies().into_iter().map(with)),
+                    _ => variants.push(with(beside)),
+                }
                 variants.push(variant.reading_before_by_itself());
                 // The complete list without readers of their own.
                 variants.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
@@ -303,7 +313,8 @@ fn every_wrong_list_is_rejected_and_the_right_one_is_not() {
     let lists: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let one = NonZeroUsize::MIN;
     let variant = Design::BatchedIo.variant(NonZeroUsize::new(2).unwrap(), one);
-    for io in [Io::Batched(Prefetch::Before), Io::Batched(Prefetch::While), Io::OnDemand] {
+    let policies = policies().into_iter().map(Io::Batched);
+    for io in policies.chain([Io::OnDemand]) {
         let io_thread_count = usize::from(io != Io::OnDemand);
         let variant = Variant { io, io_thread_count, ..variant };
         assert_eq!(variant.list, ListForm::BatchedIo);

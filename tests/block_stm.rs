@@ -109,7 +109,7 @@ fn run(workload: &Workload, threads: usize, fault: Fault) -> Result<Executed, En
     let faulty = Faulty { inner, fault, read_count: AtomicUsize::new(0) };
     let cancel = AtomicBool::new(false);
     let variant = Design::BlockStm.variant(NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
-    let lists = sample::lists_for(workload, variant.list).unwrap();
+    let lists = sample::lists_for(workload, variant.list, Vec::new).unwrap();
     let task = Task { workload, lists: &lists, variant, cancel: &cancel };
     engine::execute(&faulty, &task)
 }

@@ -17,7 +17,7 @@ use executor::{
         CacheMode, Reader, Sample, Store,
         memory::{MemorySample, MemoryStore},
     },
-    variant::{Design, Io, ListForm, Prefetch, Variant},
+    variant::{Design, Io, ListForm, Prefetch, ReadTime, Variant},
 };
 use generator::{reference, scenario::Scenario};
 use workload::{
@@ -37,11 +37,12 @@ fn variants() -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).unwrap();
     let of = |design: Design| design.variant(count(2), count(2));
     let batched = of(Design::BatchedIo);
+    let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
     vec![
         of(Design::ParallelIo),
         batched,
         batched.reading_before_by_itself(),
-        Variant { io: Io::Batched(Prefetch::While), ..batched },
+        Variant { io: Io::Batched(beside), ..batched },
         Variant { io: Io::OnDemand, io_thread_count: 0, ..batched },
         of(Design::Full),
         Variant { io_thread_count: 0, ..of(Design::Full) },

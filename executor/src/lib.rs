@@ -3,6 +3,7 @@
 //! the workload.
 
 pub mod bitset;
+mod call;
 pub mod check;
 mod crew;
 pub mod device;

@@ -1,116 +1,138 @@
-//! Readers that only read: all keys that a list declares, once each, ahead of the transactions
-//! or beside them. Each takes a chunk of dense ids at a time; which keys a chunk holds is
-//! decided by the list's order, in which order it is read by the store.
+//! Readers that only read: the keys that a list declares, once each, ahead of the transactions
+//! or beside them. Which keys a reader takes, in which order and until when is a policy
+//! ([`Prefetch`]); that no key is read twice is not: each is claimed before it is read.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 
-use alloy_primitives::U256;
-use workload::list::{AccountId, ListIndex, SlotId};
+use workload::{Layout, list::ListIndex};
 
 use crate::{
     prestate::Declared,
+    span::{Phase, Spans},
     store::{Reader, StoreError},
-    view::ReadTally,
+    variant::{CodeReads, Prefetch, ReadTime, Sharing, StopRule},
+    view::{CodeRows, ReadTally},
 };
 
-/// Accounts that a reader takes at a time.
-const ACCOUNT_CHUNK: usize = 8;
+mod batch;
+mod chunks;
+mod sequence;
+#[cfg(test)]
+mod tests;
 
-/// Reads what is left of `list`, together with others that share `next_chunk`.
-///
-/// # Errors
-/// [`StoreError`].
-pub(crate) fn run<R: Reader>(
-    list: &ListIndex,
-    values: &Declared,
-    next_chunk: &AtomicUsize,
-    (reader, tally): (&mut R, &mut ReadTally),
-    cancel: &AtomicBool,
-) -> Result<(), StoreError> {
-    let slots_per_chunk = reader.slots_per_batch().max(1);
-    let account_chunks = (list.account_count() as usize).div_ceil(ACCOUNT_CHUNK);
-    let slot_chunks = (list.slot_count() as usize).div_ceil(slots_per_chunk);
-    let mut batch = Batch::default();
-    while !cancel.load(Ordering::Relaxed) {
-        let chunk = next_chunk.fetch_add(1, Ordering::Relaxed);
-        if chunk < account_chunks {
-            let first = chunk * ACCOUNT_CHUNK;
-            let end = (first + ACCOUNT_CHUNK).min(list.account_count() as usize);
-            accounts(list, values, first..end, reader, tally)?;
-        } else if chunk < account_chunks + slot_chunks {
-            let first = (chunk - account_chunks) * slots_per_chunk;
-            let end = (first + slots_per_chunk).min(list.slot_count() as usize);
-            batch.slots(list, values, first..end, reader, tally)?;
-        } else {
-            break;
+use batch::Batch;
+use chunks::Chunks;
+use sequence::Sequence;
+
+/// What a reader reads for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    /// What declares the keys.
+    pub(crate) list: &'a ListIndex,
+    /// Where their values go.
+    pub(crate) values: &'a Declared,
+    /// Where codes go.
+    pub(crate) codes: &'a CodeRows,
+}
+
+/// One of the readers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane {
+    /// From 0.
+    pub(crate) number: usize,
+    /// Readers in all.
+    pub(crate) count: usize,
+}
+
+/// What the readers of one list share.
+#[derive(Debug)]
+pub(crate) struct ReadAhead {
+    policy: Prefetch,
+    layout: Option<Layout>,
+    spans: Arc<Spans>,
+    /// `None` where keys are read as they are listed.
+    sequence: OnceLock<Option<Sequence>>,
+    next_chunk: AtomicUsize,
+    executing_count: AtomicUsize,
+    has_ended: AtomicBool,
+}
+
+impl ReadAhead {
+    /// For a store whose rows lie in the order of `layout`, if in any, and for transactions that
+    /// `executor_count` threads execute.
+    pub(crate) const fn new(
+        policy: Prefetch,
+        layout: Option<Layout>,
+        spans: Arc<Spans>,
+        executor_count: usize,
+    ) -> Self {
+        Self {
+            policy,
+            layout,
+            spans,
+            sequence: OnceLock::new(),
+            next_chunk: AtomicUsize::new(0),
+            executing_count: AtomicUsize::new(executor_count),
+            has_ended: AtomicBool::new(false),
         }
     }
-    Ok(())
-}
 
-fn accounts<R: Reader>(
-    list: &ListIndex,
-    values: &Declared,
-    ids: std::ops::Range<usize>,
-    reader: &mut R,
-    tally: &mut ReadTally,
-) -> Result<(), StoreError> {
-    for id in ids {
-        if values.accounts.claims().claim(id) {
-            let address = list.address(AccountId(id as u32));
-            let row = tally.read::<R, _>(|| reader.account(address))?;
-            values.accounts.put(id, row);
+    /// One of the threads that execute has no transaction left.
+    pub(crate) fn executed(&self) {
+        let was_last = self.executing_count.fetch_sub(1, Ordering::Relaxed) == 1;
+        let stops = self.policy.time == ReadTime::While && self.policy.stop == StopRule::Executed;
+        if was_last && stops {
+            self.has_ended.store(true, Ordering::Relaxed);
         }
     }
-    Ok(())
-}
 
-/// Slots of one account that are read together; its memory is kept from chunk to chunk.
-#[derive(Debug, Default)]
-struct Batch {
-    ids: Vec<usize>,
-    keys: Vec<U256>,
-}
+    /// Brings the keys into their order; whoever comes first does it, the others wait.
+    pub(crate) fn arrange(&self, list: &ListIndex) -> Option<&Sequence> {
+        let arrange = || {
+            let start = self.spans.elapsed();
+            let sequence = Sequence::of(self.policy.order, list, self.layout);
+            self.spans.close(Phase::Order, start);
+            sequence
+        };
+        self.sequence.get_or_init(arrange).as_ref()
+    }
 
-impl Batch {
-    fn slots<R: Reader>(
-        &mut self,
-        list: &ListIndex,
-        values: &Declared,
-        ids: std::ops::Range<usize>,
-        reader: &mut R,
-        tally: &mut ReadTally,
+    /// Reads until nothing is left, the policy says to stop, or `cancel` is set.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(crate) fn read<R: Reader>(
+        &self,
+        target: Target<'_>,
+        lane: Lane,
+        (reader, tally): (&mut R, &mut ReadTally),
+        cancel: &AtomicBool,
     ) -> Result<(), StoreError> {
-        let mut next = ids.start;
-        while next < ids.end {
-            let account = list.account_of(SlotId(next as u32));
-            let end = ids.end.min(list.slots_of(account).end as usize);
-            self.ids.clear();
-            self.keys.clear();
-            for id in next..end {
-                if values.slots.claims().claim(id) {
-                    self.ids.push(id);
-                    self.keys.push(list.slot_key(SlotId(id as u32)));
-                }
+        let sequence = self.arrange(target.list);
+        let chunks = Chunks::new(&self.policy, target.list, reader);
+        let mut own = chunks.of_lane(lane);
+        let mut take = || match self.policy.share {
+            Sharing::Ranges => own.next(),
+            Sharing::Next => {
+                let number = self.next_chunk.fetch_add(1, Ordering::Relaxed);
+                (number < chunks.count()).then_some(number)
             }
-            next = end;
-            if !self.keys.is_empty() {
-                self.read(list, account, values, reader, tally)?;
+        };
+        let goes_on = || !cancel.load(Ordering::Relaxed) && !self.has_ended.load(Ordering::Relaxed);
+        let mut batch = Batch::new(target, sequence);
+        while goes_on() {
+            let Some(number) = take() else { break };
+            batch.read(chunks.at(number), reader, tally)?;
+            if self.policy.codes == CodeReads::WithState {
+                batch.read_codes(reader, tally, goes_on)?;
             }
+        }
+        if self.policy.codes == CodeReads::AfterState {
+            batch.read_codes(reader, tally, goes_on)?;
         }
         Ok(())
-    }
-
-    fn read<R: Reader>(
-        &self,
-        list: &ListIndex,
-        account: AccountId,
-        values: &Declared,
-        reader: &mut R,
-        tally: &mut ReadTally,
-    ) -> Result<(), StoreError> {
-        tally.read_slots(reader, list.address(account), &self.keys, &mut |place, value| {
-            values.slots.put(self.ids[place], value);
-        })
     }
 }

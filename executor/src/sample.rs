@@ -1,7 +1,7 @@
 //! One sample: the state opened, the workload executed once inside the clock, the result
 //! compared with the reference, read back, and the state put back.
 
-use std::{collections::BTreeMap, sync::atomic::AtomicUsize, thread, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
@@ -13,12 +13,13 @@ use workload::{
 
 use crate::{
     engine::{self, EngineError, Executed, Task},
-    prefetch,
+    prefetch::{Lane, ReadAhead, Target},
     prestate::Declared,
     process,
+    span::Spans,
     store::{CacheMode, Reader, Sample, Store, StoreError},
-    variant::ListForm,
-    view::ReadTally,
+    variant::{ListForm, Prefetch},
+    view::{CodeRows, ReadTally},
 };
 
 /// Threads that warm a state up.
@@ -147,13 +148,18 @@ fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
         let list = ListIndex::decode(&batch.list, &bounds)
             .map_err(|fault| EngineError::rejected(place, fault))?;
         let values = Declared::new(&list);
-        let next_chunk = AtomicUsize::new(0);
-        let work = || {
+        let codes = CodeRows::default();
+        let target = Target { list: &list, values: &values, codes: &codes };
+        let spans = Arc::new(Spans::start());
+        let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
+        let work = |number| {
             let (mut reader, mut tally) = (sample.reader()?, ReadTally::default());
-            prefetch::run(&list, &values, &next_chunk, (&mut reader, &mut tally), task.cancel)
+            let lane = Lane { number, count: WARMING_THREADS };
+            ahead.read(target, lane, (&mut reader, &mut tally), task.cancel)
         };
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..WARMING_THREADS).map(|_| scope.spawn(work)).collect();
+            let begin = |number| scope.spawn(move || work(number));
+            let workers: Vec<_> = (0..WARMING_THREADS).map(begin).collect();
             workers.into_iter().try_for_each(|worker| {
                 worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })

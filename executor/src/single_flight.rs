@@ -85,6 +85,22 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         Ok((value, Arrival::Read))
     }
 
+    /// Reads `key` if nobody has or is about to; does not wait.
+    ///
+    /// # Errors
+    /// What `read` fails with.
+    pub fn fill<E>(&self, key: K, read: impl FnOnce() -> Result<V, E>) -> Result<(), E> {
+        let shard = self.shard(&key);
+        match lock(&shard.map).entry(key) {
+            Entry::Occupied(_) => return Ok(()),
+            Entry::Vacant(vacant) => vacant.insert(None),
+        };
+        let value = read()?;
+        lock(&shard.map).insert(key, Some(value));
+        shard.arrived.notify_all();
+        Ok(())
+    }
+
     fn wait(
         shard: &Shard<K, V>,
         mut map: MutexGuard<'_, HashMap<K, Option<V>>>,
@@ -134,6 +150,16 @@ mod tests {
             }
         });
         assert_eq!(read_count.load(Ordering::Relaxed), 500);
+    }
+
+    #[test]
+    fn what_was_filled_is_there_and_is_not_read_again() {
+        let flight = SingleFlight::<u64, u64>::default();
+        let cancel = AtomicBool::new(false);
+        flight.fill(1, || Ok::<_, Cancelled>(10)).unwrap();
+        flight.fill(1, || -> Result<u64, Cancelled> { panic!("it is there") }).unwrap();
+        let read = || -> Result<u64, Cancelled> { panic!("it is there") };
+        assert_eq!(flight.get_or_read(1, &cancel, read), Ok((10, Arrival::Ready)));
     }
 
     #[test]

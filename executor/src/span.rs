@@ -13,6 +13,8 @@ pub enum Phase {
     Decode,
     /// Running transactions speculatively for what they read.
     WarmUp,
+    /// Bringing the declared keys into the order in which they are read.
+    Order,
     /// Reading declared keys by readers of their own.
     Prefetch,
     /// Executing steps, reads on demand included.
@@ -27,9 +29,10 @@ pub enum Phase {
 
 impl Phase {
     /// All phases in order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Decode,
         Self::WarmUp,
+        Self::Order,
         Self::Prefetch,
         Self::Execute,
         Self::Verify,
@@ -42,6 +45,7 @@ impl Phase {
         match self {
             Self::Decode => "decode",
             Self::WarmUp => "warm-up",
+            Self::Order => "order",
             Self::Prefetch => "prefetch",
             Self::Execute => "execute",
             Self::Verify => "verify",

@@ -5,7 +5,7 @@
 //! over them, so no call on the hot path is virtual.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use workload::{NetChanges, genesis::AccountState};
+use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
 pub mod flat;
 pub mod mdbx;
@@ -107,6 +107,17 @@ pub enum StoreError {
     },
 }
 
+/// A slot to read, with the key of its row where who asks has made it already.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotRow<'a> {
+    /// Whose slot.
+    pub address: &'a Address,
+    /// Which.
+    pub key: U256,
+    /// Key of its row in the layout of [`Sample::row_layout`].
+    pub row: Option<RowKey>,
+}
+
 /// One thread's view of the state below the batch.
 pub trait Reader: Send {
     /// Whether a read is long enough to be timed one by one: a clock costs about 50 ns a read.
@@ -123,6 +134,38 @@ pub trait Reader: Send {
     /// # Errors
     /// [`StoreError`].
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError>;
+
+    /// Reads accounts, in whatever order suits the store; `sink` gets the place of each in
+    /// `addresses`, once, with its row.
+    ///
+    /// # Errors
+    /// [`StoreError`]; some accounts may have reached `sink` before.
+    fn accounts(
+        &mut self,
+        addresses: &[Address],
+        sink: &mut dyn FnMut(usize, Option<AccountState>),
+    ) -> Result<(), StoreError> {
+        for (place, address) in addresses.iter().enumerate() {
+            sink(place, self.account(address)?);
+        }
+        Ok(())
+    }
+
+    /// Reads slots of any accounts, in the order of `rows` where it reads them one by one;
+    /// `sink` gets the place of each in `rows`, once, with its value.
+    ///
+    /// # Errors
+    /// [`StoreError`]; some slots may have reached `sink` before.
+    fn slot_rows(
+        &mut self,
+        rows: &[SlotRow<'_>],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        for (place, row) in rows.iter().enumerate() {
+            sink(place, self.slot(row.address, &row.key)?);
+        }
+        Ok(())
+    }
 
     /// Reads `keys` of one account, in whatever order suits the store; `sink` gets the place
     /// of each key in `keys`, once, with its value.
@@ -141,12 +184,19 @@ pub trait Reader: Send {
         Ok(())
     }
 
-    /// How many keys to give [`Self::slots`] at a time.
+    /// How many keys to give [`Self::slots`] at a time, where they do not come in the order of
+    /// their rows.
     fn slots_per_batch(&self) -> usize {
         32
     }
 
-    /// Whether [`Self::slots`] reads its keys together, so that each takes as long as all.
+    /// How many keys to give at a time where they do come in the order of their rows.
+    fn rows_per_batch(&self) -> usize {
+        32
+    }
+
+    /// Whether the calls that are given many keys read them together, so that each key takes as
+    /// long as all.
     fn reads_together(&self) -> bool {
         false
     }
@@ -173,6 +223,12 @@ pub trait Sample: Sync {
     /// # Errors
     /// [`StoreError`].
     fn reader(&self) -> Result<Self::Reader<'_>, StoreError>;
+
+    /// How rows are keyed where they lie in the order of their keys; `None` where no order is
+    /// better than another.
+    fn row_layout(&self) -> Option<Layout> {
+        None
+    }
 
     /// Writes the changes of a batch to flat state.
     ///

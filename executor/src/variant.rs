@@ -3,6 +3,10 @@
 
 use std::{fmt, num::NonZeroUsize};
 
+mod prefetch;
+
+pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
+
 /// A preset of list, engine and I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Design {
@@ -69,15 +73,6 @@ pub enum Io {
     FromList,
 }
 
-/// When the readers of batched I/O read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Prefetch {
-    /// Before any transaction begins.
-    Before,
-    /// While transactions run; one that needs a key not yet there waits or reads it itself.
-    While,
-}
-
 impl Design {
     /// All designs, in the order of a report.
     pub const ALL: [Self; 6] = [
@@ -108,7 +103,7 @@ impl Design {
             Self::Sequential => (ListForm::None, Engine::Sequential, Io::OnDemand),
             Self::BlockStm => (ListForm::None, Engine::BlockStm, Io::OnDemand),
             Self::ParallelIo => (ListForm::ParallelIo, Engine::Bal, Io::OnDemand),
-            Self::BatchedIo => (ListForm::BatchedIo, Engine::Bal, Io::Batched(Prefetch::Before)),
+            Self::BatchedIo => (ListForm::BatchedIo, Engine::Bal, Io::Batched(Prefetch::default())),
             Self::Full => (ListForm::Full, Engine::Bal, Io::FromList),
             Self::Prewarm => (ListForm::None, Engine::Prewarm(WarmCache::Shared), Io::OnDemand),
         };
@@ -148,9 +143,27 @@ impl Io {
     pub const fn name(self) -> &'static str {
         match self {
             Self::OnDemand => "on-demand",
-            Self::Batched(Prefetch::Before) => "batched",
-            Self::Batched(Prefetch::While) => "batched-while",
+            Self::Batched(prefetch) => match prefetch.time {
+                ReadTime::Before => "batched",
+                ReadTime::While => "batched-while",
+            },
             Self::FromList => "from-list",
+        }
+    }
+
+    /// The policy of reading ahead, where there is one.
+    pub const fn prefetch(self) -> Option<Prefetch> {
+        match self {
+            Self::OnDemand | Self::FromList => None,
+            Self::Batched(prefetch) => Some(prefetch),
+        }
+    }
+
+    /// When keys are read ahead, where they are.
+    const fn read_time(self) -> Option<ReadTime> {
+        match self {
+            Self::OnDemand | Self::FromList => None,
+            Self::Batched(prefetch) => Some(prefetch.time),
         }
     }
 }
@@ -177,20 +190,24 @@ impl Variant {
     /// This variant with all keys read before execution by the threads that execute.
     #[must_use]
     pub const fn reading_before_by_itself(self) -> Self {
-        Self { io: Io::Batched(Prefetch::Before), io_thread_count: 0, ..self }
+        let prefetch = match self.io {
+            Io::Batched(prefetch) => Prefetch { time: ReadTime::Before, ..prefetch },
+            Io::OnDemand | Io::FromList => return Self { io_thread_count: 0, ..self },
+        };
+        Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
     /// Whether the threads that execute read ahead too.
     pub(crate) const fn executors_prefetch(&self) -> bool {
-        matches!(self.io, Io::Batched(Prefetch::Before)) && self.io_thread_count == 0
+        matches!(self.io.read_time(), Some(ReadTime::Before)) && self.io_thread_count == 0
     }
 
     /// Threads that must have read all before any transaction begins.
     pub(crate) const fn prefetching_before(&self) -> usize {
-        match self.io {
-            Io::Batched(Prefetch::Before) if self.io_thread_count == 0 => self.thread_count,
-            Io::Batched(Prefetch::Before) => self.io_thread_count,
-            Io::OnDemand | Io::Batched(Prefetch::While) | Io::FromList => 0,
+        match self.io.read_time() {
+            Some(ReadTime::Before) if self.io_thread_count == 0 => self.thread_count,
+            Some(ReadTime::Before) => self.io_thread_count,
+            Some(ReadTime::While) | None => 0,
         }
     }
 }
@@ -198,8 +215,12 @@ impl Variant {
 impl fmt::Display for Variant {
     /// `batched-io/bal+batched@16+48io`: all that distinguishes it, but for the store.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (list, engine, io) = (self.list.name(), self.engine.name(), self.io.name());
-        write!(f, "{list}/{engine}+{io}@{}", self.thread_count)?;
+        let (list, engine) = (self.list.name(), self.engine.name());
+        match self.io {
+            Io::Batched(prefetch) => write!(f, "{list}/{engine}+batched{prefetch}")?,
+            io => write!(f, "{list}/{engine}+{}", io.name())?,
+        }
+        write!(f, "@{}", self.thread_count)?;
         if self.io_thread_count > 0 {
             write!(f, "+{}io", self.io_thread_count)?;
         }

@@ -21,6 +21,7 @@ use workload::{
 
 use crate::{
     bitset::Bitset,
+    call::CallClock,
     handover::{Arrival, Cancelled},
     latency::Latencies,
     prestate::{PreState, Reads},
@@ -135,8 +136,7 @@ impl ReadTally {
         self.timed::<R, T>(read)
     }
 
-    /// Reads `keys` of one account as [`Reader::slots`] does, and counts and times each: reads
-    /// that the store makes together count as long as all of them.
+    /// Reads `keys` of one account as [`Reader::slots`] does, and counts and times each.
     pub(crate) fn read_slots<R: Reader>(
         &mut self,
         reader: &mut R,
@@ -144,24 +144,12 @@ impl ReadTally {
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let together = reader.reads_together();
-        let start = R::IS_TIMED.then(Instant::now);
-        let mut since = start;
+        let mut clock = CallClock::start(reader, self);
         reader.slots(address, keys, &mut |place, value| {
             sink(place, value);
-            if let (Some(from), false) = (since, together) {
-                let now = Instant::now();
-                self.latencies.record(now - from);
-                self.widen(from, now);
-                since = Some(now);
-            }
+            clock.arrived();
         })?;
-        if let (Some(from), true) = (start, together) {
-            let now = Instant::now();
-            self.latencies.record_batch(now - from, keys.len() as u64);
-            self.widen(from, now);
-        }
-        self.read_count += keys.len() as u64;
+        clock.stop(keys.len());
         Ok(())
     }
 
@@ -180,6 +168,9 @@ impl ReadTally {
     }
 }
 
+/// Rows of codes by hash, each read once.
+pub type CodeRows = SingleFlight<B256, Option<Bytes>>;
+
 /// What all workers of a batch share.
 #[derive(Debug)]
 pub struct Shared<P> {
@@ -189,6 +180,8 @@ pub struct Shared<P> {
     pub pre_state: P,
     /// Codes, analysed once.
     pub codes: SingleFlight<B256, Bytecode>,
+    /// Their rows, read once.
+    pub code_rows: CodeRows,
 }
 
 /// Which declared keys were met.
@@ -336,9 +329,14 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
             return Ok(code.clone());
         }
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let (code, _) = self.shared.codes.get_or_read(hash, self.cancel, || {
-            let code = tally.timed::<R, _>(|| reader.code(&hash))?;
-            bytecode(hash, code)
+        let Shared { codes, code_rows, .. } = self.shared;
+        let (code, _) = codes.get_or_read(hash, self.cancel, || {
+            let since = R::IS_TIMED.then(Instant::now);
+            let (row, arrival) = code_rows.get_or_read(hash, self.cancel, || {
+                tally.timed::<R, _>(|| reader.code(&hash)).map_err(ViewError::from)
+            })?;
+            tally.note(arrival, since);
+            bytecode(hash, row)
         })?;
         self.codes.insert(hash, code.clone());
         Ok(code)

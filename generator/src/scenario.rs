@@ -10,6 +10,7 @@ mod load;
 mod metric;
 mod names;
 mod overrides;
+mod prefetch;
 mod quantity;
 mod read;
 pub mod shipped;
@@ -24,12 +25,13 @@ pub use keys::all_paths;
 pub use load::{Load, LoadKind, SloadStorm};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    Cache, CommitName, DesignName, KeyOrder, ListName, Overlap, PrefetchName, ReadName, StoreName,
+    AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, DesignName, KeyOrder,
+    ListName, OrderName, Overlap, PrefetchName, ReadName, ShareName, StopName, StoreName,
     WarmCacheName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};
-pub use spec::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
+pub use spec::{BlockSpec, BlockTarget, PrefetchSpec, RunSpec, Scenario, StateSpec};
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -245,7 +245,7 @@ fn a_wrong_sample_is_kept_as_wrong() {
 fn the_time_to_prefetch_does_not_change_whose_share_of_the_reads_is_the_chain() {
     let (workload, device) = (workload(1 << 20), device());
     let mut variant = variant(Design::BatchedIo, 2, 10);
-    variant.io = Io::Batched(Prefetch::While);
+    variant.io = Io::Batched(Prefetch { time: ReadTime::While, ..Prefetch::default() });
     assert_eq!(chain(&input(&workload, &device, variant), 1_000.0), 100.0);
 }
 

@@ -2,9 +2,7 @@
 //! report.
 
 use std::{
-    num::NonZeroUsize,
     path::{Path, PathBuf},
-    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -18,13 +16,16 @@ use executor::{
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
-        rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
+        rocksdb::{CacheFill, Checksums, RocksFormat, RocksSettings, RocksStore},
     },
 };
 use generator::{
     GeneratorError,
     reference::{self, ReferenceError},
-    scenario::{CommitName, DesignName, Override, ReadName, RunSpec, Scenario, StoreName},
+    scenario::{
+        CacheFillName, ChecksumsName, CommitName, DesignName, Override, RunSpec, Scenario,
+        StoreName,
+    },
 };
 use workload::{Workload, file};
 
@@ -35,6 +36,7 @@ use crate::{
     environment::Environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
+    plan::Machine,
     progress::Progress,
     report,
     result::{Cell, Device, Expects, RunResult, SCHEMA, WorkloadFacts},
@@ -46,9 +48,6 @@ use crate::{
 /// What `--quick` overrides, unless the user says otherwise.
 const QUICK: [(&str, &str); 4] =
     [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
-
-/// Keys in a call of `run.read = "multi-get"`.
-const MULTI_GET_KEYS: usize = 1024;
 
 /// What is run: a workload, how, and what was said about it.
 struct Request {
@@ -86,10 +85,10 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     // A directory that cannot be written is better known before the work than after it.
     let mut out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
     let Request { workload, run, scenario } = request(args, &progress)?;
-    let core_count = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let (session, device) = open(workload, &run, args.data_dir.as_ref(), core_count, &progress)?;
+    let machine = Machine::this();
+    let (session, device) = open(workload, &run, args.data_dir.as_ref(), &machine, &progress)?;
     check_lists(&session, &run, &progress)?;
-    let sampling = Sampling::new(&session, &run, device.as_ref(), core_count);
+    let sampling = Sampling::new(&session, &run, device.as_ref(), machine);
     let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
     let work = facts::workload(session.workload(), overridden.unwrap_or_default());
     let result_of = |sampled: &Sampled| {
@@ -106,6 +105,7 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
             environment: environment.clone(),
             device: device.clone(),
             stores: facts::stores(&session),
+            choices: machine.choices(&run),
             agree: sampled.agree(),
             disagreements: sampled.disagreements.clone(),
             interrupted: interrupt::happened() || sampled.failure.is_some(),
@@ -166,7 +166,7 @@ fn open(
     workload: Workload,
     run: &RunSpec,
     data_dir: Option<&PathBuf>,
-    core_count: NonZeroUsize,
+    machine: &Machine,
     progress: &Progress,
 ) -> Result<(Session, Option<Device>), Failure> {
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
@@ -180,7 +180,7 @@ fn open(
             StoreName::Memory => open_memory(session.workload(), progress)?,
             on_disk => {
                 let dir = state::data_dir(data_dir)?;
-                let at = Place { dir: &dir, workload: session.workload(), core_count, progress };
+                let at = Place { dir: &dir, workload: session.workload(), machine, progress };
                 open_on_disk(*on_disk, &at, run)?
             }
         };
@@ -321,7 +321,7 @@ fn open_memory(workload: &Workload, progress: &Progress) -> Result<OpenStore, Fa
 struct Place<'a> {
     dir: &'a DataDir,
     workload: &'a Workload,
-    core_count: NonZeroUsize,
+    machine: &'a Machine,
     progress: &'a Progress,
 }
 
@@ -333,7 +333,7 @@ impl Place<'_> {
             layout: self.workload.layout,
             format,
             scenario: &self.workload.scenario,
-            threads: self.core_count.get(),
+            threads: self.machine.core_count.get(),
         };
         let built = self.dir.open_or_build(&spec, self.progress, interrupt::flag());
         self.progress.clear();
@@ -341,6 +341,23 @@ impl Place<'_> {
             StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
             error => Failure { code: Code::Io, error: error.into() },
         })
+    }
+}
+
+/// How a run opens RocksDB.
+fn rocks_settings(run: &RunSpec, machine: &Machine, durability: Durability) -> RocksSettings {
+    RocksSettings {
+        read_method: machine.read_method(run),
+        durability,
+        checksums: match run.checksums {
+            ChecksumsName::Verify => Checksums::Verified,
+            ChecksumsName::Skip => Checksums::Skipped,
+        },
+        cache_fill: match run.cache_fill {
+            CacheFillName::Always => CacheFill::Always,
+            CacheFillName::SingleReads => CacheFill::SingleReads,
+        },
+        ..RocksSettings::default()
     }
 }
 
@@ -353,11 +370,7 @@ fn open_on_disk(name: StoreName, at: &Place<'_>, run: &RunSpec) -> Result<OpenSt
     Ok(match name {
         StoreName::Memory => open_memory(at.workload, at.progress)?,
         StoreName::Rocksdb => {
-            let read_method = match run.read {
-                ReadName::Get => ReadMethod::Get,
-                ReadName::MultiGet => ReadMethod::MultiGet { batch: MULTI_GET_KEYS },
-            };
-            let settings = RocksSettings { read_method, durability, ..RocksSettings::default() };
+            let settings = rocks_settings(run, at.machine, durability);
             let store = RocksStore::open(at.state(&RocksFormat::default())?, settings);
             OpenStore::Rocks(Box::new(store.or_exit(Code::Io)?))
         }

@@ -118,11 +118,26 @@ fn labels(cells: &[&Cell]) -> Vec<String> {
                 && (other.list, other.engine, other.io) != (cell.list, cell.engine, cell.io)
         })
     };
-    let label = |cell: &&Cell| match differs(cell) {
-        true => format!("{} {}+{}", cell.design, cell.engine, cell.io),
-        false => cell.design.to_owned(),
+    let differs_in_policy = |cell: &Cell| {
+        cells.iter().any(|other| other.design == cell.design && other.prefetch != cell.prefetch)
+    };
+    let label = |cell: &&Cell| match policy_words(cell) {
+        Some(words) if differs_in_policy(cell) => words,
+        _ if differs(cell) => format!("{} {}+{}", cell.design, cell.engine, cell.io),
+        _ => cell.design.to_owned(),
     };
     cells.iter().map(label).collect()
+}
+
+/// `while listed`: how its readers differ from the default, `batched` where they do not. The
+/// variant's name has these words after `+batched`.
+fn policy_words(cell: &Cell) -> Option<String> {
+    let (_, rest) = cell.variant.split_once("+batched")?;
+    let (words, _) = rest.split_once('@')?;
+    match words.trim_start_matches(['-', '.']) {
+        "" => Some("batched".to_owned()),
+        words => Some(words.replace('.', " ")),
+    }
 }
 
 fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
@@ -163,6 +178,7 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         column(10, ["reads", "at once"], &|cell| of(cell.reads_in_flight, units::number)),
         column(4, ["read", "p50"], &p50),
         column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
+        column(12, ["ready", "%"], &|cell| of(cell.ready_share, units::percent)),
         column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
         column(5, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
         column(6, ["runs in", "vain %"], &|cell| of(cell.vain_share, units::percent)),

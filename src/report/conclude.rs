@@ -95,12 +95,17 @@ fn same_cores<'a>(cells: &[&'a Cell], best: &Cell, batched: Option<&Cell>) -> Op
     }
 }
 
-/// The pair that has as many readers as the other has threads, where the best cells are not that
-/// pair already.
+/// Reads that the readers of a cell have under way at most.
+fn reader_depth(cell: &Cell) -> u64 {
+    cell.io_threads * cell.reads_per_reader.unwrap_or(1)
+}
+
+/// The pair whose readers have as many reads under way as the other has threads, where the best
+/// cells are not that pair already.
 fn equal_depth(cells: &[&Cell]) -> Option<String> {
     let batched = best_of(cells, BATCHED)?;
     let on_demand = best_of(cells, ON_DEMAND)?;
-    if batched.io_threads == on_demand.threads {
+    if reader_depth(batched) == on_demand.threads {
         return None;
     }
     let at = |design: &'static str, depth: fn(&Cell) -> u64, wanted: u64| {
@@ -109,7 +114,7 @@ fn equal_depth(cells: &[&Cell]) -> Option<String> {
     };
     let depths = cells.iter().filter(|cell| cell.design == ON_DEMAND).map(|cell| cell.threads);
     let pairs = depths.filter_map(|depth| {
-        let batched = at(BATCHED, |cell| cell.io_threads, depth)?;
+        let batched = at(BATCHED, reader_depth, depth)?;
         Some((depth, batched, at(ON_DEMAND, |cell| cell.threads, depth)?))
     });
     Some(match pairs.max_by_key(|(depth, _, _)| *depth) {

@@ -6,11 +6,22 @@ use crate::{
     environment::Environment,
     result::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PhasesNs,
-        RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+        PrefetchFacts, RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
     },
 };
 
 const GAS: u64 = 639_998_214;
+
+/// How the readers of an example read.
+pub(super) const PREFETCH: PrefetchFacts = PrefetchFacts {
+    time: "before",
+    order: "on-disk",
+    accounts: "first",
+    codes: "on-demand",
+    stop: "executed",
+    share: "next",
+    chunk_key_count: None,
+};
 
 /// A run of all designs on RocksDB, one sample each.
 pub fn typical() -> RunResult {
@@ -46,6 +57,7 @@ pub fn typical() -> RunResult {
             store: "rocksdb",
             facts: facts.as_object().cloned().unwrap_or_default(),
         }],
+        choices: Vec::new(),
         agree: Some(true),
         disagreements: Vec::new(),
         interrupted: false,
@@ -141,8 +153,10 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         list,
         engine,
         io,
+        prefetch: (threads.1 > 0).then_some(PREFETCH),
         threads: threads.0,
         io_threads: threads.1,
+        reads_per_reader: (threads.1 > 0).then_some(1),
         samples: vec![sample(ms)],
         mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ci95: None },
         ms_per_batch: Estimate { median: Some(ms), ci95: None },
@@ -165,6 +179,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         expected_blocks_per_present_key: Some(0.941),
         device_bytes_per_block: Some(4_121.0),
         reads_in_flight: Some(blocks * p50 as f64 / ms / 1e6),
+        ready_share: None,
         cpu_ns_per_read: Some(11_200.0),
         vain_share: None,
         binds: if ms < 6_000.0 { Some("device") } else { Some("chain") },
@@ -192,6 +207,10 @@ fn sample(ms: f64) -> SampleFacts {
         device_read_bytes: Some(1_127_000_000),
         read_syscalls: Some(273_500),
         cpu_ns: Some(3_260_000_000),
+        reads_by_readers: 0,
+        reads_by_executors: 290_955,
+        ready_on_arrival: 0,
+        read_wait_count: 0,
         read_wait_ns: 0,
         longest_tx_ns: 520_000_000,
         tx_total_ns: wall_ns,

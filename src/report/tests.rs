@@ -5,7 +5,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Paint, conclude, example, json, table};
-use crate::result::{Cell, Estimate, RunResult, WarmUpFacts};
+use crate::result::{Cell, Estimate, PrefetchFacts, RunResult, WarmUpFacts};
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -172,6 +172,31 @@ fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
     let found = conclude(&result).unwrap();
     assert!(found.contains("on demand 12.0 s at 2 threads, sequential"), "{found}");
     assert!(found.contains("; no pair at equal depth; "), "{found}");
+}
+
+#[test]
+fn readers_that_read_many_together_are_as_deep_as_all_their_reads() {
+    let mut result = example::typical();
+    for cell in result.cells.iter_mut().filter(|cell| cell.io_threads > 0) {
+        (cell.io_threads, cell.reads_per_reader) = (cell.io_threads / 8, Some(32));
+    }
+    // 2 readers with 32 reads each, beside 64 threads; 8 readers are the best.
+    let found = conclude(&result).unwrap();
+    assert!(found.contains("at 2+8io"), "{found}");
+    assert!(found.contains("both at depth 64: 6.02 s and 5.10 s"), "{found}");
+}
+
+#[test]
+fn cells_that_differ_in_their_policy_are_named_by_it() {
+    let mut result = example::typical();
+    let cell = result.cells.last_mut().unwrap();
+    cell.variant = "rocksdb/batched-io/bal+batched-while.listed@2+64io".to_owned();
+    cell.io = "batched-while";
+    cell.prefetch = Some(PrefetchFacts { time: "while", order: "listed", ..example::PREFETCH });
+    let text = table(&result, 100, Paint::Plain);
+    show(&text);
+    assert!(text.contains("\n  batched  ") && text.contains("\n* while listed  "), "{text}");
+    assert!(text.contains("\n* sequential  "), "{text}");
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use alloy_primitives::{Address, B256, U256, keccak256};
 use serde::{Deserialize, Serialize};
 
-use crate::{genesis::AccountState, keccak::keccak256_many_32};
+use crate::{
+    genesis::AccountState,
+    keccak::{keccak256_many_20, keccak256_many_32},
+};
 
 /// Length of an account row's value: nonce 8 (little-endian) ‖ balance 32 (big-endian) ‖ code
 /// hash 32.
@@ -102,15 +105,21 @@ impl Layout {
         }
     }
 
-    /// Replaces `out` by the second parts of the slots' keys: the hash of each slot in the
-    /// hashed layout, the slot itself in the plain one. Hashes eight at a time.
-    pub fn slot_key_parts(self, slots: &[U256], out: &mut Vec<[u8; 32]>) {
-        out.clear();
+    /// Writes the second parts of the slots' keys: the hash of each slot in the hashed layout, the
+    /// slot itself in the plain one. Hashes eight at a time.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn slot_key_parts(self, slots: &[U256], out: &mut [[u8; 32]]) {
+        assert_eq!(slots.len(), out.len(), "one place for each part");
         match self {
-            Self::Plain => out.extend(slots.iter().map(|slot| slot.to_be_bytes::<32>())),
+            Self::Plain => {
+                for (slot, out) in slots.iter().zip(out) {
+                    *out = slot.to_be_bytes();
+                }
+            }
             Self::Hashed => {
                 const CHUNK: usize = 128;
-                out.resize(slots.len(), [0; 32]);
                 let mut inputs = [[0; 32]; CHUNK];
                 for (slots, out) in slots.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
                     for (input, slot) in inputs.iter_mut().zip(slots) {
@@ -119,6 +128,41 @@ impl Layout {
                     keccak256_many_32(&inputs[..slots.len()], out);
                 }
             }
+        }
+    }
+
+    /// Writes the keys of account rows, which are also the first parts of their slots' keys, as
+    /// [`Self::account_key_of_part`] takes them: the hash of each address in the hashed layout,
+    /// the address and zeros in the plain one. Hashes eight at a time.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn account_key_parts(self, addresses: &[Address], out: &mut [[u8; 32]]) {
+        assert_eq!(addresses.len(), out.len(), "one place for each part");
+        match self {
+            Self::Plain => {
+                for (address, out) in addresses.iter().zip(out) {
+                    out[..20].copy_from_slice(address.as_slice());
+                }
+            }
+            Self::Hashed => {
+                const CHUNK: usize = 128;
+                let mut inputs = [[0; 20]; CHUNK];
+                for (addresses, out) in addresses.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+                    for (input, address) in inputs.iter_mut().zip(addresses) {
+                        *input = address.0.0;
+                    }
+                    keccak256_many_20(&inputs[..addresses.len()], out);
+                }
+            }
+        }
+    }
+
+    /// Key of an account row whose part is known.
+    pub fn account_key_of_part(self, part: &[u8; 32]) -> RowKey {
+        match self {
+            Self::Hashed => RowKey::join(part, &[]),
+            Self::Plain => RowKey::join(&part[..20], &[]),
         }
     }
 
@@ -183,12 +227,23 @@ mod tests {
         let slots: Vec<U256> = (0..300_u64).map(|i| U256::from(i) << (i % 200)).collect();
         for layout in [Layout::Hashed, Layout::Plain] {
             let account = layout.account_key(&account);
-            let mut parts = Vec::new();
+            let mut parts = vec![[0; 32]; slots.len()];
             layout.slot_key_parts(&slots, &mut parts);
-            assert_eq!(parts.len(), slots.len());
             for (slot, part) in slots.iter().zip(&parts) {
                 let key = layout.slot_key_of_part(&account, part);
                 assert_eq!(key, layout.slot_key(&account, slot));
+            }
+        }
+    }
+
+    #[test]
+    fn account_keys_in_bulk_equal_single_keys() {
+        let addresses: Vec<_> = (0..200_u8).map(Address::repeat_byte).collect();
+        for layout in [Layout::Hashed, Layout::Plain] {
+            let mut parts = vec![[0; 32]; addresses.len()];
+            layout.account_key_parts(&addresses, &mut parts);
+            for (address, part) in addresses.iter().zip(&parts) {
+                assert_eq!(layout.account_key_of_part(part), layout.account_key(address));
             }
         }
     }

@@ -13,14 +13,15 @@ use std::{
 };
 
 use evm::{Runner, StepError, StepWrites};
-use workload::{Batch, BlockAccessIndex, StepKind, Steps, TxOutcome, list::ListBounds};
+use workload::{Batch, BlockAccessIndex, Layout, StepKind, Steps, TxOutcome, list::ListBounds};
 
 use super::{BatchResult, EngineError, Executed, Spent, Task, commit};
 use crate::{
     check::{self, ListFault},
     crew::Crew,
     feasible::{Feasibility, Untold},
-    join, prefetch,
+    join,
+    prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
     process,
     single_flight::SingleFlight,
@@ -28,7 +29,7 @@ use crate::{
     store::{ReadCounters, Reader, Sample, StoreError},
     variant::Io,
     verify::{self, Unverified},
-    view::{ReadTally, Shared, Touched, View},
+    view::{CodeRows, ReadTally, Shared, Touched, View},
 };
 
 /// What one step came to.
@@ -92,6 +93,8 @@ struct Job<P> {
     place: usize,
     spans: Arc<Spans>,
     next_step: AtomicU32,
+    ahead: ReadAhead,
+    /// What is to be verified next.
     next_chunk: AtomicUsize,
     /// Whether the steps that remain can meet what the list declares.
     feasible: Feasibility,
@@ -169,8 +172,12 @@ fn work<S: Sample, P: PreState>(
     let priority = verifies.then(process::lower_priority);
     crew.serve(|job: &Job<P>| {
         let done = match executes {
-            true => job.execute(&mut reader, &mut tallies, task, stop),
-            false => job.read(&mut reader, &mut tallies, stop),
+            true => job.execute(&mut reader, &mut tallies, task, (worker, stop)),
+            false => {
+                let (number, count) =
+                    (worker - task.variant.thread_count, task.variant.io_thread_count);
+                job.read(&mut reader, &mut tallies, Lane { number, count }, stop)
+            }
         };
         if let Err(failure) = done {
             stop.store(true, Ordering::Relaxed);
@@ -224,7 +231,7 @@ fn run_all<S: Sample, P: PreState>(
 ) -> Result<(), EngineError> {
     for (place, batch) in task.workload.batches.iter().enumerate() {
         let start = spans.elapsed();
-        let job = Job::new(task, place, batch, spans)?;
+        let job = Job::new(task, place, batch, (spans, sample.row_layout()))?;
         spans.close(Phase::Decode, start);
         crew.post(Arc::new(job));
         let job = crew.finish().unwrap_or_else(|| panic!("batch {place} was posted"));
@@ -243,7 +250,7 @@ impl<P: PreState> Job<P> {
         task: &Task<'_>,
         place: usize,
         batch: &Batch,
-        spans: &Arc<Spans>,
+        (spans, layout): (&Arc<Spans>, Option<Layout>),
     ) -> Result<Self, EngineError> {
         let bounds = ListBounds::of(batch, task.workload.fork);
         let rejected = |fault| EngineError::rejected(place, fault);
@@ -252,11 +259,22 @@ impl<P: PreState> Job<P> {
         let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);
         Ok(Self {
             feasible: feasible.map_err(rejected)?,
-            shared: Shared { pre_state, list, codes: SingleFlight::default() },
+            shared: Shared {
+                pre_state,
+                list,
+                codes: SingleFlight::default(),
+                code_rows: CodeRows::default(),
+            },
             steps: Steps::of(batch),
             place,
             spans: Arc::clone(spans),
             next_step: AtomicU32::new(0),
+            ahead: ReadAhead::new(
+                task.variant.io.prefetch().unwrap_or_default(),
+                layout,
+                Arc::clone(spans),
+                task.variant.thread_count,
+            ),
             next_chunk: AtomicUsize::new(0),
             executed_ns: AtomicU64::new(0),
             verified_ns: AtomicU64::new(0),
@@ -271,11 +289,12 @@ impl<P: PreState> Job<P> {
         &self,
         reader: &mut R,
         tallies: &mut Tallies,
+        lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         match self.shared.pre_state.listed() {
             Some(_) => self.verify(reader, tallies, stop),
-            None => self.prefetch(reader, tallies, stop),
+            None => self.prefetch(reader, tallies, lane, stop),
         }
     }
 
@@ -308,13 +327,17 @@ impl<P: PreState> Job<P> {
         &self,
         reader: &mut R,
         tallies: &mut Tallies,
+        lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         let _open = self.gate.pass();
-        let Some(declared) = self.shared.pre_state.declared() else { return Ok(()) };
+        let Shared { list, pre_state, code_rows, .. } = &self.shared;
+        let Some(values) = pre_state.declared() else { return Ok(()) };
+        self.ahead.arrange(list);
         let start = self.spans.elapsed();
-        let to = (reader, &mut tallies.prefetched);
-        prefetch::run(&self.shared.list, declared, &self.next_chunk, to, stop)
+        let target = Target { list, values, codes: code_rows };
+        self.ahead
+            .read(target, lane, (reader, &mut tallies.prefetched), stop)
             .map_err(|error| Failure { index: 0, error: EngineError::Store(error) })?;
         self.spans.close(Phase::Prefetch, start);
         Ok(())
@@ -325,10 +348,11 @@ impl<P: PreState> Job<P> {
         reader: &mut R,
         tallies: &mut Tallies,
         task: &Task<'_>,
-        stop: &AtomicBool,
+        (worker, stop): (usize, &AtomicBool),
     ) -> Result<(), Failure> {
         if task.variant.executors_prefetch() {
-            self.prefetch(reader, tallies, stop)?;
+            let lane = Lane { number: worker, count: task.variant.thread_count };
+            self.prefetch(reader, tallies, lane, stop)?;
         }
         self.gate.wait();
         let start = self.spans.elapsed();
@@ -345,6 +369,7 @@ impl<P: PreState> Job<P> {
             steps.push(self.run_step(&mut runner, task, index, (&mut entered, &mut untold))?);
         }
         self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
+        self.ahead.executed();
         self.spans.close(Phase::Execute, start);
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, touched });

@@ -37,6 +37,9 @@ const NAME: &str = "rocksdb";
 
 /// About how many bytes a slot's row takes on disk.
 const ROW_BYTES: f64 = 76.0;
+/// Reads that a `MultiGet` over `io_uring` has under way at most: RocksDB goes through its keys in
+/// groups of so many.
+pub const READS_AT_ONCE: usize = 32;
 
 /// How many keys at once a reader asks for when it is given many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,6 +72,26 @@ pub enum DirectReads {
     Never,
 }
 
+/// Whether the checksum of a block is compared when the block is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Checksums {
+    /// It is, as clients do.
+    #[default]
+    Verified,
+    /// It is not.
+    Skipped,
+}
+
+/// Which reads leave their blocks in the cache of a cold sample. Warm ones always do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CacheFill {
+    /// All.
+    #[default]
+    Always,
+    /// Those of one key. A `MultiGet` reads a block that its keys share once all the same.
+    SingleReads,
+}
+
 /// How a state is opened and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RocksSettings {
@@ -82,6 +105,10 @@ pub struct RocksSettings {
     pub read_method: ReadMethod,
     /// What a commit waits for.
     pub durability: Durability,
+    /// Whether blocks are verified.
+    pub checksums: Checksums,
+    /// Which reads fill the cache.
+    pub cache_fill: CacheFill,
 }
 
 impl Default for RocksSettings {
@@ -92,6 +119,8 @@ impl Default for RocksSettings {
             warm_cache_bytes: 4 << 30,
             read_method: ReadMethod::Get,
             durability: Durability::default(),
+            checksums: Checksums::default(),
+            cache_fill: CacheFill::default(),
         }
     }
 }
@@ -191,7 +220,7 @@ impl Store for RocksStore {
 
     fn open_sample(&self, cache: CacheMode) -> Result<RocksSample, StoreError> {
         let start = std::time::Instant::now();
-        let sample = RocksSample::open(self, self.cache(cache))?;
+        let sample = RocksSample::open(self, self.cache(cache), cache)?;
         let drops = cache == CacheMode::Cold && !self.access.is_direct();
         let tables = if drops { self.state.table_files() } else { Vec::new() };
         device::fadvise_dontneed(&tables)
@@ -230,7 +259,7 @@ impl Store for RocksStore {
             0 => "unknown before the first sample".to_owned(),
             value => value.to_string(),
         };
-        let facts: [(&str, String); 14] = [
+        let facts: [(&str, String); 16] = [
             ("state", self.state.name().to_owned()),
             ("rocksdb", manifest.store_version.clone()),
             ("shape", manifest.shape.clone()),
@@ -240,6 +269,8 @@ impl Store for RocksStore {
             ("page_cache_resident", self.describe_resident()),
             ("read_method", format!("{:?}", settings.read_method.effective())),
             ("io_uring", self.describe_io_uring()),
+            ("checksums", format!("{:?}", settings.checksums)),
+            ("cache_fill", format!("{:?}", settings.cache_fill)),
             ("block_cache_bytes", settings.block_cache_bytes.to_string()),
             ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
             ("commit", format!("{:?}", settings.durability)),

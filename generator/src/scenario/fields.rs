@@ -109,6 +109,14 @@ impl<'tree> Fields<'tree> {
         self.list(key, &format!("[\"{example}\"]"), |node| named(text(node)?))
     }
 
+    /// One name, or a list of them; a single one is a list of one.
+    pub(super) fn one_or_more<T: Named>(&self, key: &str) -> Result<Vec<T>, Fault> {
+        match self.get(key).map(|node| &node.value) {
+            Some(Value::Text(_)) => Ok(self.named(key)?.into_iter().collect()),
+            _ => Ok(self.named_list(key)?.unwrap_or_default()),
+        }
+    }
+
     pub(super) fn count_list(&self, key: &str, range: &Range) -> Result<Option<Vec<u64>>, Fault> {
         self.list(key, "[8, 16]", |node| {
             count(node, key, range).map_err(|misfit| Misfit {

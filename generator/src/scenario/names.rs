@@ -91,6 +91,72 @@ names! {
 }
 
 names! {
+    /// In which order the readers of batched I/O read.
+    OrderName, "order to prefetch in",
+    {
+        /// As the store's rows lie.
+        OnDisk = "on-disk",
+        /// As the list has the keys.
+        Listed = "listed",
+        /// By the first index at which the list says that a key is written.
+        FirstWrite = "first-write",
+    },
+    later []
+}
+
+names! {
+    /// When the accounts of batched I/O are read.
+    AccountsName, "time to read accounts",
+    {
+        /// Before slots.
+        First = "first",
+        /// Evenly between slots.
+        Mixed = "mixed",
+        /// As executing threads ask for them.
+        OnDemand = "on-demand",
+    },
+    later []
+}
+
+names! {
+    /// When the codes of batched I/O are read.
+    CodesName, "time to read codes",
+    {
+        /// As executing threads ask for them.
+        OnDemand = "on-demand",
+        /// Right after their account.
+        WithState = "with-state",
+        /// After all accounts and slots.
+        AfterState = "after-state",
+    },
+    later []
+}
+
+names! {
+    /// What ends the readers' work beside execution.
+    StopName, "end of prefetching",
+    {
+        /// The last transaction has been executed.
+        Executed = "executed",
+        /// All is read.
+        AllRead = "all-read",
+    },
+    later []
+}
+
+names! {
+    /// Which keys a reader of batched I/O takes.
+    ShareName, "share of a reader",
+    {
+        /// The next ones that nobody has taken.
+        Next = "next",
+        /// Those of a contiguous range of its own.
+        Ranges = "ranges",
+    },
+    later []
+}
+
+names! {
     /// Who finds what the speculative pass of `prewarm` has read.
     WarmCacheName, "warm cache",
     {
@@ -112,6 +178,30 @@ names! {
         Synced = "synced",
         /// Memory only, without a write-ahead log.
         Unlogged = "unlogged",
+    },
+    later []
+}
+
+names! {
+    /// Whether the `RocksDB` store compares the checksums of what it reads.
+    ChecksumsName, "way with checksums",
+    {
+        /// It does.
+        Verify = "verify",
+        /// It does not.
+        Skip = "skip",
+    },
+    later []
+}
+
+names! {
+    /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache.
+    CacheFillName, "way to fill the cache",
+    {
+        /// All.
+        Always = "always",
+        /// Those of one key.
+        SingleReads = "single-reads",
     },
     later []
 }

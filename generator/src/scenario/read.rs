@@ -8,11 +8,13 @@ use workload::{Fork, Layout};
 use super::fault::{Fault, Misfit, Origin, Remedy};
 use super::fields::{Fields, Range};
 use super::load::{self, Around, Load};
-use super::names::{Cache, CommitName, DesignName, ReadName, StoreName, WarmCacheName};
+use super::names::{
+    Cache, CacheFillName, ChecksumsName, CommitName, DesignName, StoreName, WarmCacheName,
+};
 use super::quantity::grouped;
 use super::spec::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
 use super::tree::{Node, Table, Value};
-use super::{keys, metric};
+use super::{keys, metric, prefetch};
 
 /// Bytes of a slot's row in the store, keys, value and bookkeeping (measured).
 pub const ROW_BYTES: u64 = 76;
@@ -257,9 +259,11 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
         stores: fields.named_list("stores")?.unwrap_or_else(|| vec![StoreName::Rocksdb]),
         thread_counts: thread_counts(fields, "threads")?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
-        prefetch: fields.named("prefetch")?,
+        prefetch: prefetch::read(fields)?,
         warm_cache: fields.named("warm_cache")?.unwrap_or(WarmCacheName::Shared),
-        read: fields.named("read")?.unwrap_or(ReadName::Get),
+        read: fields.named("read")?,
+        checksums: fields.named("checksums")?.unwrap_or(ChecksumsName::Verify),
+        cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFillName::Always),
         commit: fields.named("commit")?.unwrap_or(CommitName::Logged),
         cache: fields.named("cache")?.unwrap_or(Cache::Cold),
         sample_count: fields.count("samples", &SAMPLES)?.map(narrowed),

@@ -7,7 +7,8 @@ use workload::{Fork, Layout};
 use super::load::Load;
 use super::metric::Expect;
 use super::names::{
-    Cache, CommitName, DesignName, PrefetchName, ReadName, StoreName, WarmCacheName,
+    AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, DesignName,
+    OrderName, PrefetchName, ReadName, ShareName, StopName, StoreName, WarmCacheName,
 };
 
 /// A workload to generate and how to run it.
@@ -85,12 +86,16 @@ pub struct RunSpec {
     pub thread_counts: Vec<u32>,
     /// Reading threads; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
-    /// When the readers of batched I/O read; `None`: chosen by the tool.
-    pub prefetch: Option<PrefetchName>,
+    /// How the readers of batched I/O read.
+    pub prefetch: PrefetchSpec,
     /// Who finds what the speculative pass of `prewarm` has read.
     pub warm_cache: WarmCacheName,
-    /// How a reader of the `RocksDB` store asks for many keys.
-    pub read: ReadName,
+    /// How a reader of the `RocksDB` store asks for many keys; `None`: chosen by the tool.
+    pub read: Option<ReadName>,
+    /// Whether the `RocksDB` store compares the checksums of what it reads.
+    pub checksums: ChecksumsName,
+    /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache.
+    pub cache_fill: CacheFillName,
     /// What a commit to the `RocksDB` store waits for.
     pub commit: CommitName,
     /// What is in memory when a sample starts.
@@ -99,6 +104,26 @@ pub struct RunSpec {
     pub sample_count: Option<u32>,
     /// Time for whole rounds of all variants.
     pub budget: Duration,
+}
+
+/// How the readers of batched I/O read: the values of each axis to compare; empty: chosen by the
+/// tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrefetchSpec {
+    /// When they read.
+    pub times: Vec<PrefetchName>,
+    /// In which order.
+    pub orders: Vec<OrderName>,
+    /// When accounts are read.
+    pub accounts: Vec<AccountsName>,
+    /// When codes are read.
+    pub codes: Vec<CodesName>,
+    /// What ends their work.
+    pub stops: Vec<StopName>,
+    /// Which keys each takes.
+    pub shares: Vec<ShareName>,
+    /// Keys that each takes at a time.
+    pub chunk_key_counts: Vec<u32>,
 }
 
 impl Scenario {

@@ -108,12 +108,17 @@ fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("stores", Ok(list(run.stores.iter().map(|store| quoted(store.name()))))),
         ("threads", Ok(list(run.thread_counts.iter().map(u32::to_string)))),
         ("io_threads", Ok(list(run.io_thread_counts.iter().map(u32::to_string)))),
-        (
-            "prefetch",
-            run.prefetch.map_or(Err("chosen by the tool"), |prefetch| Ok(quoted(prefetch.name()))),
-        ),
+        ("prefetch", names(&run.prefetch.times)),
+        ("prefetch_order", names(&run.prefetch.orders)),
+        ("prefetch_accounts", names(&run.prefetch.accounts)),
+        ("prefetch_codes", names(&run.prefetch.codes)),
+        ("prefetch_stop", names(&run.prefetch.stops)),
+        ("prefetch_share", names(&run.prefetch.shares)),
+        ("prefetch_chunk", Ok(list(run.prefetch.chunk_key_counts.iter().map(u32::to_string)))),
         ("warm_cache", Ok(quoted(run.warm_cache.name()))),
-        ("read", Ok(quoted(run.read.name()))),
+        ("read", run.read.map_or(Err("chosen by the tool"), |read| Ok(quoted(read.name())))),
+        ("checksums", Ok(quoted(run.checksums.name()))),
+        ("cache_fill", Ok(quoted(run.cache_fill.name()))),
         ("commit", Ok(quoted(run.commit.name()))),
         ("cache", Ok(quoted(run.cache.name()))),
         (
@@ -179,6 +184,14 @@ fn seed(seed: Option<u64>) -> Result<String, &'static str> {
 
 fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+/// A list of names, or that nothing is said.
+fn names<T: Named>(values: &[T]) -> Result<String, &'static str> {
+    match values {
+        [] => Err("chosen by the tool"),
+        values => Ok(list(values.iter().map(|value| quoted(value.label())))),
+    }
 }
 
 /// The shortest text that reads back as the same number, always with a point or an exponent.

@@ -125,6 +125,16 @@ impl ListIndex {
         (0..self.slot_count()).map(SlotId)
     }
 
+    /// The addresses of all accounts, in order.
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// The keys of all slots, in order.
+    pub fn slot_keys(&self) -> &[U256] {
+        &self.keys
+    }
+
     /// The address of an account.
     #[inline]
     pub fn address(&self, account: AccountId) -> &Address {
@@ -214,6 +224,20 @@ impl ListIndex {
         let unwritten = || self.slots().find(|slot| !self.has_changes(*slot));
         let of_slot = reads.then(unwritten).flatten().map(|slot| self.account_of(slot));
         of_slot.or_else(|| self.accounts().find(|id| !changes(*id)))
+    }
+
+    /// The first index at which a step writes the slot, if any does.
+    pub fn first_slot_change(&self, slot: SlotId) -> Option<BlockAccessIndex> {
+        self.slots.of(slot.0).next().map(|(index, _)| index)
+    }
+
+    /// The first index at which a step changes balance, nonce or code of the account, if any
+    /// does.
+    pub fn first_account_change(&self, account: AccountId) -> Option<BlockAccessIndex> {
+        let balance = self.balances.of(account.0).next().map(|(index, _)| index);
+        let nonce = self.nonces.of(account.0).next().map(|(index, _)| index);
+        let code = self.codes.of(account.0).next().map(|(index, _)| index);
+        [balance, nonce, code].into_iter().flatten().min()
     }
 
     /// Number of changes of the step at `index`: slots, balances, nonces and codes.

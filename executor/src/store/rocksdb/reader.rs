@@ -13,10 +13,10 @@ use workload::{
 };
 
 use super::{
-    NAME, ReadMethod, RocksSample, StoreError, failed, options,
+    NAME, READS_AT_ONCE, ReadMethod, RocksSample, StoreError, failed,
     options::{ACCOUNTS, CODE, STORAGE},
 };
-use crate::store::{ReadCounters, Reader};
+use crate::store::{ReadCounters, Reader, SlotRow};
 
 /// One thread's reads of a sample.
 ///
@@ -26,7 +26,8 @@ pub struct RocksReader<'a> {
     accounts: &'a ColumnFamily,
     storage: &'a ColumnFamily,
     code: &'a ColumnFamily,
-    options: ReadOptions,
+    single: ReadOptions,
+    many: ReadOptions,
     layout: Layout,
     method: ReadMethod,
     /// The account asked for last, and its key: slots come in runs of one account.
@@ -38,12 +39,16 @@ pub struct RocksReader<'a> {
     start: ReadCounters,
 }
 
+/// Takes the place of a row, its key and what was found.
+type RowSink<'s> = dyn FnMut(u32, &RowKey, Option<&[u8]>) -> Result<(), StoreError> + 's;
+
 /// Room for the keys of one call, kept between calls.
 #[derive(Default)]
 struct Batch {
     /// Second parts of the keys, with the places where the caller has them.
     parts: Vec<([u8; 32], u32)>,
-    keys: Vec<RowKey>,
+    /// Keys with the places where the caller has them.
+    rows: Vec<(RowKey, u32)>,
     unsorted: Vec<[u8; 32]>,
 }
 
@@ -57,12 +62,14 @@ impl<'a> RocksReader<'a> {
     pub(super) fn new(sample: &'a RocksSample) -> Result<Self, StoreError> {
         // Counts only: times cost two looks at the clock for each block.
         set_perf_stats(PerfStatsLevel::EnableCount);
+        let (single, many) = sample.read_options();
         Ok(Self {
             db: sample.db(),
             accounts: sample.family(ACCOUNTS)?,
             storage: sample.family(STORAGE)?,
             code: sample.family(CODE)?,
-            options: options::point_reads(),
+            single,
+            many,
             layout: sample.layout(),
             method: sample.settings().read_method.effective(),
             last_account: None,
@@ -91,38 +98,65 @@ impl<'a> RocksReader<'a> {
         what: impl FnOnce() -> String,
     ) -> Result<Option<DBPinnableSlice<'a>>, StoreError> {
         self.key_count += 1;
-        self.db.get_pinned_cf_opt(family, key, &self.options).map_err(|error| failed(what())(error))
+        self.db.get_pinned_cf_opt(family, key, &self.single).map_err(|error| failed(what())(error))
+    }
+
+    fn row_key(&mut self, row: &SlotRow<'_>) -> RowKey {
+        row.row.unwrap_or_else(|| {
+            let account = self.account_key(row.address);
+            self.layout.slot_key(&account, &row.key)
+        })
+    }
+
+    fn slot_of_row(&mut self, key: &RowKey) -> Result<U256, StoreError> {
+        let what = || row_name(key);
+        let value = self.get(self.storage, key.as_slice(), what)?;
+        slot_value(value.as_deref(), what)
     }
 
     /// The second parts of the keys of `slots`, ascending, in `self.batch.parts`.
     fn sort_parts(&mut self, slots: &[U256]) {
         let Batch { parts, unsorted, .. } = &mut self.batch;
+        unsorted.resize(slots.len(), [0; 32]);
         self.layout.slot_key_parts(slots, unsorted);
         parts.clear();
         parts.extend(unsorted.iter().enumerate().map(|(place, part)| (*part, place as u32)));
         parts.sort_unstable();
     }
 
+    /// Reads the rows of `self.batch.rows` in calls of `batch` keys.
     fn multi_get(
         &mut self,
-        account: &RowKey,
+        family: &ColumnFamily,
         batch: usize,
-        sink: &mut dyn FnMut(usize, U256),
+        sink: &mut RowSink<'_>,
     ) -> Result<(), StoreError> {
-        let Batch { parts, keys, .. } = &mut self.batch;
-        for chunk in parts.chunks(batch.max(1)) {
-            keys.clear();
-            keys.extend(chunk.iter().map(|(part, _)| self.layout.slot_key_of_part(account, part)));
+        let rows = &mut self.batch.rows;
+        if !rows.is_sorted_by(|a, b| a.0 <= b.0) {
+            rows.sort_unstable_by_key(|row| row.0);
+        }
+        for chunk in rows.chunks(batch.max(1)) {
             self.key_count += chunk.len() as u64;
-            let found =
-                self.db.batched_multi_get_cf_opt(self.storage, keys.iter(), true, &self.options);
-            for ((value, (_, place)), key) in found.into_iter().zip(chunk).zip(keys.iter()) {
-                let what = || slot_name(key);
-                let value = value.map_err(|error| failed(what())(error))?;
-                sink(*place as usize, slot_value(value.as_deref(), what)?);
+            let keys = chunk.iter().map(|(key, _)| key);
+            let found = self.db.batched_multi_get_cf_opt(family, keys, true, &self.many);
+            for (value, (key, place)) in found.into_iter().zip(chunk) {
+                let value = value.map_err(|error| failed(row_name(key))(error))?;
+                sink(*place, key, value.as_deref())?;
             }
         }
         Ok(())
+    }
+
+    /// As [`Self::multi_get`], of slots.
+    fn multi_get_slots(
+        &mut self,
+        batch: usize,
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        self.multi_get(self.storage, batch, &mut |place, key, value| {
+            sink(place as usize, slot_value(value, || row_name(key))?);
+            Ok(())
+        })
     }
 }
 
@@ -132,8 +166,8 @@ impl Reader for RocksReader<'_> {
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let key = self.account_key(address);
         let what = || format!("account {address}");
-        let Some(value) = self.get(self.accounts, key.as_slice(), what)? else { return Ok(None) };
-        decode_account(&value).map(Some).ok_or_else(|| wrong_length(what(), value.len()))
+        let value = self.get(self.accounts, key.as_slice(), what)?;
+        account_row(value.as_deref(), what)
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
@@ -152,8 +186,59 @@ impl Reader for RocksReader<'_> {
         }
     }
 
+    fn rows_per_batch(&self) -> usize {
+        // More in a call are read in groups of so many, one group after the other.
+        READS_AT_ONCE
+    }
+
     fn reads_together(&self) -> bool {
         matches!(self.method, ReadMethod::MultiGet { .. })
+    }
+
+    fn accounts(
+        &mut self,
+        addresses: &[Address],
+        sink: &mut dyn FnMut(usize, Option<AccountState>),
+    ) -> Result<(), StoreError> {
+        let ReadMethod::MultiGet { batch } = self.method else {
+            for (place, address) in addresses.iter().enumerate() {
+                sink(place, self.account(address)?);
+            }
+            return Ok(());
+        };
+        let Batch { rows, unsorted, .. } = &mut self.batch;
+        unsorted.resize(addresses.len(), [0; 32]);
+        self.layout.account_key_parts(addresses, unsorted);
+        rows.clear();
+        let keys = unsorted.iter().map(|part| self.layout.account_key_of_part(part));
+        rows.extend(keys.zip(0..));
+        self.multi_get(self.accounts, batch, &mut |place, key, value| {
+            sink(place as usize, account_row(value, || row_name(key))?);
+            Ok(())
+        })
+    }
+
+    fn slot_rows(
+        &mut self,
+        rows: &[SlotRow<'_>],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        let batch = match self.method {
+            ReadMethod::MultiGet { batch } => batch,
+            ReadMethod::Get => {
+                for (place, row) in rows.iter().enumerate() {
+                    let key = self.row_key(row);
+                    sink(place, self.slot_of_row(&key)?);
+                }
+                return Ok(());
+            }
+        };
+        self.batch.rows.clear();
+        for (row, place) in rows.iter().zip(0..) {
+            let key = self.row_key(row);
+            self.batch.rows.push((key, place));
+        }
+        self.multi_get_slots(batch, sink)
     }
 
     fn slots(
@@ -170,14 +255,16 @@ impl Reader for RocksReader<'_> {
                 for index in 0..self.batch.parts.len() {
                     let (part, place) = self.batch.parts[index];
                     let key = self.layout.slot_key_of_part(&account, &part);
-                    let what = || slot_name(&key);
-                    let value = self.get(self.storage, key.as_slice(), what)?;
-                    sink(place as usize, slot_value(value.as_deref(), what)?);
+                    sink(place as usize, self.slot_of_row(&key)?);
                 }
                 return Ok(());
             }
         };
-        self.multi_get(&account, batch, sink)
+        let Batch { parts, rows, .. } = &mut self.batch;
+        rows.clear();
+        let key = |part| self.layout.slot_key_of_part(&account, part);
+        rows.extend(parts.iter().map(|(part, place)| (key(part), *place)));
+        self.multi_get_slots(batch, sink)
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
@@ -223,8 +310,16 @@ fn slot_value(value: Option<&[u8]>, what: impl Fn() -> String) -> Result<U256, S
     decode_slot(value).ok_or_else(|| wrong_length(what(), value.len()))
 }
 
-fn slot_name(key: &RowKey) -> String {
-    format!("slot row {}", alloy_primitives::hex::encode_prefixed(key))
+fn account_row(
+    value: Option<&[u8]>,
+    what: impl Fn() -> String,
+) -> Result<Option<AccountState>, StoreError> {
+    let Some(value) = value else { return Ok(None) };
+    decode_account(value).map(Some).ok_or_else(|| wrong_length(what(), value.len()))
+}
+
+fn row_name(key: &RowKey) -> String {
+    format!("row {}", alloy_primitives::hex::encode_prefixed(key))
 }
 
 fn wrong_length(what: String, len: usize) -> StoreError {

@@ -5,16 +5,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::rocksdb::{Cache, ColumnFamily, DB, WriteBatch, WriteOptions, properties};
+use ::rocksdb::{Cache, ColumnFamily, DB, ReadOptions, WriteBatch, WriteOptions, properties};
 use workload::{
     Layout, NetChanges,
     layout::{encode_account, encode_slot},
 };
 
 use super::{
-    Durability, RocksReader, RocksSettings, RocksStore, StoreError, failed, failed_io, options,
+    CacheFill, Checksums, Durability, RocksReader, RocksSettings, RocksStore, StoreError, failed,
+    failed_io, options,
 };
-use crate::{state::TABLE_EXTENSION, store::Sample};
+use crate::{
+    state::TABLE_EXTENSION,
+    store::{CacheMode, Sample},
+};
 
 /// A state open for one sample.
 pub struct RocksSample {
@@ -24,6 +28,7 @@ pub struct RocksSample {
     cache: Cache,
     layout: Layout,
     settings: RocksSettings,
+    mode: CacheMode,
 }
 
 impl fmt::Debug for RocksSample {
@@ -43,7 +48,11 @@ impl Drop for SampleDir {
 }
 
 impl RocksSample {
-    pub(super) fn open(store: &RocksStore, cache: Cache) -> Result<Self, StoreError> {
+    pub(super) fn open(
+        store: &RocksStore,
+        cache: Cache,
+        mode: CacheMode,
+    ) -> Result<Self, StoreError> {
         let dir = store.state.new_sample_dir().map_err(|error| StoreError::Failed {
             store: super::NAME,
             action: "make a sample".to_owned(),
@@ -57,7 +66,7 @@ impl RocksSample {
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
             .map_err(failed(format!("open a sample of {}", store.state.name())))?;
         let (layout, settings) = (store.state.manifest().layout, store.settings);
-        Ok(Self { db, dir, cache, layout, settings })
+        Ok(Self { db, dir, cache, layout, settings, mode })
     }
 
     /// Memory of indices and filters in bytes.
@@ -92,6 +101,19 @@ impl RocksSample {
 
     pub(super) const fn settings(&self) -> &RocksSettings {
         &self.settings
+    }
+
+    /// Options of reads of one key, and of reads of many.
+    pub(super) fn read_options(&self) -> (ReadOptions, ReadOptions) {
+        let (mut single, mut many) = (options::point_reads(), options::point_reads());
+        if self.settings.checksums == Checksums::Skipped {
+            single.set_verify_checksums(false);
+            many.set_verify_checksums(false);
+        }
+        if (self.mode, self.settings.cache_fill) == (CacheMode::Cold, CacheFill::SingleReads) {
+            many.fill_cache(false);
+        }
+        (single, many)
     }
 
     pub(super) fn family(&self, name: &'static str) -> Result<&ColumnFamily, StoreError> {
@@ -137,6 +159,10 @@ impl Sample for RocksSample {
 
     fn reader(&self) -> Result<RocksReader<'_>, StoreError> {
         RocksReader::new(self)
+    }
+
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout)
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {

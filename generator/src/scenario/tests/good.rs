@@ -46,9 +46,17 @@ designs = ["batched-io", "sequential"]
 stores = ["memory", "rocksdb"]
 threads = [1, 16]
 io_threads = [48]
-prefetch = "while"
+prefetch = ["while", "before"]
+prefetch_order = "first-write"
+prefetch_accounts = ["mixed"]
+prefetch_codes = ["after-state", "on-demand"]
+prefetch_stop = "all-read"
+prefetch_share = "ranges"
+prefetch_chunk = [64, 256]
 warm_cache = "per-worker"
 read = "multi-get"
+checksums = "skip"
+cache_fill = "single-reads"
 commit = "synced"
 cache = "warm"
 samples = 9
@@ -100,9 +108,11 @@ fn what_is_left_out_has_its_default() {
             stores: vec![StoreName::Rocksdb],
             thread_counts: vec![],
             io_thread_counts: vec![],
-            prefetch: None,
+            prefetch: PrefetchSpec::default(),
             warm_cache: WarmCacheName::Shared,
-            read: ReadName::Get,
+            read: None,
+            checksums: ChecksumsName::Verify,
+            cache_fill: CacheFillName::Always,
             commit: CommitName::Logged,
             cache: Cache::Cold,
             sample_count: None,
@@ -125,10 +135,21 @@ fn every_key_is_read() {
     assert_eq!((scenario.block.batch_block_count, scenario.block.tx_gas), (4, 1_500_000));
     assert_eq!(scenario.loads.len(), 2);
     assert_eq!(scenario.run.budget, Duration::from_millis(1_500));
-    assert_eq!(scenario.run.prefetch, Some(PrefetchName::While));
+    let prefetch = PrefetchSpec {
+        times: vec![PrefetchName::While, PrefetchName::Before],
+        orders: vec![OrderName::FirstWrite],
+        accounts: vec![AccountsName::Mixed],
+        codes: vec![CodesName::AfterState, CodesName::OnDemand],
+        stops: vec![StopName::AllRead],
+        shares: vec![ShareName::Ranges],
+        chunk_key_counts: vec![64, 256],
+    };
+    assert_eq!(scenario.run.prefetch, prefetch);
     assert_eq!(scenario.run.warm_cache, WarmCacheName::PerWorker);
     let how = (scenario.run.read, scenario.run.commit);
-    assert_eq!(how, (ReadName::MultiGet, CommitName::Synced));
+    assert_eq!(how, (Some(ReadName::MultiGet), CommitName::Synced));
+    let how = (scenario.run.checksums, scenario.run.cache_fill);
+    assert_eq!(how, (ChecksumsName::Skip, CacheFillName::SingleReads));
     let metric = Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
     let when = When { store: Some(StoreName::Rocksdb), cache: Some(Cache::Cold) };
     assert_eq!(scenario.expects[0], Expect { metric, bound: Bound::Min(1.5), when });
@@ -149,7 +170,7 @@ fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
         assert_eq!(runs("warm_cache", name).warm_cache, *cache);
     }
     for (name, prefetch) in PrefetchName::ALL {
-        assert_eq!(runs("prefetch", name).prefetch, Some(*prefetch));
+        assert_eq!(runs("prefetch", name).prefetch.times, [*prefetch]);
     }
 }
 

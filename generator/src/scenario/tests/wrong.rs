@@ -119,9 +119,34 @@ fn a_wrong_name_is_rejected_with_the_one_that_was_meant() {
 }
 
 #[test]
+fn a_policy_of_reading_ahead_that_could_make_no_difference_is_rejected() {
+    let run = |lines: &str| parse(&format!("{LEAST}[run]\n{lines}\n"));
+    assert_error(
+        run("prefetch_order = \"first-write\""),
+        &["run.prefetch_order: first-write orders", "my.toml:10:18", "add prefetch = \"while\""],
+    );
+    assert_error(
+        run("prefetch = \"before\"\nprefetch_stop = \"all-read\""),
+        &["run.prefetch_stop: it says when to stop", "my.toml:11:17", "add prefetch = \"while\""],
+    );
+    assert_error(
+        run("prefetch_accounts = \"on-demand\"\nprefetch_codes = \"with-state\""),
+        &["run.prefetch_codes: a code is known by", "write prefetch_codes = \"on-demand\""],
+    );
+    assert_error(
+        run("prefetch_chunk = [0]"),
+        &["run.prefetch_chunk: 0 is below 1", "prefetch_chunk = [8, 16]"],
+    );
+    assert_error(
+        run("prefetch = [\"while\", \"meanwhile\"]"),
+        &["meanwhile is no time to prefetch"],
+    );
+}
+
+#[test]
 fn a_name_that_is_known_but_not_yet_run_is_called_so() {
     let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
-__GONE__
+    __GONE__
 }
 
 #[test]

@@ -1,0 +1,153 @@
+//! Which keys are taken at a time: the places of accounts and of slots cut into chunks, and the
+//! chunks numbered in the order in which they are begun. Each place is in exactly one chunk.
+
+use std::ops::Range;
+
+use workload::list::ListIndex;
+
+use super::Lane;
+use crate::{
+    store::Reader,
+    variant::{AccountReads, Prefetch, ReadOrder},
+};
+
+/// Accounts that a reader takes at a time from a store that reads one by one: a few, as they
+/// are fewer than slots and every transaction begins with some.
+const ACCOUNT_CHUNK: usize = 8;
+
+/// Places to read together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Chunk {
+    /// Of accounts.
+    Accounts(Range<usize>),
+    /// Of slots.
+    Slots(Range<usize>),
+}
+
+/// Places of one kind, cut.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    place_count: usize,
+    size: usize,
+}
+
+impl Cut {
+    const fn count(self) -> usize {
+        self.place_count.div_ceil(self.size)
+    }
+
+    fn at(self, number: usize) -> Range<usize> {
+        let start = number * self.size;
+        start..(start + self.size).min(self.place_count)
+    }
+}
+
+/// All chunks of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunks {
+    accounts: Cut,
+    slots: Cut,
+    mixes: bool,
+}
+
+impl Chunks {
+    /// The chunks of `list` under `policy`, as large as suits `reader` where nothing is said.
+    pub(super) fn new<R: Reader>(policy: &Prefetch, list: &ListIndex, reader: &R) -> Self {
+        let suits = match policy.order {
+            ReadOrder::OnDisk => reader.rows_per_batch(),
+            ReadOrder::Listed | ReadOrder::FirstWrite => reader.slots_per_batch(),
+        };
+        let suits = suits.max(1);
+        let given = policy.chunk.map(|keys| keys.get() as usize);
+        let account_size = if reader.reads_together() { suits } else { ACCOUNT_CHUNK };
+        let account_count = match policy.accounts {
+            AccountReads::OnDemand => 0,
+            AccountReads::First | AccountReads::Mixed => list.account_count() as usize,
+        };
+        let slot_count = list.slot_count() as usize;
+        Self {
+            accounts: Cut { place_count: account_count, size: given.unwrap_or(account_size) },
+            slots: Cut { place_count: slot_count, size: given.unwrap_or(suits) },
+            mixes: policy.accounts == AccountReads::Mixed,
+        }
+    }
+
+    /// Number of chunks.
+    pub(super) const fn count(&self) -> usize {
+        self.accounts.count() + self.slots.count()
+    }
+
+    /// The chunk that is begun as the one of this number, from 0.
+    pub(super) fn at(&self, number: usize) -> Chunk {
+        let (accounts, all) = (self.accounts.count(), self.count());
+        if !self.mixes {
+            return match number.checked_sub(accounts) {
+                None => Chunk::Accounts(self.accounts.at(number)),
+                Some(number) => Chunk::Slots(self.slots.at(number)),
+            };
+        }
+        // Evenly: of the first n chunks n × accounts / all are of accounts, rounded down.
+        let before = number * accounts / all;
+        if (number + 1) * accounts / all > before {
+            Chunk::Accounts(self.accounts.at(before))
+        } else {
+            Chunk::Slots(self.slots.at(number - before))
+        }
+    }
+
+    /// The numbers of a reader's own chunks, where each has a range: one of those of accounts and
+    /// one of those of slots, or one of all where they are mixed.
+    pub(super) fn of_lane(&self, lane: Lane) -> impl Iterator<Item = usize> + use<> {
+        let (accounts, all) = (self.accounts.count(), self.count());
+        let first = if self.mixes { 0..0 } else { 0..accounts };
+        let rest = first.end..all;
+        let share = move |of: Range<usize>| {
+            let cut = |number: usize| of.start + of.len() * number / lane.count;
+            cut(lane.number)..cut(lane.number + 1)
+        };
+        share(first).chain(share(rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_place_is_in_one_chunk_and_each_chunk_in_one_lane() {
+        for (account_count, slot_count, mixes) in
+            [(0, 0, false), (1, 0, true), (0, 5, true), (17, 100, true), (17, 100, false)]
+        {
+            let accounts = Cut { place_count: account_count, size: 3 };
+            let slots = Cut { place_count: slot_count, size: 7 };
+            let chunks = Chunks { accounts, slots, mixes };
+            let (mut of_accounts, mut of_slots) = (Vec::new(), Vec::new());
+            for number in 0..chunks.count() {
+                match chunks.at(number) {
+                    Chunk::Accounts(places) => of_accounts.extend(places),
+                    Chunk::Slots(places) => of_slots.extend(places),
+                }
+            }
+            assert_eq!(of_accounts, (0..account_count).collect::<Vec<_>>());
+            assert_eq!(of_slots, (0..slot_count).collect::<Vec<_>>());
+            for count in [1, 4, 50] {
+                let lanes = (0..count).map(|number| Lane { number, count });
+                let mut taken: Vec<_> = lanes.flat_map(|lane| chunks.of_lane(lane)).collect();
+                taken.sort_unstable();
+                assert_eq!(taken, (0..chunks.count()).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn mixed_accounts_are_spread_and_accounts_that_come_first_come_first() {
+        let cut = |place_count| Cut { place_count, size: 1 };
+        let numbers = |mixes| -> Vec<usize> {
+            let chunks = Chunks { accounts: cut(3), slots: cut(9), mixes };
+            let is_account = |n: &usize| matches!(chunks.at(*n), Chunk::Accounts(_));
+            (0..chunks.count()).filter(is_account).collect()
+        };
+        assert_eq!(numbers(false), [0, 1, 2]);
+        assert_eq!(numbers(true), [3, 7, 11]);
+    }
+}

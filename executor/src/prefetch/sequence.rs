@@ -1,0 +1,169 @@
+//! In which order the keys of a list are read, where it is not the list's own.
+//!
+//! On disk: by the keys of their rows. In the hashed layout these are hashes, so all declared
+//! keys are hashed, eight at a time, and sorted, by as many threads as there are cores. In the
+//! plain layout the list has them in this order already. By first write: see
+//! [`ReadOrder::FirstWrite`]. A list has no order of reads to offer (EIP-7928 sorts them by key).
+
+use std::{cmp::Ordering, num::NonZeroUsize, thread};
+
+use workload::{
+    BlockAccessIndex, Layout,
+    list::{AccountId, ListIndex, SlotId},
+};
+
+use crate::{store::SlotRow, variant::ReadOrder};
+
+/// Fewer slots than this are not worth a thread.
+const SLOTS_PER_THREAD_MIN: usize = 8_192;
+
+/// A slot in its place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Placed {
+    /// Begin of what it is sorted by within its group.
+    prefix: u64,
+    /// Place of its account in the order of accounts.
+    account_place: u32,
+    slot: u32,
+}
+
+/// An order of all accounts and of all slots.
+#[derive(Debug)]
+pub(crate) struct Sequence {
+    accounts: Vec<AccountId>,
+    slots: Vec<Placed>,
+    rows: Option<HashedRows>,
+}
+
+/// The parts of all rows' keys, by id.
+#[derive(Debug)]
+struct HashedRows {
+    accounts: Vec<[u8; 32]>,
+    slots: Vec<[u8; 32]>,
+}
+
+impl Sequence {
+    /// The keys of `list` in `order`, for a store whose rows lie in the order of `layout`;
+    /// `None` where that is the list's own order.
+    pub(super) fn of(order: ReadOrder, list: &ListIndex, layout: Option<Layout>) -> Option<Self> {
+        match (order, layout) {
+            (ReadOrder::FirstWrite, _) => Some(Self::by_first_write(list)),
+            (ReadOrder::OnDisk, Some(Layout::Hashed)) => Some(Self::by_hash(list)),
+            (ReadOrder::OnDisk, Some(Layout::Plain) | None) | (ReadOrder::Listed, _) => None,
+        }
+    }
+
+    fn by_hash(list: &ListIndex) -> Self {
+        let mut parts = vec![[0; 32]; list.account_count() as usize];
+        Layout::Hashed.account_key_parts(list.addresses(), &mut parts);
+        let mut accounts: Vec<_> = list.accounts().collect();
+        accounts.sort_unstable_by_key(|account| parts[account.get()]);
+        let places = places(&accounts);
+        let (slots, slot_parts) = slots_by_hash(list, &places);
+        Self { accounts, slots, rows: Some(HashedRows { accounts: parts, slots: slot_parts }) }
+    }
+
+    fn by_first_write(list: &ListIndex) -> Self {
+        const NEVER: BlockAccessIndex = BlockAccessIndex::MAX;
+        let of_slot = |slot| list.first_slot_change(slot).unwrap_or(NEVER);
+        let of_account = |account: &AccountId| {
+            let slots = list.slots_of(*account).map(|slot| of_slot(SlotId(slot)));
+            slots.chain(list.first_account_change(*account)).min().unwrap_or(NEVER)
+        };
+        let mut accounts: Vec<_> = list.accounts().collect();
+        accounts.sort_by_cached_key(of_account);
+        let places = places(&accounts);
+        let mut slots = Vec::with_capacity(list.slot_count() as usize);
+        for account in list.accounts() {
+            slots.extend(list.slots_of(account).map(|slot| Placed {
+                prefix: of_slot(SlotId(slot)).into(),
+                account_place: places[account.get()],
+                slot,
+            }));
+        }
+        slots.sort_by_key(|placed| placed.prefix);
+        Self { accounts, slots, rows: None }
+    }
+
+    /// The account at a place.
+    pub(super) fn account(&self, place: usize) -> AccountId {
+        self.accounts[place]
+    }
+
+    /// The slot at a place, and how to ask for it.
+    pub(super) fn slot<'a>(&self, list: &'a ListIndex, place: usize) -> (SlotId, SlotRow<'a>) {
+        let Placed { account_place, slot, .. } = self.slots[place];
+        let (account, slot) = (self.accounts[account_place as usize], SlotId(slot));
+        let row = self.rows.as_ref().map(|rows| {
+            let account = Layout::Hashed.account_key_of_part(&rows.accounts[account.get()]);
+            Layout::Hashed.slot_key_of_part(&account, &rows.slots[slot.get()])
+        });
+        (slot, SlotRow { address: list.address(account), key: list.slot_key(slot), row })
+    }
+}
+
+/// The place of each account, by id.
+fn places(accounts: &[AccountId]) -> Vec<u32> {
+    let mut places = vec![0; accounts.len()];
+    for (place, account) in (0..).zip(accounts) {
+        places[account.get()] = place;
+    }
+    places
+}
+
+/// All slots in the order of their rows, and the hashes of their keys by id.
+fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<Placed>, Vec<[u8; 32]>) {
+    let count = list.slot_count() as usize;
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = cores.min(count / SLOTS_PER_THREAD_MIN).max(1);
+    let share = count.div_ceil(threads).max(1);
+    let mut parts = vec![[0; 32]; count];
+    let mut slots = vec![Placed::default(); count];
+    let shares = slots.chunks_mut(share).zip(parts.chunks_mut(share)).zip((0..).step_by(share));
+    thread::scope(|scope| {
+        let mut last = None;
+        for ((slots, parts), first) in shares {
+            let sort = move || sort_share(list, account_places, first, slots, parts);
+            // The last share is this thread's own.
+            if let Some(earlier) = last.replace(sort) {
+                scope.spawn(earlier);
+            }
+        }
+        if let Some(mut sort) = last {
+            sort();
+        }
+    });
+    if threads > 1 {
+        // Finds the sorted shares, and merges them.
+        slots.sort_by(|a, b| compare(a, b, |slot| &parts[slot as usize]));
+    }
+    (slots, parts)
+}
+
+/// Hashes and sorts the slots from `first` on.
+fn sort_share(
+    list: &ListIndex,
+    account_places: &[u32],
+    first: u32,
+    slots: &mut [Placed],
+    parts: &mut [[u8; 32]],
+) {
+    let keys = &list.slot_keys()[first as usize..][..slots.len()];
+    Layout::Hashed.slot_key_parts(keys, parts);
+    let mut account = list.account_of(SlotId(first));
+    let mut end = list.slots_of(account).end;
+    for ((placed, part), slot) in slots.iter_mut().zip(parts.iter()).zip(first..) {
+        if slot >= end {
+            account = list.account_of(SlotId(slot));
+            end = list.slots_of(account).end;
+        }
+        let prefix = part.first_chunk().copied().map_or(0, u64::from_be_bytes);
+        *placed = Placed { prefix, account_place: account_places[account.get()], slot };
+    }
+    slots.sort_unstable_by(|a, b| compare(a, b, |slot| &parts[(slot - first) as usize]));
+}
+
+fn compare<'p>(a: &Placed, b: &Placed, part: impl Fn(u32) -> &'p [u8; 32]) -> Ordering {
+    let begin = |placed: &Placed| (placed.account_place, placed.prefix);
+    begin(a).cmp(&begin(b)).then_with(|| part(a.slot).cmp(part(b.slot)))
+}
