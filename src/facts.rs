@@ -125,8 +125,15 @@ pub fn stores(session: &Session) -> Vec<StoreFacts> {
     session.stores().iter().map(of_store).collect()
 }
 
-/// A number where the text is a plain one, otherwise the text.
+/// A number where the text is a plain one, a truth or its absence where it says so, otherwise the
+/// text.
 fn fact(text: String) -> Value {
+    match text.as_str() {
+        "true" => return Value::Bool(true),
+        "false" => return Value::Bool(false),
+        "null" => return Value::Null,
+        _ => {}
+    }
     let number = text.parse::<u64>().ok().filter(|number| number.to_string() == text);
     number.map_or(Value::String(text), Value::from)
 }
@@ -223,10 +230,24 @@ mod tests {
     use crate::report::example;
 
     #[test]
-    fn a_fact_is_a_number_where_its_text_is_one() {
+    fn a_fact_is_a_number_or_a_truth_where_its_text_is_one() {
         assert_eq!(fact("268435456".to_owned()), Value::from(268_435_456_u64));
         assert_eq!(fact("0".to_owned()), Value::from(0));
-        for text in ["", "+5", "007", "-1", "1.0", "11.8.1", "Logged", "99999999999999999999999"] {
+        assert_eq!(fact("true".to_owned()), Value::Bool(true));
+        assert_eq!(fact("false".to_owned()), Value::Bool(false));
+        assert_eq!(fact("null".to_owned()), Value::Null);
+        for text in [
+            "",
+            "+5",
+            "True",
+            "nil",
+            "007",
+            "-1",
+            "1.0",
+            "11.8.1",
+            "Logged",
+            "99999999999999999999999",
+        ] {
             assert_eq!(fact(text.to_owned()), Value::from(text), "{text}");
         }
     }

@@ -18,6 +18,7 @@ mod plan;
 mod progress;
 mod report;
 mod result;
+mod rocks;
 mod sampling;
 mod session;
 mod stats;

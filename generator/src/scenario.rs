@@ -12,6 +12,7 @@ mod names;
 mod overrides;
 mod quantity;
 mod read;
+mod rocksdb;
 pub mod shipped;
 mod spec;
 #[cfg(test)]
@@ -24,10 +25,12 @@ pub use keys::all_paths;
 pub use load::{Load, LoadKind, SloadStorm};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    Cache, CommitName, DesignName, KeyOrder, ListName, Overlap, PrefetchName, ReadName, StoreName,
+    AccessName, Cache, CommitName, DesignName, FilterName, IndexName, KeyOrder, ListName, Overlap,
+    PrefetchName, ReadName, StoreName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};
+pub use rocksdb::RocksdbSpec;
 pub use spec::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
 
 use std::fs::File;

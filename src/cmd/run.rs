@@ -11,16 +11,13 @@ use std::{
 use anyhow::anyhow;
 use executor::{
     engine::EngineError,
-    state::{BuiltState, StateError, StateSpec},
-    store::{
-        memory::MemoryStore,
-        rocksdb::{Durability, ReadMethod, RocksFormat, RocksSettings, RocksStore},
-    },
+    state::{BuiltState, StateSpec},
+    store::{memory::MemoryStore, rocksdb::RocksStore},
 };
 use generator::{
     GeneratorError,
     reference::{self, ReferenceError},
-    scenario::{CommitName, DesignName, Override, ReadName, RunSpec, Scenario, StoreName},
+    scenario::{DesignName, Override, RunSpec, Scenario, StoreName},
 };
 use workload::{Workload, file};
 
@@ -33,6 +30,7 @@ use crate::{
     progress::Progress,
     report,
     result::{Device, Expects, RunResult, SCHEMA},
+    rocks,
     sampling::{Sampled, Sampling},
     session::{OpenStore, Session},
     terminal,
@@ -41,9 +39,6 @@ use crate::{
 /// What `--quick` overrides, unless the user says otherwise.
 const QUICK: [(&str, &str); 4] =
     [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
-
-/// Keys in a call of `run.read = "multi-get"`.
-const MULTI_GET_KEYS: usize = 1024;
 
 /// What is run: a workload, how, and what was said about it.
 struct Request {
@@ -278,27 +273,11 @@ fn open_rocks(
     let spec = StateSpec {
         genesis: &workload.genesis,
         layout: workload.layout,
-        format: &RocksFormat::default(),
+        format: &rocks::format(&run.rocksdb),
         scenario: &workload.scenario,
         threads: core_count.get(),
     };
-    let built = dir.open_or_build(&spec, progress, interrupt::flag());
-    progress.clear();
-    let built = built.map_err(|error| match error {
-        StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
-        error => Failure { code: Code::Io, error: error.into() },
-    })?;
-    let read_method = match run.read {
-        ReadName::Get => ReadMethod::Get,
-        ReadName::MultiGet => ReadMethod::MultiGet { batch: MULTI_GET_KEYS },
-    };
-    let durability = match run.commit {
-        CommitName::Logged => Durability::Logged,
-        CommitName::Synced => Durability::Synced,
-        CommitName::Unlogged => Durability::Unlogged,
-    };
-    let settings = RocksSettings { read_method, durability, ..RocksSettings::default() };
-    RocksStore::open(built, settings).or_exit(Code::Io)
+    rocks::open(dir, &spec, rocks::settings(run), progress)
 }
 
 fn measure_device(state: &BuiltState, progress: &Progress) -> Device {

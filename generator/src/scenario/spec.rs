@@ -7,6 +7,7 @@ use workload::{Fork, Layout};
 use super::load::Load;
 use super::metric::Expect;
 use super::names::{Cache, CommitName, DesignName, PrefetchName, ReadName, StoreName};
+use super::rocksdb::RocksdbSpec;
 
 /// A workload to generate and how to run it.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +96,8 @@ pub struct RunSpec {
     pub sample_count: Option<u32>,
     /// Time for whole rounds of all variants.
     pub budget: Duration,
+    /// The `RocksDB` store's files and how they are opened.
+    pub rocksdb: RocksdbSpec,
 }
 
 impl Scenario {
