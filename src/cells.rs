@@ -20,11 +20,9 @@ use crate::{
 };
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
-const COLD_SHARE: f64 = 0.95;
+pub const COLD_SHARE: f64 = 0.95;
 /// About how many bytes a slot's row takes on disk.
 const ROW_BYTES: f64 = 76.0;
-/// Bytes of a block of rows.
-const BLOCK_BYTES: f64 = 4096.0;
 
 /// What is known of a cell beside its measurements.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +31,8 @@ pub struct CellInput<'a> {
     pub store: &'static str,
     /// Why the store cannot be cold, if so.
     pub never_cold: Option<&'static str>,
+    /// What the store reads from its files at a time, in bytes.
+    pub block_bytes: u64,
     /// The variant.
     pub variant: Variant,
     /// What was asked for.
@@ -264,7 +264,7 @@ fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f64> {
     input.never_cold.is_none().then_some(())?;
     let batch_count = input.workload.batches.len().max(1) as f64;
     let keys = present_keys(input)? / batch_count;
-    let blocks = input.workload.genesis.slot_count() as f64 * ROW_BYTES / BLOCK_BYTES;
+    let blocks = input.workload.genesis.slot_count() as f64 * ROW_BYTES / input.block_bytes as f64;
     let hit = blocks * (1.0 - (-keys / blocks).exp());
     ratio(hit, keys)
 }

@@ -1,6 +1,7 @@
 //! Verbs, one file each.
 
 pub mod generate;
+pub mod io;
 pub mod run;
 pub mod scenarios;
 pub mod state;

@@ -22,7 +22,7 @@ use workload::{
 use crate::{
     environment::{Build, Environment},
     result::{BalBytes, Cell, Device, Expects, StoreFacts, Tool, WorkloadFacts},
-    session::Session,
+    session::{OpenStore, Session},
     stats,
 };
 
@@ -118,11 +118,13 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
 
 /// What the stores say of themselves.
 pub fn stores(session: &Session) -> Vec<StoreFacts> {
-    let of_store = |store: &crate::session::OpenStore| {
-        let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
-        StoreFacts { store: store.name(), facts: facts.collect::<Map<_, _>>() }
-    };
-    session.stores().iter().map(of_store).collect()
+    session.stores().iter().map(store).collect()
+}
+
+/// What a store says of itself.
+pub fn store(store: &OpenStore) -> StoreFacts {
+    let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
+    StoreFacts { store: store.name(), facts: facts.collect::<Map<_, _>>() }
 }
 
 /// A number where the text is a plain one, a truth or its absence where it says so, otherwise the
@@ -177,11 +179,21 @@ pub fn expects(scenario: &Scenario) -> Expects {
 /// # Errors
 /// A flag that is not valid.
 pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
-    // The smallest scenario there is; only its [run] is used.
+    Ok(least_scenario("a workload file", how)?.run)
+}
+
+/// The least scenario there is, with overrides: for options that mean what its keys mean.
+///
+/// # Errors
+/// An option that is not valid.
+pub fn least_scenario(
+    source_name: &str,
+    overrides: &[Override],
+) -> Result<Scenario, ScenarioError> {
     const TEXT: &str = "schema = 1\nname = \"workload-file\"\ndescription = \"\"\n\
         [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
         [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
-    Ok(Scenario::parse("a workload file", TEXT, how)?.run)
+    Scenario::parse(source_name, TEXT, overrides)
 }
 
 /// Bytes that the memory store may take.

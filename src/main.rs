@@ -14,6 +14,7 @@ mod environment;
 mod exit;
 mod facts;
 mod interrupt;
+mod io;
 mod plan;
 mod progress;
 mod report;
@@ -55,5 +56,6 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Validate { file }) => cmd::scenarios::validate(&file),
         Some(Command::Generate(args)) => cmd::generate::generate(&args),
         Some(Command::State(args)) => cmd::state::state(&args),
+        Some(Command::Io(args)) => cmd::io::io(&args, std::env::args().collect()),
     }
 }

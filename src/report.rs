@@ -8,6 +8,8 @@ mod cells;
 mod conclude;
 mod facts;
 mod head;
+mod io;
+mod json_out;
 mod out;
 mod page;
 mod table;
@@ -19,6 +21,8 @@ pub mod example;
 mod tests;
 
 pub use conclude::conclude;
+pub use io::{io_json, io_table};
+pub use json_out::JsonOut;
 pub use out::{HistogramLog, LogKind, Out};
 pub use table::table;
 
@@ -37,6 +41,10 @@ pub enum Paint {
 /// # Panics
 /// In no case: a result has text keys only.
 pub fn json(result: &RunResult) -> String {
+    json_of(result)
+}
+
+fn json_of(result: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(result);
     let mut text = text.unwrap_or_else(|e| panic!("a result has text keys only: {e}"));
     text.push('\n');

@@ -143,6 +143,7 @@ impl<'a> Sampling<'a> {
         CellInput {
             store: store.name(),
             never_cold: store.never_cold(),
+            block_bytes: store.block_bytes(),
             variant: cell.variant,
             cache: cache_mode(self.run),
             workload: self.session.workload(),

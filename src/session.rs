@@ -4,8 +4,11 @@ use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
 
 use alloy_primitives::Bytes;
 use executor::{
+    device::BLOCK_BYTES,
     engine::{EngineError, Task},
+    raw::{self, RawError, RawPoint, RawReads},
     sample::{self, Disagreement, Measurement},
+    state::BuiltState,
     store::{CacheMode, Store, memory::MemoryStore, rocksdb::RocksStore},
     variant::{Design, ListForm, Variant},
 };
@@ -34,6 +37,33 @@ impl OpenStore {
         match self {
             Self::Rocks(store) => store.facts(),
             Self::Memory(store) => store.facts(),
+        }
+    }
+
+    /// What it reads from its files at a time, in bytes; a page where it has none.
+    pub fn block_bytes(&self) -> u64 {
+        match self {
+            Self::Rocks(store) => u64::from(store.format().block_bytes),
+            Self::Memory(_) => BLOCK_BYTES as u64,
+        }
+    }
+
+    /// The state database below it, for a store that has one.
+    pub fn state(&self) -> Option<&BuiltState> {
+        match self {
+            Self::Rocks(store) => Some(store.state()),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// Raw random reads from a fresh cold sample.
+    ///
+    /// # Errors
+    /// [`RawError`]: there is no point.
+    pub fn read_raw(&self, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
+        match self {
+            Self::Rocks(store) => raw::measure(store.as_ref(), reads),
+            Self::Memory(store) => raw::measure(store, reads),
         }
     }
 

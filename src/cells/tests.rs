@@ -54,6 +54,7 @@ fn input<'a>(workload: &'a Workload, device: &'a Device, variant: Variant) -> Ce
     CellInput {
         store: "rocksdb",
         never_cold: None,
+        block_bytes: 4_096,
         variant,
         cache: CacheMode::Cold,
         workload,

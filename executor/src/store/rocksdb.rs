@@ -180,6 +180,11 @@ impl RocksStore {
         &self.state
     }
 
+    /// What shapes its files.
+    pub const fn format(&self) -> &RocksFormat {
+        &self.format
+    }
+
     /// The settings.
     pub const fn settings(&self) -> &RocksSettings {
         &self.settings
