@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
-const COLD_SHARE: f64 = 0.95;
+pub const COLD_SHARE: f64 = 0.95;
 
 /// What is known of a cell beside its measurements.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,13 @@
 //! The command line.
 
+mod io;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use generator::scenario::Override;
+
+pub use io::IoArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,6 +18,7 @@ Examples:
   stress show sload-storm > my.toml             a scenario to start from
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
+  stress io --read multi-get --depth 16,256     how fast are raw reads here?
 
 Exit codes: 0 fine, 1 a claim of the scenario fails, 2 usage or scenario, 3 designs
 disagree or a list is wrong, 4 a claim cannot be judged (with --strict), 5 the machine
@@ -57,6 +62,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// State databases: list, verify, remove
     State(StateArgs),
+    /// Raw random reads of the stores, beside what the device can do
+    Io(IoArgs),
 }
 
 /// What to run and how.
@@ -242,9 +249,10 @@ pub enum StateCommand {
 }
 
 /// What goes to standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A table.
+    #[default]
     Table,
     /// The result as JSON.
     Json,

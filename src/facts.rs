@@ -22,7 +22,7 @@ use workload::{
 use crate::{
     environment::{Build, Environment},
     result::{BalBytes, Cell, Device, StoreFacts, Tool, WorkloadFacts},
-    session::Session,
+    session::{OpenStore, Session},
     stats,
 };
 
@@ -118,15 +118,24 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
 
 /// What the stores say of themselves.
 pub fn stores(session: &Session) -> Vec<StoreFacts> {
-    let of_store = |store: &crate::session::OpenStore| {
-        let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
-        StoreFacts { store: store.name(), facts: facts.collect::<Map<_, _>>() }
-    };
-    session.stores().iter().map(of_store).collect()
+    session.stores().iter().map(store).collect()
 }
 
-/// A number where the text is a plain one, otherwise the text.
+/// What a store says of itself.
+pub fn store(store: &OpenStore) -> StoreFacts {
+    let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
+    StoreFacts { store: store.name(), facts: facts.collect::<Map<_, _>>() }
+}
+
+/// A number where the text is a plain one, a truth or its absence where it says so, otherwise the
+/// text.
 fn fact(text: String) -> Value {
+    match text.as_str() {
+        "true" => return Value::Bool(true),
+        "false" => return Value::Bool(false),
+        "null" => return Value::Null,
+        _ => {}
+    }
     let number = text.parse::<u64>().ok().filter(|number| number.to_string() == text);
     number.map_or(Value::String(text), Value::from)
 }
@@ -159,11 +168,21 @@ pub fn doubts(cells: &[Cell], failure: Option<&anyhow::Error>) -> Vec<String> {
 /// # Errors
 /// A flag that is not valid.
 pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
-    // The smallest scenario there is; only its [run] is used.
+    Ok(least_scenario("a workload file", how)?.run)
+}
+
+/// The least scenario there is, with overrides: for options that mean what its keys mean.
+///
+/// # Errors
+/// An option that is not valid.
+pub fn least_scenario(
+    source_name: &str,
+    overrides: &[Override],
+) -> Result<Scenario, ScenarioError> {
     const TEXT: &str = "schema = 1\nname = \"workload-file\"\ndescription = \"\"\n\
         [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
         [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
-    Ok(Scenario::parse("a workload file", TEXT, how)?.run)
+    Scenario::parse(source_name, TEXT, overrides)
 }
 
 /// Bytes that the memory store may take.
@@ -212,10 +231,24 @@ mod tests {
     use crate::report::example;
 
     #[test]
-    fn a_fact_is_a_number_where_its_text_is_one() {
+    fn a_fact_is_a_number_or_a_truth_where_its_text_is_one() {
         assert_eq!(fact("268435456".to_owned()), Value::from(268_435_456_u64));
         assert_eq!(fact("0".to_owned()), Value::from(0));
-        for text in ["", "+5", "007", "-1", "1.0", "11.8.1", "Logged", "99999999999999999999999"] {
+        assert_eq!(fact("true".to_owned()), Value::Bool(true));
+        assert_eq!(fact("false".to_owned()), Value::Bool(false));
+        assert_eq!(fact("null".to_owned()), Value::Null);
+        for text in [
+            "",
+            "+5",
+            "True",
+            "nil",
+            "007",
+            "-1",
+            "1.0",
+            "11.8.1",
+            "Logged",
+            "99999999999999999999999",
+        ] {
             assert_eq!(fact(text.to_owned()), Value::from(text), "{text}");
         }
     }

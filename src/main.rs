@@ -16,6 +16,8 @@ mod environment;
 mod exit;
 mod facts;
 mod interrupt;
+mod io;
+mod open;
 mod plan;
 mod progress;
 mod report;
@@ -59,5 +61,6 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Compare(args)) => cmd::compare::compare(&args),
         Some(Command::Doctor(args)) => cmd::doctor::doctor(&args),
         Some(Command::State(args)) => cmd::state::state(&args),
+        Some(Command::Io(args)) => cmd::io::io(&args, std::env::args().collect()),
     }
 }

@@ -23,8 +23,6 @@ const RING_THREADS: [usize; 2] = [1, 2];
 /// Reading threads per core where each has [`READS_AT_ONCE`] reads under way: while some wait,
 /// others work. On 2 cores 4, 8 and 16 threads were alike.
 const READERS_PER_CORE: usize = 4;
-/// Keys in a call of `run.read = "multi-get"` at most.
-const MULTI_GET_KEYS: usize = 1024;
 
 /// What decides, beside the scenario, which cells there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl Machine {
                 ReadMethod::Get
             }
             (Some(ReadName::MultiGet), _) | (None, IoUring::Available) => {
-                ReadMethod::MultiGet { batch: MULTI_GET_KEYS }
+                ReadMethod::MultiGet { batch: run.rocksdb.multi_get_key_count as usize }
             }
         }
     }

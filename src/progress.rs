@@ -263,6 +263,7 @@ impl BuildProgress for Progress {
         let name = match phase {
             BuildPhase::Sorting => "state: sorting rows",
             BuildPhase::Writing => "state: writing rows",
+            BuildPhase::Ageing => "state: ageing rows",
             BuildPhase::Finishing => "state: finishing files",
             BuildPhase::Verifying => "state: verifying rows",
         };

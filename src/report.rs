@@ -10,6 +10,8 @@ mod comparison;
 mod conclude;
 mod facts;
 mod head;
+mod io;
+mod json_out;
 mod out;
 mod page;
 mod table;
@@ -24,6 +26,8 @@ pub use checks::checks;
 pub use comparison::comparison;
 pub use conclude::conclude;
 pub use facts::best;
+pub use io::io_table;
+pub use json_out::JsonOut;
 pub use out::{HistogramLog, LogKind, Out};
 pub use table::table;
 

@@ -5,6 +5,7 @@ use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
 use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
+    raw::{self, RawError, RawPoint, RawReads},
     sample::{self, Disagreement, Measurement},
     state::BuiltState,
     store::{
@@ -46,6 +47,19 @@ impl OpenStore {
             Self::Mdbx(store) => store.facts(),
             Self::Flat(store) => store.facts(),
             Self::Memory(store) => store.facts(),
+        }
+    }
+
+    /// Raw random reads from a fresh cold sample.
+    ///
+    /// # Errors
+    /// [`RawError`]: there is no point.
+    pub fn read_raw(&self, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
+        match self {
+            Self::Rocks(store) => raw::measure(store.as_ref(), reads),
+            Self::Mdbx(store) => raw::measure(store.as_ref(), reads),
+            Self::Flat(store) => raw::measure(store.as_ref(), reads),
+            Self::Memory(store) => raw::measure(store, reads),
         }
     }
 

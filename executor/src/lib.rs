@@ -15,6 +15,7 @@ pub mod latency;
 mod prefetch;
 pub mod prestate;
 pub mod process;
+pub mod raw;
 pub mod sample;
 pub mod single_flight;
 pub mod span;

@@ -34,6 +34,11 @@ impl IoCounters {
         Self::parse(&fs::read_to_string("/proc/self/io").ok()?)
     }
 
+    /// Those of the calling thread alone, or `None` where the kernel does not keep them.
+    pub fn of_this_thread() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

@@ -53,6 +53,8 @@ pub enum BuildPhase {
     Sorting,
     /// Writing rows to the store's files.
     Writing,
+    /// Writing a share of the rows again, so that the state is as one that has lived.
+    Ageing,
     /// Making files durable and checking them.
     Finishing,
     /// Reading all rows again to compare them.

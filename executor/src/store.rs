@@ -151,8 +151,8 @@ pub trait Reader: Send {
         Ok(())
     }
 
-    /// Reads slots of any accounts, in the order of `rows` where it reads them one by one;
-    /// `sink` gets the place of each in `rows`, once, with its value.
+    /// Reads slots of any accounts, those of an account beside each other; `sink` gets the place
+    /// of each in `rows`, once, with its value.
     ///
     /// # Errors
     /// [`StoreError`]; some slots may have reached `sink` before.
@@ -161,8 +161,14 @@ pub trait Reader: Send {
         rows: &[SlotRow<'_>],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        for (place, row) in rows.iter().enumerate() {
-            sink(place, self.slot(row.address, &row.key)?);
+        let mut keys = Vec::new();
+        let mut first = 0;
+        while let Some(SlotRow { address, .. }) = rows.get(first) {
+            let of_account = rows[first..].iter().take_while(|row| row.address == *address);
+            keys.clear();
+            keys.extend(of_account.map(|row| row.key));
+            self.slots(address, &keys, &mut |place, value| sink(first + place, value))?;
+            first += keys.len();
         }
         Ok(())
     }

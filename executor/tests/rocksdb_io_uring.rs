@@ -32,6 +32,10 @@ fn multi_get_reads_through_io_uring_and_get_does_not() {
     let read = |read_method| -> (ReadCounters, u64) {
         let settings = RocksSettings { read_method, ..RocksSettings::default() };
         let store = store(data.path(), &genesis, Layout::Hashed, settings);
+        // What the store found out for itself when it was opened.
+        let is_available = io_uring_state() == IoUring::Available;
+        let expected = (read_method != ReadMethod::Get && is_available).then_some(true);
+        assert_eq!(store.multi_get_io_uring(), expected);
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         let mut reader = sample.reader().unwrap();
         let before = read_calls();

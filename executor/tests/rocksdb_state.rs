@@ -69,7 +69,10 @@ fn a_state_is_named_by_recipe_layout_and_settings() {
     assert!(name.starts_with("rocksdb-") && name.len() == 24, "{name}");
     assert_ne!(name, spec(&other, Layout::Hashed).name());
     assert_ne!(name, spec(&one, Layout::Plain).name());
-    let format = executor::store::rocksdb::RocksFormat { file_bytes: 1 };
+    let format = executor::store::rocksdb::RocksFormat {
+        file_bytes: 1,
+        ..executor::store::rocksdb::RocksFormat::DEFAULT
+    };
     assert_ne!(name, StateSpec { format: &format, ..spec(&one, Layout::Hashed) }.name());
     assert_eq!(name, StateSpec { scenario: "else", ..spec(&one, Layout::Hashed) }.name());
 }

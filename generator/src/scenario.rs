@@ -13,6 +13,7 @@ mod overrides;
 mod prefetch;
 mod quantity;
 mod read;
+mod rocksdb;
 pub mod shipped;
 mod spec;
 #[cfg(test)]
@@ -25,12 +26,13 @@ pub use keys::all_paths;
 pub use load::{Load, LoadKind, SloadStorm};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, DesignName, KeyOrder,
-    ListName, OrderName, Overlap, PrefetchName, ReadName, ShareName, StopName, StoreName,
-    WarmCacheName,
+    AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName,
+    DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, PrefetchName,
+    ReadName, ShareName, StopName, StoreName, WarmCacheName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};
+pub use rocksdb::RocksdbSpec;
 pub use spec::{BlockSpec, BlockTarget, PrefetchSpec, RunSpec, Scenario, StateSpec};
 
 use std::fs::File;

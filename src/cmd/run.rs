@@ -8,24 +8,11 @@ use std::{
 
 use alloy_primitives::Bytes;
 use anyhow::anyhow;
-use executor::{
-    engine::EngineError,
-    state::{BuiltState, DataDir, StateError, StateFormat, StateSpec},
-    store::{
-        Durability,
-        flat::{FlatFormat, FlatSettings, FlatStore},
-        mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
-        memory::MemoryStore,
-        rocksdb::{CacheFill, Checksums, RocksFormat, RocksSettings, RocksStore},
-    },
-};
+use executor::{engine::EngineError, state::BuiltState};
 use generator::{
     GeneratorError,
     reference::{self, ReferenceError},
-    scenario::{
-        CacheFillName, ChecksumsName, CommitName, DesignName, Override, RunSpec, Scenario,
-        StoreName,
-    },
+    scenario::{DesignName, Override, RunSpec, Scenario},
 };
 use workload::{Workload, file};
 
@@ -36,12 +23,13 @@ use crate::{
     environment::Environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
+    open::Place,
     plan::Machine,
     progress::Progress,
     report,
     result::{Cell, Device, Expects, RunResult, SCHEMA, WorkloadFacts},
     sampling::{Sampled, Sampling},
-    session::{OpenStore, Session},
+    session::Session,
     terminal,
 };
 
@@ -176,14 +164,10 @@ fn open(
     }
     let mut device = None;
     for store in &run.stores {
-        let open = match store {
-            StoreName::Memory => open_memory(session.workload(), progress)?,
-            on_disk => {
-                let dir = state::data_dir(data_dir)?;
-                let at = Place { dir: &dir, workload: session.workload(), machine, progress };
-                open_on_disk(*on_disk, &at, run)?
-            }
-        };
+        let work = session.workload();
+        let (genesis, layout, scenario) = (&work.genesis, work.layout, work.scenario.as_str());
+        let place = Place { data_dir, genesis, layout, scenario, machine, progress };
+        let open = place.open(*store, run)?;
         // Once a run: all its stores lie in one directory.
         if let (None, Some(state)) = (&device, open.state()) {
             device = Some(measure_device(state, progress));
@@ -307,83 +291,6 @@ fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> 
     };
     checked.or_exit(code)?;
     Ok(workload)
-}
-
-fn open_memory(workload: &Workload, progress: &Progress) -> Result<OpenStore, Failure> {
-    let stage = progress.stage("building the state in memory", 0);
-    let limit_bytes = facts::memory_limit_bytes();
-    let store = MemoryStore::build(&workload.genesis, limit_bytes).or_exit(Code::Usage)?;
-    stage.finish();
-    Ok(OpenStore::Memory(store))
-}
-
-/// Where states are kept, and what for.
-struct Place<'a> {
-    dir: &'a DataDir,
-    workload: &'a Workload,
-    machine: &'a Machine,
-    progress: &'a Progress,
-}
-
-impl Place<'_> {
-    /// Opens the workload's state in `format`, built first where there is none.
-    fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
-        let spec = StateSpec {
-            genesis: &self.workload.genesis,
-            layout: self.workload.layout,
-            format,
-            scenario: &self.workload.scenario,
-            threads: self.machine.core_count.get(),
-        };
-        let built = self.dir.open_or_build(&spec, self.progress, interrupt::flag());
-        self.progress.clear();
-        built.map_err(|error| match error {
-            StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
-            error => Failure { code: Code::Io, error: error.into() },
-        })
-    }
-}
-
-/// How a run opens RocksDB.
-fn rocks_settings(run: &RunSpec, machine: &Machine, durability: Durability) -> RocksSettings {
-    RocksSettings {
-        read_method: machine.read_method(run),
-        durability,
-        checksums: match run.checksums {
-            ChecksumsName::Verify => Checksums::Verified,
-            ChecksumsName::Skip => Checksums::Skipped,
-        },
-        cache_fill: match run.cache_fill {
-            CacheFillName::Always => CacheFill::Always,
-            CacheFillName::SingleReads => CacheFill::SingleReads,
-        },
-        ..RocksSettings::default()
-    }
-}
-
-fn open_on_disk(name: StoreName, at: &Place<'_>, run: &RunSpec) -> Result<OpenStore, Failure> {
-    let durability = match run.commit {
-        CommitName::Logged => Durability::Logged,
-        CommitName::Synced => Durability::Synced,
-        CommitName::Unlogged => Durability::Unlogged,
-    };
-    Ok(match name {
-        StoreName::Memory => open_memory(at.workload, at.progress)?,
-        StoreName::Rocksdb => {
-            let settings = rocks_settings(run, at.machine, durability);
-            let store = RocksStore::open(at.state(&RocksFormat::default())?, settings);
-            OpenStore::Rocks(Box::new(store.or_exit(Code::Io)?))
-        }
-        StoreName::Mdbx => {
-            let store = MdbxStore::open(at.state(&MdbxFormat)?, MdbxSettings { durability });
-            OpenStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
-        }
-        StoreName::Flat => {
-            let settings = FlatSettings { durability, ..FlatSettings::default() };
-            let store = FlatStore::open(at.state(&FlatFormat)?, settings);
-            OpenStore::Flat(Box::new(store.or_exit(Code::Io)?))
-        }
-    })
 }
 
 fn measure_device(state: &BuiltState, progress: &Progress) -> Device {

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use executor::{
     state::{self, DataDir, StateError, StateFormat},
-    store::{flat::FlatFormat, mdbx::MdbxFormat, rocksdb::RocksFormat},
+    store::{
+        flat::FlatFormat,
+        mdbx::MdbxFormat,
+        rocksdb::{self, RocksFormat},
+    },
 };
 
 use crate::{
@@ -50,9 +54,10 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
         total_bytes += state.byte_count;
         let contents = match &state.whole {
             Some(whole) => format!(
-                "{:>7} rows  {}  {}",
+                "{:>7} rows  {}{}  {}",
                 progress::count(whole.rows.total()),
                 whole.layout,
+                age(&whole.shape),
                 whole.scenario
             ),
             None => {
@@ -66,6 +71,14 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
     let total = progress::bytes(total_bytes);
     terminal::note(&format!("{} states, {total}, in {}", states.len(), dir.path().display()));
     Ok(Code::Fine)
+}
+
+/// `  aged 0.3`, for a state of which a share was written again.
+fn age(shape: &str) -> String {
+    match rocksdb::aged_ppm(shape) {
+        0 => String::new(),
+        ppm => format!("  aged {}", f64::from(ppm) / f64::from(rocksdb::PPM)),
+    }
 }
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {

@@ -16,14 +16,14 @@ const EXTRA_RANK: u8 = 10;
 const MAX_LABEL_WIDTH: usize = 28;
 
 /// Width of the mark before a label.
-const INDENT: usize = 2;
+pub(super) const INDENT: usize = 2;
 
 /// A column.
-struct Column {
-    head: [&'static str; 2],
+pub(super) struct Column {
+    pub(super) head: [&'static str; 2],
     /// 0: always there. Otherwise the highest ranks go first where there is no room.
-    rank: u8,
-    values: Vec<String>,
+    pub(super) rank: u8,
+    pub(super) values: Vec<String>,
 }
 
 impl Column {
@@ -209,7 +209,7 @@ fn interval(estimate: &Estimate, sample_count: usize, unit: TimeUnit) -> String 
 }
 
 /// The columns that fit, and the gap before each.
-fn fit(mut columns: Vec<Column>, room: usize) -> (Vec<Column>, Vec<usize>) {
+pub(super) fn fit(mut columns: Vec<Column>, room: usize) -> (Vec<Column>, Vec<usize>) {
     columns.retain(|column| column.rank == 0 || !column.is_empty());
     loop {
         let most = columns.iter().map(|column| column.rank).max().unwrap_or(0);
@@ -230,7 +230,7 @@ fn fit(mut columns: Vec<Column>, room: usize) -> (Vec<Column>, Vec<usize>) {
     }
 }
 
-fn row<'a>(
+pub(super) fn row<'a>(
     mark: &str,
     label: &str,
     texts: impl Iterator<Item = &'a str>,

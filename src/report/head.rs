@@ -1,8 +1,8 @@
 //! The lines above the table: what was run, and on what.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::result::{RunResult, StoreFacts};
+use crate::result::RunResult;
 
 use super::{
     facts,
@@ -52,7 +52,7 @@ pub(super) fn work(page: &mut Page, result: &RunResult) {
     );
     page.labelled(Tone::Plain, "state", &text);
     for store in &result.stores {
-        let words = store_words(store);
+        let words = store_words(store.store, &store.facts);
         if !words.is_empty() {
             page.labelled(Tone::Plain, store.store, &words);
         }
@@ -82,15 +82,15 @@ pub(super) fn device(page: &mut Page, result: &RunResult) {
 }
 
 /// The settings and sizes of a store that matter for a figure; all are in the JSON.
-fn store_words(store: &StoreFacts) -> String {
-    let text = |key: &str| match store.facts.get(key)? {
+pub(super) fn store_words(store: &str, facts: &Map<String, Value>) -> String {
+    let text = |key: &str| match facts.get(key)? {
         Value::String(text) => Some(text.clone()),
         Value::Null => None,
         other => Some(other.to_string()),
     };
     let size = |key: &str| text(key)?.parse().ok().map(units::bytes);
     let parts = [
-        text(store.store),
+        text(store),
         size("file_bytes"),
         text("rows"),
         text("reads"),

@@ -174,14 +174,14 @@ fn file_name(variant: &str) -> String {
     variant.chars().map(|c| if keep(c) { c } else { '_' }).collect()
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = beside(path, bytes)?.persist(path).with_context(|| cannot_write(path))?;
     drop(file);
     Ok(())
 }
 
 /// A whole file beside `path`, not yet under its name.
-fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
+pub(super) fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
     let dir = path.parent().unwrap_or_else(|| Path::new("."));
     let write = || -> io::Result<NamedTempFile> {
         let mut builder = tempfile::Builder::new();
@@ -205,7 +205,7 @@ fn readable<'a, 'b>(
     builder
 }
 
-fn cannot_write(path: &Path) -> String {
+pub(super) fn cannot_write(path: &Path) -> String {
     format!("cannot write {}", path.display())
 }
 

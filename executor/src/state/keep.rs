@@ -43,6 +43,8 @@ pub struct WholeState {
     pub rows: RowCounts,
     /// Name of the layout.
     pub layout: &'static str,
+    /// Settings of the store that shape its files.
+    pub shape: String,
     /// When it was built, in seconds since 1970.
     pub created_unix_s: u64,
 }
@@ -198,6 +200,7 @@ fn summary(manifest: &Manifest) -> WholeState {
         scenario: manifest.scenario.clone(),
         rows: manifest.rows,
         layout: manifest.layout.name(),
+        shape: manifest.shape.clone(),
         created_unix_s: manifest.created_unix_s,
     }
 }

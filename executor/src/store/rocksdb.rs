@@ -5,9 +5,12 @@
 //! files into a directory of its own, copies the few small ones, and opens that; closing it
 //! removes the directory. What a sample commits cannot reach the base.
 
+mod age;
 mod build;
 mod direct;
+mod format;
 mod options;
+mod probe;
 mod reader;
 mod sample;
 mod scan;
@@ -27,7 +30,7 @@ use crate::{
 };
 
 pub use super::Durability;
-pub use build::RocksFormat;
+pub use format::{Filter, IndexShape, PPM, RocksFormat, aged_ppm};
 pub use reader::RocksReader;
 pub use sample::RocksSample;
 pub use uring::{IoUring, io_uring_state};
@@ -103,6 +106,9 @@ pub struct RocksSettings {
     pub warm_cache_bytes: usize,
     /// How many keys are read at once.
     pub read_method: ReadMethod,
+    /// Table files kept open; `None`: all, from the start. One that is not open is opened, and
+    /// its index and filter loaded, when it is read.
+    pub open_file_count: Option<u32>,
     /// What a commit waits for.
     pub durability: Durability,
     /// Whether blocks are verified.
@@ -118,6 +124,7 @@ impl Default for RocksSettings {
             block_cache_bytes: 256 << 20,
             warm_cache_bytes: 4 << 30,
             read_method: ReadMethod::Get,
+            open_file_count: None,
             durability: Durability::default(),
             checksums: Checksums::default(),
             cache_fill: CacheFill::default(),
@@ -129,7 +136,10 @@ impl Default for RocksSettings {
 pub struct RocksStore {
     state: BuiltState,
     settings: RocksSettings,
+    format: RocksFormat,
     access: direct::Access,
+    /// Whether a `MultiGet` was seen to read through `io_uring`.
+    multi_get_io_uring: Option<bool>,
     warm_cache: OnceLock<Cache>,
     /// Of the last sample: index and filters in memory, in bytes.
     table_memory_bytes: AtomicU64,
@@ -154,24 +164,46 @@ impl RocksStore {
     /// The store over `state`.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] when its files cannot be opened for reading.
+    /// [`StoreError::Failed`] when its files cannot be opened for reading, or have a shape that
+    /// this build does not know.
     pub fn open(state: BuiltState, settings: RocksSettings) -> Result<Self, StoreError> {
         let access =
             direct::Access::probe(state.dir(), &state.table_files(), settings.direct_reads)?;
-        Ok(Self {
+        let shape = &state.manifest().shape;
+        let format = RocksFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
+            store: NAME,
+            action: format!("open {}", state.name()),
+            reason: format!("this build does not know the shape {shape:?}"),
+        })?;
+        let mut store = Self {
             state,
             settings,
+            format,
             access,
+            multi_get_io_uring: None,
             warm_cache: OnceLock::new(),
             table_memory_bytes: AtomicU64::new(0),
             open_ns: AtomicU64::new(0),
             resident_fraction: Mutex::new(None),
-        })
+        };
+        store.multi_get_io_uring = probe::multi_get_io_uring(&store)?;
+        Ok(store)
+    }
+
+    /// Whether a `MultiGet` of a few keys, made when the store was opened, read through
+    /// `io_uring`; `None` where the store reads by `Get`, or nothing could be told.
+    pub const fn multi_get_io_uring(&self) -> Option<bool> {
+        self.multi_get_io_uring
     }
 
     /// The state below.
     pub const fn state(&self) -> &BuiltState {
         &self.state
+    }
+
+    /// What shapes its files.
+    pub const fn format(&self) -> &RocksFormat {
+        &self.format
     }
 
     /// The settings.
@@ -202,6 +234,28 @@ impl RocksStore {
 }
 
 impl RocksStore {
+    /// What shapes the files, one by one.
+    fn describe_format(&self) -> [(&'static str, String); 6] {
+        let format = &self.format;
+        let filter = match format.filter {
+            Filter::Nothing => "none".to_owned(),
+            Filter::Bloom { bits } => format!("bloom, {bits} bits a key"),
+            Filter::Ribbon { bits } => format!("ribbon, as good as bloom of {bits} bits a key"),
+        };
+        let index = match format.index {
+            IndexShape::Whole => "whole, in memory",
+            IndexShape::Partitioned => "partitioned, in the block cache",
+        };
+        [
+            ("block_bytes", format.block_bytes.to_string()),
+            ("blocks_aligned", format.is_aligned().to_string()),
+            ("filter", filter),
+            ("index", index.to_owned()),
+            ("file_bytes_max", format.file_bytes.to_string()),
+            ("aged_ppm", format.aged_ppm.to_string()),
+        ]
+    }
+
     /// Whether reads go through `io_uring`, in words.
     fn describe_io_uring(&self) -> String {
         match self.settings.read_method.effective() {
@@ -259,24 +313,29 @@ impl Store for RocksStore {
             0 => "unknown before the first sample".to_owned(),
             value => value.to_string(),
         };
-        let facts: [(&str, String); 16] = [
+        let mut facts: Vec<(&str, String)> = vec![
             ("state", self.state.name().to_owned()),
             ("rocksdb", manifest.store_version.clone()),
             ("shape", manifest.shape.clone()),
             ("files", manifest.files.len().to_string()),
             ("file_bytes", manifest.byte_count().to_string()),
+        ];
+        facts.extend(self.describe_format());
+        facts.extend([
             ("reads", self.access.describe()),
             ("page_cache_resident", self.describe_resident()),
             ("read_method", format!("{:?}", settings.read_method.effective())),
             ("io_uring", self.describe_io_uring()),
+            ("multi_get_io_uring", described(self.multi_get_io_uring)),
             ("checksums", format!("{:?}", settings.checksums)),
             ("cache_fill", format!("{:?}", settings.cache_fill)),
             ("block_cache_bytes", settings.block_cache_bytes.to_string()),
             ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
+            ("open_files", settings.open_file_count.map_or("all".to_owned(), |n| n.to_string())),
             ("commit", format!("{:?}", settings.durability)),
             ("index_and_filter_bytes", last(&self.table_memory_bytes)),
             ("open_sample_ns", last(&self.open_ns)),
-        ];
+        ]);
         facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -285,8 +344,13 @@ impl Store for RocksStore {
     }
 
     fn slots_per_block(&self) -> Option<f64> {
-        Some(4096.0 / ROW_BYTES)
+        Some(f64::from(self.format().block_bytes) / ROW_BYTES)
     }
+}
+
+/// `true`, `false`, or `null` for what is not known.
+fn described(known: Option<bool>) -> String {
+    known.map_or("null".to_owned(), |known| known.to_string())
 }
 
 /// For `map_err` on a call into RocksDB.

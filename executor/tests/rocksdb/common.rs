@@ -14,7 +14,7 @@ use executor::{
 use workload::{Genesis, GenesisAccount, KeyRule, Layout, SenderFamily, SlotFamily, ValueRule};
 
 /// So small that a few thousand rows fill several files.
-pub(crate) const FORMAT: RocksFormat = RocksFormat { file_bytes: 100_000 };
+pub(crate) const FORMAT: RocksFormat = RocksFormat { file_bytes: 100_000, ..RocksFormat::DEFAULT };
 
 /// The contract with random keys.
 pub(crate) const KECCAK: Address = Address::repeat_byte(0x22);

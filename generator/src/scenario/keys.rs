@@ -2,6 +2,7 @@
 //! `docs/scenario.md` share.
 
 use super::load::KINDS;
+use super::rocksdb;
 
 /// The version of the format that this reader reads.
 pub(super) const SCHEMA: i128 = 1;
@@ -32,7 +33,10 @@ pub(super) const RUN: &[&str] = &[
     "cache",
     "samples",
     "budget",
+    "rocksdb",
 ];
+/// The keys of [`RUN`] that are tables.
+const RUN_TABLES: &[&str] = &["rocksdb"];
 pub(super) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(super) const WHEN: &[&str] = &["store", "cache"];
 
@@ -57,9 +61,14 @@ pub(super) fn override_paths() -> Vec<String> {
         within("state", STATE),
         within("block", BLOCK),
         within("load", &load_keys),
-        within("run", RUN),
+        within("run", RUN).into_iter().filter(|path| !is_run_table(path)).collect(),
+        within(rocksdb::PATH, rocksdb::KEYS),
     ]
     .concat()
+}
+
+fn is_run_table(path: &str) -> bool {
+    path.strip_prefix("run.").is_some_and(|key| RUN_TABLES.contains(&key))
 }
 
 /// Every key path of a file, as the documentation names them.

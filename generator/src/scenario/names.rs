@@ -219,6 +219,44 @@ names! {
 }
 
 names! {
+    /// The filter of a file of the `RocksDB` store.
+    FilterName, "filter",
+    {
+        /// A Bloom filter.
+        Bloom = "bloom",
+        /// A Ribbon filter: smaller and slower.
+        Ribbon = "ribbon",
+        /// None.
+        Nothing = "none",
+    },
+    later []
+}
+
+names! {
+    /// Where index and filters of the `RocksDB` store are.
+    IndexName, "place of the index",
+    {
+        /// In one piece in memory.
+        Whole = "whole",
+        /// In partitions that are read through the block cache.
+        Partitioned = "partitioned",
+    },
+    later []
+}
+
+names! {
+    /// Whether reads of the `RocksDB` store go past the kernel's page cache.
+    AccessName, "way to the files",
+    {
+        /// Past it, with `O_DIRECT`, wherever the file system accepts that.
+        Direct = "direct",
+        /// Through it; it is asked to drop the files before each cold sample.
+        Buffered = "buffered",
+    },
+    later []
+}
+
+names! {
     /// Which keys the transactions of a storm have in common.
     Overlap, "overlap",
     {

@@ -69,7 +69,7 @@ fn target(given: &Override) -> Result<Target, Fault> {
     if !paths.contains(&plain) {
         return Err(unknown(given, &plain, &paths));
     }
-    match plain.split_once('.') {
+    match plain.rsplit_once('.') {
         None => Ok(Target::Top(plain)),
         Some(("load", key)) => Ok(Target::Load { index, key: key.to_owned() }),
         Some((table, key)) => Ok(Target::Table { table: table.to_owned(), key: key.to_owned() }),
@@ -98,13 +98,17 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
     Misfit::new("no such key", Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
 }
 
-/// The table to set a key in, made if it is missing; `None` if the file has something else there,
-/// which the reader rejects.
+/// The table at a path such as `state` or `run.rocksdb` to set a key in, made if it is missing;
+/// `None` if the file has something else there, which the reader rejects.
 fn subtable<'tree>(
     tree: &'tree mut Table,
-    name: &str,
+    path: &str,
     given: &Override,
 ) -> Option<&'tree mut Table> {
+    path.split('.').try_fold(tree, |table, name| child(table, name, given))
+}
+
+fn child<'tree>(tree: &'tree mut Table, name: &str, given: &Override) -> Option<&'tree mut Table> {
     if tree.get(name).is_none() {
         let value = Value::Table(Table::default());
         tree.set(name, Node { value, ..node(given) });

@@ -104,6 +104,13 @@ pub(super) fn duration(text: &str) -> Result<Duration, Misfit> {
     Err(Misfit::new(rule, Remedy::text(&format!("{number}{fixed}"))))
 }
 
+/// A size in the largest unit in which it is whole, as [`bytes`] reads it.
+pub(super) fn size(bytes: u64) -> String {
+    let whole = |(_, unit): &&(&str, u64)| bytes > 0 && bytes.is_multiple_of(*unit);
+    let (name, unit) = BINARY.iter().rev().find(whole).unwrap_or(&BINARY[0]);
+    format!("{}{name}", bytes / unit)
+}
+
 /// `16777216` as `16,777,216`, for people.
 pub(super) fn grouped(number: u64) -> String {
     separated(number, ',')
@@ -239,6 +246,16 @@ mod tests {
         assert_eq!(bytes("1.5KiB").ok(), Some(1_536));
         assert_eq!(duration("500ms").ok(), Some(Duration::from_millis(500)));
         assert_eq!(duration("1.5h").ok(), Some(Duration::from_secs(5_400)));
+    }
+
+    #[test]
+    fn a_size_is_written_as_it_is_read() {
+        for (size_bytes, text) in
+            [(0, "0B"), (3_900, "3900B"), (4_096, "4KiB"), (3 << 29, "1536MiB")]
+        {
+            assert_eq!(size(size_bytes), text);
+            assert_eq!(bytes(text).ok(), Some(size_bytes));
+        }
     }
 
     #[test]

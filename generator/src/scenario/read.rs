@@ -12,9 +12,10 @@ use super::names::{
     Cache, CacheFillName, ChecksumsName, CommitName, DesignName, StoreName, WarmCacheName,
 };
 use super::quantity::grouped;
+use super::rocksdb::RocksdbSpec;
 use super::spec::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
 use super::tree::{Node, Table, Value};
-use super::{keys, metric, prefetch};
+use super::{keys, metric, prefetch, rocksdb};
 
 /// Bytes of a slot's row in the store, keys, value and bookkeeping (measured).
 pub const ROW_BYTES: u64 = 76;
@@ -117,13 +118,14 @@ fn subtable<'tree>(
     name: &str,
     known: &[&str],
 ) -> Result<Fields<'tree>, Fault> {
+    let path = top.key(name);
     match top.get(name) {
         Some(Node { value: Value::Table(table), origin, .. }) => {
-            Fields::new(name, table, origin, known)
+            Fields::new(&path, table, origin, known)
         }
         Some(node) => {
             let rule = format!("{} is {}; {name} is a table", node.given, node.value.kind());
-            let remedy = Remedy::advice(&format!("write its keys under [{name}]"));
+            let remedy = Remedy::advice(&format!("write its keys under [{path}]"));
             Err(top.fault(name, Misfit::new(rule, remedy)))
         }
         None => {
@@ -268,6 +270,10 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
         cache: fields.named("cache")?.unwrap_or(Cache::Cold),
         sample_count: fields.count("samples", &SAMPLES)?.map(narrowed),
         budget: fields.duration("budget")?.unwrap_or(DEFAULT_BUDGET),
+        rocksdb: match fields.get("rocksdb") {
+            Some(_) => rocksdb::read(&subtable(fields, "rocksdb", rocksdb::KEYS)?)?,
+            None => RocksdbSpec::default(),
+        },
     };
     for (key, is_empty) in
         [("designs", spec.designs.is_empty()), ("stores", spec.stores.is_empty())]

@@ -10,6 +10,7 @@ use super::names::{
     AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, DesignName,
     OrderName, PrefetchName, ReadName, ShareName, StopName, StoreName, WarmCacheName,
 };
+use super::rocksdb::RocksdbSpec;
 
 /// A workload to generate and how to run it.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +105,8 @@ pub struct RunSpec {
     pub sample_count: Option<u32>,
     /// Time for whole rounds of all variants.
     pub budget: Duration,
+    /// The `RocksDB` store's files and how they are opened.
+    pub rocksdb: RocksdbSpec,
 }
 
 /// How the readers of batched I/O read: the values of each axis to compare; empty: chosen by the

@@ -7,7 +7,7 @@ use super::metric::{Bound, Expect, When};
 use super::names::Named;
 use super::quantity::underscored;
 use super::spec::{BlockTarget, RunSpec, Scenario};
-use super::{keys, load::Load};
+use super::{keys, load::Load, rocksdb};
 
 /// A key and its value as TOML; `None` is a key left out, with what that means.
 type Entry = (&'static str, Result<String, &'static str>);
@@ -30,6 +30,7 @@ impl Scenario {
             table(&mut out, "[[load]]", &load_entries(load));
         }
         table(&mut out, "[run]", &run_entries(&self.run));
+        table(&mut out, &format!("[{}]", rocksdb::PATH), &self.run.rocksdb.entries());
         let mut expects = String::new();
         for expect in &self.expects {
             table(&mut expects, "[[expect]]", &expect_entries(expect));

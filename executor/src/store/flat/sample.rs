@@ -82,6 +82,10 @@ impl Sample for FlatSample {
         Ok(FlatReader::new(self))
     }
 
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout)
+    }
+
     /// One write to the log, then the overlay.
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         let durability = self.settings.durability;

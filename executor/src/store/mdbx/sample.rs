@@ -167,6 +167,10 @@ impl Sample for MdbxSample {
         MdbxReader::new(self)
     }
 
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout)
+    }
+
     /// One write transaction, rows in the order of their keys.
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         let mut accounts: Vec<_> = changes

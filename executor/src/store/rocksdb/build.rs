@@ -16,7 +16,9 @@ use workload::{
     ContentDigest, Genesis, Layout, PartBuffers, RowSettings, RowStream, Table, rows::RowProgress,
 };
 
-use super::{NAME, StoreError, failed, failed_io, options, sample::family, scan};
+use super::{
+    NAME, PPM, RocksFormat, StoreError, age, failed, failed_io, options, sample::family, scan,
+};
 use crate::state::{
     BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
 };
@@ -41,20 +43,6 @@ const FIXED_BYTES: u64 = 16 << 20;
 /// Rows between two looks at the cancel flag.
 const REPORT_ROWS: u64 = 1 << 16;
 
-/// How states are built in RocksDB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RocksFormat {
-    /// About what a table file has at most, in bytes. `MultiGet` reads the keys of one file
-    /// together, so few large files serve it best.
-    pub file_bytes: u64,
-}
-
-impl Default for RocksFormat {
-    fn default() -> Self {
-        Self { file_bytes: 768 << 20 }
-    }
-}
-
 impl StateFormat for RocksFormat {
     fn store(&self) -> &'static str {
         NAME
@@ -65,7 +53,7 @@ impl StateFormat for RocksFormat {
     }
 
     fn shape(&self) -> String {
-        options::shape(self.file_bytes)
+        Self::shape(self)
     }
 
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
@@ -73,9 +61,11 @@ impl StateFormat for RocksFormat {
         let (slots, accounts) = (genesis.slot_count(), genesis.account_count());
         // Key parts that rows of one account share are stored once in 16 rows.
         let slot = layout.slot_key_bytes() as u64 * 5 / 8 + 32 + ROW_OVERHEAD_BYTES;
+        // What is written again is there twice.
+        let again = |bytes: u64| bytes + bytes * u64::from(self.aged_ppm) / u64::from(PPM);
         let parts = [
-            slots.saturating_mul(slot + SCRATCH_SLOT_BYTES),
-            accounts.saturating_mul(SMALL_ROW_BYTES + SCRATCH_ACCOUNT_BYTES),
+            slots.saturating_mul(again(slot) + SCRATCH_SLOT_BYTES),
+            accounts.saturating_mul(again(SMALL_ROW_BYTES) + SCRATCH_ACCOUNT_BYTES),
             codes + genesis.accounts.len() as u64 * SMALL_ROW_BYTES,
         ];
         let rows = parts.into_iter().fold(FIXED_BYTES, u64::saturating_add);
@@ -87,7 +77,7 @@ impl StateFormat for RocksFormat {
         fs::create_dir(&files).map_err(failed_io("make a directory for table files"))?;
         let database = options::database_for_building();
         let cache = options::block_cache(8 << 20);
-        let families = options::families(&database, &cache);
+        let families = options::families(&database, &cache, self.index);
         let db = DB::open_cf_descriptors(&database, input.dir, families)
             .map_err(failed("make a database"))?;
         let mut digest = ContentDigest::default();
@@ -106,6 +96,9 @@ impl StateFormat for RocksFormat {
         }
         check_shape(&db, &rows)?;
         drop(db);
+        if self.aged_ppm > 0 {
+            age::age(input.dir, self, &input.genesis.digest(), &rows, watch)?;
+        }
         remove_chatter(input.dir)?;
         Ok(BuildOutput { content_digest: digest.finish(), rows })
     }
@@ -157,7 +150,8 @@ impl TableJob<'_> {
         }
         progress.begin(BuildPhase::Writing, stream.row_count());
         let runs = runs(&stream, file_row_count);
-        let writer = options::writer().map_err(failed("set the options of table files"))?;
+        let writer =
+            options::writer(self.format).map_err(failed("set the options of table files"))?;
         let next = AtomicUsize::new(0);
         let worker = || self.work(&stream, &runs, &writer, &next);
         let threads = self.input.threads.min(runs.len()).max(1);

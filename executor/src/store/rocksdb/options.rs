@@ -6,6 +6,8 @@ use ::rocksdb::{
 };
 use workload::Table;
 
+use super::format::{IndexShape, RocksFormat};
+
 /// Accounts by key.
 pub(super) const ACCOUNTS: &str = "accounts";
 /// Slots of all accounts.
@@ -15,39 +17,28 @@ pub(super) const CODE: &str = "code";
 /// RocksDB always has it; it stays empty.
 const DEFAULT: &str = "default";
 
-/// One data block is one aligned 4-KiB page of its file, padding included: a direct read of a
-/// block asks the device for 4,096 bytes. (A block of 4 KiB that is not aligned takes 4.5 to
-/// 5 KiB, in two pages.) `block_align` exists as text only.
-///
-/// Aligned blocks have no delta-encoded handles in the index, so the index's own keys are
-/// delta-encoded in runs of 8, which makes it three times smaller.
-const TABLE: &str = "block_size=4096;block_align=true;format_version=6;checksum=kXXH3;\
-                     index_block_restart_interval=8;whole_key_filtering=true;\
-                     filter_policy=bloomfilter:10:false";
-
 /// A commit stays in memory: no flush disturbs a sample.
 const WRITE_BUFFER_BYTES: usize = 512 << 20;
 
 /// Sequential reads of whole states, in bytes at a time.
 const SCAN_READAHEAD_BYTES: usize = 2 << 20;
 
-/// The settings that shape files, as text.
-pub(super) fn shape(file_bytes: u64) -> String {
-    let table: String = TABLE.split_whitespace().collect();
-    format!("{table};no compression;files of {file_bytes} bytes")
-}
-
 /// Options of a writer of table files.
-pub(super) fn writer() -> Result<Options, Error> {
+pub(super) fn writer(format: &RocksFormat) -> Result<Options, Error> {
     let mut base = Options::default();
     base.set_compression_type(DBCompressionType::None);
-    let table: String = TABLE.split_whitespace().collect();
-    let mut options = base.get_options_from_string(format!(
-        "compression=kNoCompression;block_based_table_factory={{{table};no_block_cache=true}}"
-    ))?;
+    let mut options = tables_as(&base, format)?;
     // Written pages go to the device as they come, so that the sync at the end has little left.
     options.set_bytes_per_sync(8 << 20);
     Ok(options)
+}
+
+/// `base` with table files as `format` has them.
+fn tables_as(base: &Options, format: &RocksFormat) -> Result<Options, Error> {
+    let table = format.table_text();
+    base.clone().get_options_from_string(format!(
+        "compression=kNoCompression;block_based_table_factory={{{table};no_block_cache=true}}"
+    ))
 }
 
 /// Options of a database whose files are read, or first taken in.
@@ -85,13 +76,15 @@ pub(super) const fn family_of(table: Table) -> &'static str {
     }
 }
 
-/// The table of a family.
-pub(super) fn table_of(family: &str) -> Option<Table> {
-    Table::ALL.into_iter().find(|table| family_of(*table) == family)
-}
-
-/// The families of a database, with `cache` for data blocks.
-pub(super) fn families(options: &Options, cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
+/// The families of a database that is read, with `cache` for data blocks.
+///
+/// Any filter is read whatever the policy here is, and an index says itself whether it is in
+/// partitions. Partitions lie in the cache, a whole index and filter outside it.
+pub(super) fn families(
+    options: &Options,
+    cache: &Cache,
+    index: IndexShape,
+) -> Vec<ColumnFamilyDescriptor> {
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);
     table.set_block_size(4096);
@@ -99,9 +92,27 @@ pub(super) fn families(options: &Options, cache: &Cache) -> Vec<ColumnFamilyDesc
     table.set_bloom_filter(10.0, false);
     table.set_whole_key_filtering(true);
     table.set_index_block_restart_interval(8);
-    table.set_cache_index_and_filter_blocks(false);
+    match index {
+        IndexShape::Whole => table.set_cache_index_and_filter_blocks(false),
+        IndexShape::Partitioned => {
+            table.set_cache_index_and_filter_blocks(true);
+            table.set_pin_top_level_index_and_filter(true);
+        }
+    }
     let mut options = options.clone();
     options.set_block_based_table_factory(&table);
+    descriptors(&options)
+}
+
+/// The families of a database whose flushes write files as `format` has them.
+pub(super) fn families_for_writing(
+    options: &Options,
+    format: &RocksFormat,
+) -> Result<Vec<ColumnFamilyDescriptor>, Error> {
+    Ok(descriptors(&tables_as(options, format)?))
+}
+
+fn descriptors(options: &Options) -> Vec<ColumnFamilyDescriptor> {
     [DEFAULT, ACCOUNTS, STORAGE, CODE]
         .into_iter()
         .map(|name| ColumnFamilyDescriptor::new(name, options.clone()))

@@ -62,7 +62,10 @@ impl RocksSample {
         link_files(store.state.dir(), &dir.0)?;
         let mut options = options::database();
         options.set_use_direct_reads(store.access.is_direct());
-        let families = options::families(&options, &cache);
+        if let Some(count) = store.settings.open_file_count {
+            options.set_max_open_files(i32::try_from(count).unwrap_or(i32::MAX));
+        }
+        let families = options::families(&options, &cache, store.format.index);
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
             .map_err(failed(format!("open a sample of {}", store.state.name())))?;
         let (layout, settings) = (store.state.manifest().layout, store.settings);

@@ -11,9 +11,11 @@ use std::{
 use ::rocksdb::{DB, IteratorMode, LiveFile};
 use workload::{ContentDigest, Table};
 
-use super::{DirectReads, StoreError, direct::Access, failed, options, sample};
+use super::{DirectReads, RocksFormat, StoreError, direct::Access, failed, options, sample};
 use crate::state::{BuildOutput, RowCounts, ScanInput, StateError, Watch};
 
+/// Where rows are taken in.
+const LAST_LEVEL: i32 = 6;
 const THREADS: usize = 2;
 const REPORT_ROWS: u64 = 1 << 16;
 
@@ -31,16 +33,16 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let cache = options::block_cache(8 << 20);
     let mut database = options::database();
     database.set_use_direct_reads(access.is_direct());
-    let families = options::families(&database, &cache);
+    let index = RocksFormat::of_shape(&input.manifest.shape).unwrap_or_default().index;
+    let families = options::families(&database, &cache, index);
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
-    let mut files = db.live_files().map_err(failed("list the table files"))?;
-    files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let stretches = stretches(&db)?;
     let next = AtomicUsize::new(0);
     let total = Mutex::new(Scanned::default());
     let worker = || -> Result<(), StateError> {
-        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let scanned = scan_file(input, &db, file, watch)?;
+        while let Some(stretch) = stretches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let scanned = scan_stretch(input, &db, stretch, watch)?;
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             total.digest.merge(&scanned.digest);
             total.rows.accounts += scanned.rows.accounts;
@@ -49,7 +51,7 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
         }
         Ok(())
     };
-    // Each worker stops at its first damaged file; the first of them in order is reported.
+    // Each worker stops at its first damaged stretch; the first of them in order is reported.
     let results: Vec<_> = thread::scope(|scope| {
         let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(worker)).collect();
         let join = |worker: thread::ScopedJoinHandle<'_, _>| {
@@ -62,26 +64,66 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     Ok(BuildOutput { content_digest: total.digest.finish(), rows: total.rows })
 }
 
-fn scan_file(
+/// The keys from one file of the last level on up to the next one's. All of a table's together
+/// are all keys there can be, so that no row of another level is left out.
+struct Stretch {
+    table: Table,
+    /// Name of the file of the last level.
+    file: String,
+    /// `None`: from the first key.
+    first: Option<Vec<u8>>,
+    /// The first key that is not in it; `None`: to the last one.
+    end: Option<Vec<u8>>,
+}
+
+/// All tables in stretches, by the names of their files.
+fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
+    let files = db.live_files().map_err(failed("list the table files"))?;
+    let mut stretches = Vec::new();
+    for table in Table::ALL {
+        let family = options::family_of(table);
+        let of_table = |file: &&LiveFile| file.column_family_name == family;
+        let mut last_level: Vec<&LiveFile> =
+            files.iter().filter(of_table).filter(|file| file.level == LAST_LEVEL).collect();
+        last_level.sort_unstable_by(|a, b| a.start_key.cmp(&b.start_key));
+        if last_level.is_empty() && files.iter().any(|file| of_table(&file)) {
+            let stray =
+                Stretch { table, file: "of the first level".to_owned(), first: None, end: None };
+            stretches.push(stray);
+        }
+        for (place, file) in last_level.iter().enumerate() {
+            stretches.push(Stretch {
+                table,
+                file: file.name.trim_start_matches('/').to_owned(),
+                first: file.start_key.clone().filter(|_| place > 0),
+                end: last_level.get(place + 1).and_then(|next| next.start_key.clone()),
+            });
+        }
+    }
+    stretches.sort_by(|a, b| a.file.cmp(&b.file));
+    Ok(stretches)
+}
+
+fn scan_stretch(
     input: &ScanInput<'_>,
     db: &DB,
-    file: &LiveFile,
+    stretch: &Stretch,
     watch: &Watch<'_>,
 ) -> Result<Scanned, StateError> {
     let mut scanned = Scanned::default();
-    let Some(table) = options::table_of(&file.column_family_name) else { return Ok(scanned) };
+    let table = stretch.table;
     let family = sample::family(db, options::family_of(table))?;
-    let (Some(first), Some(last)) = (&file.start_key, &file.end_key) else { return Ok(scanned) };
     let mut reads = options::scan_reads();
-    reads.set_iterate_lower_bound(first.clone());
-    // The upper bound is exclusive: the last key's successor.
-    let mut end = last.clone();
-    end.push(0);
-    reads.set_iterate_upper_bound(end);
+    if let Some(first) = &stretch.first {
+        reads.set_iterate_lower_bound(first.clone());
+    }
+    if let Some(end) = &stretch.end {
+        reads.set_iterate_upper_bound(end.clone());
+    }
     let mut unreported = 0;
     for row in db.iterator_cf_opt(family, reads, IteratorMode::Start) {
-        let (key, value) =
-            row.map_err(|error| damaged(input, &format!("file {} is damaged", name(file)), error))?;
+        let (key, value) = row
+            .map_err(|error| damaged(input, &format!("file {} is damaged", stretch.file), error))?;
         scanned.digest.add(table, &key, &value);
         unreported += 1;
         if unreported == REPORT_ROWS {
@@ -98,10 +140,6 @@ fn scan_file(
         Table::Codes => scanned.rows.codes = count,
     }
     Ok(scanned)
-}
-
-fn name(file: &LiveFile) -> &str {
-    file.name.trim_start_matches('/')
 }
 
 fn damaged(input: &ScanInput<'_>, what: &str, error: ::rocksdb::Error) -> StateError {

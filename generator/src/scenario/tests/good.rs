@@ -62,6 +62,19 @@ cache = "warm"
 samples = 9
 budget = "1500ms"
 
+[run.rocksdb]
+block = "3900B"
+filter = "ribbon"
+filter_bits = 16
+index = "partitioned"
+file = "1TiB"
+aged = 0.1
+block_cache = "64MiB"
+warm_cache = "1GiB"
+access = "buffered"
+multi_get_keys = 256
+open_files = "1k"
+
 [[expect]]
 metric = "speedup( batched-io , sequential )"
 min = 1.5
@@ -117,6 +130,19 @@ fn what_is_left_out_has_its_default() {
             cache: Cache::Cold,
             sample_count: None,
             budget: Duration::from_secs(60),
+            rocksdb: RocksdbSpec {
+                block_bytes: 4_096,
+                filter: FilterName::Bloom,
+                filter_bits: 10,
+                index: IndexName::Whole,
+                file_bytes: 768 << 20,
+                aged_share: 0.0,
+                block_cache_bytes: 256 << 20,
+                warm_cache_bytes: 4 << 30,
+                access: AccessName::Direct,
+                multi_get_key_count: 1_024,
+                open_file_count: None,
+            },
         },
         expects: vec![],
         overridden: vec![],
@@ -150,6 +176,20 @@ fn every_key_is_read() {
     assert_eq!(how, (Some(ReadName::MultiGet), CommitName::Synced));
     let how = (scenario.run.checksums, scenario.run.cache_fill);
     assert_eq!(how, (ChecksumsName::Skip, CacheFillName::SingleReads));
+    let rocksdb = RocksdbSpec {
+        block_bytes: 3_900,
+        filter: FilterName::Ribbon,
+        filter_bits: 16,
+        index: IndexName::Partitioned,
+        file_bytes: 1 << 40,
+        aged_share: 0.1,
+        block_cache_bytes: 64 << 20,
+        warm_cache_bytes: 1 << 30,
+        access: AccessName::Buffered,
+        multi_get_key_count: 256,
+        open_file_count: Some(1_000),
+    };
+    assert_eq!(scenario.run.rocksdb, rocksdb);
     let metric = Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
     let when = When { store: Some(StoreName::Rocksdb), cache: Some(Cache::Cold) };
     assert_eq!(scenario.expects[0], Expect { metric, bound: Bound::Min(1.5), when });

@@ -23,6 +23,8 @@ fn an_override_replaces_or_adds_its_key() {
         ("run.threads", "1, 8,16"),
         ("run.designs", "batched-io"),
         ("run.budget", "5m"),
+        ("run.rocksdb.block", "8KiB"),
+        ("run.rocksdb.filter", "none"),
         ("seed", "9"),
         ("fork", "osaka"),
     ]);
@@ -33,6 +35,8 @@ fn an_override_replaces_or_adds_its_key() {
     assert_eq!(scenario.loads[0].kind, LoadKind::SloadStorm(storm));
     assert_eq!(scenario.run.thread_counts, [1, 8, 16]);
     assert_eq!(scenario.run.designs, [DesignName::BatchedIo]);
+    let rocksdb = &scenario.run.rocksdb;
+    assert_eq!((rocksdb.block_bytes, rocksdb.filter), (8_192, FilterName::Nothing));
     assert_eq!((scenario.seed, scenario.run.budget.as_secs()), (9, 300));
     let work = ["block.gas", "state.present", "load[0].keys", "load[0].contracts", "seed", "fork"];
     assert_eq!(scenario.overridden, work);
@@ -73,6 +77,10 @@ fn an_error_about_an_override_names_its_origin() {
         overridden(&[("load.keys", "chase"), ("state.present", "0.5")]),
         &["an absent slot ends the chain", "--> --set state.present=0.5", "state.present=1"],
     );
+    assert_error(
+        overridden(&[("run.rocksdb.block", "8k")]),
+        &["run.rocksdb.block: 8k is a count", "write --set run.rocksdb.block=8KiB"],
+    );
     assert_error(overridden(&[("seed", "")]), &["\"\" is no seed", "--> --set seed="]);
 }
 
@@ -89,6 +97,8 @@ fn an_unknown_override_is_answered_with_the_key_that_was_meant() {
     meant("blocks.gas", "block.gas");
     meant("load[0].key", "load.keys");
     meant("run.io-thread", "run.io_threads");
+    meant("run.rocksdb.blok", "run.rocksdb.block");
+    meant("filter", "run.rocksdb.filter");
     assert_error(overridden(&[("expect.min", "1")]), &["expect.min: no such key"]);
     assert_error(overridden(&[("zzzzzzzzz", "1")]), &["keys are name, "]);
 }

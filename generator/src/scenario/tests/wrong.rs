@@ -144,12 +144,6 @@ fn a_policy_of_reading_ahead_that_could_make_no_difference_is_rejected() {
 }
 
 #[test]
-fn a_name_that_is_known_but_not_yet_run_is_called_so() {
-    let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
-    __GONE__
-}
-
-#[test]
 fn thread_counts_are_1_to_1024_each_once() {
     let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
     assert_error(
@@ -322,4 +316,33 @@ fn a_file_that_cannot_be_a_scenario_is_named_with_the_reason() {
     assert_error(load(&path("large.toml"), &[]), &["larger than 1048576 bytes", "large.toml"]);
     std::fs::write(path("good.toml"), LEAST).expect("written");
     assert_eq!(load(&path("good.toml"), &[]).expect("a good file").name, "least");
+}
+
+#[test]
+fn settings_of_rocksdb_have_bounds_with_reasons() {
+    let rocksdb = |line: &str| parse(&format!("{LEAST}[run.rocksdb]\n{line}\n"));
+    for (line, parts) in [
+        (
+            "block = \"512B\"",
+            ["run.rocksdb.block: 512 bytes are not from 1,024", "write block = \"4KiB\""],
+        ),
+        ("block = 4096", ["4096 has no unit", "block = \"10GiB\""]),
+        ("file = \"2TiB\"", ["run.rocksdb.file", "the default"]),
+        ("block_cache = \"0B\"", ["0 bytes are not from 1,048,576", "256MiB"]),
+        ("filter_bits = 0", ["0 is below 1, the smallest filter", "or more"]),
+        (
+            "filter = \"none\"\nfilter_bits = 8",
+            ["no bits without a filter", "leave filter_bits out"],
+        ),
+        ("filter = \"blom\"", ["blom is no filter", "did you mean bloom?"]),
+        ("aged = 1.5", ["1.5 is no share", "0.25 for a quarter"]),
+        ("aged = 0.0000001", ["finer than a millionth", "six decimals"]),
+        ("multi_get_keys = 1", ["below 2", "run.read = \"get\""]),
+        ("open_files = 1", ["below 20", "or more"]),
+        ("bloom = 10", ["run.rocksdb.bloom: no such key", "keys here are block"]),
+    ] {
+        assert_error(rocksdb(line), &parts);
+    }
+    let run = parse(&format!("{LEAST}[run]\nrocksdb = 1\n"));
+    assert_error(run, &["run.rocksdb: 1 is an integer", "[run.rocksdb]"]);
 }

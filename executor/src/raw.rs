@@ -1,0 +1,238 @@
+//! Raw random reads of a store: as many threads as asked, each with a reader of its own, ask for
+//! one slot after the other, or for many at once. No EVM, no list, no hand-over: what is left is
+//! what the store itself can do, beside what the device can ([`crate::device`]).
+//!
+//! `raw/keys.rs` says which keys, `raw/worker.rs` is one thread. Every value is compared with the
+//! recipe's: a wrong value is an error, never a rate.
+
+use std::{
+    num::NonZeroUsize,
+    panic::resume_unwind,
+    sync::{Condvar, Mutex, PoisonError, atomic::AtomicBool},
+    thread,
+    time::{Duration, Instant},
+};
+
+use workload::SlotFamily;
+
+use crate::{
+    latency::Latencies,
+    process::{Delta, Snapshot},
+    store::{CacheMode, ReadCounters, Store, StoreError},
+};
+
+mod keys;
+mod worker;
+
+pub use keys::Draw;
+use worker::{Part, Shared};
+
+/// How a thread asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asking {
+    /// One slot after the other.
+    OneByOne,
+    /// So many slots in a call.
+    Together(NonZeroUsize),
+}
+
+/// What to read, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct RawReads<'a> {
+    /// The slots; values by [`workload::ValueRule::Random`], or a reading thread allocates.
+    pub family: &'a SlotFamily,
+    /// Which of them, in which order; shared by all points of a run.
+    pub draw: &'a Draw,
+    /// Threads.
+    pub thread_count: NonZeroUsize,
+    /// How each asks.
+    pub asking: Asking,
+    /// How long each reads.
+    pub time: Duration,
+    /// Set by another thread to stop.
+    pub cancel: &'a AtomicBool,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct RawPoint {
+    /// Gets of slots that exist.
+    pub present_count: u64,
+    /// Gets of slots that do not.
+    pub absent_count: u64,
+    /// Times of gets of slots that exist; of those asked together, each as long as its call.
+    /// Empty for a store whose reads are too short for a clock.
+    pub present: Latencies,
+    /// The same of slots that do not exist.
+    pub absent: Latencies,
+    /// From the first get of the first thread to the last of the last.
+    pub elapsed: Duration,
+    /// What the store counted.
+    pub counters: ReadCounters,
+    /// CPU time of the reading threads, making the keys included; interrupts are not in it.
+    pub cpu: Option<Duration>,
+    /// What the process did meanwhile.
+    pub process: Delta,
+    /// Whether every key was asked for before the time was over.
+    pub is_exhausted: bool,
+}
+
+impl RawPoint {
+    /// Gets.
+    pub const fn get_count(&self) -> u64 {
+        self.present_count + self.absent_count
+    }
+}
+
+/// Why there is no point.
+#[derive(Debug, thiserror::Error)]
+pub enum RawError {
+    /// The store failed, or a value was not the recipe's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Slots were to be asked together, and the store asks for one after the other.
+    #[error("{store} reads one key after the other here: it has no multi-get, or none that works")]
+    NotTogether {
+        /// The store's name.
+        store: &'static str,
+    },
+    /// The system gave no threads.
+    #[error("cannot start {count} threads: {source}")]
+    NoThreads {
+        /// How many were wanted.
+        count: usize,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+/// Reads from a fresh cold sample of `store`.
+///
+/// # Errors
+/// [`RawError`].
+pub fn measure<S: Store>(store: &S, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
+    let sample = store.open_sample(CacheMode::Cold)?;
+    let point = read(&sample, store.name(), reads);
+    // The state is put back whatever came out.
+    store.close_sample(sample)?;
+    point
+}
+
+/// Holds the threads until all are there, so that none is measured while others are made.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    waiting_count: usize,
+    /// Whether the threads may read, once that is known.
+    verdict: Option<bool>,
+}
+
+impl Gate {
+    /// Waits; whether to read.
+    fn pass(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting_count += 1;
+        self.changed.notify_all();
+        loop {
+            if let Some(verdict) = state.verdict {
+                return verdict;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until `count` threads wait.
+    fn wait_for(&self, count: usize) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.waiting_count < count {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn decide(&self, verdict: bool) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).verdict = Some(verdict);
+        self.changed.notify_all();
+    }
+}
+
+fn read<S: crate::store::Sample>(
+    sample: &S,
+    store: &'static str,
+    reads: &RawReads<'_>,
+) -> Result<RawPoint, RawError> {
+    let count = reads.thread_count.get();
+    let shared = Shared::new(reads, store);
+    let gate = Gate::default();
+    let (parts, process) = thread::scope(|scope| {
+        let (shared, gate) = (&shared, &gate);
+        let work = move || {
+            // A thread that cannot begin waits with the others, so that none waits for it.
+            let reader = worker::prepare(sample, shared);
+            if !gate.pass() {
+                return Err(RawError::Cancelled);
+            }
+            reader.and_then(|ready| ready.read(shared)).inspect_err(|_| shared.stop())
+        };
+        let mut workers = Vec::with_capacity(count);
+        for _ in 0..count {
+            match thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(worker) => workers.push(worker),
+                Err(source) => {
+                    gate.decide(false);
+                    return Err(RawError::NoThreads { count, source });
+                }
+            }
+        }
+        gate.wait_for(count);
+        let before = Snapshot::now();
+        gate.decide(true);
+        let join = |worker: thread::ScopedJoinHandle<'_, Result<Part, RawError>>| {
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        let parts: Vec<_> = workers.into_iter().map(join).collect();
+        Ok((parts, Snapshot::now().since(&before)))
+    })?;
+    let parts: Vec<Part> = parts.into_iter().collect::<Result<_, _>>()?;
+    if reads.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(RawError::Cancelled);
+    }
+    Ok(merge(parts, process))
+}
+
+fn merge(parts: Vec<Part>, process: Delta) -> RawPoint {
+    let start = parts.iter().map(|part| part.start).min();
+    let end = parts.iter().map(|part| part.end).max();
+    let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start): (Instant, _)| end - start);
+    let mut point = RawPoint {
+        present_count: 0,
+        absent_count: 0,
+        present: Latencies::default(),
+        absent: Latencies::default(),
+        elapsed: elapsed.max(Duration::from_nanos(1)),
+        counters: ReadCounters::default(),
+        cpu: Some(Duration::ZERO),
+        process,
+        is_exhausted: false,
+    };
+    for part in parts {
+        point.present_count += part.present_count;
+        point.absent_count += part.absent_count;
+        point.present.merge(&part.present);
+        point.absent.merge(&part.absent);
+        point.counters.add(&part.counters);
+        point.cpu = point.cpu.zip(part.cpu).map(|(sum, cpu)| sum + cpu);
+        point.is_exhausted |= part.is_exhausted;
+    }
+    point
+}
+
+#[cfg(test)]
+mod tests;

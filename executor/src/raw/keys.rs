@@ -1,0 +1,209 @@
+//! Which slots are asked for: a pseudo-random permutation of the family's indices. No key comes
+//! twice before all came once, and the order has nothing to do with that of the recipe nor of
+//! the rows: a reader that repeats a loader's sequence finds every block in a cache.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use alloy_primitives::U256;
+use workload::SlotFamily;
+
+/// Name of the stream of draws; a recipe's seeds come from others.
+const STREAM: &str = "stress 2026 draw of raw reads";
+/// Rounds of the Feistel network; four are enough to look random to any cache.
+const ROUNDS: usize = 4;
+
+/// An endless sequence of indices, shared by threads and by the points of a run.
+#[derive(Debug)]
+pub struct Draw {
+    permutation: Permutation,
+    /// Of 2^64: draws below it are of slots that exist.
+    present: u128,
+    choice_key: u64,
+    next: AtomicU64,
+}
+
+impl Draw {
+    /// From `seed`, over the slots of `family`, of which `present_share` (0 to 1) shall exist.
+    pub fn new(family: &SlotFamily, seed: u64, present_share: f64) -> Self {
+        let mut words = [0; 8 * (ROUNDS + 1)];
+        let mut hasher = blake3::Hasher::new_derive_key(STREAM);
+        hasher.update(&seed.to_le_bytes());
+        hasher.finalize_xof().fill(&mut words);
+        let mut keys = [0; ROUNDS + 1];
+        for (key, bytes) in keys.iter_mut().zip(words.as_chunks::<8>().0) {
+            *key = u64::from_le_bytes(*bytes);
+        }
+        let [rounds @ .., choice_key] = keys;
+        let present = (present_share.clamp(0.0, 1.0) * (1_u128 << 64) as f64) as u128;
+        let permutation = Permutation::new(family.count.max(1), rounds);
+        Self { permutation, present, choice_key, next: AtomicU64::new(0) }
+    }
+
+    /// Keys until the first is drawn again.
+    pub const fn period(&self) -> u64 {
+        self.permutation.count
+    }
+
+    /// Draws so far; above [`Self::period`] keys have come again.
+    pub fn draw_count(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// The next `count` draws.
+    pub(super) fn claim(&self, count: u64) -> Range<u64> {
+        let start = self.next.fetch_add(count, Ordering::Relaxed);
+        start..start + count
+    }
+
+    /// The slot of a draw: its index, and whether it exists.
+    fn slot(&self, draw: u64) -> (u64, bool) {
+        let place = draw % self.permutation.count;
+        let index = self.permutation.at(place);
+        let is_present = u128::from(mixed(place ^ self.choice_key)) < self.present;
+        // The key rule goes on beyond the slots that exist.
+        (if is_present { index } else { self.permutation.count + index }, is_present)
+    }
+}
+
+/// A bijection of 0..count: a Feistel network over the next power of four, walked until it comes
+/// back below `count`.
+#[derive(Debug)]
+struct Permutation {
+    count: u64,
+    half_bits: u32,
+    keys: [u64; ROUNDS],
+}
+
+impl Permutation {
+    fn new(count: u64, keys: [u64; ROUNDS]) -> Self {
+        let bits = u64::BITS - (count - 1).leading_zeros();
+        Self { count, half_bits: bits.div_ceil(2).max(1), keys }
+    }
+
+    fn at(&self, place: u64) -> u64 {
+        let mut at = place;
+        loop {
+            at = self.step(at);
+            if at < self.count {
+                return at;
+            }
+        }
+    }
+
+    fn step(&self, at: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (at >> self.half_bits, at & mask);
+        for key in self.keys {
+            (left, right) = (right, left ^ (mixed(right ^ key) & mask));
+        }
+        left << self.half_bits | right
+    }
+}
+
+/// The finaliser of `SplitMix64`, a bijection.
+const fn mixed(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Keys and values of some draws; filled again without taking memory.
+pub(super) struct Batch {
+    indices: Vec<u64>,
+    bytes: Vec<[u8; 32]>,
+    pub(super) keys: Vec<U256>,
+    /// What the store must answer; zero for a slot that does not exist.
+    pub(super) values: Vec<U256>,
+    pub(super) present_count: u64,
+}
+
+impl Batch {
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self {
+            indices: Vec::with_capacity(count),
+            bytes: Vec::with_capacity(count),
+            keys: Vec::with_capacity(count),
+            values: Vec::with_capacity(count),
+            present_count: 0,
+        }
+    }
+
+    pub(super) fn fill(&mut self, family: &SlotFamily, draw: &Draw, draws: Range<u64>) {
+        self.indices.clear();
+        self.indices.extend(draws.map(|number| draw.slot(number).0));
+        family.keys(&self.indices, &mut self.bytes);
+        self.keys.clear();
+        self.keys.extend(self.bytes.iter().map(|bytes| U256::from_be_bytes(*bytes)));
+        family.values(&self.indices, &mut self.bytes);
+        self.values.clear();
+        self.present_count = 0;
+        for (index, bytes) in self.indices.iter().zip(&self.bytes) {
+            let is_present = *index < family.count;
+            self.present_count += u64::from(is_present);
+            self.values.push(if is_present { U256::from_be_bytes(*bytes) } else { U256::ZERO });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use alloy_primitives::{Address, B256};
+    use workload::{KeyRule, ValueRule};
+
+    use super::*;
+
+    fn family(count: u64) -> SlotFamily {
+        SlotFamily {
+            address: Address::ZERO,
+            count,
+            keys: KeyRule::Weyl,
+            values: ValueRule::Random,
+            seed: B256::ZERO,
+        }
+    }
+
+    #[test]
+    fn every_slot_is_drawn_once_before_any_is_drawn_again() {
+        for count in [1, 2, 3, 4, 5, 63, 64, 65, 1_000, 4_097] {
+            let draw = Draw::new(&family(count), 7, 1.0);
+            let of = |range: Range<u64>| range.map(|n| draw.slot(n).0).collect::<HashSet<_>>();
+            assert_eq!(of(0..count), (0..count).collect(), "{count}");
+            assert_eq!(draw.slot(count), draw.slot(0));
+        }
+    }
+
+    #[test]
+    fn the_order_is_not_that_of_the_recipe_and_another_seed_has_another() {
+        let order = |seed| {
+            let draw = Draw::new(&family(10_000), seed, 1.0);
+            (0..10_000).map(|n| draw.slot(n).0).collect::<Vec<_>>()
+        };
+        let (first, second) = (order(1), order(2));
+        assert_eq!(first, order(1));
+        for other in [&second, &(0..10_000).collect()] {
+            let same = first.iter().zip(other).filter(|(a, b)| a == b).count();
+            assert!(same < 20, "{same} of 10,000 are at the same place");
+        }
+        let ascending = first.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((4_500..5_500).contains(&ascending), "{ascending}");
+    }
+
+    #[test]
+    fn the_share_that_exists_is_the_one_asked_for_and_absent_keys_are_beyond_the_slots() {
+        for (share, expected) in [(0.0, 0..=0), (0.5, 4_800..=5_200), (1.0, 10_000..=10_000)] {
+            let (family, draw) = (family(10_000), Draw::new(&family(10_000), 3, share));
+            let mut batch = Batch::with_capacity(10_000);
+            batch.fill(&family, &draw, draw.claim(10_000));
+            assert!(expected.contains(&batch.present_count), "{share}: {}", batch.present_count);
+            let zeros = batch.values.iter().filter(|value| value.is_zero()).count() as u64;
+            assert_eq!(zeros, 10_000 - batch.present_count);
+            assert_eq!(batch.keys.iter().collect::<HashSet<_>>().len(), 10_000);
+            assert_eq!(draw.draw_count(), 10_000);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! One thread's raw reads. Within the clock it takes no memory of its own, shares no histogram,
+//! and looks at one flag and one counter that others use.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use super::{Asking, RawError, RawReads, keys::Batch};
+use crate::{
+    latency::Latencies,
+    process::thread_cpu_time,
+    store::{ReadCounters, Reader, Sample, StoreError},
+};
+
+/// Keys that are made at a time where slots are asked for one by one.
+const KEYS_AHEAD: usize = 64;
+
+/// What all threads see.
+pub(super) struct Shared<'a> {
+    reads: &'a RawReads<'a>,
+    store: &'static str,
+    /// Draws that are left until every key was asked for.
+    left: AtomicU64,
+    /// Set when one failed, so that the others end.
+    has_failed: AtomicBool,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(reads: &'a RawReads<'a>, store: &'static str) -> Self {
+        let left = AtomicU64::new(reads.draw.period());
+        Self { reads, store, left, has_failed: AtomicBool::new(false) }
+    }
+
+    pub(super) fn stop(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
+    fn is_over(&self, start: Instant, now: Instant) -> bool {
+        now - start >= self.reads.time
+            || self.reads.cancel.load(Ordering::Relaxed)
+            || self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// How many of `wanted` draws are left in this point.
+    fn take(&self, wanted: u64) -> u64 {
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            (left > 0).then(|| left - wanted.min(left))
+        });
+        taken.map_or(0, |left| wanted.min(left))
+    }
+}
+
+/// What one thread did.
+pub(super) struct Part {
+    pub(super) present_count: u64,
+    pub(super) absent_count: u64,
+    pub(super) present: Latencies,
+    pub(super) absent: Latencies,
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    pub(super) counters: ReadCounters,
+    pub(super) cpu: Option<Duration>,
+    pub(super) is_exhausted: bool,
+}
+
+/// A thread that has all it needs.
+pub(super) struct Ready<R> {
+    reader: R,
+    batch: Batch,
+    batch_len: u64,
+    part: Part,
+}
+
+/// Makes the calling thread ready.
+pub(super) fn prepare<'a, S: Sample>(
+    sample: &'a S,
+    shared: &Shared<'_>,
+) -> Result<Ready<S::Reader<'a>>, RawError> {
+    let reader = sample.reader()?;
+    let batch_len = match shared.reads.asking {
+        Asking::OneByOne => KEYS_AHEAD,
+        Asking::Together(count) if reader.reads_together() => count.get(),
+        Asking::Together(_) => return Err(RawError::NotTogether { store: shared.store }),
+    };
+    let now = Instant::now();
+    let part = Part {
+        present_count: 0,
+        absent_count: 0,
+        present: Latencies::default(),
+        absent: Latencies::default(),
+        start: now,
+        end: now,
+        counters: ReadCounters::default(),
+        cpu: None,
+        is_exhausted: false,
+    };
+    Ok(Ready { reader, batch: Batch::with_capacity(batch_len), batch_len: batch_len as u64, part })
+}
+
+impl<R: Reader> Ready<R> {
+    pub(super) fn read(mut self, shared: &Shared<'_>) -> Result<Part, RawError> {
+        let cpu_before = thread_cpu_time();
+        self.part.start = Instant::now();
+        self.part.end = self.part.start;
+        while !shared.is_over(self.part.start, self.part.end) {
+            let count = shared.take(self.batch_len);
+            if count == 0 {
+                self.part.is_exhausted = true;
+                break;
+            }
+            let draw = shared.reads.draw;
+            self.batch.fill(shared.reads.family, draw, draw.claim(count));
+            match shared.reads.asking {
+                Asking::OneByOne => self.one_by_one(shared)?,
+                Asking::Together(_) => self.together(shared)?,
+            }
+        }
+        self.part.cpu = thread_cpu_time().zip(cpu_before).map(|(now, before)| now - before);
+        self.part.counters = self.reader.counters();
+        Ok(self.part)
+    }
+
+    fn one_by_one(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
+        let Self { reader, batch, part, .. } = self;
+        let family = shared.reads.family;
+        // Making the keys is no part of a get.
+        let mut asked = Instant::now();
+        for (key, expected) in batch.keys.iter().zip(&batch.values) {
+            let value = reader.slot(&family.address, key)?;
+            if value != *expected {
+                return Err(wrong(shared, key, value, *expected));
+            }
+            let (count, latencies) = match expected.is_zero() {
+                false => (&mut part.present_count, &mut part.present),
+                true => (&mut part.absent_count, &mut part.absent),
+            };
+            *count += 1;
+            if R::IS_TIMED {
+                part.end = Instant::now();
+                latencies.record(part.end - asked);
+                asked = part.end;
+                if shared.is_over(part.start, part.end) {
+                    return Ok(());
+                }
+            }
+        }
+        part.end = Instant::now();
+        Ok(())
+    }
+
+    fn together(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
+        let Self { reader, batch, part, .. } = self;
+        let asked = Instant::now();
+        let mut first_wrong = None;
+        let mut answer_count = 0;
+        reader.slots(&shared.reads.family.address, &batch.keys, &mut |place, value| {
+            answer_count += 1;
+            if value != batch.values[place] {
+                first_wrong.get_or_insert((place, value));
+            }
+        })?;
+        part.end = Instant::now();
+        if let Some((place, value)) = first_wrong {
+            return Err(wrong(shared, &batch.keys[place], value, batch.values[place]));
+        }
+        assert_eq!(answer_count, batch.keys.len(), "one answer for each key");
+        let absent_count = batch.keys.len() as u64 - batch.present_count;
+        let latency = part.end - asked;
+        if batch.present_count > 0 {
+            part.present.record_batch(latency, batch.present_count);
+        }
+        if absent_count > 0 {
+            part.absent.record_batch(latency, absent_count);
+        }
+        part.present_count += batch.present_count;
+        part.absent_count += absent_count;
+        Ok(())
+    }
+}
+
+fn wrong(
+    shared: &Shared<'_>,
+    key: &alloy_primitives::U256,
+    value: alloy_primitives::U256,
+    expected: alloy_primitives::U256,
+) -> RawError {
+    let store = shared.store;
+    let reason = format!("it reads as {value:#x}, and the recipe says {expected:#x}");
+    StoreError::Damaged { store, what: format!("slot {key:#x}"), reason }.into()
+}

@@ -1,0 +1,196 @@
+//! What shapes the files of a state: each combination is a state of its own, since another one
+//! has other bytes. What only decides how files are opened is in `RocksSettings`.
+
+/// Blocks are padded to pages only where their size is a power of two.
+const DEFAULT_BLOCK_BYTES: u32 = 4096;
+
+/// One whole in [`RocksFormat::aged_ppm`].
+pub const PPM: u32 = 1_000_000;
+
+/// The filter of a table file: says of most absent keys that they are absent, without a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Filter {
+    /// No filter.
+    Nothing,
+    /// A Bloom filter.
+    Bloom {
+        /// Bits for each key.
+        bits: u32,
+    },
+    /// A Ribbon filter: about 30 % smaller than the Bloom filter that is as good, and slower.
+    Ribbon {
+        /// Bits for each key of the Bloom filter that is as good.
+        bits: u32,
+    },
+}
+
+/// Where the index and the filter of a table file are while it is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum IndexShape {
+    /// Each in one piece in memory.
+    #[default]
+    Whole,
+    /// In partitions of 4 KiB, read through the block cache; only the top level stays in memory.
+    Partitioned,
+}
+
+/// How states are built in `RocksDB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RocksFormat {
+    /// About what a table file has at most, in bytes. `MultiGet` reads the keys of one file
+    /// together, so few large files serve it best.
+    pub file_bytes: u64,
+    /// What a data block has at most (a power of two: then it begins at a page and never
+    /// crosses into one more) or about (any other size: one follows the other), in bytes.
+    pub block_bytes: u32,
+    /// The filter.
+    pub filter: Filter,
+    /// Index and filter.
+    pub index: IndexShape,
+    /// Share of the accounts and slots that are overwritten after they were taken in, in
+    /// millionths; at most [`PPM`].
+    pub aged_ppm: u32,
+}
+
+impl RocksFormat {
+    /// Whole aligned pages, a Bloom filter of ten bits, all of it in memory, nothing aged.
+    pub const DEFAULT: Self = Self {
+        file_bytes: 768 << 20,
+        block_bytes: DEFAULT_BLOCK_BYTES,
+        filter: Filter::Bloom { bits: 10 },
+        index: IndexShape::Whole,
+        aged_ppm: 0,
+    };
+
+    /// Whether blocks are padded to pages.
+    pub const fn is_aligned(&self) -> bool {
+        self.block_bytes.is_power_of_two()
+    }
+
+    /// The options of table files in `RocksDB`'s own words.
+    ///
+    /// A block that is a page of its file is read by one direct read of 4,096 bytes. (A block of
+    /// 4 KiB that is not aligned takes 4.5 to 5 KiB, in two pages.) `block_align` exists as text
+    /// only. Aligned blocks have no delta-encoded handles in the index, so the index's own keys
+    /// are delta-encoded in runs of 8, which makes it three times smaller.
+    pub(super) fn table_text(&self) -> String {
+        let mut text = format!(
+            "block_size={};block_align={};format_version=6;checksum=kXXH3;\
+             index_block_restart_interval=8;whole_key_filtering=true",
+            self.block_bytes,
+            self.is_aligned()
+        );
+        match self.filter {
+            Filter::Nothing => {}
+            Filter::Bloom { bits } => {
+                text.push_str(&format!(";filter_policy=bloomfilter:{bits}:false"))
+            }
+            // -1: no Bloom filter at any level, for files that a flush writes neither.
+            Filter::Ribbon { bits } => {
+                text.push_str(&format!(";filter_policy=ribbonfilter:{bits}:-1"))
+            }
+        }
+        if self.index == IndexShape::Partitioned {
+            text.push_str(";index_type=kTwoLevelIndexSearch;metadata_block_size=4096");
+            if self.filter != Filter::Nothing {
+                text.push_str(";partition_filters=true");
+            }
+        }
+        text
+    }
+
+    /// All of it as text: part of a state's name, so a format that exists never changes its own.
+    pub(super) fn shape(&self) -> String {
+        let mut text =
+            format!("{};no compression;files of {} bytes", self.table_text(), self.file_bytes);
+        if self.aged_ppm > 0 {
+            text.push_str(&format!(
+                ";{AGED}{} ppm in {} generations",
+                self.aged_ppm,
+                super::age::GENERATIONS
+            ));
+        }
+        text
+    }
+
+    /// The format whose [`Self::shape`] is `shape`, if there is one.
+    pub fn of_shape(shape: &str) -> Option<Self> {
+        let value = |name: &str| {
+            shape.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+        };
+        let filter = match value("filter_policy").map(|text| text.split(':').collect::<Vec<_>>()) {
+            None => Filter::Nothing,
+            Some(parts) => match parts.as_slice() {
+                ["bloomfilter", bits, ..] => Filter::Bloom { bits: bits.parse().ok()? },
+                ["ribbonfilter", bits, ..] => Filter::Ribbon { bits: bits.parse().ok()? },
+                _ => return None,
+            },
+        };
+        let between = |before: &str, after: &str| {
+            shape.split(';').find_map(|part| part.strip_prefix(before)?.strip_suffix(after))
+        };
+        let format = Self {
+            file_bytes: between("files of ", " bytes")?.parse().ok()?,
+            block_bytes: value("block_size")?.parse().ok()?,
+            filter,
+            index: match value("index_type") {
+                None => IndexShape::Whole,
+                Some(_) => IndexShape::Partitioned,
+            },
+            aged_ppm: aged_ppm(shape),
+        };
+        (format.shape() == shape).then_some(format)
+    }
+}
+
+impl Default for RocksFormat {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Before the share in a shape.
+const AGED: &str = "aged ";
+
+/// Share of the rows that were overwritten in a state of this shape, in millionths; 0 for a
+/// state as it was taken in.
+pub fn aged_ppm(shape: &str) -> u32 {
+    let part = shape.split(';').find_map(|part| part.strip_prefix(AGED));
+    part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_the_default_shape_keep_their_name() {
+        let expected = "block_size=4096;block_align=true;format_version=6;checksum=kXXH3;\
+                        index_block_restart_interval=8;whole_key_filtering=true;\
+                        filter_policy=bloomfilter:10:false;no compression;\
+                        files of 805306368 bytes";
+        assert_eq!(RocksFormat::DEFAULT.shape(), expected);
+    }
+
+    #[test]
+    fn formats_have_different_shapes_and_each_reads_back_from_its_own() {
+        let filters = [Filter::Nothing, Filter::Bloom { bits: 12 }, Filter::Ribbon { bits: 12 }];
+        let mut shapes = Vec::new();
+        for (block_bytes, file_bytes) in [(4096, 1), (3_900, 1 << 40)] {
+            for filter in filters {
+                for index in [IndexShape::Whole, IndexShape::Partitioned] {
+                    for aged_ppm in [0, 1, PPM] {
+                        let format =
+                            RocksFormat { file_bytes, block_bytes, filter, index, aged_ppm };
+                        let shape = format.shape();
+                        assert_eq!(RocksFormat::of_shape(&shape), Some(format), "{shape}");
+                        assert_eq!(super::aged_ppm(&shape), aged_ppm);
+                        assert!(!shapes.contains(&shape), "{shape}");
+                        shapes.push(shape);
+                    }
+                }
+            }
+        }
+        assert_eq!(RocksFormat::of_shape("something else"), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! Proof that `MultiGet` reads through `io_uring`. `RocksDB` falls back to one read after the
+//! other without a word, so a few keys are read and the system calls of the thread counted.
+
+use ::rocksdb::perf::{PerfStatsLevel, set_perf_stats};
+use alloy_primitives::{Address, U256};
+use workload::Genesis;
+
+use super::{ReadMethod, RocksSample, RocksStore, StoreError, options};
+use crate::{
+    process::IoCounters,
+    store::{CacheMode, Reader, Sample},
+};
+
+/// Keys of a pass.
+const KEY_COUNT: u64 = 256;
+/// Fewer blocks than this prove nothing.
+const BLOCK_COUNT_MIN: u64 = 32;
+/// Room for what two passes read.
+const CACHE_BYTES: usize = 8 << 20;
+
+/// Whether most blocks of a `MultiGet` came without a read call; `None` where nothing was to be
+/// proved (the store reads by `Get`), or could not be: too few rows, or no counters.
+pub(super) fn multi_get_io_uring(store: &RocksStore) -> Result<Option<bool>, StoreError> {
+    let ReadMethod::MultiGet { .. } = store.settings().read_method.effective() else {
+        return Ok(None);
+    };
+    let sample = RocksSample::open(store, options::block_cache(CACHE_BYTES), CacheMode::Cold)?;
+    let proof = count(&sample, &store.state().manifest().recipe);
+    sample.close()?;
+    proof
+}
+
+fn count(sample: &RocksSample, recipe: &Genesis) -> Result<Option<bool>, StoreError> {
+    // A first pass reads what there is of index partitions.
+    let [Some(first), Some(second)] = [0, 1].map(|pass| keys(recipe, pass)) else {
+        return Ok(None);
+    };
+    set_perf_stats(PerfStatsLevel::EnableCount);
+    let mut reader = sample.reader()?;
+    let (address, first_keys) = first;
+    reader.slots(&address, &first_keys, &mut |_, _| ())?;
+    let blocks_before = reader.counters().block_count;
+    let before = IoCounters::of_this_thread();
+    reader.slots(&second.0, &second.1, &mut |_, _| ())?;
+    let now = IoCounters::of_this_thread();
+    let block_count = reader.counters().block_count - blocks_before;
+    let calls = now.zip(before).map(|(now, before)| now.since(&before).read_call_count);
+    Ok(calls.filter(|_| block_count >= BLOCK_COUNT_MIN).map(|calls| calls * 2 < block_count))
+}
+
+/// Keys that exist, spread over the largest family of slots; another pass has others.
+fn keys(recipe: &Genesis, pass: u64) -> Option<(Address, Vec<U256>)> {
+    let family = recipe.slots.iter().max_by_key(|family| family.count)?;
+    let step = family.count / (2 * KEY_COUNT);
+    let index = |number: u64| (2 * number + pass) * step;
+    (step > 0).then(|| (family.address, (0..KEY_COUNT).map(|n| family.key(index(n))).collect()))
+}

@@ -1,0 +1,241 @@
+//! What `stress io` is to read: options checked, the recipe of its state, the points in order.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use alloy_primitives::Address;
+use anyhow::{Result, anyhow, bail};
+use executor::raw::Asking;
+use generator::scenario::{ReadName, RunSpec};
+use workload::{
+    Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
+};
+
+use crate::{cli::IoArgs, facts};
+
+/// Depths where none are named.
+const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
+/// Most keys in a call, as `run.rocksdb.multi_get_keys` has it.
+const KEYS_PER_CALL_MAX: usize = 65_536;
+/// Most threads, as `run.threads` has it.
+const THREADS_MAX: usize = 1_024;
+/// Longest time of a point in seconds.
+const SECONDS_MAX: f64 = 3_600.0;
+/// Shortest time of a point in seconds.
+const SECONDS_MIN: f64 = 0.01;
+/// The account whose slots are read.
+const CONTRACT: Address = Address::repeat_byte(0x10);
+/// Seed of the state's values and keys, whatever `--seed` says: that is the draw's alone.
+const STATE_SEED: u64 = 0;
+
+/// One point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedPoint {
+    /// Threads.
+    pub threads: NonZeroUsize,
+    /// How each asks.
+    pub asking: Asking,
+}
+
+impl PlannedPoint {
+    /// Keys in a call.
+    pub const fn keys_per_call(&self) -> usize {
+        match self.asking {
+            Asking::OneByOne => 1,
+            Asking::Together(count) => count.get(),
+        }
+    }
+
+    /// Gets that can be under way.
+    pub const fn depth(&self) -> usize {
+        self.threads.get() * self.keys_per_call()
+    }
+}
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct IoPlan {
+    /// How a reader asks.
+    pub read: ReadName,
+    /// Stores, their settings, and how they are read.
+    pub run: RunSpec,
+    /// The state.
+    pub genesis: Genesis,
+    /// How rows are keyed.
+    pub layout: Layout,
+    /// Share of the keys that exist.
+    pub present_share: f64,
+    /// Seed of the draw.
+    pub seed: u64,
+    /// Time of each point.
+    pub time: Duration,
+    /// In the order in which they are measured.
+    pub points: Vec<PlannedPoint>,
+}
+
+impl IoPlan {
+    /// The plan that the options ask for.
+    ///
+    /// # Errors
+    /// An option that is not valid.
+    pub fn of(args: &IoArgs) -> Result<Self> {
+        let scenario = facts::least_scenario("stress io", &args.overrides()?)?;
+        let mut run = scenario.run;
+        let read = run.read.unwrap_or(ReadName::Get);
+        let depths = args.depth.as_deref().map(|text| depths(text, read)).transpose()?;
+        let points = points(&run, read, depths)?;
+        run.read = Some(read);
+        let most = points.iter().map(PlannedPoint::keys_per_call).max().unwrap_or(1);
+        // A call of a point is a call of the store.
+        run.rocksdb.multi_get_key_count = u32::try_from(most.max(2)).unwrap_or(u32::MAX);
+        Ok(Self {
+            read,
+            run,
+            genesis: genesis(scenario.state.slot_count),
+            layout: scenario.state.layout,
+            present_share: scenario.state.present_share,
+            seed: scenario.seed,
+            time: time(&args.seconds)?,
+            points,
+        })
+    }
+
+    /// The slots that are read.
+    pub fn family(&self) -> &SlotFamily {
+        &self.genesis.slots[0]
+    }
+
+    /// Depths of the device's sweep: those of the points, each once, ascending.
+    pub fn device_depths(&self) -> Vec<usize> {
+        let mut depths: Vec<usize> = self.points.iter().map(PlannedPoint::depth).collect();
+        depths.retain(|depth| *depth <= THREADS_MAX);
+        depths.sort_unstable();
+        depths.dedup();
+        depths
+    }
+}
+
+/// One contract with `rows` slots of random values. Keys of a Weyl sequence cost next to nothing
+/// to make; hashed they are as random as any, and plain they are even.
+fn genesis(rows: u64) -> Genesis {
+    let account = GenesisAccount { address: CONTRACT, nonce: 1, ..GenesisAccount::default() };
+    Genesis {
+        accounts: vec![account],
+        senders: Vec::new(),
+        slots: vec![SlotFamily {
+            address: CONTRACT,
+            count: rows,
+            keys: KeyRule::Weyl,
+            values: ValueRule::Random,
+            seed: stream_seed(STATE_SEED, "rows of stress io"),
+        }],
+    }
+}
+
+fn points(
+    run: &RunSpec,
+    read: ReadName,
+    depths: Option<Vec<NonZeroUsize>>,
+) -> Result<Vec<PlannedPoint>> {
+    let threads: Vec<NonZeroUsize> =
+        run.thread_counts.iter().filter_map(|count| NonZeroUsize::new(*count as usize)).collect();
+    let default = || DEPTHS.iter().filter_map(|depth| NonZeroUsize::new(*depth)).collect();
+    match read {
+        ReadName::Get => {
+            let threads = match (threads.is_empty(), depths) {
+                (false, Some(_)) => bail!(
+                    "--depth and --threads: with --read get a thread has one read under way, so they \
+                     are the same; give one of them, or --read multi-get"
+                ),
+                (false, None) => threads,
+                (true, depths) => depths.unwrap_or_else(default),
+            };
+            let point = |threads| PlannedPoint { threads, asking: Asking::OneByOne };
+            Ok(threads.into_iter().map(point).collect())
+        }
+        ReadName::MultiGet => {
+            let threads = if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads };
+            let depths: Vec<NonZeroUsize> = depths.unwrap_or_else(default);
+            let of = |threads| {
+                let point = move |keys| PlannedPoint { threads, asking: Asking::Together(keys) };
+                depths.iter().copied().map(point).collect::<Vec<_>>()
+            };
+            Ok(threads.into_iter().flat_map(of).collect())
+        }
+    }
+}
+
+fn depths(text: &str, read: ReadName) -> Result<Vec<NonZeroUsize>> {
+    let (most, what) = match read {
+        ReadName::Get => (THREADS_MAX, "threads, each with a read under way"),
+        ReadName::MultiGet => (KEYS_PER_CALL_MAX, "keys in a call"),
+    };
+    let wanted = || {
+        anyhow!(
+            "--depth {text}: counts from 1 to {most} are wanted ({what}), separated by commas, each once, \
+         as in --depth 1,16,64"
+        )
+    };
+    let mut depths = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let depth: NonZeroUsize = part.parse().map_err(|_| wanted())?;
+        if depth.get() > most || depths.contains(&depth) {
+            return Err(wanted());
+        }
+        depths.push(depth);
+    }
+    Ok(depths)
+}
+
+fn time(text: &str) -> Result<Duration> {
+    let seconds = text.parse().ok().filter(|s| (SECONDS_MIN..=SECONDS_MAX).contains(s));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
+        anyhow!("--seconds {text}: a number from {SECONDS_MIN} to {SECONDS_MAX} is wanted, as in --seconds 3")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args() -> IoArgs {
+        let text = |text: &str| text.to_owned();
+        IoArgs {
+            keys: text("present"),
+            rows: text("1M"),
+            value_bytes: text("32"),
+            seconds: text("3"),
+            ..IoArgs::default()
+        }
+    }
+
+    fn depths_of(args: &IoArgs) -> Vec<(usize, usize)> {
+        let plan = IoPlan::of(args).unwrap();
+        plan.points.iter().map(|p| (p.threads.get(), p.keys_per_call())).collect()
+    }
+
+    #[test]
+    fn with_get_a_depth_is_a_number_of_threads_and_with_multi_get_keys_in_a_call() {
+        let depth = Some("8,2".to_owned());
+        assert_eq!(depths_of(&args()), [(1, 1), (4, 1), (16, 1), (64, 1), (256, 1)]);
+        assert_eq!(depths_of(&IoArgs { depth: depth.clone(), ..args() }), [(8, 1), (2, 1)]);
+        assert_eq!(depths_of(&IoArgs { threads: depth.clone(), ..args() }), [(8, 1), (2, 1)]);
+        let multi_get = IoArgs {
+            read: Some("multi-get".to_owned()),
+            threads: Some("1,2".to_owned()),
+            depth,
+            ..args()
+        };
+        assert_eq!(depths_of(&multi_get), [(1, 8), (1, 2), (2, 8), (2, 2)]);
+        let plan = IoPlan::of(&multi_get).unwrap();
+        assert_eq!(plan.run.rocksdb.multi_get_key_count, 8);
+        assert_eq!(plan.device_depths(), [2, 4, 8, 16]);
+    }
+
+    #[test]
+    fn the_draw_has_a_seed_of_its_own_and_the_state_stays_the_same() {
+        let first = IoPlan::of(&args()).unwrap();
+        let second = IoPlan::of(&IoArgs { seed: Some("7".to_owned()), ..args() }).unwrap();
+        assert_eq!(first.genesis, second.genesis);
+        assert_eq!((first.seed, second.seed), (0, 7));
+    }
+}

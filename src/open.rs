@@ -1,0 +1,204 @@
+//! Stores as a scenario asks for them: from the words of `[run]` to formats and settings, and to
+//! open stores, whose state is built first where there is none.
+
+use std::path::PathBuf;
+
+use executor::{
+    state::{BuiltState, StateError, StateFormat, StateSpec},
+    store::{
+        Durability,
+        flat::{FlatFormat, FlatSettings, FlatStore},
+        mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
+        memory::MemoryStore,
+        rocksdb::{
+            CacheFill, Checksums, DirectReads, Filter, IndexShape, PPM, RocksFormat, RocksSettings,
+            RocksStore,
+        },
+    },
+};
+use generator::scenario::{
+    AccessName, CacheFillName, ChecksumsName, CommitName, FilterName, IndexName, RocksdbSpec,
+    RunSpec, StoreName,
+};
+use workload::{Genesis, Layout};
+
+use crate::{
+    cmd::state,
+    exit::{Code, Failure, OrExit},
+    facts, interrupt,
+    plan::Machine,
+    progress::Progress,
+    session::OpenStore,
+};
+
+/// What state is wanted, where, and on what machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<&'a PathBuf>,
+    /// The state.
+    pub genesis: &'a Genesis,
+    /// How its rows are keyed.
+    pub layout: Layout,
+    /// Who asks for it, for who looks at the databases later.
+    pub scenario: &'a str,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Shows what takes long.
+    pub progress: &'a Progress,
+}
+
+impl Place<'_> {
+    /// The store of this name, as `run` asks for it.
+    pub fn open(&self, name: StoreName, run: &RunSpec) -> Result<OpenStore, Failure> {
+        let durability = durability(run);
+        Ok(match name {
+            StoreName::Memory => self.memory()?,
+            StoreName::Rocksdb => {
+                let built = self.state(&rocks_format(&run.rocksdb))?;
+                let store = RocksStore::open(built, rocks_settings(run, self.machine));
+                OpenStore::Rocks(Box::new(store.or_exit(Code::Io)?))
+            }
+            StoreName::Mdbx => {
+                let store = MdbxStore::open(self.state(&MdbxFormat)?, MdbxSettings { durability });
+                OpenStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
+            }
+            StoreName::Flat => {
+                let settings = FlatSettings { durability, ..FlatSettings::default() };
+                let store = FlatStore::open(self.state(&FlatFormat)?, settings);
+                OpenStore::Flat(Box::new(store.or_exit(Code::Io)?))
+            }
+        })
+    }
+
+    fn memory(&self) -> Result<OpenStore, Failure> {
+        let stage = self.progress.stage("building the state in memory", 0);
+        let limit_bytes = facts::memory_limit_bytes();
+        let store = MemoryStore::build(self.genesis, limit_bytes).or_exit(Code::Usage)?;
+        stage.finish();
+        Ok(OpenStore::Memory(store))
+    }
+
+    /// The state in `format`, built first where there is none.
+    fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
+        let spec = StateSpec {
+            genesis: self.genesis,
+            layout: self.layout,
+            format,
+            scenario: self.scenario,
+            threads: self.machine.core_count.get(),
+        };
+        let dir = state::data_dir(self.data_dir)?;
+        let built = dir.open_or_build(&spec, self.progress, interrupt::flag());
+        self.progress.clear();
+        built.map_err(|error| match error {
+            StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
+            error => Failure { code: Code::Io, error: error.into() },
+        })
+    }
+}
+
+const fn durability(run: &RunSpec) -> Durability {
+    match run.commit {
+        CommitName::Logged => Durability::Logged,
+        CommitName::Synced => Durability::Synced,
+        CommitName::Unlogged => Durability::Unlogged,
+    }
+}
+
+/// What shapes the files of `RocksDB`.
+pub fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
+    let bits = spec.filter_bits;
+    RocksFormat {
+        file_bytes: spec.file_bytes,
+        // At most a mebibyte, as the scenario's reader sees to.
+        block_bytes: u32::try_from(spec.block_bytes).unwrap_or(u32::MAX),
+        filter: match spec.filter {
+            FilterName::Nothing => Filter::Nothing,
+            FilterName::Bloom => Filter::Bloom { bits },
+            FilterName::Ribbon => Filter::Ribbon { bits },
+        },
+        index: match spec.index {
+            IndexName::Whole => IndexShape::Whole,
+            IndexName::Partitioned => IndexShape::Partitioned,
+        },
+        aged_ppm: (spec.aged_share * f64::from(PPM)).round() as u32,
+    }
+}
+
+/// How they are opened and read.
+pub fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
+    let spec = &run.rocksdb;
+    let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    RocksSettings {
+        direct_reads: match spec.access {
+            AccessName::Direct => DirectReads::WherePossible,
+            AccessName::Buffered => DirectReads::Never,
+        },
+        block_cache_bytes: bytes(spec.block_cache_bytes),
+        warm_cache_bytes: bytes(spec.warm_cache_bytes),
+        read_method: machine.read_method(run),
+        open_file_count: spec.open_file_count,
+        durability: durability(run),
+        checksums: match run.checksums {
+            ChecksumsName::Verify => Checksums::Verified,
+            ChecksumsName::Skip => Checksums::Skipped,
+        },
+        cache_fill: match run.cache_fill {
+            CacheFillName::Always => CacheFill::Always,
+            CacheFillName::SingleReads => CacheFill::SingleReads,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use generator::scenario::ReadName;
+
+    use executor::store::rocksdb::ReadMethod;
+
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_a_scenario_are_those_of_the_store() {
+        let run = crate::facts::default_run(&[]).unwrap();
+        assert_eq!(rocks_format(&RocksdbSpec::default()), RocksFormat::default());
+        // How many keys are asked for at once is chosen for the machine.
+        let machine = Machine::this();
+        let read_method = machine.read_method(&run);
+        let expected = RocksSettings { read_method, ..RocksSettings::default() };
+        assert_eq!(rocks_settings(&run, &machine), expected);
+    }
+
+    #[test]
+    fn every_word_of_a_scenario_reaches_the_store() {
+        let spec = RocksdbSpec {
+            block_bytes: 3_900,
+            filter: FilterName::Ribbon,
+            filter_bits: 12,
+            index: IndexName::Partitioned,
+            file_bytes: 1 << 40,
+            aged_share: 0.3,
+            block_cache_bytes: 1 << 20,
+            warm_cache_bytes: 2 << 20,
+            access: AccessName::Buffered,
+            multi_get_key_count: 64,
+            open_file_count: Some(20),
+        };
+        let expected = RocksFormat {
+            file_bytes: 1 << 40,
+            block_bytes: 3_900,
+            filter: Filter::Ribbon { bits: 12 },
+            index: IndexShape::Partitioned,
+            aged_ppm: 300_000,
+        };
+        assert_eq!(rocks_format(&spec), expected);
+        let mut run = crate::facts::default_run(&[]).unwrap();
+        (run.rocksdb, run.read) = (spec, Some(ReadName::MultiGet));
+        let settings = rocks_settings(&run, &Machine::this());
+        assert_eq!(settings.direct_reads, DirectReads::Never);
+        assert_eq!((settings.block_cache_bytes, settings.warm_cache_bytes), (1 << 20, 2 << 20));
+        assert_eq!(settings.read_method, ReadMethod::MultiGet { batch: 64 });
+        assert_eq!(settings.open_file_count, Some(20));
+    }
+}
