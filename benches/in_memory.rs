@@ -108,7 +108,7 @@ fn bare_loop(workload: &Workload, bare: &Bare) -> Duration {
 fn engine(workload: &Workload, store: &MemoryStore, variant: Variant) -> Vec<Duration> {
     let cancel = AtomicBool::new(false);
     let lists = sample::lists_for(workload, variant.list).expect("lists");
-    let task = Task { workload, lists: &lists, variant, cancel: &cancel };
+    let task = Task::new(workload, &lists, variant, &cancel);
     let taken = sample::take(store, &task, CacheMode::Warm).expect("runs");
     assert_eq!(taken.disagreement, None);
     let phases = Phase::ALL.map(|phase| span::total(&taken.executed.spans, phase));

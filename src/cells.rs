@@ -1,10 +1,13 @@
 //! From the measurements of a cell to what a result says of it. A measurement is taken in and
 //! let go: memory does not grow with what a sample holds.
 
+mod scheduling;
+
 use std::time::Duration;
 
 use executor::{
     latency::Latencies,
+    recover::Recovered,
     sample::Measurement,
     span::{self, Phase},
     store::CacheMode,
@@ -18,6 +21,8 @@ use crate::{
     result::{CacheFacts, Cell, Device, PhasesNs, SampleFacts},
     stats,
 };
+
+use scheduling::Scheduling;
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
 const COLD_SHARE: f64 = 0.95;
@@ -62,6 +67,9 @@ pub struct CellSamples {
     reads_in_flight: Vec<f64>,
     /// Block reads a second, first read to last.
     block_rates: Vec<f64>,
+    scheduling: Vec<Scheduling>,
+    recover_ns_per_tx: Vec<f64>,
+    recover_rates: Vec<f64>,
 }
 
 impl CellSamples {
@@ -73,7 +81,9 @@ impl CellSamples {
     /// Takes in a measurement.
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;
-        self.samples.push(sample(input, measurement));
+        let scheduling = Scheduling::of(&input.variant, executed);
+        self.samples.push(sample(input, measurement, &scheduling));
+        self.scheduling.push(scheduling);
         self.tx_latencies.merge(&executed.tx_latencies);
         let is_batched = matches!(input.variant.io, Io::Batched(_));
         self.reads_together = is_batched && executed.prefetch_reads_together;
@@ -92,6 +102,21 @@ impl CellSamples {
             self.reads_in_flight.push(reads.latencies.total().as_secs_f64() / window_s);
         }
         self.block_rates.push(executed.counters.block_count as f64 / window_s);
+    }
+
+    /// Takes in what recovering the senders cost before the last sample.
+    pub fn add_recovery(&mut self, recovered: &Recovered) {
+        if let Some(sample) = self.samples.last_mut() {
+            sample.recover_ns = Some(ns(recovered.wall));
+        }
+        let tx_count = recovered.tx_count as f64;
+        let work_ns = recovered.latencies.total().as_secs_f64() * 1e9;
+        self.recover_ns_per_tx.extend(ratio(work_ns, tx_count));
+        self.recover_rates.extend(ratio(tx_count, recovered.wall.as_secs_f64()));
+    }
+
+    fn median_scheduling(&self, figure: impl Fn(&Scheduling) -> Option<f64>) -> Option<f64> {
+        stats::median(&self.scheduling.iter().filter_map(figure).collect::<Vec<_>>())
     }
 
     fn median(&self, figure: impl Fn(&SampleFacts) -> Option<f64>) -> Option<f64> {
@@ -119,6 +144,7 @@ impl CellSamples {
             list: variant.list.name(),
             engine: variant.engine.name(),
             io: variant.io.name(),
+            schedule: variant.schedule.name(),
             threads: variant.thread_count as u64,
             io_threads: variant.io_thread_count as u64,
             samples: samples.clone(),
@@ -128,6 +154,10 @@ impl CellSamples {
             read_latency_ns: stats::percentiles(self.read_latencies.histogram()),
             read_latency_of_batches: self.reads_together,
             longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
+            scheduling_quality: self.median_scheduling(|s| s.quality),
+            idle_share: self.median_scheduling(|s| s.idle_share),
+            recover_ns_per_tx: stats::median(&self.recover_ns_per_tx),
+            recover_tx_per_s: stats::median(&self.recover_rates),
             device_fraction: device_fraction.median,
             device_fraction_ci95: device_fraction.ci95,
             blocks_per_present_key: self.median(|s| ratio(s.blocks_read? as f64, present_keys?)),
@@ -194,7 +224,11 @@ impl CellSamples {
     }
 }
 
-fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
+fn sample(
+    input: &CellInput<'_>,
+    measurement: &Measurement,
+    scheduling: &Scheduling,
+) -> SampleFacts {
     let executed = &measurement.executed;
     let (io, usage) = (measurement.process.io, measurement.process.usage);
     let on_disk = input.never_cold.is_none();
@@ -206,6 +240,7 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
         agree: measurement.disagreement.is_none(),
         phases_ns: PhasesNs {
             decode: phase(Phase::Decode),
+            schedule: phase(Phase::Schedule),
             prefetch: phase(Phase::Prefetch),
             execute: phase(Phase::Execute),
             validate: phase(Phase::Validate),
@@ -221,6 +256,10 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
         read_wait_ns: ns(executed.on_demand.wait),
         longest_tx_ns: ns(executed.longest_txs),
         tx_total_ns: ns(executed.tx_latencies.total()),
+        idle_ns: scheduling.idle.map(ns),
+        makespan_block_order_ns: scheduling.makespan_block_order.map(ns),
+        makespan_longest_first_ns: scheduling.makespan_longest_first.map(ns),
+        recover_ns: None,
     }
 }
 

@@ -143,6 +143,13 @@ pub struct HowArgs {
     /// Threads that only read, for batched I/O [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub io_threads: Option<String>,
+    /// In which order the threads of a parallel design take transactions: block-order,
+    /// gas-limit, list-entries, known-cost
+    #[arg(long, value_name = "LIST")]
+    pub schedule: Option<String>,
+    /// Also sign all transactions and recover their senders, timed apart
+    #[arg(long)]
+    pub recover_senders: bool,
     /// cold or warm
     #[arg(long, value_name = "MODE")]
     pub cache: Option<String>,
@@ -287,15 +294,24 @@ impl WorkArgs {
 impl HowArgs {
     /// The overrides, as if each had been given by `--set`.
     pub fn overrides(&self) -> Vec<Override> {
-        of_flags(&[
+        let mut all = of_flags(&[
             ("design", "run.designs", &self.design),
             ("store", "run.stores", &self.store),
             ("threads", "run.threads", &self.threads),
             ("io-threads", "run.io_threads", &self.io_threads),
+            ("schedule", "run.schedule", &self.schedule),
             ("cache", "run.cache", &self.cache),
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),
-        ])
+        ]);
+        if self.recover_senders {
+            all.push(Override {
+                key: "run.recover_senders".to_owned(),
+                value: "true".to_owned(),
+                origin: "--recover-senders".to_owned(),
+            });
+        }
+        all
     }
 }
 

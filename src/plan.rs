@@ -2,8 +2,11 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use executor::variant::{Design, Io, Prefetch, Variant};
-use generator::scenario::{DesignName, PrefetchName, RunSpec, StoreName};
+use executor::{
+    schedule::Schedule,
+    variant::{Design, Engine, Io, Prefetch, Variant},
+};
+use generator::scenario::{DesignName, PrefetchName, RunSpec, ScheduleName, StoreName};
 
 /// Executing threads that are tried where nothing is said: the cores, and enough to keep a
 /// disk busy from the transactions alone.
@@ -36,9 +39,15 @@ pub fn cells(run: &RunSpec, core_count: NonZeroUsize) -> Vec<PlannedCell> {
                     // No device to wait for: readers of their own would only take turns.
                     variant = variant.reading_before_by_itself();
                 }
-                let cell = PlannedCell { store: *store, variant };
-                if !cells.contains(&cell) {
-                    cells.push(cell);
+                for schedule in &run.schedules {
+                    // Only the engine whose steps have states of their own may take any first.
+                    if variant.engine == Engine::Bal {
+                        variant.schedule = schedule_of(*schedule);
+                    }
+                    let cell = PlannedCell { store: *store, variant };
+                    if !cells.contains(&cell) {
+                        cells.push(cell);
+                    }
                 }
             }
         }
@@ -52,6 +61,15 @@ pub const fn design_of(name: DesignName) -> Design {
         DesignName::Sequential => Design::Sequential,
         DesignName::ParallelIo => Design::ParallelIo,
         DesignName::BatchedIo => Design::BatchedIo,
+    }
+}
+
+const fn schedule_of(name: ScheduleName) -> Schedule {
+    match name {
+        ScheduleName::BlockOrder => Schedule::BlockOrder,
+        ScheduleName::GasLimit => Schedule::GasLimit,
+        ScheduleName::ListEntries => Schedule::ListEntries,
+        ScheduleName::KnownCost => Schedule::KnownCost,
     }
 }
 
@@ -154,6 +172,22 @@ mod tests {
             "none/sequential+on-demand@1",
             "batched-io/bal+batched@1+8io",
             "batched-io/bal+batched@4+8io",
+        ];
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn schedules_are_crossed_with_the_engine_that_can_follow_them() {
+        let listed = names(
+            "designs = [\"sequential\", \"parallel-io\"]\nthreads = [4]\n\
+             schedule = [\"block-order\", \"gas-limit\", \"list-entries\", \"known-cost\"]",
+        );
+        let expected = [
+            "none/sequential+on-demand@1",
+            "parallel-io/bal+on-demand@4",
+            "parallel-io/bal+on-demand+gas-limit@4",
+            "parallel-io/bal+on-demand+list-entries@4",
+            "parallel-io/bal+on-demand+known-cost@4",
         ];
         assert_eq!(listed, expected);
     }

@@ -182,6 +182,8 @@ pub struct Cell {
     pub engine: &'static str,
     /// Its I/O.
     pub io: &'static str,
+    /// In which order threads take transactions.
+    pub schedule: &'static str,
     /// Threads that execute.
     pub threads: u64,
     /// Threads that only read.
@@ -200,6 +202,14 @@ pub struct Cell {
     pub read_latency_of_batches: bool,
     /// The longest transaction of each batch as a share of the wall time; median.
     pub longest_tx_share: Option<f64>,
+    /// (T − A) / (T − L): T all transactions, L the longest, A the execute phase; median.
+    pub scheduling_quality: Option<f64>,
+    /// Time in which executing threads ran no step, as a share of what they had; median.
+    pub idle_share: Option<f64>,
+    /// Thread time of recovering a sender; median.
+    pub recover_ns_per_tx: Option<f64>,
+    /// Senders recovered a second, on as many threads as execute; median.
+    pub recover_tx_per_s: Option<f64>,
     /// Block reads per second, first read to last, over the device's ceiling; median.
     pub device_fraction: Option<f64>,
     /// 95 % confidence interval of that median; `null` below six samples.
@@ -263,6 +273,14 @@ pub struct SampleFacts {
     pub longest_tx_ns: u64,
     /// Sum of all transactions' times.
     pub tx_total_ns: u64,
+    /// Time in which executing threads ran no step, summed over the threads.
+    pub idle_ns: Option<u64>,
+    /// How long the steps' times take in block order where handing out is free.
+    pub makespan_block_order_ns: Option<u64>,
+    /// The same with the longest first.
+    pub makespan_longest_first_ns: Option<u64>,
+    /// Recovering all senders, before the clock; `null` where it was not asked for.
+    pub recover_ns: Option<u64>,
 }
 
 /// Time per phase.
@@ -270,6 +288,8 @@ pub struct SampleFacts {
 pub struct PhasesNs {
     /// Decoding and indexing the list.
     pub decode: u64,
+    /// Ordering the steps for the threads, where the order is another than the block's.
+    pub schedule: u64,
     /// Readers reading ahead.
     pub prefetch: u64,
     /// Executing, reads on demand included.

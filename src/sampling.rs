@@ -6,7 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use executor::{engine::EngineError, store::CacheMode};
+use executor::{
+    engine::EngineError,
+    recover::{self, RecoverError, Recovered, TxSignatures},
+    sample::Measurement,
+    schedule::Schedule,
+    store::CacheMode,
+    variant::Variant,
+};
 use generator::scenario::{Cache, RunSpec};
 
 use crate::{
@@ -25,6 +32,8 @@ use crate::{
 pub struct Sampled {
     /// By cell, in the order of the plan.
     by_cell: Vec<CellSamples>,
+    /// By cell: times of steps for a schedule that goes by them, once they are measured.
+    known_costs: Vec<Vec<Vec<Duration>>>,
     /// Where a result is not the reference's, or a list was rejected.
     pub disagreements: Vec<String>,
     /// What ended the run before its time.
@@ -50,6 +59,8 @@ pub struct Sampling<'a> {
     planned: Vec<PlannedCell>,
     declared: DeclaredKeys,
     present_share: f64,
+    /// Of all transactions, where senders are to be recovered.
+    signatures: Option<Vec<TxSignatures>>,
 }
 
 impl<'a> Sampling<'a> {
@@ -68,7 +79,13 @@ impl<'a> Sampling<'a> {
             planned: plan::cells(run, core_count),
             declared: facts::declared_keys(session.workload()),
             present_share: facts::present_share(session.workload()),
+            signatures: None,
         }
+    }
+
+    /// Recovers the senders from `signatures`, if there are any, before each sample.
+    pub fn with_signatures(self, signatures: Option<Vec<TxSignatures>>) -> Self {
+        Self { signatures, ..self }
     }
 
     /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
@@ -83,7 +100,8 @@ impl<'a> Sampling<'a> {
     ) -> Sampled {
         let rounds = Rounds { sample_count: self.run.sample_count, budget: self.run.budget };
         let by_cell = vec![CellSamples::default(); self.planned.len()];
-        let mut sampled = Sampled { by_cell, ..Sampled::default() };
+        let known_costs = vec![Vec::new(); self.planned.len()];
+        let mut sampled = Sampled { by_cell, known_costs, ..Sampled::default() };
         let begun = Instant::now();
         let (mut round, mut last) = (0, Duration::ZERO);
         while rounds.go_on(round, begun.elapsed(), last) {
@@ -111,15 +129,24 @@ impl<'a> Sampling<'a> {
             stage.set(done, total);
             // Nothing is drawn while the clock runs.
             let paused = progress.pause();
-            let cancel = interrupt::flag();
-            let taken =
-                self.session.take(self.store(cell), cell.variant, cache_mode(self.run), cancel);
+            let recovered = match self.recover(cell) {
+                Ok(recovered) => recovered,
+                Err(RecoverError::Cancelled) => return,
+                Err(error) => {
+                    sampled.failure = Some(anyhow::Error::new(error).context(name));
+                    return;
+                }
+            };
+            let taken = self.take(place, &name, sampled);
             drop(paused);
             match taken {
                 Ok(measurement) => {
                     let difference = measurement.disagreement.as_ref();
                     sampled.disagreements.extend(difference.map(|d| format!("{name}: {d}")));
                     sampled.by_cell[place].add(&self.input(cell), &measurement);
+                    if let Some(recovered) = recovered {
+                        sampled.by_cell[place].add_recovery(&recovered);
+                    }
                 }
                 Err(EngineError::Cancelled) => return,
                 Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
@@ -131,6 +158,35 @@ impl<'a> Sampling<'a> {
                 }
             }
         }
+    }
+
+    /// Recovers the senders, on as many threads as `cell` executes with.
+    fn recover(&self, cell: &PlannedCell) -> Result<Option<Recovered>, RecoverError> {
+        let Some(signatures) = &self.signatures else { return Ok(None) };
+        let (workload, threads) = (self.session.workload(), cell.variant.thread_count);
+        recover::recover(workload, signatures, threads, interrupt::flag()).map(Some)
+    }
+
+    /// Takes a sample of the cell at `place`. What its schedule must know is measured before, by
+    /// a sample in block order that is not counted.
+    fn take(
+        &self,
+        place: usize,
+        name: &str,
+        sampled: &mut Sampled,
+    ) -> Result<Measurement, EngineError> {
+        let cell = &self.planned[place];
+        let take = |variant: Variant, known_costs: &[Vec<Duration>]| {
+            let how = (variant, known_costs);
+            self.session.take(self.store(cell), how, cache_mode(self.run), interrupt::flag())
+        };
+        if cell.variant.schedule == Schedule::KnownCost && sampled.known_costs[place].is_empty() {
+            let first = take(Variant { schedule: Schedule::BlockOrder, ..cell.variant }, &[])?;
+            let difference = first.disagreement.map(|d| format!("{name}, in block order: {d}"));
+            sampled.disagreements.extend(difference);
+            sampled.known_costs[place] = first.executed.step_times;
+        }
+        take(cell.variant, &sampled.known_costs[place])
     }
 
     /// Stores are opened in the order of the run's list.

@@ -1,6 +1,6 @@
 //! A workload with the stores it runs on: what takes a sample, whoever asks for it.
 
-use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
+use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
 use alloy_primitives::Bytes;
 use executor::{
@@ -91,27 +91,28 @@ impl Session {
         cancel: &AtomicBool,
     ) -> Result<Option<Disagreement>, EngineError> {
         let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
-        let task = Task { workload: &self.workload, lists: &[], variant, cancel };
+        let task = Task::new(&self.workload, &[], variant, cancel);
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::check_lists(store.as_ref(), &task),
             OpenStore::Memory(store) => sample::check_lists(store, &task),
         }
     }
 
-    /// Takes one sample of `variant` on the store at `place`.
+    /// Takes one sample of `variant` on the store at `place`, which may go by `known_costs` if
+    /// that is its schedule.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.
     pub fn take(
         &self,
         place: usize,
-        variant: Variant,
+        (variant, known_costs): (Variant, &[Vec<Duration>]),
         cache: CacheMode,
         cancel: &AtomicBool,
     ) -> Result<Measurement, EngineError> {
         let lists = self.lists.iter().find(|(form, _)| *form == variant.list);
         let (_, lists) = lists.unwrap_or_else(|| panic!("no list for {variant}"));
-        let task = Task { workload: &self.workload, lists, variant, cancel };
+        let task = Task { known_costs, ..Task::new(&self.workload, lists, variant, cancel) };
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::take(store.as_ref(), &task, cache),
             OpenStore::Memory(store) => sample::take(store, &task, cache),

@@ -82,7 +82,8 @@ fn take<S: Store>(
     variant: Variant,
 ) -> Result<Measurement, EngineError> {
     let cancel = AtomicBool::new(false);
-    let task = Task { workload, lists: &[list], variant, cancel: &cancel };
+    let lists = [list];
+    let task = Task::new(workload, &lists, variant, &cancel);
     sample::take(store, &task, CacheMode::Cold)
 }
 
@@ -247,7 +248,7 @@ impl Failing {
         let lists = sample::lists_for(workload, ListForm::BatchedIo).unwrap();
         let cancel = AtomicBool::new(false);
         let variant = variant(Design::BatchedIo, threads);
-        let task = Task { workload, lists: &lists, variant, cancel: &cancel };
+        let task = Task::new(workload, &lists, variant, &cancel);
         executor::engine::execute(&sample, &task).unwrap_err()
     }
 }
@@ -281,7 +282,7 @@ fn an_interrupt_ends_a_run_as_cancelled() {
         let lists = sample::lists_for(&workload, variant(design, 2).list).unwrap();
         let cancel = AtomicBool::new(true);
         let variant = variant(design, 2);
-        let task = Task { workload: &workload, lists: &lists, variant, cancel: &cancel };
+        let task = Task::new(&workload, &lists, variant, &cancel);
         let taken = sample::take(&memory(&workload), &task, CacheMode::Cold);
         assert!(matches!(taken, Err(EngineError::Cancelled)), "{design:?}");
     }

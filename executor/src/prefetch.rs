@@ -13,6 +13,7 @@ use workload::list::{AccountId, ListIndex, SlotId};
 use crate::{
     prestate::Declared,
     store::{Reader, StoreError},
+    trace::{Key, What},
     view::ReadTally,
 };
 
@@ -61,7 +62,7 @@ fn accounts<R: Reader>(
     for id in ids {
         if values.accounts.claims().claim(id) {
             let address = list.address(AccountId(id as u32));
-            let row = tally.read::<R, _>(|| reader.account(address))?;
+            let row = tally.read::<R, _>(Key::Account, || reader.account(address))?;
             values.accounts.put(id, row);
         }
     }
@@ -113,21 +114,19 @@ impl Batch {
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         let together = reader.reads_together();
-        let mut since = R::IS_TIMED.then(Instant::now);
+        let mut since = tally.now::<R>();
         let start = since;
         reader.slots(list.address(account), &self.keys, &mut |place, value| {
             values.slots.put(self.ids[place], value);
             if let (Some(from), false) = (since, together) {
                 let now = Instant::now();
-                tally.latencies.record(now - from);
-                tally.widen(from, now);
+                tally.lasted::<R>(What::Read { key: Key::Slot, count: 1 }, from, now);
                 since = Some(now);
             }
         })?;
         if let (Some(from), true) = (start, together) {
-            let now = Instant::now();
-            tally.latencies.record_batch(now - from, self.keys.len() as u64);
-            tally.widen(from, now);
+            let what = What::Read { key: Key::Slot, count: self.keys.len() };
+            tally.lasted::<R>(what, from, Instant::now());
         }
         tally.read_count += self.keys.len() as u64;
         Ok(())

@@ -11,6 +11,8 @@ use std::{
 pub enum Phase {
     /// Decoding and indexing the list.
     Decode,
+    /// Ordering the steps for the threads, where it is not the block's order.
+    Schedule,
     /// Reading declared keys by readers of their own.
     Prefetch,
     /// Executing steps, reads on demand included.
@@ -23,13 +25,14 @@ pub enum Phase {
 
 impl Phase {
     /// All phases in order.
-    pub const ALL: [Self; 5] =
-        [Self::Decode, Self::Prefetch, Self::Execute, Self::Validate, Self::Commit];
+    pub const ALL: [Self; 6] =
+        [Self::Decode, Self::Schedule, Self::Prefetch, Self::Execute, Self::Validate, Self::Commit];
 
     /// Name in a result.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Decode => "decode",
+            Self::Schedule => "schedule",
             Self::Prefetch => "prefetch",
             Self::Execute => "execute",
             Self::Validate => "validate",
@@ -68,10 +71,16 @@ impl Spans {
         self.origin.elapsed()
     }
 
+    /// The moment this long after the start.
+    pub fn at(&self, since_start: Duration) -> Instant {
+        self.origin + since_start
+    }
+
     /// Records that `phase` lasted from `start` until now.
-    pub fn close(&self, phase: Phase, start: Duration) {
+    pub fn close(&self, phase: Phase, start: Duration) -> Span {
         let span = Span { phase, start, end: self.elapsed() };
         self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(span);
+        span
     }
 
     /// All spans so far.

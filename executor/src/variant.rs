@@ -3,6 +3,8 @@
 
 use std::{fmt, num::NonZeroUsize};
 
+use crate::schedule::Schedule;
+
 /// A preset of list, engine and I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Design {
@@ -75,7 +77,8 @@ impl Design {
         };
         let thread_count = if engine == Engine::Sequential { 1 } else { threads.get() };
         let io_thread_count = if matches!(io, Io::Batched(_)) { io_threads.get() } else { 0 };
-        Variant { design: self, list, engine, io, thread_count, io_thread_count }
+        let schedule = Schedule::BlockOrder;
+        Variant { design: self, list, engine, io, thread_count, io_thread_count, schedule }
     }
 }
 
@@ -127,6 +130,8 @@ pub struct Variant {
     /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
     /// execute read ahead themselves before they do.
     pub io_thread_count: usize,
+    /// Which step a free thread takes next; the `bal` engine alone knows more than one.
+    pub schedule: Schedule,
 }
 
 impl Variant {
@@ -152,10 +157,14 @@ impl Variant {
 }
 
 impl fmt::Display for Variant {
-    /// `batched-io/bal+batched@16+48io`: all that distinguishes it, but for the store.
+    /// `batched-io/bal+batched@16+48io`, `batched-io/bal+batched+gas-limit@16+48io`: all that distinguishes it, but for the store.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (list, engine, io) = (self.list.name(), self.engine.name(), self.io.name());
-        write!(f, "{list}/{engine}+{io}@{}", self.thread_count)?;
+        write!(f, "{list}/{engine}+{io}")?;
+        if self.schedule != Schedule::BlockOrder {
+            write!(f, "+{}", self.schedule.name())?;
+        }
+        write!(f, "@{}", self.thread_count)?;
         if self.io_thread_count > 0 {
             write!(f, "+{}io", self.io_thread_count)?;
         }
@@ -174,5 +183,8 @@ mod tests {
         assert_eq!(name(Design::Sequential), "none/sequential+on-demand@1");
         assert_eq!(name(Design::ParallelIo), "parallel-io/bal+on-demand@16");
         assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");
+        let variant = Design::ParallelIo.variant(count(16), count(48));
+        let variant = Variant { schedule: Schedule::KnownCost, ..variant };
+        assert_eq!(variant.to_string(), "parallel-io/bal+on-demand+known-cost@16");
     }
 }

@@ -24,7 +24,8 @@ pub use keys::all_paths;
 pub use load::{Load, LoadKind, SloadStorm};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    Cache, CommitName, DesignName, KeyOrder, ListName, Overlap, PrefetchName, ReadName, StoreName,
+    Cache, CommitName, DesignName, KeyOrder, ListName, Overlap, PrefetchName, ReadName,
+    ScheduleName, StoreName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};

@@ -11,6 +11,7 @@ use std::{
 use anyhow::anyhow;
 use executor::{
     engine::EngineError,
+    recover::{self, RecoverError, TxSignatures},
     state::{BuiltState, StateError, StateSpec},
     store::{
         memory::MemoryStore,
@@ -85,7 +86,9 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     let core_count = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let (session, device) = open(workload, &run, args.data_dir.as_ref(), core_count, &progress)?;
     check_lists(&session, &run, &progress)?;
-    let sampling = Sampling::new(&session, &run, device.as_ref(), core_count);
+    let signatures = sign(session.workload(), &run, core_count, &progress)?;
+    let sampling =
+        Sampling::new(&session, &run, device.as_ref(), core_count).with_signatures(signatures);
     let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
     let work = facts::workload(session.workload(), overridden.unwrap_or_default());
     let result_of = |sampled: &Sampled| {
@@ -180,6 +183,27 @@ fn open(
         session.add(open);
     }
     Ok((session, device))
+}
+
+/// Signs all transactions, outside any clock, where their senders are to be recovered.
+fn sign(
+    workload: &Workload,
+    run: &RunSpec,
+    core_count: NonZeroUsize,
+    progress: &Progress,
+) -> Result<Option<Vec<TxSignatures>>, Failure> {
+    if !run.recover_senders {
+        return Ok(None);
+    }
+    let stage = progress.stage("signing the transactions", 0);
+    let signed = recover::sign(workload, core_count.get(), interrupt::flag());
+    stage.finish();
+    let code = match &signed {
+        Err(RecoverError::Cancelled) => Code::Interrupted,
+        Err(RecoverError::Thread(_)) => Code::Io,
+        _ => Code::Usage,
+    };
+    signed.map(Some).or_exit(code)
 }
 
 /// Engines that take no list check one by making it again, outside any clock.

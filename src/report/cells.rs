@@ -1,5 +1,6 @@
 //! The cells as a table: one line each, as many columns as the width has room for.
 
+use executor::schedule::Schedule;
 use unicode_width::UnicodeWidthStr;
 
 use crate::result::{Cell, Estimate, RunResult};
@@ -110,16 +111,20 @@ fn best_per_design<'a>(groups: &[(&str, Vec<&'a Cell>)]) -> Vec<&'a Cell> {
     best
 }
 
-/// The design; with engine and I/O where cells of one design differ in them.
+/// The design; with engine, I/O and schedule where cells of one design differ in them.
 fn labels(cells: &[&Cell]) -> Vec<String> {
     let differs = |cell: &Cell| {
         cells.iter().any(|other| {
             other.design == cell.design
-                && (other.list, other.engine, other.io) != (cell.list, cell.engine, cell.io)
+                && (other.list, other.engine, other.io, other.schedule)
+                    != (cell.list, cell.engine, cell.io, cell.schedule)
         })
     };
     let label = |cell: &&Cell| match differs(cell) {
-        true => format!("{} {}+{}", cell.design, cell.engine, cell.io),
+        true if cell.schedule == Schedule::BlockOrder.name() => {
+            format!("{} {}+{}", cell.design, cell.engine, cell.io)
+        }
+        true => format!("{} {}+{}", cell.design, cell.io, cell.schedule),
         false => cell.design.to_owned(),
     };
     cells.iter().map(label).collect()
@@ -161,6 +166,9 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
         column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
         column(5, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
+        column(15, ["sched.", "quality"], &|cell| of(cell.scheduling_quality, units::ratio)),
+        column(16, ["idle", "%"], &|cell| of(cell.idle_share, units::percent)),
+        column(6, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
         column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
         column(12, ["", "binds"], &|cell| cell.binds.map(str::to_owned)),
     ]

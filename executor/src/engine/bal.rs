@@ -23,10 +23,12 @@ use crate::{
     crew::Crew,
     join, prefetch,
     prestate::{PreState, Reads},
-    process,
+    process, schedule,
+    schedule::Schedule,
     single_flight::SingleFlight,
     span::{Phase, Spans},
     store::{ReadCounters, Reader, Sample, StoreError},
+    trace::{Track, What},
     view::{ReadTally, Shared, Touched, View},
 };
 
@@ -74,8 +76,11 @@ struct Failure {
 struct Job<P> {
     shared: Shared<P>,
     steps: Steps,
+    /// In which order steps are taken; `None` for that of their indices.
+    order: Option<Vec<BlockAccessIndex>>,
     place: usize,
     spans: Arc<Spans>,
+    /// Place in the order.
     next_step: AtomicU32,
     next_chunk: AtomicUsize,
     /// Opens when executors may begin.
@@ -140,7 +145,10 @@ fn work<S: Sample, P: PreState>(
 ) -> Result<(), StoreError> {
     let mut reader = sample.reader()?;
     let mut tallies = Tallies::default();
-    let executes = worker < task.variant.thread_count;
+    let (executors, readers) = (task.variant.thread_count, task.variant.io_thread_count);
+    let recorder = || task.trace.map(|trace| trace.recorder(executors + readers));
+    (tallies.on_demand.trace, tallies.prefetched.trace) = (recorder(), recorder());
+    let executes = worker < executors;
     crew.serve(|job: &Job<P>| {
         let done = match executes {
             true => job.execute(&mut reader, &mut tallies, task, stop),
@@ -151,6 +159,12 @@ fn work<S: Sample, P: PreState>(
             lock(&job.failures).push(failure);
         }
     });
+    if let Some(trace) = task.trace {
+        let reader = || Track::Reader(worker - executors);
+        let track = if executes { Track::Executor(worker) } else { reader() };
+        trace.give(track, tallies.on_demand.trace.take());
+        trace.give(track, tallies.prefetched.trace.take());
+    }
     let mut totals = lock(totals);
     totals.tallies.on_demand.merge(&tallies.on_demand);
     totals.tallies.prefetched.merge(&tallies.prefetched);
@@ -171,15 +185,19 @@ fn run_batches<S: Sample, P: PreState>(
     if stop.load(Ordering::Relaxed) {
         return Err(EngineError::Cancelled);
     }
+    let mut known_orders = known_orders(task).into_iter();
+    let mut main = task.trace.map(|trace| trace.recorder(usize::MAX));
     let before = process::Snapshot::now();
     let spans = Arc::new(Spans::start());
     for (place, batch) in task.workload.batches.iter().enumerate() {
-        let start = spans.elapsed();
-        let job = Job::new(task, place, batch, &spans)?;
-        spans.close(Phase::Decode, start);
+        let job = Job::new(task, place, batch, &spans, known_orders.next())?;
+        let posted = spans.elapsed();
         crew.post(Arc::new(job));
         let job = crew.finish().unwrap_or_else(|| panic!("batch {place} was posted"));
         let start = spans.elapsed();
+        if let Some(main) = &mut main {
+            main.seldom(What::Threads, spans.at(posted), spans.at(start));
+        }
         let result = job.finish(task, &mut reader, stop, &mut executed)?;
         drop(job);
         spans.close(Phase::Validate, start);
@@ -189,9 +207,27 @@ fn run_batches<S: Sample, P: PreState>(
     executed.wall = spans.elapsed();
     executed.process = process::Snapshot::now().since(&before);
     executed.spans = spans.spans();
+    if let Some(trace) = task.trace {
+        trace.give(Track::Main, main);
+        trace.clock(&spans, &[Phase::Decode, Phase::Schedule, Phase::Validate, Phase::Commit]);
+    }
     executed.prefetch_reads_together = reader.reads_together();
     executed.counters = reader.counters();
     Ok(executed)
+}
+
+/// Orders that no client could know, and so are made before the clock.
+fn known_orders(task: &Task<'_>) -> Vec<Vec<BlockAccessIndex>> {
+    if task.variant.schedule != Schedule::KnownCost {
+        return Vec::new();
+    }
+    let (given, batches) = (task.known_costs, &task.workload.batches);
+    assert_eq!(given.len(), batches.len(), "batches with known costs, and batches");
+    let order = |(costs, batch): (&Vec<Duration>, &Batch)| {
+        assert_eq!(costs.len(), Steps::of(batch).count() as usize, "known costs, and steps");
+        schedule::by_known_cost(costs)
+    };
+    given.iter().zip(batches).map(order).collect()
 }
 
 impl<P: PreState> Job<P> {
@@ -200,13 +236,25 @@ impl<P: PreState> Job<P> {
         place: usize,
         batch: &Batch,
         spans: &Arc<Spans>,
+        known_order: Option<Vec<BlockAccessIndex>>,
     ) -> Result<Self, EngineError> {
+        let start = spans.elapsed();
         let bounds = ListBounds::of(batch, task.workload.fork);
         let list = ListIndex::decode(&task.lists[place], &bounds)
             .map_err(|fault| EngineError::List { batch: place, fault: fault.into() })?;
+        let shared = Shared { pre_state: P::new(&list), list, codes: SingleFlight::default() };
+        let steps = Steps::of(batch);
+        spans.close(Phase::Decode, start);
+        let start = spans.elapsed();
+        let order = known_order
+            .or_else(|| schedule::order(task.variant.schedule, batch, &steps, &shared.list));
+        if order.is_some() {
+            spans.close(Phase::Schedule, start);
+        }
         Ok(Self {
-            shared: Shared { pre_state: P::new(&list), list, codes: SingleFlight::default() },
-            steps: Steps::of(batch),
+            shared,
+            steps,
+            order,
             place,
             spans: Arc::clone(spans),
             next_step: AtomicU32::new(0),
@@ -229,7 +277,10 @@ impl<P: PreState> Job<P> {
         let to = (reader, &mut tallies.prefetched);
         prefetch::run(&self.shared.list, declared, &self.next_chunk, to, stop)
             .map_err(|error| Failure { index: 0, error: EngineError::Store(error) })?;
-        self.spans.close(Phase::Prefetch, start);
+        let span = self.spans.close(Phase::Prefetch, start);
+        if let Some(trace) = &mut tallies.prefetched.trace {
+            trace.phase(&self.spans, span);
+        }
         Ok(())
     }
 
@@ -243,20 +294,28 @@ impl<P: PreState> Job<P> {
         if task.variant.executors_prefetch() {
             self.prefetch(reader, tallies, stop)?;
         }
+        let came = tallies.on_demand.trace.is_some().then(Instant::now);
         self.gate.wait();
+        if let (Some(trace), Some(came)) = (&mut tallies.on_demand.trace, came) {
+            trace.seldom(What::Gate, came, Instant::now());
+        }
         let start = self.spans.elapsed();
         let view = View::new(&self.shared, task.workload, stop, (reader, &mut tallies.on_demand));
         let mut runner = Runner::new(task.workload, view);
         let mut steps = Vec::new();
         let mut entered = None;
         while !stop.load(Ordering::Relaxed) {
-            let index = self.next_step.fetch_add(1, Ordering::Relaxed);
-            if index >= self.steps.count() {
+            let place = self.next_step.fetch_add(1, Ordering::Relaxed);
+            if place >= self.steps.count() {
                 break;
             }
+            let index = self.order.as_ref().map_or(place, |order| order[place as usize]);
             steps.push(self.run_step(&mut runner, task, index, &mut entered)?);
         }
-        self.spans.close(Phase::Execute, start);
+        let span = self.spans.close(Phase::Execute, start);
+        if let Some(trace) = runner.db().trace() {
+            trace.phase(&self.spans, span);
+        }
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, touched });
         Ok(())
@@ -284,7 +343,13 @@ impl<P: PreState> Job<P> {
             }
             writes.add(&state);
         });
-        let latency = start.elapsed();
+        let end = Instant::now();
+        let latency = end - start;
+        if let Some(trace) = runner.db().trace() {
+            let outcome = output.as_ref().ok().and_then(|output| output.outcome);
+            let (batch, gas) = (self.place, outcome.map(|outcome| outcome.gas_used));
+            trace.seldom(What::Step { batch, index, step, gas }, start, end);
+        }
         let output =
             output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
         let rejected =
@@ -337,6 +402,7 @@ impl<P: PreState> Job<P> {
             longest = longest.max(step.latency);
         }
         executed.longest_txs += longest;
+        executed.step_times.push(steps.iter().map(|step| step.latency).collect());
         let writes = steps.iter().map(|step| &step.writes);
         let net_changes = join::net_changes(&self.shared, reader, stop, writes)
             .map_err(|error| EngineError::of_read(self.place, self.steps.count(), error))?;

@@ -18,11 +18,13 @@ pub(super) const RUN: &[&str] = &[
     "threads",
     "io_threads",
     "prefetch",
+    "schedule",
     "read",
     "commit",
     "cache",
     "samples",
     "budget",
+    "recover_senders",
 ];
 pub(super) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(super) const WHEN: &[&str] = &["store", "cache"];

@@ -8,7 +8,7 @@ use workload::{Fork, Layout};
 use super::fault::{Fault, Misfit, Origin, Remedy};
 use super::fields::{Fields, Range};
 use super::load::{self, Around, Load};
-use super::names::{Cache, CommitName, DesignName, ReadName, StoreName};
+use super::names::{Cache, CommitName, DesignName, ReadName, ScheduleName, StoreName};
 use super::quantity::grouped;
 use super::spec::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
 use super::tree::{Node, Table, Value};
@@ -258,15 +258,19 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
         thread_counts: thread_counts(fields, "threads")?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
         prefetch: fields.named("prefetch")?,
+        schedules: fields.named_list("schedule")?.unwrap_or_else(|| vec![ScheduleName::BlockOrder]),
         read: fields.named("read")?.unwrap_or(ReadName::Get),
         commit: fields.named("commit")?.unwrap_or(CommitName::Logged),
         cache: fields.named("cache")?.unwrap_or(Cache::Cold),
         sample_count: fields.count("samples", &SAMPLES)?.map(narrowed),
         budget: fields.duration("budget")?.unwrap_or(DEFAULT_BUDGET),
+        recover_senders: fields.flag("recover_senders")?.unwrap_or(false),
     };
-    for (key, is_empty) in
-        [("designs", spec.designs.is_empty()), ("stores", spec.stores.is_empty())]
-    {
+    for (key, is_empty) in [
+        ("designs", spec.designs.is_empty()),
+        ("stores", spec.stores.is_empty()),
+        ("schedule", spec.schedules.is_empty()),
+    ] {
         if is_empty {
             let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
             return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));

@@ -6,7 +6,9 @@ use workload::{Fork, Layout};
 
 use super::load::Load;
 use super::metric::Expect;
-use super::names::{Cache, CommitName, DesignName, PrefetchName, ReadName, StoreName};
+use super::names::{
+    Cache, CommitName, DesignName, PrefetchName, ReadName, ScheduleName, StoreName,
+};
 
 /// A workload to generate and how to run it.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +87,8 @@ pub struct RunSpec {
     pub io_thread_counts: Vec<u32>,
     /// When the readers of batched I/O read; `None`: chosen by the tool.
     pub prefetch: Option<PrefetchName>,
+    /// In which order the threads of a parallel design take steps; at least one.
+    pub schedules: Vec<ScheduleName>,
     /// How a reader of the `RocksDB` store asks for many keys.
     pub read: ReadName,
     /// What a commit to the `RocksDB` store waits for.
@@ -95,6 +99,8 @@ pub struct RunSpec {
     pub sample_count: Option<u32>,
     /// Time for whole rounds of all variants.
     pub budget: Duration,
+    /// Whether senders are recovered from signatures, as a phase of its own.
+    pub recover_senders: bool,
 }
 
 impl Scenario {

@@ -112,6 +112,7 @@ fn run_entries(run: &RunSpec) -> Vec<Entry> {
             "prefetch",
             run.prefetch.map_or(Err("chosen by the tool"), |prefetch| Ok(quoted(prefetch.name()))),
         ),
+        ("schedule", Ok(list(run.schedules.iter().map(|schedule| quoted(schedule.name()))))),
         ("read", Ok(quoted(run.read.name()))),
         ("commit", Ok(quoted(run.commit.name()))),
         ("cache", Ok(quoted(run.cache.name()))),
@@ -120,6 +121,7 @@ fn run_entries(run: &RunSpec) -> Vec<Entry> {
             run.sample_count.map_or(Err("as many as the budget allows"), |n| Ok(n.to_string())),
         ),
         ("budget", Ok(quoted(&duration(run.budget)))),
+        ("recover_senders", Ok(run.recover_senders.to_string())),
     ]
 }
 

@@ -47,11 +47,13 @@ stores = ["memory", "rocksdb"]
 threads = [1, 16]
 io_threads = [48]
 prefetch = "while"
+schedule = ["known-cost", "block-order"]
 read = "multi-get"
 commit = "synced"
 cache = "warm"
 samples = 9
 budget = "1500ms"
+recover_senders = true
 
 [[expect]]
 metric = "speedup( batched-io , sequential )"
@@ -100,11 +102,13 @@ fn what_is_left_out_has_its_default() {
             thread_counts: vec![],
             io_thread_counts: vec![],
             prefetch: None,
+            schedules: vec![ScheduleName::BlockOrder],
             read: ReadName::Get,
             commit: CommitName::Logged,
             cache: Cache::Cold,
             sample_count: None,
             budget: Duration::from_secs(60),
+            recover_senders: false,
         },
         expects: vec![],
         overridden: vec![],
@@ -124,6 +128,9 @@ fn every_key_is_read() {
     assert_eq!(scenario.loads.len(), 2);
     assert_eq!(scenario.run.budget, Duration::from_millis(1_500));
     assert_eq!(scenario.run.prefetch, Some(PrefetchName::While));
+    let order = [ScheduleName::KnownCost, ScheduleName::BlockOrder];
+    assert_eq!(scenario.run.schedules, order);
+    assert!(scenario.run.recover_senders);
     let how = (scenario.run.read, scenario.run.commit);
     assert_eq!(how, (ReadName::MultiGet, CommitName::Synced));
     let metric = Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
