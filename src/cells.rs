@@ -78,6 +78,11 @@ impl CellSamples {
         self.samples.is_empty()
     }
 
+    /// Median of the wall times, in nanoseconds.
+    pub fn wall_ns(&self) -> Option<f64> {
+        self.median(|sample| Some(sample.wall_ns as f64))
+    }
+
     /// Takes in a measurement.
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;

@@ -89,6 +89,13 @@ pub struct RunArgs {
     /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// After the run, take one more sample and write which thread did what when, to be opened
+    /// by Perfetto (ui.perfetto.dev) or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Which variant to trace, as a result names it [default: the fastest]
+    #[arg(long, value_name = "VARIANT", requires = "trace")]
+    pub trace_variant: Option<String>,
 }
 
 /// Overrides of what the workload is.

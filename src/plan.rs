@@ -24,6 +24,13 @@ pub struct PlannedCell {
     pub variant: Variant,
 }
 
+impl PlannedCell {
+    /// As a result names it: `rocksdb/batched-io/bal+batched@2+64io`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.store.name(), self.variant)
+    }
+}
+
 /// All cells of a run on a machine with `core_count` cores, without doubles.
 pub fn cells(run: &RunSpec, core_count: NonZeroUsize) -> Vec<PlannedCell> {
     let mut cells = Vec::new();

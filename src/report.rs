@@ -24,7 +24,7 @@ pub use checks::checks;
 pub use comparison::comparison;
 pub use conclude::conclude;
 pub use facts::best;
-pub use out::{HistogramLog, LogKind, Out};
+pub use out::{HistogramLog, LogKind, Out, readable};
 pub use table::table;
 
 /// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).

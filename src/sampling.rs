@@ -12,6 +12,7 @@ use executor::{
     sample::Measurement,
     schedule::Schedule,
     store::CacheMode,
+    trace::Trace,
     variant::Variant,
 };
 use generator::scenario::{Cache, RunSpec};
@@ -24,7 +25,7 @@ use crate::{
     progress::Progress,
     report::{HistogramLog, LogKind},
     result::{Cell, Device},
-    session::Session,
+    session::{How, Session},
 };
 
 /// All measurements so far.
@@ -124,7 +125,7 @@ impl<'a> Sampling<'a> {
         let total = self.planned.len() as u64;
         for (done, place) in (0..).zip(plan::order(self.planned.len(), round)) {
             let cell = &self.planned[place];
-            let name = format!("{}/{}", cell.store.name(), cell.variant);
+            let name = cell.name();
             let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
             stage.set(done, total);
             // Nothing is drawn while the clock runs.
@@ -137,7 +138,7 @@ impl<'a> Sampling<'a> {
                     return;
                 }
             };
-            let taken = self.take(place, &name, sampled);
+            let taken = self.take(place, None, sampled);
             drop(paused);
             match taken {
                 Ok(measurement) => {
@@ -172,21 +173,68 @@ impl<'a> Sampling<'a> {
     fn take(
         &self,
         place: usize,
-        name: &str,
+        trace: Option<&Trace>,
         sampled: &mut Sampled,
     ) -> Result<Measurement, EngineError> {
         let cell = &self.planned[place];
-        let take = |variant: Variant, known_costs: &[Vec<Duration>]| {
-            let how = (variant, known_costs);
+        let take = |how: How<'_>| {
             self.session.take(self.store(cell), how, cache_mode(self.run), interrupt::flag())
         };
         if cell.variant.schedule == Schedule::KnownCost && sampled.known_costs[place].is_empty() {
-            let first = take(Variant { schedule: Schedule::BlockOrder, ..cell.variant }, &[])?;
-            let difference = first.disagreement.map(|d| format!("{name}, in block order: {d}"));
+            let variant = Variant { schedule: Schedule::BlockOrder, ..cell.variant };
+            let first = take(How { variant, known_costs: &[], trace: None })?;
+            let difference = first.disagreement;
+            let difference = difference.map(|d| format!("{}, in block order: {d}", cell.name()));
             sampled.disagreements.extend(difference);
             sampled.known_costs[place] = first.executed.step_times;
         }
-        take(cell.variant, &sampled.known_costs[place])
+        take(How { variant: cell.variant, known_costs: &sampled.known_costs[place], trace })
+    }
+
+    /// Name of the cell at `place`.
+    pub fn name(&self, place: usize) -> String {
+        self.planned[place].name()
+    }
+
+    /// Place of the cell with the shortest median time; `None` before the first sample.
+    pub fn fastest(&self, sampled: &Sampled) -> Option<usize> {
+        let time = |place: &usize| Some((sampled.by_cell[*place].wall_ns()?, *place));
+        let times = (0..self.planned.len()).filter_map(|place| time(&place));
+        times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, place)| place)
+    }
+
+    /// Takes one more sample of the cell at `place`, which counts for no figure, and traces it.
+    /// `None` where it was cancelled, or where its result is wrong: then that is a disagreement
+    /// of the run.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn trace(
+        &self,
+        place: usize,
+        sampled: &mut Sampled,
+        progress: &Progress,
+    ) -> anyhow::Result<Option<Trace>> {
+        let name = self.planned[place].name();
+        let stage = progress.stage(&format!("tracing {name}"), 0);
+        let paused = progress.pause();
+        let trace = Trace::default();
+        let taken = self.take(place, Some(&trace), sampled);
+        drop(paused);
+        stage.finish();
+        let difference = match taken {
+            Ok(measurement) => measurement.disagreement.map(|d| d.to_string()),
+            Err(EngineError::Cancelled) => return Ok(None),
+            Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
+                Some(error.to_string())
+            }
+            Err(error @ EngineError::Store(_)) => {
+                return Err(anyhow::Error::new(error).context(name));
+            }
+        };
+        let is_right = difference.is_none();
+        sampled.disagreements.extend(difference.map(|d| format!("{name}, traced: {d}")));
+        Ok(is_right.then_some(trace))
     }
 
     /// Stores are opened in the order of the run's list.
@@ -230,7 +278,7 @@ impl<'a> Sampling<'a> {
                 (LogKind::Reads, samples.read_latencies.histogram()),
             ];
             logs.extend(histograms.map(|(what, histogram)| HistogramLog {
-                variant: format!("{}/{}", cell.store.name(), cell.variant),
+                variant: cell.name(),
                 what,
                 histogram,
             }));

@@ -7,6 +7,7 @@ use executor::{
     engine::{EngineError, Task},
     sample::{self, Disagreement, Measurement},
     store::{CacheMode, Store, memory::MemoryStore, rocksdb::RocksStore},
+    trace::Trace,
     variant::{Design, ListForm, Variant},
 };
 use workload::Workload;
@@ -44,6 +45,17 @@ impl OpenStore {
             Self::Memory(store) => store.never_cold(),
         }
     }
+}
+
+/// How a sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// The variant.
+    pub variant: Variant,
+    /// Times of all steps, for a schedule that goes by them.
+    pub known_costs: &'a [Vec<Duration>],
+    /// Where the sample is traced, if it is.
+    pub trace: Option<&'a Trace>,
 }
 
 /// A workload, its lists in each form, and its open stores.
@@ -98,21 +110,21 @@ impl Session {
         }
     }
 
-    /// Takes one sample of `variant` on the store at `place`, which may go by `known_costs` if
-    /// that is its schedule.
+    /// Takes one sample on the store at `place`.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.
     pub fn take(
         &self,
         place: usize,
-        (variant, known_costs): (Variant, &[Vec<Duration>]),
+        how: How<'_>,
         cache: CacheMode,
         cancel: &AtomicBool,
     ) -> Result<Measurement, EngineError> {
+        let How { variant, known_costs, trace } = how;
         let lists = self.lists.iter().find(|(form, _)| *form == variant.list);
         let (_, lists) = lists.unwrap_or_else(|| panic!("no list for {variant}"));
-        let task = Task { known_costs, ..Task::new(&self.workload, lists, variant, cancel) };
+        let task = Task { known_costs, trace, ..Task::new(&self.workload, lists, variant, cancel) };
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::take(store.as_ref(), &task, cache),
             OpenStore::Memory(store) => sample::take(store, &task, cache),

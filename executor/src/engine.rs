@@ -139,6 +139,9 @@ pub struct Executed {
 ///
 /// # Errors
 /// [`EngineError`].
+///
+/// # Panics
+/// When the schedule goes by known costs and the task has not one for each step.
 pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
     let variant = &task.variant;
     let mut executed = match (variant.engine, variant.list) {

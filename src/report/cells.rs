@@ -111,20 +111,16 @@ fn best_per_design<'a>(groups: &[(&str, Vec<&'a Cell>)]) -> Vec<&'a Cell> {
     best
 }
 
-/// The design; with engine, I/O and schedule where cells of one design differ in them.
+/// The design; with engine and I/O where cells of one design differ in them.
 fn labels(cells: &[&Cell]) -> Vec<String> {
     let differs = |cell: &Cell| {
         cells.iter().any(|other| {
             other.design == cell.design
-                && (other.list, other.engine, other.io, other.schedule)
-                    != (cell.list, cell.engine, cell.io, cell.schedule)
+                && (other.list, other.engine, other.io) != (cell.list, cell.engine, cell.io)
         })
     };
     let label = |cell: &&Cell| match differs(cell) {
-        true if cell.schedule == Schedule::BlockOrder.name() => {
-            format!("{} {}+{}", cell.design, cell.engine, cell.io)
-        }
-        true => format!("{} {}+{}", cell.design, cell.io, cell.schedule),
+        true => format!("{} {}+{}", cell.design, cell.engine, cell.io),
         false => cell.design.to_owned(),
     };
     cells.iter().map(label).collect()
@@ -150,8 +146,12 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         let mark = if cell.read_latency_of_batches { "b" } else { "" };
         Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
     };
+    let in_order = Schedule::BlockOrder.name();
+    let is_scheduled = cells.iter().any(|cell| cell.schedule != in_order);
+    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.to_owned());
     vec![
         column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
+        column(1, ["", "schedule"], &schedule),
         column(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit))),
         column(0, ["", "95 %"], &|cell| {
             Some(interval(&cell.ms_per_batch, cell.samples.len(), unit))
