@@ -90,7 +90,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// After the run, take one more sample and write which thread did what when, to be opened
-    /// by Perfetto (ui.perfetto.dev) or chrome://tracing
+    /// by Perfetto (ui.perfetto.dev) or Chrome
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Which variant to trace, as a result names it [default: the fastest]

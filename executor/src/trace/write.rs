@@ -1,5 +1,5 @@
 //! A trace as JSON in Chrome's trace event format ("Trace Event Format", complete events `X` and
-//! metadata `M`), which Perfetto and chrome://tracing open. Written as a stream: event by event.
+//! metadata `M`), which Perfetto and Chrome open. Written as a stream: event by event.
 
 use std::{
     cmp::Reverse,
@@ -32,7 +32,7 @@ impl Trace {
         };
         let mut facts: serde_json::Map<_, _> =
             facts.iter().map(|(key, text)| ((*key).to_owned(), json!(text))).collect();
-        write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
+        writeln!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
         write!(out, "{}", metadata("process_name", 0, &json!({ "name": name })))?;
         let mut tracks = Vec::new();
         for (thread, (track, mut recorded)) in (0_u64..).zip(state.tracks) {
