@@ -109,7 +109,7 @@ fn engine(workload: &Workload, store: &MemoryStore, variant: Variant) -> Vec<Dur
     let cancel = AtomicBool::new(false);
     let full = || generator::reference::full_lists(workload, || ()).expect("values");
     let lists = sample::lists_for(workload, variant.list, full).expect("lists");
-    let task = Task { workload, lists: &lists, variant, cancel: &cancel };
+    let task = Task::new(workload, &lists, variant, &cancel);
     let taken = sample::take(store, &task, CacheMode::Warm).expect("runs");
     assert_eq!(taken.disagreement, None);
     let phases = Phase::ALL.map(|phase| span::total(&taken.executed.spans, phase));

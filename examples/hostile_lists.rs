@@ -106,7 +106,7 @@ fn cost(
     variant: Variant,
 ) -> (f64, ReadCounters, String) {
     let cancel = AtomicBool::new(false);
-    let task = Task { workload, lists: std::slice::from_ref(list), variant, cancel: &cancel };
+    let task = Task::new(workload, std::slice::from_ref(list), variant, &cancel);
     match sample::take(store, &task, CacheMode::Cold) {
         Ok(taken) => {
             assert_eq!(taken.disagreement, None);

@@ -1,12 +1,15 @@
 //! From the measurements of a cell to what a result says of it. A measurement is taken in and
 //! let go: memory does not grow with what a sample holds.
 
+mod scheduling;
+
 use std::time::Duration;
 
 use executor::{
     engine::Speculation,
     latency::Latencies,
     process::Priority,
+    recover::Recovered,
     sample::Measurement,
     span::{self, Phase},
     store::{CacheMode, rocksdb::READS_AT_ONCE},
@@ -23,6 +26,8 @@ use crate::{
     },
     stats,
 };
+
+use scheduling::Scheduling;
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
 pub const COLD_SHARE: f64 = 0.95;
@@ -67,6 +72,9 @@ pub struct CellSamples {
     reads_in_flight: Vec<f64>,
     /// Block reads a second, first read to last.
     block_rates: Vec<f64>,
+    scheduling: Vec<Scheduling>,
+    recover_ns_per_tx: Vec<f64>,
+    recover_rates: Vec<f64>,
 }
 
 impl CellSamples {
@@ -75,10 +83,17 @@ impl CellSamples {
         self.samples.is_empty()
     }
 
+    /// Median of the wall times, in nanoseconds.
+    pub fn wall_ns(&self) -> Option<f64> {
+        self.median(|sample| Some(sample.wall_ns as f64))
+    }
+
     /// Takes in a measurement.
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;
-        self.samples.push(sample(input, measurement));
+        let scheduling = Scheduling::of(&input.variant, executed);
+        self.samples.push(sample(input, measurement, &scheduling));
+        self.scheduling.push(scheduling);
         self.verifier_priority = executed.verifier_priority.map(Priority::name);
         self.tx_latencies.merge(&executed.tx_latencies);
         let is_batched = matches!(input.variant.io, Io::Batched(_) | Io::FromList);
@@ -113,6 +128,21 @@ impl CellSamples {
         }
     }
 
+    /// Takes in what recovering the senders cost before the last sample.
+    pub fn add_recovery(&mut self, recovered: &Recovered) {
+        if let Some(sample) = self.samples.last_mut() {
+            sample.recover_ns = Some(ns(recovered.wall));
+        }
+        let tx_count = recovered.tx_count as f64;
+        let work_ns = recovered.latencies.total().as_secs_f64() * 1e9;
+        self.recover_ns_per_tx.extend(ratio(work_ns, tx_count));
+        self.recover_rates.extend(ratio(tx_count, recovered.wall.as_secs_f64()));
+    }
+
+    fn median_scheduling(&self, figure: impl Fn(&Scheduling) -> Option<f64>) -> Option<f64> {
+        stats::median(&self.scheduling.iter().filter_map(figure).collect::<Vec<_>>())
+    }
+
     fn median(&self, figure: impl Fn(&SampleFacts) -> Option<f64>) -> Option<f64> {
         stats::median(&self.samples.iter().filter_map(figure).collect::<Vec<_>>())
     }
@@ -143,6 +173,7 @@ impl CellSamples {
             engine: variant.engine.name(),
             io: variant.io.name(),
             prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),
+            schedule: variant.schedule.name(),
             threads: variant.thread_count as u64,
             io_threads: variant.io_thread_count as u64,
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
@@ -159,6 +190,10 @@ impl CellSamples {
             read_latency_ns: stats::percentiles(self.read_latencies.histogram()),
             read_latency_of_batches: self.reads_together,
             longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
+            scheduling_quality: self.median_scheduling(|s| s.quality),
+            idle_share: self.median_scheduling(|s| s.idle_share),
+            recover_ns_per_tx: stats::median(&self.recover_ns_per_tx),
+            recover_tx_per_s: stats::median(&self.recover_rates),
             device_fraction: device_fraction.median,
             device_fraction_ci95: device_fraction.ci95,
             blocks_per_present_key: self.median(|s| ratio(s.blocks_read? as f64, present_keys?)),
@@ -248,7 +283,11 @@ fn ready_share(sample: &SampleFacts) -> Option<f64> {
     ratio(sample.ready_on_arrival as f64, asked as f64)
 }
 
-fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
+fn sample(
+    input: &CellInput<'_>,
+    measurement: &Measurement,
+    scheduling: &Scheduling,
+) -> SampleFacts {
     let executed = &measurement.executed;
     let (io, usage) = (measurement.process.io, measurement.process.usage);
     let on_disk = input.never_cold.is_none();
@@ -269,6 +308,7 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
         agree: measurement.disagreement.is_none(),
         phases_ns: PhasesNs {
             decode: phase(Phase::Decode),
+            schedule: phase(Phase::Schedule),
             warm_up: phase(Phase::WarmUp),
             order: phase(Phase::Order),
             prefetch: phase(Phase::Prefetch),
@@ -292,6 +332,10 @@ fn sample(input: &CellInput<'_>, measurement: &Measurement) -> SampleFacts {
         longest_tx_ns: ns(executed.longest_txs),
         tx_total_ns: ns(executed.tx_latencies.total()),
         speculation: executed.speculation.as_ref().map(speculation),
+        idle_ns: scheduling.idle.map(ns),
+        makespan_block_order_ns: scheduling.makespan_block_order.map(ns),
+        makespan_longest_first_ns: scheduling.makespan_longest_first.map(ns),
+        recover_ns: None,
     }
 }
 

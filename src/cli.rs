@@ -96,6 +96,13 @@ pub struct RunArgs {
     /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// After the run, take one more sample and write which thread did what when, to be opened
+    /// by Perfetto (ui.perfetto.dev) or Chrome
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Which variant to trace, as a result names it [default: the fastest]
+    #[arg(long, value_name = "VARIANT", requires = "trace")]
+    pub trace_variant: Option<String>,
 }
 
 /// Overrides of what the workload is.
@@ -150,6 +157,13 @@ pub struct HowArgs {
     /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub io_threads: Option<String>,
+    /// In which order the threads of a parallel design take transactions: block-order,
+    /// gas-limit, list-entries, known-cost
+    #[arg(long, value_name = "LIST")]
+    pub schedule: Option<String>,
+    /// Also sign all transactions and recover their senders, timed apart
+    #[arg(long)]
+    pub recover_senders: bool,
     /// cold or warm
     #[arg(long, value_name = "MODE")]
     pub cache: Option<String>,
@@ -295,15 +309,24 @@ impl WorkArgs {
 impl HowArgs {
     /// The overrides, as if each had been given by `--set`.
     pub fn overrides(&self) -> Vec<Override> {
-        of_flags(&[
+        let mut all = of_flags(&[
             ("design", "run.designs", &self.design),
             ("store", "run.stores", &self.store),
             ("threads", "run.threads", &self.threads),
             ("io-threads", "run.io_threads", &self.io_threads),
+            ("schedule", "run.schedule", &self.schedule),
             ("cache", "run.cache", &self.cache),
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),
-        ])
+        ]);
+        if self.recover_senders {
+            all.push(Override {
+                key: "run.recover_senders".to_owned(),
+                value: "true".to_owned(),
+                origin: "--recover-senders".to_owned(),
+            });
+        }
+        all
     }
 }
 

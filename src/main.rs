@@ -27,6 +27,7 @@ mod session;
 mod stats;
 mod stored;
 mod terminal;
+mod trace;
 
 use std::process::ExitCode;
 

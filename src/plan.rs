@@ -3,10 +3,13 @@
 use std::{num::NonZeroUsize, thread, time::Duration};
 
 use executor::{
+    schedule::Schedule,
     store::rocksdb::{IoUring, READS_AT_ONCE, ReadMethod, io_uring_state},
     variant::{Design, Engine, Io, Variant, WarmCache},
 };
-use generator::scenario::{DesignName, PrefetchSpec, ReadName, RunSpec, StoreName, WarmCacheName};
+use generator::scenario::{
+    DesignName, PrefetchSpec, ReadName, RunSpec, ScheduleName, StoreName, WarmCacheName,
+};
 
 mod policies;
 
@@ -117,6 +120,13 @@ pub struct PlannedCell {
     pub variant: Variant,
 }
 
+impl PlannedCell {
+    /// As a result names it: `rocksdb/batched-io/bal+batched@2+64io`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.store.name(), self.variant)
+    }
+}
+
 /// All cells of a run on `machine`, without doubles.
 pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
@@ -127,7 +137,8 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
                 if let Engine::Prewarm(cache) = &mut variant.engine {
                     *cache = warm_cache_of(run.warm_cache);
                 }
-                for variant in under_policies(variant, run, *store) {
+                let variants = under_policies(variant, run, *store).into_iter();
+                for variant in variants.flat_map(|variant| under_schedules(variant, run)) {
                     let cell = PlannedCell { store: *store, variant };
                     if !cells.contains(&cell) {
                         cells.push(cell);
@@ -151,6 +162,16 @@ fn under_policies(variant: Variant, run: &RunSpec, store: StoreName) -> Vec<Vari
     policies(&run.prefetch).into_iter().map(with).collect()
 }
 
+/// A variant under each schedule. Only the engine whose steps have states of their own may take
+/// any step first.
+fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
+    if variant.engine != Engine::Bal {
+        return vec![variant];
+    }
+    let with = |name: &ScheduleName| Variant { schedule: schedule_of(*name), ..variant };
+    run.schedules.iter().map(with).collect()
+}
+
 /// The executor's design of that name.
 pub const fn design_of(name: DesignName) -> Design {
     match name {
@@ -160,6 +181,15 @@ pub const fn design_of(name: DesignName) -> Design {
         DesignName::BatchedIo => Design::BatchedIo,
         DesignName::Full => Design::Full,
         DesignName::Prewarm => Design::Prewarm,
+    }
+}
+
+const fn schedule_of(name: ScheduleName) -> Schedule {
+    match name {
+        ScheduleName::BlockOrder => Schedule::BlockOrder,
+        ScheduleName::GasLimit => Schedule::GasLimit,
+        ScheduleName::ListEntries => Schedule::ListEntries,
+        ScheduleName::KnownCost => Schedule::KnownCost,
     }
 }
 
@@ -308,6 +338,22 @@ mod tests {
             "none/sequential+on-demand@1",
             "batched-io/bal+batched@1+8io",
             "batched-io/bal+batched@4+8io",
+        ];
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn schedules_are_crossed_with_the_engine_that_can_follow_them() {
+        let listed = names(
+            "designs = [\"sequential\", \"parallel-io\"]\nthreads = [4]\n\
+             schedule = [\"block-order\", \"gas-limit\", \"list-entries\", \"known-cost\"]",
+        );
+        let expected = [
+            "none/sequential+on-demand@1",
+            "parallel-io/bal+on-demand@4",
+            "parallel-io/bal+on-demand+gas-limit@4",
+            "parallel-io/bal+on-demand+list-entries@4",
+            "parallel-io/bal+on-demand+known-cost@4",
         ];
         assert_eq!(listed, expected);
     }

@@ -28,7 +28,7 @@ pub use conclude::conclude;
 pub use facts::best;
 pub use io::io_table;
 pub use json_out::JsonOut;
-pub use out::{HistogramLog, LogKind, Out};
+pub use out::{HistogramLog, LogKind, Out, readable};
 pub use table::table;
 
 /// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).

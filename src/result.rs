@@ -186,6 +186,8 @@ pub struct Cell {
     pub io: &'static str,
     /// How its readers read ahead; `null` where there are none.
     pub prefetch: Option<PrefetchFacts>,
+    /// In which order threads take transactions.
+    pub schedule: &'static str,
     /// Threads that execute.
     pub threads: u64,
     /// Threads that only read.
@@ -213,6 +215,14 @@ pub struct Cell {
     pub read_latency_of_batches: bool,
     /// The longest transaction of each batch as a share of the wall time; median.
     pub longest_tx_share: Option<f64>,
+    /// (T − A) / (T − L): T all transactions, L the longest, A the execute phase; median.
+    pub scheduling_quality: Option<f64>,
+    /// Time in which executing threads ran no step, as a share of what they had; median.
+    pub idle_share: Option<f64>,
+    /// Thread time of recovering a sender; median.
+    pub recover_ns_per_tx: Option<f64>,
+    /// Senders recovered a second, on as many threads as execute; median.
+    pub recover_tx_per_s: Option<f64>,
     /// Block reads per second, first read to last, over the device's ceiling; median.
     pub device_fraction: Option<f64>,
     /// 95 % confidence interval of that median; `null` below six samples.
@@ -315,6 +325,14 @@ pub struct SampleFacts {
     pub tx_total_ns: u64,
     /// What running steps before their turn cost; `null` for an engine that does not.
     pub speculation: Option<SpeculationFacts>,
+    /// Time in which executing threads ran no step, summed over the threads.
+    pub idle_ns: Option<u64>,
+    /// How long the steps' times take in block order where handing out is free.
+    pub makespan_block_order_ns: Option<u64>,
+    /// The same with the longest first.
+    pub makespan_longest_first_ns: Option<u64>,
+    /// Recovering all senders, before the clock; `null` where it was not asked for.
+    pub recover_ns: Option<u64>,
 }
 
 /// What running steps before their turn cost.
@@ -354,6 +372,8 @@ pub struct WarmUpFacts {
 pub struct PhasesNs {
     /// Decoding and indexing the list.
     pub decode: u64,
+    /// Ordering the steps for the threads, where the order is another than the block's.
+    pub schedule: u64,
     /// Running transactions speculatively.
     pub warm_up: u64,
     /// Bringing declared keys into the order in which they are read.

@@ -3,7 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use executor::{engine::EngineError, store::CacheMode};
+use executor::{
+    engine::EngineError,
+    recover::{self, RecoverError, Recovered, TxSignatures},
+    sample::Measurement,
+    schedule::Schedule,
+    store::CacheMode,
+    trace::Trace,
+    variant::Variant,
+};
 use generator::scenario::{Cache, RunSpec};
 
 use crate::{
@@ -14,7 +22,7 @@ use crate::{
     progress::Progress,
     report::{HistogramLog, LogKind},
     result::{Cell, Device},
-    session::Session,
+    session::{How, Session},
 };
 
 /// All measurements so far.
@@ -22,6 +30,8 @@ use crate::{
 pub struct Sampled {
     /// By cell, in the order of the plan.
     by_cell: Vec<CellSamples>,
+    /// By cell: times of steps for a schedule that goes by them, once they are measured.
+    known_costs: Vec<Vec<Vec<Duration>>>,
     /// Where a result is not the reference's, or a list was rejected.
     pub disagreements: Vec<String>,
     /// What ended the run before its time.
@@ -47,6 +57,8 @@ pub struct Sampling<'a> {
     planned: Vec<PlannedCell>,
     declared: DeclaredKeys,
     present_share: f64,
+    /// Of all transactions, where senders are to be recovered.
+    signatures: Option<Vec<TxSignatures>>,
 }
 
 impl<'a> Sampling<'a> {
@@ -65,7 +77,13 @@ impl<'a> Sampling<'a> {
             planned: plan::cells(run, &machine),
             declared: facts::declared_keys(session.workload()),
             present_share: facts::present_share(session.workload()),
+            signatures: None,
         }
+    }
+
+    /// Recovers the senders from `signatures`, if there are any, before each sample.
+    pub fn with_signatures(self, signatures: Option<Vec<TxSignatures>>) -> Self {
+        Self { signatures, ..self }
     }
 
     /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
@@ -80,7 +98,8 @@ impl<'a> Sampling<'a> {
     ) -> Sampled {
         let rounds = Rounds { sample_count: self.run.sample_count, budget: self.run.budget };
         let by_cell = vec![CellSamples::default(); self.planned.len()];
-        let mut sampled = Sampled { by_cell, ..Sampled::default() };
+        let known_costs = vec![Vec::new(); self.planned.len()];
+        let mut sampled = Sampled { by_cell, known_costs, ..Sampled::default() };
         let begun = Instant::now();
         let (mut round, mut last) = (0, Duration::ZERO);
         while rounds.go_on(round, begun.elapsed(), last) {
@@ -103,20 +122,29 @@ impl<'a> Sampling<'a> {
         let total = self.planned.len() as u64;
         for (done, place) in (0..).zip(plan::order(self.planned.len(), round)) {
             let cell = &self.planned[place];
-            let name = format!("{}/{}", cell.store.name(), cell.variant);
+            let name = cell.name();
             let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
             stage.set(done, total);
             // Nothing is drawn while the clock runs.
             let paused = progress.pause();
-            let cancel = interrupt::flag();
-            let taken =
-                self.session.take(self.store(cell), cell.variant, cache_mode(self.run), cancel);
+            let recovered = match self.recover(cell) {
+                Ok(recovered) => recovered,
+                Err(RecoverError::Cancelled) => return,
+                Err(error) => {
+                    sampled.failure = Some(anyhow::Error::new(error).context(name));
+                    return;
+                }
+            };
+            let taken = self.take(place, None, sampled);
             drop(paused);
             match taken {
                 Ok(measurement) => {
                     let difference = measurement.disagreement.as_ref();
                     sampled.disagreements.extend(difference.map(|d| format!("{name}: {d}")));
                     sampled.by_cell[place].add(&self.input(cell), &measurement);
+                    if let Some(recovered) = recovered {
+                        sampled.by_cell[place].add_recovery(&recovered);
+                    }
                 }
                 Err(EngineError::Cancelled) => return,
                 Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
@@ -128,6 +156,82 @@ impl<'a> Sampling<'a> {
                 }
             }
         }
+    }
+
+    /// Recovers the senders, on as many threads as `cell` executes with.
+    fn recover(&self, cell: &PlannedCell) -> Result<Option<Recovered>, RecoverError> {
+        let Some(signatures) = &self.signatures else { return Ok(None) };
+        let (workload, threads) = (self.session.workload(), cell.variant.thread_count);
+        recover::recover(workload, signatures, threads, interrupt::flag()).map(Some)
+    }
+
+    /// Takes a sample of the cell at `place`. What its schedule must know is measured before, by
+    /// a sample in block order that is not counted.
+    fn take(
+        &self,
+        place: usize,
+        trace: Option<&Trace>,
+        sampled: &mut Sampled,
+    ) -> Result<Measurement, EngineError> {
+        let cell = &self.planned[place];
+        let take = |how: How<'_>| {
+            self.session.take(self.store(cell), how, cache_mode(self.run), interrupt::flag())
+        };
+        if cell.variant.schedule == Schedule::KnownCost && sampled.known_costs[place].is_empty() {
+            let variant = Variant { schedule: Schedule::BlockOrder, ..cell.variant };
+            let first = take(How { variant, known_costs: &[], trace: None })?;
+            let difference = first.disagreement;
+            let difference = difference.map(|d| format!("{}, in block order: {d}", cell.name()));
+            sampled.disagreements.extend(difference);
+            sampled.known_costs[place] = first.executed.step_times;
+        }
+        take(How { variant: cell.variant, known_costs: &sampled.known_costs[place], trace })
+    }
+
+    /// Name of the cell at `place`.
+    pub fn name(&self, place: usize) -> String {
+        self.planned[place].name()
+    }
+
+    /// Place of the cell with the shortest median time; `None` before the first sample.
+    pub fn fastest(&self, sampled: &Sampled) -> Option<usize> {
+        let time = |place: &usize| Some((sampled.by_cell[*place].wall_ns()?, *place));
+        let times = (0..self.planned.len()).filter_map(|place| time(&place));
+        times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, place)| place)
+    }
+
+    /// Takes one more sample of the cell at `place`, which counts for no figure, and traces it.
+    /// `None` where it was cancelled, or where its result is wrong: then that is a disagreement
+    /// of the run.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn trace(
+        &self,
+        place: usize,
+        sampled: &mut Sampled,
+        progress: &Progress,
+    ) -> anyhow::Result<Option<Trace>> {
+        let name = self.planned[place].name();
+        let stage = progress.stage(&format!("tracing {name}"), 0);
+        let paused = progress.pause();
+        let trace = Trace::default();
+        let taken = self.take(place, Some(&trace), sampled);
+        drop(paused);
+        stage.finish();
+        let difference = match taken {
+            Ok(measurement) => measurement.disagreement.map(|d| d.to_string()),
+            Err(EngineError::Cancelled) => return Ok(None),
+            Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
+                Some(error.to_string())
+            }
+            Err(error @ EngineError::Store(_)) => {
+                return Err(anyhow::Error::new(error).context(name));
+            }
+        };
+        let is_right = difference.is_none();
+        sampled.disagreements.extend(difference.map(|d| format!("{name}, traced: {d}")));
+        Ok(is_right.then_some(trace))
     }
 
     /// Stores are opened in the order of the run's list.
@@ -172,7 +276,7 @@ impl<'a> Sampling<'a> {
                 (LogKind::Reads, samples.read_latencies.histogram()),
             ];
             logs.extend(histograms.map(|(what, histogram)| HistogramLog {
-                variant: format!("{}/{}", cell.store.name(), cell.variant),
+                variant: cell.name(),
                 what,
                 histogram,
             }));

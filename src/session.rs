@@ -1,6 +1,6 @@
 //! A workload with the stores it runs on: what takes a sample, whoever asks for it.
 
-use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
+use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
 use alloy_primitives::Bytes;
 use executor::{
@@ -12,6 +12,7 @@ use executor::{
         CacheMode, Store, flat::FlatStore, mdbx::MdbxStore, memory::MemoryStore,
         rocksdb::RocksStore,
     },
+    trace::Trace,
     variant::{Design, ListForm, Variant},
 };
 use workload::Workload;
@@ -94,6 +95,17 @@ impl OpenStore {
     }
 }
 
+/// How a sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// The variant.
+    pub variant: Variant,
+    /// Times of all steps, for a schedule that goes by them.
+    pub known_costs: &'a [Vec<Duration>],
+    /// Where the sample is traced, if it is.
+    pub trace: Option<&'a Trace>,
+}
+
 /// A workload, its lists in each form, and its open stores.
 #[derive(Debug)]
 pub struct Session {
@@ -145,7 +157,7 @@ impl Session {
         cancel: &AtomicBool,
     ) -> Result<Option<Disagreement>, EngineError> {
         let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
-        let task = Task { workload: &self.workload, lists: &[], variant, cancel };
+        let task = Task::new(&self.workload, &[], variant, cancel);
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::check_lists(store.as_ref(), &task),
             OpenStore::Mdbx(store) => sample::check_lists(store.as_ref(), &task),
@@ -154,20 +166,21 @@ impl Session {
         }
     }
 
-    /// Takes one sample of `variant` on the store at `place`.
+    /// Takes one sample on the store at `place`.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.
     pub fn take(
         &self,
         place: usize,
-        variant: Variant,
+        how: How<'_>,
         cache: CacheMode,
         cancel: &AtomicBool,
     ) -> Result<Measurement, EngineError> {
+        let How { variant, known_costs, trace } = how;
         let lists = self.lists.iter().find(|(form, _)| *form == variant.list);
         let (_, lists) = lists.unwrap_or_else(|| panic!("no list for {variant}"));
-        let task = Task { workload: &self.workload, lists, variant, cancel };
+        let task = Task { known_costs, trace, ..Task::new(&self.workload, lists, variant, cancel) };
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::take(store.as_ref(), &task, cache),
             OpenStore::Mdbx(store) => sample::take(store.as_ref(), &task, cache),

@@ -18,6 +18,7 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task, prewarm::WarmUp},
     sample::{self, Measurement},
+    schedule::Schedule,
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
         CacheMode, Store,
@@ -70,6 +71,11 @@ fn variants() -> Vec<Variant> {
             if threads == 1 || variant.engine != Engine::Sequential {
                 variants.push(variant);
             }
+            // Any order of steps is right where each has a state of its own.
+            if threads > 1 && variant.engine == Engine::Bal {
+                let others = Schedule::ALL.into_iter().skip(1);
+                variants.extend(others.map(|schedule| Variant { schedule, ..variant }));
+            }
         }
     }
     variants
@@ -82,7 +88,14 @@ fn take<S: Store>(
     variant: Variant,
 ) -> Result<Measurement, EngineError> {
     let cancel = AtomicBool::new(false);
-    sample::take(store, &Task { workload, lists, variant, cancel: &cancel }, CacheMode::Cold)
+    let task = Task::new(workload, lists, variant, &cancel);
+    if variant.schedule != Schedule::KnownCost {
+        return sample::take(store, &task, CacheMode::Cold);
+    }
+    let in_order = Variant { schedule: Schedule::BlockOrder, ..variant };
+    let first = take(store, workload, lists, in_order)?;
+    let known_costs = &first.executed.step_times;
+    sample::take(store, &Task { known_costs, ..task }, CacheMode::Cold)
 }
 
 fn assert_all_agree(workload: &Workload, name: &str) {
@@ -93,7 +106,7 @@ fn assert_all_agree(workload: &Workload, name: &str) {
 fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
     let cancel = AtomicBool::new(false);
     let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
-    let task = Task { workload, lists: &[], variant, cancel: &cancel };
+    let task = Task::new(workload, &[], variant, &cancel);
     let difference = sample::check_lists(store, &task).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(difference, None, "{name}: the list that execution in order makes");
     let full = reference::full_lists(workload, || ()).unwrap();

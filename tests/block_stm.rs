@@ -110,7 +110,7 @@ fn run(workload: &Workload, threads: usize, fault: Fault) -> Result<Executed, En
     let cancel = AtomicBool::new(false);
     let variant = Design::BlockStm.variant(NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
     let lists = sample::lists_for(workload, variant.list, Vec::new).unwrap();
-    let task = Task { workload, lists: &lists, variant, cancel: &cancel };
+    let task = Task::new(workload, &lists, variant, &cancel);
     engine::execute(&faulty, &task)
 }
 

@@ -302,3 +302,64 @@ fn the_doctor_looks_at_every_subject_and_is_strict_only_if_asked() {
     let code = if words.contains("WARNING") { 5 } else { 0 };
     assert_eq!(strict.status.code(), Some(code), "{words}");
 }
+
+#[test]
+fn a_trace_is_of_one_more_sample_and_a_wrong_name_or_place_is_refused_before_the_run() {
+    let dir = dir();
+    let path = dir.path().join("trace.json");
+    let path = path.to_str().unwrap();
+    let memory = ["--store", "memory", "--threads", "2", "--format", "json"];
+    let traced: Vec<_> = memory.iter().copied().chain(["--trace", path]).collect();
+    let output = stress(&small(&traced), dir.path());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(path), "it says what it wrote");
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let cells = result["cells"].as_array().unwrap();
+    let of_trace = &trace["otherData"]["variant"];
+    let cell = cells.iter().find(|cell| cell["variant"] == *of_trace).unwrap();
+    let fastest = cells.iter().map(|cell| cell["samples"][0]["wall_ns"].as_u64().unwrap()).min();
+    assert_eq!(cell["samples"][0]["wall_ns"].as_u64(), fastest, "the fastest is traced");
+    assert_eq!(cell["samples"].as_array().unwrap().len(), 1, "it is not counted");
+    assert_eq!(trace["otherData"]["workload_digest"], result["workload"]["digest"]);
+
+    let named = ["--trace-variant", "none/sequential+on-demand@1"];
+    let named: Vec<_> = traced.iter().copied().chain(named).collect();
+    assert_eq!(stress(&small(&named), dir.path()).status.code(), Some(0));
+    let trace: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    assert_eq!(trace["otherData"]["variant"], "memory/none/sequential+on-demand@1");
+
+    let wrong: Vec<_> = traced.iter().copied().chain(["--trace-variant", "fastest"]).collect();
+    refused(&small(&wrong), dir.path(), 2, &["fastest", "memory/none/sequential+on-demand@1"]);
+    refused(&small(&["--trace", "/nowhere/x.json"]), dir.path(), 6, &["/nowhere/x.json"]);
+    let place = dir.path().to_str().unwrap();
+    refused(&small(&["--trace", place]), dir.path(), 6, &["--trace", "directory"]);
+    refused(&small(&["--trace-variant", "x"]), dir.path(), 2, &["--trace"]);
+}
+
+#[test]
+fn schedules_are_cells_of_their_own_and_recovered_senders_stand_apart() {
+    let dir = dir();
+    let schedules = "block-order,gas-limit,list-entries,known-cost";
+    let more = ["--store", "memory", "--threads", "2", "--design", "parallel-io", "--format"];
+    let more = [&more[..], &["json", "--schedule", schedules, "--recover-senders"]].concat();
+    let output = stress(&small(&more), dir.path());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = result["cells"].as_array().unwrap();
+    let found: Vec<_> = cells.iter().map(|cell| cell["schedule"].as_str().unwrap()).collect();
+    assert_eq!(found.join(","), schedules);
+    for cell in cells {
+        let sample = &cell["samples"][0];
+        let number = |key: &str| sample[key].as_u64().unwrap_or_else(|| panic!("{key}: {sample}"));
+        assert!(number("recover_ns") > 0);
+        assert!(cell["recover_ns_per_tx"].as_f64().unwrap() > 0.0);
+        assert!(cell["scheduling_quality"].is_f64(), "{cell}");
+        assert!(number("makespan_longest_first_ns") >= number("longest_tx_ns"));
+        assert!(number("makespan_block_order_ns") <= 2 * number("makespan_longest_first_ns"));
+        assert_eq!(sample["phases_ns"]["schedule"] == 0, {
+            let schedule = &cell["schedule"];
+            schedule == "block-order"
+        });
+    }
+}

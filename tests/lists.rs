@@ -86,7 +86,8 @@ fn take<S: Store>(
     variant: Variant,
 ) -> Result<Measurement, EngineError> {
     let cancel = AtomicBool::new(false);
-    let task = Task { workload, lists: &[list], variant, cancel: &cancel };
+    let lists = [list];
+    let task = Task::new(workload, &lists, variant, &cancel);
     sample::take(store, &task, CacheMode::Cold)
 }
 
@@ -251,7 +252,7 @@ impl Failing {
         let lists = lists(workload, ListForm::BatchedIo);
         let cancel = AtomicBool::new(false);
         let variant = variant(Design::BatchedIo, threads);
-        let task = Task { workload, lists: &lists, variant, cancel: &cancel };
+        let task = Task::new(workload, &lists, variant, &cancel);
         executor::engine::execute(&sample, &task).unwrap_err()
     }
 }
@@ -285,7 +286,7 @@ fn an_interrupt_ends_a_run_as_cancelled() {
         let lists = lists(&workload, variant(design, 2).list);
         let cancel = AtomicBool::new(true);
         let variant = variant(design, 2);
-        let task = Task { workload: &workload, lists: &lists, variant, cancel: &cancel };
+        let task = Task::new(&workload, &lists, variant, &cancel);
         let taken = sample::take(&memory(&workload), &task, CacheMode::Cold);
         assert!(matches!(taken, Err(EngineError::Cancelled)), "{design:?}");
     }

@@ -15,6 +15,7 @@ use crate::{
     process,
     span::{Phase, Span, Spans},
     store::{ReadCounters, Sample, StoreError},
+    trace::Trace,
     variant::{Engine, ListForm, Variant},
     view::{ReadTally, ViewError},
 };
@@ -103,6 +104,25 @@ pub struct Task<'a> {
     pub variant: Variant,
     /// Set from outside to stop.
     pub cancel: &'a AtomicBool,
+    /// Time of each step of each batch, as measured before: what [`Schedule::KnownCost`] goes
+    /// by. No other schedule looks at it.
+    ///
+    /// [`Schedule::KnownCost`]: crate::schedule::Schedule::KnownCost
+    pub known_costs: &'a [Vec<Duration>],
+    /// Where the threads record what they do; `None` costs nothing.
+    pub trace: Option<&'a Trace>,
+}
+
+impl<'a> Task<'a> {
+    /// A task with no costs known and no trace.
+    pub const fn new(
+        workload: &'a Workload,
+        lists: &'a [alloy_primitives::Bytes],
+        variant: Variant,
+        cancel: &'a AtomicBool,
+    ) -> Self {
+        Self { workload, lists, variant, cancel, known_costs: &[], trace: None }
+    }
 }
 
 /// What a batch came to.
@@ -146,6 +166,8 @@ pub struct Executed {
     pub batches: Vec<BatchResult>,
     /// Time per transaction, reads included.
     pub tx_latencies: Latencies,
+    /// Time of each step of each batch, by index; empty for an engine that keeps none.
+    pub step_times: Vec<Vec<Duration>>,
     /// The longest transaction of each batch, summed: no order of transactions makes the
     /// workload shorter.
     pub longest_txs: Duration,
@@ -174,6 +196,9 @@ pub struct Executed {
 ///
 /// # Errors
 /// [`EngineError`].
+///
+/// # Panics
+/// When the schedule goes by known costs and the task has not one for each step.
 pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
     let variant = &task.variant;
     let mut executed = match (variant.engine, variant.list) {

@@ -11,6 +11,8 @@ use std::{
 pub enum Phase {
     /// Decoding and indexing the list.
     Decode,
+    /// Ordering the steps for the threads, where it is not the block's order.
+    Schedule,
     /// Running transactions speculatively for what they read.
     WarmUp,
     /// Bringing the declared keys into the order in which they are read.
@@ -29,8 +31,9 @@ pub enum Phase {
 
 impl Phase {
     /// All phases in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Decode,
+        Self::Schedule,
         Self::WarmUp,
         Self::Order,
         Self::Prefetch,
@@ -44,6 +47,7 @@ impl Phase {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Decode => "decode",
+            Self::Schedule => "schedule",
             Self::WarmUp => "warm-up",
             Self::Order => "order",
             Self::Prefetch => "prefetch",
@@ -85,10 +89,16 @@ impl Spans {
         self.origin.elapsed()
     }
 
+    /// The moment this long after the start.
+    pub fn at(&self, since_start: Duration) -> Instant {
+        self.origin + since_start
+    }
+
     /// Records that `phase` lasted from `start` until now.
-    pub fn close(&self, phase: Phase, start: Duration) {
+    pub fn close(&self, phase: Phase, start: Duration) -> Span {
         let span = Span { phase, start, end: self.elapsed() };
         self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(span);
+        span
     }
 
     /// All spans so far.

@@ -3,6 +3,8 @@
 
 use std::{fmt, num::NonZeroUsize};
 
+use crate::schedule::Schedule;
+
 mod prefetch;
 
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
@@ -109,7 +111,8 @@ impl Design {
         };
         let thread_count = if engine == Engine::Sequential { 1 } else { threads.get() };
         let io_thread_count = if io == Io::OnDemand { 0 } else { io_threads.get() };
-        Variant { design: self, list, engine, io, thread_count, io_thread_count }
+        let schedule = Schedule::BlockOrder;
+        Variant { design: self, list, engine, io, thread_count, io_thread_count, schedule }
     }
 }
 
@@ -184,6 +187,8 @@ pub struct Variant {
     /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
     /// execute read ahead themselves before they do, or verify themselves after it.
     pub io_thread_count: usize,
+    /// Which step a free thread takes next; the `bal` engine alone knows more than one.
+    pub schedule: Schedule,
 }
 
 impl Variant {
@@ -213,12 +218,16 @@ impl Variant {
 }
 
 impl fmt::Display for Variant {
-    /// `batched-io/bal+batched@16+48io`: all that distinguishes it, but for the store.
+    /// `batched-io/bal+batched@16+48io`, `batched-io/bal+batched+gas-limit@16+48io`: all that
+    /// distinguishes it, but for the store.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (list, engine) = (self.list.name(), self.engine.name());
         match self.io {
             Io::Batched(prefetch) => write!(f, "{list}/{engine}+batched{prefetch}")?,
             io => write!(f, "{list}/{engine}+{}", io.name())?,
+        }
+        if self.schedule != Schedule::BlockOrder {
+            write!(f, "+{}", self.schedule.name())?;
         }
         write!(f, "@{}", self.thread_count)?;
         if self.io_thread_count > 0 {
@@ -242,5 +251,8 @@ mod tests {
         assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");
         assert_eq!(name(Design::Full), "full/bal+from-list@16+48io");
         assert_eq!(name(Design::Prewarm), "none/prewarm-shared+on-demand@16");
+        let variant = Design::ParallelIo.variant(count(16), count(48));
+        let variant = Variant { schedule: Schedule::KnownCost, ..variant };
+        assert_eq!(variant.to_string(), "parallel-io/bal+on-demand+known-cost@16");
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     check::ListFault,
     prestate::Listed,
     store::{Reader, StoreError},
+    trace::Key,
     view::ReadTally,
 };
 
@@ -58,7 +59,7 @@ pub(crate) fn run<R: Reader>(
             for id in first..(first + ACCOUNT_CHUNK).min(account_count) {
                 let id = AccountId(id as u32);
                 let address = list.address(id);
-                let state = tally.read::<R, _>(|| reader.account(address))?;
+                let state = tally.read::<R, _>(Key::Account, || reader.account(address))?;
                 same_account(address, listed.account_of(id), state).map_err(Unverified::Fault)?;
             }
         } else if chunk < account_chunks + slot_chunks {

@@ -27,6 +27,7 @@ use crate::{
     prestate::{PreState, Reads},
     single_flight::SingleFlight,
     store::{Reader, StoreError},
+    trace::{Key, Recorder, What},
 };
 
 /// A read that gave no value.
@@ -95,6 +96,8 @@ pub struct ReadTally {
     pub wait: Duration,
     /// When the first read began and the last one ended, where reads are timed.
     pub window: Option<(Instant, Instant)>,
+    /// Where reads and steps are recorded one by one, if they are.
+    pub(crate) trace: Option<Box<Recorder>>,
 }
 
 impl ReadTally {
@@ -119,21 +122,44 @@ impl ReadTally {
     }
 
     #[inline]
-    pub(crate) fn note(&mut self, arrival: Arrival, waited_since: Option<Instant>) {
+    pub(crate) fn note(&mut self, key: Key, arrival: Arrival, waited_since: Option<Instant>) {
         match arrival {
             Arrival::Ready => self.ready_count += 1,
             Arrival::Read => self.read_count += 1,
             Arrival::Waited => {
                 self.waited_count += 1;
-                self.wait += waited_since.map(|since| since.elapsed()).unwrap_or_default();
+                let Some(since) = waited_since else { return };
+                let now = Instant::now();
+                self.wait += now - since;
+                if let Some(trace) = &mut self.trace {
+                    trace.frequent(What::Wait { key }, since, now);
+                }
             }
         }
     }
 
     /// Makes one read and counts it.
-    pub(crate) fn read<R: Reader, T>(&mut self, read: impl FnOnce() -> T) -> T {
+    pub(crate) fn read<R: Reader, T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
         self.read_count += 1;
-        self.timed::<R, T>(read)
+        self.timed::<R, T>(key, read)
+    }
+
+    /// Now, where reads of this store are timed or traced.
+    #[inline]
+    pub(crate) fn now<R: Reader>(&self) -> Option<Instant> {
+        (R::IS_TIMED || self.trace.is_some()).then(Instant::now)
+    }
+
+    /// Counts the time of a read of one key or of several together.
+    pub(crate) fn lasted<R: Reader>(&mut self, what: What, start: Instant, end: Instant) {
+        if R::IS_TIMED {
+            let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
+            self.latencies.record_batch(end - start, count);
+            self.widen(start, end);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.frequent(what, start, end);
+        }
     }
 
     /// Reads `keys` of one account as [`Reader::slots`] does, and counts and times each.
@@ -144,26 +170,21 @@ impl ReadTally {
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let mut clock = CallClock::start(reader, self);
+        let mut clock = CallClock::start(reader, Key::Slot, self);
         reader.slots(address, keys, &mut |place, value| {
             sink(place, value);
-            clock.arrived();
+            clock.arrived::<R>();
         })?;
-        clock.stop(keys.len());
+        clock.stop::<R>(keys.len());
         Ok(())
     }
 
     /// Makes `read` and records how long it took, where reads of this store are timed.
     #[inline]
-    pub(crate) fn timed<R: Reader, T>(&mut self, read: impl FnOnce() -> T) -> T {
-        if !R::IS_TIMED {
-            return read();
-        }
-        let start = Instant::now();
+    pub(crate) fn timed<R: Reader, T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
+        let Some(start) = self.now::<R>() else { return read() };
         let value = read();
-        let end = Instant::now();
-        self.latencies.record(end - start);
-        self.widen(start, end);
+        self.lasted::<R>(What::Read { key, count: 1 }, start, Instant::now());
         value
     }
 }
@@ -259,6 +280,11 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         self.met_slot_count
     }
 
+    /// Where this worker records what it does, if it does.
+    pub(crate) fn trace(&mut self) -> Option<&mut Recorder> {
+        self.tally.trace.as_deref_mut()
+    }
+
     /// Marks what `state` met without asking for it: slots of a contract in creation are known
     /// to be empty. A creation that was reverted leaves no mark on the account but for its
     /// slots, so all accounts that had no code before are looked at.
@@ -316,11 +342,11 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         address: &Address,
     ) -> Result<Option<AccountState>, ViewError> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let since = R::IS_TIMED.then(Instant::now);
+        let since = tally.now::<R>();
         let (row, arrival) = self.shared.pre_state.account(id, address, self.cancel, || {
-            tally.timed::<R, _>(|| reader.account(address)).map_err(ViewError::from)
+            tally.timed::<R, _>(Key::Account, || reader.account(address)).map_err(ViewError::from)
         })?;
-        self.tally.note(arrival, since);
+        self.tally.note(Key::Account, arrival, since);
         Ok(row)
     }
 
@@ -331,11 +357,11 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let Shared { codes, code_rows, .. } = self.shared;
         let (code, _) = codes.get_or_read(hash, self.cancel, || {
-            let since = R::IS_TIMED.then(Instant::now);
+            let since = tally.now::<R>();
             let (row, arrival) = code_rows.get_or_read(hash, self.cancel, || {
-                tally.timed::<R, _>(|| reader.code(&hash)).map_err(ViewError::from)
+                tally.timed::<R, _>(Key::Code, || reader.code(&hash)).map_err(ViewError::from)
             })?;
-            tally.note(arrival, since);
+            tally.note(Key::Code, arrival, since);
             bytecode(hash, row)
         })?;
         self.codes.insert(hash, code.clone());
@@ -393,12 +419,14 @@ impl<R: Reader, P: PreState> Database for View<'_, R, P> {
             return Err(ViewError::UndeclaredSlot { address, key });
         }
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let since = R::IS_TIMED.then(Instant::now);
+        let since = tally.now::<R>();
         let (value, arrival) =
             self.shared.pre_state.slot(id, &address, &key, self.cancel, || {
-                tally.timed::<R, _>(|| reader.slot(&address, &key)).map_err(ViewError::from)
+                tally
+                    .timed::<R, _>(Key::Slot, || reader.slot(&address, &key))
+                    .map_err(ViewError::from)
             })?;
-        self.tally.note(arrival, since);
+        self.tally.note(Key::Slot, arrival, since);
         Ok(value)
     }
 

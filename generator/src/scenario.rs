@@ -28,7 +28,7 @@ pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName,
     DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, PrefetchName,
-    ReadName, ShareName, StopName, StoreName, WarmCacheName,
+    ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};

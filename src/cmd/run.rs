@@ -2,13 +2,18 @@
 //! report.
 
 use std::{
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use alloy_primitives::Bytes;
 use anyhow::anyhow;
-use executor::{engine::EngineError, state::BuiltState};
+use executor::{
+    engine::EngineError,
+    recover::{self, RecoverError, TxSignatures},
+    state::BuiltState,
+};
 use generator::{
     GeneratorError,
     reference::{self, ReferenceError},
@@ -24,13 +29,14 @@ use crate::{
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     open::Place,
-    plan::Machine,
+    plan::{self, Machine, PlannedCell},
     progress::Progress,
     report,
     result::{Cell, Device, Expects, RunResult, SCHEMA, WorkloadFacts},
     sampling::{Sampled, Sampling},
     session::Session,
     terminal,
+    trace::{self, TraceFile},
 };
 
 /// What `--quick` overrides, unless the user says otherwise.
@@ -72,11 +78,16 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     // A directory that cannot be written is better known before the work than after it.
     let mut out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
+    let trace_file = args.trace.as_deref().map(TraceFile::at).transpose().or_exit(Code::Io)?;
     let Request { workload, run, scenario } = request(args, &progress)?;
     let machine = Machine::this();
+    let names: Vec<_> = plan::cells(&run, &machine).iter().map(PlannedCell::name).collect();
+    let to_trace = trace::wanted(&names, args.trace_variant.as_deref()).or_exit(Code::Usage)?;
     let (session, device) = open(workload, &run, args.data_dir.as_ref(), &machine, &progress)?;
     check_lists(&session, &run, &progress)?;
-    let sampling = Sampling::new(&session, &run, device.as_ref(), machine);
+    let signatures = sign(session.workload(), &run, machine.core_count, &progress)?;
+    let sampling =
+        Sampling::new(&session, &run, device.as_ref(), machine).with_signatures(signatures);
     let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
     let work = facts::workload(session.workload(), overridden.unwrap_or_default());
     let result_of = |sampled: &Sampled| {
@@ -105,25 +116,51 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
         result
     };
     let mut written = Vec::new();
-    let sampled = sampling.run(&progress, |sampled| {
+    let mut sampled = sampling.run(&progress, |sampled| {
         // After each round, so that whatever ends the run leaves what is finished.
         if let Some(out) = &mut out {
             written = out.write(&result_of(sampled), &sampling.logs(sampled))?;
         }
         Ok(())
     });
+    if let Some(file) = trace_file {
+        let place = to_trace.or_else(|| sampling.fastest(&sampled));
+        let traced = trace_one(&sampling, place, &mut sampled, file, &work, &progress);
+        if let (None, Some(out)) = (&traced, &mut out) {
+            // What went wrong is in the result.
+            match out.write(&result_of(&sampled), &sampling.logs(&sampled)) {
+                Ok(paths) => written = paths,
+                Err(error) => sampled.failure = sampled.failure.or(Some(error)),
+            }
+        }
+        written.extend(traced);
+    }
     progress.clear();
     let result = result_of(&sampled);
-    match args.format {
+    show(args.format, &result, &written);
+    code(&result, sampled.failure, args)
+}
+
+/// Prints the result, and which files hold it.
+fn show(format: Format, result: &RunResult, written: &[PathBuf]) {
+    match format {
         Format::Table => {
-            terminal::out(&report::table(&result, terminal::width(), terminal::paint()));
+            terminal::out(&report::table(result, terminal::width(), terminal::paint()));
         }
-        Format::Json => terminal::out(&report::json(&result)),
+        Format::Json => terminal::out(&report::json(result)),
     }
-    for path in &written {
+    for path in written {
         terminal::note(&format!("wrote {}", path.display()));
     }
-    match (result.agree, sampled.failure, result.interrupted) {
+}
+
+/// How the program ends after a run with this result.
+fn code(
+    result: &RunResult,
+    failure: Option<anyhow::Error>,
+    args: &RunArgs,
+) -> Result<Code, Failure> {
+    match (result.agree, failure, result.interrupted) {
         (Some(false), None, _) => Ok(Code::Disagree),
         (Some(false), Some(failure), _) => Err(failure).or_exit(Code::Disagree),
         (_, Some(failure), _) => Err(failure).or_exit(Code::Io),
@@ -147,6 +184,33 @@ fn judged(expects: &Expects, args: &RunArgs) -> Code {
         Some(Verdict::Inconclusive | Verdict::NotJudged) if args.strict => Code::Inconclusive,
         _ => Code::Fine,
     }
+}
+
+/// Traces one more sample of the cell at `place` into `file`, unless the run ended before its
+/// plan or with a wrong result. Returns the file's path; a failure is in `sampled`.
+fn trace_one(
+    sampling: &Sampling<'_>,
+    place: Option<usize>,
+    sampled: &mut Sampled,
+    file: TraceFile,
+    work: &WorkloadFacts,
+    progress: &Progress,
+) -> Option<PathBuf> {
+    let is_sound = sampled.agree() == Some(true) && sampled.failure.is_none();
+    let place = place.filter(|_| is_sound && !interrupt::happened())?;
+    let name = sampling.name(place);
+    let facts = [
+        ("variant", name.clone()),
+        ("workload_digest", work.digest.clone()),
+        ("scenario", work.scenario.clone()),
+    ];
+    let traced = sampling.trace(place, sampled, progress);
+    let written =
+        traced.and_then(|trace| trace.map(|trace| file.write(trace, &name, &facts)).transpose());
+    written.unwrap_or_else(|error| {
+        sampled.failure = Some(error);
+        None
+    })
 }
 
 /// Opens the stores that the request names, and measures the device below them.
@@ -195,6 +259,27 @@ fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Fa
         };
         Failure { code, error: error.into() }
     })
+}
+
+/// Signs all transactions, outside any clock, where their senders are to be recovered.
+fn sign(
+    workload: &Workload,
+    run: &RunSpec,
+    core_count: NonZeroUsize,
+    progress: &Progress,
+) -> Result<Option<Vec<TxSignatures>>, Failure> {
+    if !run.recover_senders {
+        return Ok(None);
+    }
+    let stage = progress.stage("signing the transactions", 0);
+    let signed = recover::sign(workload, core_count.get(), interrupt::flag());
+    stage.finish();
+    let code = match &signed {
+        Err(RecoverError::Cancelled) => Code::Interrupted,
+        Err(RecoverError::Thread(_)) => Code::Io,
+        _ => Code::Usage,
+    };
+    signed.map(Some).or_exit(code)
 }
 
 /// Engines that take no list check one by making it again, outside any clock.

@@ -1,5 +1,6 @@
 //! The cells as a table: one line each, as many columns as the width has room for.
 
+use executor::schedule::Schedule;
 use unicode_width::UnicodeWidthStr;
 
 use crate::result::{Cell, Estimate, RunResult};
@@ -160,8 +161,12 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         let mark = if cell.read_latency_of_batches { "b" } else { "" };
         Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
     };
+    let in_order = Schedule::BlockOrder.name();
+    let is_scheduled = cells.iter().any(|cell| cell.schedule != in_order);
+    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.to_owned());
     vec![
         column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
+        column(1, ["", "schedule"], &schedule),
         column(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit))),
         column(0, ["", "95 %"], &|cell| {
             Some(interval(&cell.ms_per_batch, cell.samples.len(), unit))
@@ -182,6 +187,9 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
         column(5, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
         column(6, ["runs in", "vain %"], &|cell| of(cell.vain_share, units::percent)),
+        column(15, ["sched.", "quality"], &|cell| of(cell.scheduling_quality, units::ratio)),
+        column(16, ["idle", "%"], &|cell| of(cell.idle_share, units::percent)),
+        column(6, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
         column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
         column(12, ["", "binds"], &|cell| cell.binds.map(str::to_owned)),
     ]

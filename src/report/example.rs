@@ -154,6 +154,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         engine,
         io,
         prefetch: (threads.1 > 0).then_some(PREFETCH),
+        schedule: "block-order",
         threads: threads.0,
         io_threads: threads.1,
         reads_per_reader: (threads.1 > 0).then_some(1),
@@ -173,6 +174,10 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         },
         read_latency_of_batches: false,
         longest_tx_share: Some(520.0 / ms),
+        scheduling_quality: None,
+        idle_share: None,
+        recover_ns_per_tx: None,
+        recover_tx_per_s: None,
         device_fraction: Some(blocks / ms * 1e3 / 70_512.0),
         device_fraction_ci95: None,
         blocks_per_present_key: Some(0.94),
@@ -215,5 +220,9 @@ fn sample(ms: f64) -> SampleFacts {
         longest_tx_ns: 520_000_000,
         tx_total_ns: wall_ns,
         speculation: None,
+        idle_ns: None,
+        makespan_block_order_ns: None,
+        makespan_longest_first_ns: None,
+        recover_ns: None,
     }
 }

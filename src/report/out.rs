@@ -194,7 +194,7 @@ pub(super) fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
 }
 
 /// Temporary files are the owner's only; a result is for whom the umask allows.
-fn readable<'a, 'b>(
+pub fn readable<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
 ) -> &'a mut tempfile::Builder<'b, 'b> {
     #[cfg(unix)]

@@ -13,6 +13,7 @@ pub mod list;
 pub mod outcome;
 pub mod rows;
 pub mod senders;
+pub mod signing;
 pub mod step;
 pub mod stream;
 

@@ -23,10 +23,12 @@ use crate::{
     join,
     prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
-    process,
+    process, schedule,
+    schedule::Schedule,
     single_flight::SingleFlight,
     span::{Phase, Spans},
     store::{ReadCounters, Reader, Sample, StoreError},
+    trace::{Recorder, Track, What},
     variant::Io,
     verify::{self, Unverified},
     view::{CodeRows, ReadTally, Shared, Touched, View},
@@ -90,8 +92,11 @@ impl Failure {
 struct Job<P> {
     shared: Shared<P>,
     steps: Steps,
+    /// In which order steps are taken; `None` for that of their indices.
+    order: Option<Vec<BlockAccessIndex>>,
     place: usize,
     spans: Arc<Spans>,
+    /// Place in the order.
     next_step: AtomicU32,
     ahead: ReadAhead,
     /// What is to be verified next.
@@ -167,7 +172,10 @@ fn work<S: Sample, P: PreState>(
 ) -> Result<(), StoreError> {
     let mut reader = sample.reader()?;
     let mut tallies = Tallies::default();
-    let executes = worker < task.variant.thread_count;
+    let (executors, readers) = (task.variant.thread_count, task.variant.io_thread_count);
+    let recorder = || task.trace.map(|trace| trace.recorder(executors + readers));
+    (tallies.on_demand.trace, tallies.prefetched.trace) = (recorder(), recorder());
+    let executes = worker < executors;
     let verifies = !executes && task.variant.io == Io::FromList;
     let priority = verifies.then(process::lower_priority);
     crew.serve(|job: &Job<P>| {
@@ -184,6 +192,12 @@ fn work<S: Sample, P: PreState>(
             lock(&job.failures).push(failure);
         }
     });
+    if let Some(trace) = task.trace {
+        let reader = || Track::Reader(worker - executors);
+        let track = if executes { Track::Executor(worker) } else { reader() };
+        trace.give(track, tallies.on_demand.trace.take());
+        trace.give(track, tallies.prefetched.trace.take());
+    }
     let mut totals = lock(totals);
     totals.tallies.on_demand.merge(&tallies.on_demand);
     totals.tallies.prefetched.merge(&tallies.prefetched);
@@ -205,12 +219,19 @@ fn run_batches<S: Sample, P: PreState>(
     if stop.load(Ordering::Relaxed) {
         return Err(EngineError::Cancelled);
     }
+    let known_orders = known_orders(task);
+    let mut main = task.trace.map(|trace| trace.recorder(usize::MAX));
     let before = process::Snapshot::now();
     let spans = Arc::new(Spans::start());
-    let done = run_all(sample, task, crew, stop, (&spans, &mut reader, &mut executed));
+    let course = Course { spans: &spans, known_orders, main: main.as_deref_mut() };
+    let done = run_all(sample, task, crew, stop, (course, &mut reader, &mut executed));
     executed.wall = spans.elapsed();
     executed.process = process::Snapshot::now().since(&before);
     executed.spans = spans.spans();
+    if let Some(trace) = task.trace {
+        trace.give(Track::Main, main);
+        trace.clock(&spans, &[Phase::Decode, Phase::Schedule, Phase::Validate, Phase::Commit]);
+    }
     executed.prefetch_reads_together = reader.reads_together();
     executed.counters = reader.counters();
     match done {
@@ -222,20 +243,33 @@ fn run_batches<S: Sample, P: PreState>(
     }
 }
 
+/// What the thread that began a sample keeps on its way through the batches.
+struct Course<'c> {
+    spans: &'c Arc<Spans>,
+    /// Of each batch, where steps go by their known cost.
+    known_orders: Vec<Vec<BlockAccessIndex>>,
+    main: Option<&'c mut Recorder>,
+}
+
 fn run_all<S: Sample, P: PreState>(
     sample: &S,
     task: &Task<'_>,
     crew: &Crew<'_, Job<P>>,
     stop: &AtomicBool,
-    (spans, reader, executed): (&Arc<Spans>, &mut S::Reader<'_>, &mut Executed),
+    (course, reader, executed): (Course<'_>, &mut S::Reader<'_>, &mut Executed),
 ) -> Result<(), EngineError> {
+    let Course { spans, known_orders, mut main } = course;
+    let mut known_orders = known_orders.into_iter();
     for (place, batch) in task.workload.batches.iter().enumerate() {
-        let start = spans.elapsed();
-        let job = Job::new(task, place, batch, (spans, sample.row_layout()))?;
-        spans.close(Phase::Decode, start);
+        let at = (spans, sample.row_layout());
+        let job = Job::new(task, place, batch, at, known_orders.next())?;
+        let posted = spans.elapsed();
         crew.post(Arc::new(job));
         let job = crew.finish().unwrap_or_else(|| panic!("batch {place} was posted"));
         let start = spans.elapsed();
+        if let Some(main) = &mut main {
+            main.seldom(What::Threads, spans.at(posted), spans.at(start));
+        }
         let result = job.finish(task, reader, stop, executed)?;
         drop(job);
         spans.close(Phase::Validate, start);
@@ -245,18 +279,42 @@ fn run_all<S: Sample, P: PreState>(
     Ok(())
 }
 
+/// Orders that no client could know, and so are made before the clock.
+fn known_orders(task: &Task<'_>) -> Vec<Vec<BlockAccessIndex>> {
+    if task.variant.schedule != Schedule::KnownCost {
+        return Vec::new();
+    }
+    let (given, batches) = (task.known_costs, &task.workload.batches);
+    assert_eq!(given.len(), batches.len(), "batches with known costs, and batches");
+    let order = |(costs, batch): (&Vec<Duration>, &Batch)| {
+        assert_eq!(costs.len(), Steps::of(batch).count() as usize, "known costs, and steps");
+        schedule::by_known_cost(costs)
+    };
+    given.iter().zip(batches).map(order).collect()
+}
+
 impl<P: PreState> Job<P> {
     fn new(
         task: &Task<'_>,
         place: usize,
         batch: &Batch,
         (spans, layout): (&Arc<Spans>, Option<Layout>),
+        known_order: Option<Vec<BlockAccessIndex>>,
     ) -> Result<Self, EngineError> {
+        let start = spans.elapsed();
         let bounds = ListBounds::of(batch, task.workload.fork);
         let rejected = |fault| EngineError::rejected(place, fault);
         let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
         let declared_count = u64::from(list.slot_count());
         let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);
+        let steps = Steps::of(batch);
+        spans.close(Phase::Decode, start);
+        let start = spans.elapsed();
+        let order =
+            known_order.or_else(|| schedule::order(task.variant.schedule, batch, &steps, &list));
+        if order.is_some() {
+            spans.close(Phase::Schedule, start);
+        }
         Ok(Self {
             feasible: feasible.map_err(rejected)?,
             shared: Shared {
@@ -265,7 +323,8 @@ impl<P: PreState> Job<P> {
                 codes: SingleFlight::default(),
                 code_rows: CodeRows::default(),
             },
-            steps: Steps::of(batch),
+            steps,
+            order,
             place,
             spans: Arc::clone(spans),
             next_step: AtomicU32::new(0),
@@ -339,7 +398,10 @@ impl<P: PreState> Job<P> {
         self.ahead
             .read(target, lane, (reader, &mut tallies.prefetched), stop)
             .map_err(|error| Failure { index: 0, error: EngineError::Store(error) })?;
-        self.spans.close(Phase::Prefetch, start);
+        let span = self.spans.close(Phase::Prefetch, start);
+        if let Some(trace) = &mut tallies.prefetched.trace {
+            trace.phase(&self.spans, span);
+        }
         Ok(())
     }
 
@@ -354,7 +416,11 @@ impl<P: PreState> Job<P> {
             let lane = Lane { number: worker, count: task.variant.thread_count };
             self.prefetch(reader, tallies, lane, stop)?;
         }
+        let came = tallies.on_demand.trace.is_some().then(Instant::now);
         self.gate.wait();
+        if let (Some(trace), Some(came)) = (&mut tallies.on_demand.trace, came) {
+            trace.seldom(What::Gate, came, Instant::now());
+        }
         let start = self.spans.elapsed();
         let view = View::new(&self.shared, task.workload, stop, (reader, &mut tallies.on_demand));
         let mut runner = Runner::new(task.workload, view);
@@ -362,15 +428,19 @@ impl<P: PreState> Job<P> {
         let mut entered = None;
         let mut untold = Untold::default();
         while !stop.load(Ordering::Relaxed) {
-            let index = self.next_step.fetch_add(1, Ordering::Relaxed);
-            if index >= self.steps.count() {
+            let place = self.next_step.fetch_add(1, Ordering::Relaxed);
+            if place >= self.steps.count() {
                 break;
             }
+            let index = self.order.as_ref().map_or(place, |order| order[place as usize]);
             steps.push(self.run_step(&mut runner, task, index, (&mut entered, &mut untold))?);
         }
         self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         self.ahead.executed();
-        self.spans.close(Phase::Execute, start);
+        let span = self.spans.close(Phase::Execute, start);
+        if let Some(trace) = runner.db().trace() {
+            trace.phase(&self.spans, span);
+        }
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, touched });
         // Values are never left unverified, whoever has to do it.
@@ -399,7 +469,13 @@ impl<P: PreState> Job<P> {
             }
             writes.add(&state);
         });
-        let latency = start.elapsed();
+        let end = Instant::now();
+        let latency = end - start;
+        if let Some(trace) = runner.db().trace() {
+            let outcome = output.as_ref().ok().and_then(|output| output.outcome);
+            let (batch, gas) = (self.place, outcome.map(|outcome| outcome.gas_used));
+            trace.seldom(What::Step { batch, index, step, gas }, start, end);
+        }
         let output =
             output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
         let rejected = |fault| Failure { index, error: EngineError::rejected(self.place, fault) };
@@ -456,6 +532,7 @@ impl<P: PreState> Job<P> {
             longest = longest.max(step.latency);
         }
         executed.longest_txs += longest;
+        executed.step_times.push(steps.iter().map(|step| step.latency).collect());
         let writes = steps.iter().map(|step| &step.writes);
         let net_changes = join::net_changes(&self.shared, reader, stop, writes)
             .map_err(|error| EngineError::of_read(self.place, self.steps.count(), error))?;

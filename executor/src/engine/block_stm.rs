@@ -43,6 +43,7 @@ use crate::{
     process,
     span::{Phase, Spans},
     store::{ReadCounters, Reader, Sample, StoreError},
+    trace::Track,
     view::ReadTally,
 };
 
@@ -93,10 +94,10 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
     let totals = Mutex::new(Totals::default());
     let executed = thread::scope(|scope| {
         let _end = crew.guard();
-        for _ in 0..size {
+        for worker in 0..size {
             let (crew, totals, stop) = (&crew, &totals, &stop);
             let begun = thread::Builder::new().spawn_scoped(scope, move || {
-                if let Err(error) = work(sample, task, crew, totals, stop) {
+                if let Err(error) = work(sample, task, worker, crew, (totals, stop)) {
                     lock(totals).failure.get_or_insert(error);
                     crew.give_up();
                 }
@@ -127,12 +128,13 @@ fn no_thread(error: &std::io::Error) -> StoreError {
 fn work<S: Sample>(
     sample: &S,
     task: &Task<'_>,
+    worker: usize,
     crew: &Crew<'_, Job<'_>>,
-    totals: &Mutex<Totals>,
-    stop: &AtomicBool,
+    (totals, stop): (&Mutex<Totals>, &AtomicBool),
 ) -> Result<(), StoreError> {
     let mut reader = sample.reader()?;
     let mut tally = ReadTally::default();
+    tally.trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
     crew.serve(|job: &Job<'_>| {
         let start = job.spans.elapsed();
         let (ground, place) = (job.ground(task, stop), job.place);
@@ -144,8 +146,14 @@ fn work<S: Sample>(
                 lock(&job.failures).push(failure);
             }
         }
-        job.spans.close(Phase::Execute, start);
+        let span = job.spans.close(Phase::Execute, start);
+        if let Some(trace) = &mut tally.trace {
+            trace.phase(&job.spans, span);
+        }
     });
+    if let Some(trace) = task.trace {
+        trace.give(Track::Executor(worker), tally.trace.take());
+    }
     let mut totals = lock(totals);
     totals.tally.merge(&tally);
     totals.counters.add(&reader.counters());
@@ -183,6 +191,9 @@ fn run_batches<'a, S: Sample>(
     executed.spans = spans.spans();
     executed.counters = reader.counters();
     executed.speculation = Some(speculation);
+    if let Some(trace) = task.trace {
+        trace.clock(&spans, &[Phase::Validate, Phase::Commit]);
+    }
     Ok(executed)
 }
 

@@ -12,7 +12,6 @@ use std::{
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread,
-    time::Instant,
 };
 
 use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
@@ -24,7 +23,7 @@ use workload::{Steps, Workload, genesis::AccountState};
 
 use super::{
     EngineError, Executed, Task, commit,
-    sequential::{self, Purpose},
+    sequential::{self, Purpose, Traced},
 };
 use crate::{
     crew::Crew,
@@ -32,6 +31,7 @@ use crate::{
     single_flight::SingleFlight,
     span::{Phase, Spans},
     store::{ReadCounters, Reader, Sample, StoreError},
+    trace::{self, Recorder, Track},
     variant::WarmCache,
     view::{self, ReadTally, ViewError},
 };
@@ -66,6 +66,17 @@ enum Key {
     Account(Address),
     Slot(Address, U256),
     Code(B256),
+}
+
+impl Key {
+    /// As a trace tells keys apart.
+    const fn kind(self) -> trace::Key {
+        match self {
+            Self::Account(_) => trace::Key::Account,
+            Self::Slot(..) => trace::Key::Slot,
+            Self::Code(_) => trace::Key::Code,
+        }
+    }
 }
 
 /// One batch as the workers of the pass see it.
@@ -118,10 +129,10 @@ pub(super) fn execute<S: Sample>(
     let totals = Mutex::new(Totals::default());
     let executed = thread::scope(|scope| {
         let _end = crew.guard();
-        for _ in 0..size {
+        for worker in 0..size {
             let (crew, totals, stop, hasher) = (&crew, &totals, &stop, &hasher);
             let begun = thread::Builder::new().spawn_scoped(scope, move || {
-                if let Err(error) = work(sample, task, crew, (totals, stop, hasher)) {
+                if let Err(error) = work(sample, task, worker, crew, (totals, stop, hasher)) {
                     lock(totals).failure.get_or_insert(error);
                     crew.give_up();
                 }
@@ -154,11 +165,13 @@ pub(super) fn execute<S: Sample>(
 fn work<S: Sample>(
     sample: &S,
     task: &Task<'_>,
+    worker: usize,
     crew: &Crew<'_, Job>,
     (totals, stop, hasher): (&Mutex<Totals>, &AtomicBool, &DefaultHashBuilder),
 ) -> Result<(), StoreError> {
     let mut reader = sample.reader()?;
     let mut tally = ReadTally::default();
+    tally.trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
     crew.serve(|job: &Job| {
         let start = job.spans.elapsed();
         let own = Cache::default();
@@ -173,8 +186,14 @@ fn work<S: Sample>(
                 stop.store(true, Ordering::Relaxed);
             }
         }
-        job.spans.close(Phase::WarmUp, start);
+        let span = job.spans.close(Phase::WarmUp, start);
+        if let Some(trace) = &mut tally.trace {
+            trace.phase(&job.spans, span);
+        }
     });
+    if let Some(trace) = task.trace {
+        trace.give(Track::Executor(worker), tally.trace.take());
+    }
     let mut totals = lock(totals);
     totals.tally.merge(&tally);
     totals.counters.add(&reader.counters());
@@ -200,6 +219,7 @@ fn run_batches<S: Sample>(
         hasher,
         asked: Vec::new(),
     };
+    in_order.tally.trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
     crew.wait_idle();
     if stop.load(Ordering::Relaxed) {
         return Err(EngineError::Cancelled);
@@ -234,6 +254,10 @@ fn run_batches<S: Sample>(
     executed.process = process::Snapshot::now().since(&before);
     executed.spans = spans.spans();
     executed.counters = in_order.reader.counters();
+    if let Some(trace) = task.trace {
+        trace.give(Track::Main, in_order.tally.trace.take());
+        trace.clock(&spans, &[Phase::Execute, Phase::Commit]);
+    }
     executed.on_demand = in_order.tally;
     executed.warm_up = Some(keys.into_iter().fold(WarmUp::default(), add));
     Ok(executed)
@@ -256,6 +280,12 @@ fn add(total: WarmUp, (read, asked): (Vec<Vec<u64>>, Vec<u64>)) -> WarmUp {
     }
 }
 
+impl<R> Traced for InOrder<'_, R> {
+    fn trace(&mut self) -> Option<&mut Recorder> {
+        self.tally.trace.as_deref_mut()
+    }
+}
+
 impl<R: Reader> InOrder<'_, R> {
     /// Finds `key` in the one cache, or reads it: into that cache, or where there is none, for
     /// the caller alone.
@@ -268,12 +298,12 @@ impl<R: Reader> InOrder<'_, R> {
         self.asked.push(self.hasher.hash_one(key));
         let Self { reader, tally, .. } = self;
         let Some(cache) = self.job.as_ref().and_then(|job| job.cache.as_ref()) else {
-            return tally.read::<R, _>(|| read(reader));
+            return tally.read::<R, _>(key.kind(), || read(reader));
         };
-        let since = R::IS_TIMED.then(Instant::now);
+        let since = tally.now::<R>();
         let (value, arrival) = within(cache)
-            .get_or_read(find, self.cancel, || tally.timed::<R, _>(|| read(reader)))?;
-        self.tally.note(arrival, since);
+            .get_or_read(find, self.cancel, || tally.timed::<R, _>(key.kind(), || read(reader)))?;
+        self.tally.note(key.kind(), arrival, since);
         Ok(value)
     }
 }

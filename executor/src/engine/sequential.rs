@@ -17,6 +17,7 @@ use crate::{
     process,
     span::{Phase, Spans},
     store::{Reader, Sample},
+    trace::{Key, Recorder, Track, What},
     view::{self, ReadTally, ViewError},
 };
 
@@ -33,19 +34,19 @@ impl<R: Reader> Database for StoreDatabase<'_, R> {
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
         let reader = &mut self.reader;
-        let row = self.tally.read::<R, _>(|| reader.account(&address))?;
+        let row = self.tally.read::<R, _>(Key::Account, || reader.account(&address))?;
         Ok(row.map(view::info))
     }
 
     fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
         let reader = &mut self.reader;
-        let code = self.tally.read::<R, _>(|| reader.code(&code_hash))?;
+        let code = self.tally.read::<R, _>(Key::Code, || reader.code(&code_hash))?;
         view::bytecode(code_hash, code)
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
         let reader = &mut self.reader;
-        Ok(self.tally.read::<R, _>(|| reader.slot(&address, &key))?)
+        Ok(self.tally.read::<R, _>(Key::Slot, || reader.slot(&address, &key))?)
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
@@ -98,6 +99,7 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
         reader: sample.reader()?,
         tally: ReadTally::default(),
     };
+    database.tally.trace = task.trace.map(|trace| trace.recorder(1));
     let before = process::Snapshot::now();
     let spans = Spans::start();
     for place in 0..task.workload.batches.len() {
@@ -111,6 +113,10 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
     executed.wall = spans.elapsed();
     executed.process = process::Snapshot::now().since(&before);
     executed.counters = database.reader.counters();
+    if let Some(trace) = task.trace {
+        trace.give(Track::Main, database.tally.trace.take());
+        trace.clock(&spans, &[Phase::Execute, Phase::Commit]);
+    }
     executed.on_demand = database.tally;
     executed.spans = spans.spans();
     Ok(executed)
@@ -124,8 +130,20 @@ pub(super) struct Ran<D> {
     pub(super) database: D,
 }
 
+/// A database that knows where its thread records what it does.
+pub(super) trait Traced {
+    /// The recorder, if the sample is traced.
+    fn trace(&mut self) -> Option<&mut Recorder>;
+}
+
+impl<R> Traced for StoreDatabase<'_, R> {
+    fn trace(&mut self) -> Option<&mut Recorder> {
+        self.tally.trace.as_deref_mut()
+    }
+}
+
 /// Runs the batch at `place` in order over `database`.
-pub(super) fn run_batch<D: Database<Error = ViewError>>(
+pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
     database: D,
     task: &Task<'_>,
     place: usize,
@@ -152,6 +170,7 @@ pub(super) fn run_batch<D: Database<Error = ViewError>>(
         }
         let start = Instant::now();
         let output = runner.run(block, step.kind, |state, changes| state.commit(changes));
+        let end = Instant::now();
         let output = output.map_err(|error| match error {
             StepError::Database(EvmDatabaseError::Database(error)) => {
                 EngineError::of_read(place, index, error)
@@ -159,8 +178,12 @@ pub(super) fn run_batch<D: Database<Error = ViewError>>(
             other => EngineError::Step { batch: place, index, reason: other.to_string() },
         })?;
         runner.db().bump_bal_index();
+        if let Some(trace) = runner.db().database.trace() {
+            let gas = output.outcome.map(|outcome| outcome.gas_used);
+            trace.seldom(What::Step { batch: place, index, step, gas }, start, end);
+        }
         if let Some(outcome) = output.outcome {
-            let latency = start.elapsed();
+            let latency = end - start;
             executed.tx_latencies.record(latency);
             longest = longest.max(latency);
             result.outcomes.push(outcome);

@@ -10,6 +10,7 @@ use super::{Sequence, Target, chunks::Chunk};
 use crate::{
     call::CallClock,
     store::{Reader, SlotRow, StoreError},
+    trace::Key,
     view::ReadTally,
 };
 
@@ -73,7 +74,9 @@ impl<'a> Batch<'a> {
             if !goes_on() {
                 break;
             }
-            self.target.codes.fill(hash, || tally.read::<R, _>(|| reader.code(&hash)))?;
+            self.target
+                .codes
+                .fill(hash, || tally.read::<R, _>(Key::Code, || reader.code(&hash)))?;
         }
         Ok(())
     }
@@ -95,16 +98,16 @@ impl<'a> Batch<'a> {
                 addresses.push(*list.address(id));
             }
         }
-        let mut clock = CallClock::start(reader, tally);
+        let mut clock = CallClock::start(reader, Key::Account, tally);
         reader.accounts(addresses, &mut |place, row| {
             values.accounts.put(ids[place], row);
-            clock.arrived();
+            clock.arrived::<R>();
             let code = row.map_or(KECCAK256_EMPTY, |row| row.code_hash);
             if code != KECCAK256_EMPTY {
                 codes.push(code);
             }
         })?;
-        clock.stop(ids.len());
+        clock.stop::<R>(ids.len());
         Ok(())
     }
 
@@ -125,12 +128,12 @@ impl<'a> Batch<'a> {
                 rows.push(row);
             }
         }
-        let mut clock = CallClock::start(reader, tally);
+        let mut clock = CallClock::start(reader, Key::Slot, tally);
         reader.slot_rows(rows, &mut |place, value| {
             values.slots.put(ids[place], value);
-            clock.arrived();
+            clock.arrived::<R>();
         })?;
-        clock.stop(ids.len());
+        clock.stop::<R>(ids.len());
         Ok(())
     }
 

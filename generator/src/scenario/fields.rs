@@ -92,6 +92,10 @@ impl<'tree> Fields<'tree> {
         self.read(key, number)
     }
 
+    pub(super) fn flag(&self, key: &str) -> Result<Option<bool>, Fault> {
+        self.read(key, flag)
+    }
+
     pub(super) fn bytes(&self, key: &str) -> Result<Option<u64>, Fault> {
         self.read(key, |node| quantity::bytes(unit_text(node, key, "10GiB")?))
     }
@@ -263,6 +267,18 @@ fn seed(node: &Node) -> Result<u64, Misfit> {
         let rule = format!("{} is no seed; a seed is an integer from 0 to 2^64 - 1", node.given);
         Misfit::new(rule, Remedy::bare(7).and("any other integer is as good"))
     })
+}
+
+fn flag(node: &Node) -> Result<bool, Misfit> {
+    match &node.value {
+        Value::Flag(flag) => Ok(*flag),
+        Value::Outside(text) if text == "true" => Ok(true),
+        Value::Outside(text) if text == "false" => Ok(false),
+        _ => {
+            let rule = format!("{} is neither true nor false", node.given);
+            Err(Misfit::new(rule, Remedy::bare(true).and("without quotes, or false")))
+        }
+    }
 }
 
 fn number(node: &Node) -> Result<f64, Misfit> {

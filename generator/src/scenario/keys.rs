@@ -26,6 +26,7 @@ pub(super) const RUN: &[&str] = &[
     "prefetch_share",
     "prefetch_chunk",
     "warm_cache",
+    "schedule",
     "read",
     "checksums",
     "cache_fill",
@@ -34,6 +35,7 @@ pub(super) const RUN: &[&str] = &[
     "samples",
     "budget",
     "rocksdb",
+    "recover_senders",
 ];
 /// The keys of [`RUN`] that are tables.
 const RUN_TABLES: &[&str] = &["rocksdb"];

@@ -169,6 +169,22 @@ names! {
 }
 
 names! {
+    /// Which step a free thread of a parallel design takes next.
+    ScheduleName, "schedule",
+    {
+        /// The next of the block.
+        BlockOrder = "block-order",
+        /// The one with the largest gas limit.
+        GasLimit = "gas-limit",
+        /// The one with the most changes in the list.
+        ListEntries = "list-entries",
+        /// The one that was measured to take longest.
+        KnownCost = "known-cost",
+    },
+    later []
+}
+
+names! {
     /// What a commit to a store on disk waits for.
     CommitName, "way to commit",
     {

@@ -9,7 +9,8 @@ use super::fault::{Fault, Misfit, Origin, Remedy};
 use super::fields::{Fields, Range};
 use super::load::{self, Around, Load};
 use super::names::{
-    Cache, CacheFillName, ChecksumsName, CommitName, DesignName, StoreName, WarmCacheName,
+    Cache, CacheFillName, ChecksumsName, CommitName, DesignName, ScheduleName, StoreName,
+    WarmCacheName,
 };
 use super::quantity::grouped;
 use super::rocksdb::RocksdbSpec;
@@ -262,6 +263,7 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
         thread_counts: thread_counts(fields, "threads")?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
         prefetch: prefetch::read(fields)?,
+        schedules: fields.named_list("schedule")?.unwrap_or_else(|| vec![ScheduleName::BlockOrder]),
         warm_cache: fields.named("warm_cache")?.unwrap_or(WarmCacheName::Shared),
         read: fields.named("read")?,
         checksums: fields.named("checksums")?.unwrap_or(ChecksumsName::Verify),
@@ -274,10 +276,13 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
             Some(_) => rocksdb::read(&subtable(fields, "rocksdb", rocksdb::KEYS)?)?,
             None => RocksdbSpec::default(),
         },
+        recover_senders: fields.flag("recover_senders")?.unwrap_or(false),
     };
-    for (key, is_empty) in
-        [("designs", spec.designs.is_empty()), ("stores", spec.stores.is_empty())]
-    {
+    for (key, is_empty) in [
+        ("designs", spec.designs.is_empty()),
+        ("stores", spec.stores.is_empty()),
+        ("schedule", spec.schedules.is_empty()),
+    ] {
         if is_empty {
             let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
             return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));

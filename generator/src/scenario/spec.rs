@@ -8,7 +8,7 @@ use super::load::Load;
 use super::metric::Expect;
 use super::names::{
     AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, DesignName,
-    OrderName, PrefetchName, ReadName, ShareName, StopName, StoreName, WarmCacheName,
+    OrderName, PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName,
 };
 use super::rocksdb::RocksdbSpec;
 
@@ -89,6 +89,8 @@ pub struct RunSpec {
     pub io_thread_counts: Vec<u32>,
     /// How the readers of batched I/O read.
     pub prefetch: PrefetchSpec,
+    /// In which order the threads of a parallel design take steps; at least one.
+    pub schedules: Vec<ScheduleName>,
     /// Who finds what the speculative pass of `prewarm` has read.
     pub warm_cache: WarmCacheName,
     /// How a reader of the `RocksDB` store asks for many keys; `None`: chosen by the tool.
@@ -105,6 +107,8 @@ pub struct RunSpec {
     pub sample_count: Option<u32>,
     /// Time for whole rounds of all variants.
     pub budget: Duration,
+    /// Whether senders are recovered from signatures, as a phase of its own.
+    pub recover_senders: bool,
     /// The `RocksDB` store's files and how they are opened.
     pub rocksdb: RocksdbSpec,
 }

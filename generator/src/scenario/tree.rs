@@ -24,7 +24,8 @@ pub(super) enum Value {
     /// `None` if it does not fit in 128 bits.
     Integer(Option<i128>),
     Float(f64),
-    /// A boolean or a date, which no key wants; named for the error.
+    Flag(bool),
+    /// A date, which no key wants; named for the error.
     Other(&'static str),
     List(Vec<Node>),
     Table(Table),
@@ -39,6 +40,7 @@ impl Value {
             Self::Text(_) | Self::Outside(_) => "text",
             Self::Integer(_) => "an integer",
             Self::Float(_) => "a float",
+            Self::Flag(_) => "a boolean",
             Self::Other(kind) => kind,
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
@@ -117,7 +119,7 @@ fn node(spanned: &Spanned<DeValue<'_>>, text: &str) -> Node {
         DeValue::Float(float) => {
             Value::Float(float.as_str().replace('_', "").parse().unwrap_or(f64::NAN))
         }
-        DeValue::Boolean(_) => Value::Other("a boolean"),
+        DeValue::Boolean(flag) => Value::Flag(*flag),
         DeValue::Datetime(_) => Value::Other("a date"),
         DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, text)).collect()),
         DeValue::Table(entries) => Value::Table(table(entries, text)),

@@ -120,6 +120,7 @@ fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("read", run.read.map_or(Err("chosen by the tool"), |read| Ok(quoted(read.name())))),
         ("checksums", Ok(quoted(run.checksums.name()))),
         ("cache_fill", Ok(quoted(run.cache_fill.name()))),
+        ("schedule", Ok(list(run.schedules.iter().map(|schedule| quoted(schedule.name()))))),
         ("commit", Ok(quoted(run.commit.name()))),
         ("cache", Ok(quoted(run.cache.name()))),
         (
@@ -127,6 +128,7 @@ fn run_entries(run: &RunSpec) -> Vec<Entry> {
             run.sample_count.map_or(Err("as many as the budget allows"), |n| Ok(n.to_string())),
         ),
         ("budget", Ok(quoted(&duration(run.budget)))),
+        ("recover_senders", Ok(run.recover_senders.to_string())),
     ]
 }
 

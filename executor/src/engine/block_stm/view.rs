@@ -25,6 +25,7 @@ use super::{
 use crate::{
     handover::Arrival,
     store::{Reader, StoreError},
+    trace::{Key, Recorder},
     view::{self, ReadTally, ViewError},
 };
 
@@ -152,6 +153,11 @@ impl<'a, R: Reader> StepView<'a, R> {
         !self.born.is_empty() && self.born.contains(&id)
     }
 
+    /// Where this worker records what it does, if it does.
+    pub(super) fn trace(&mut self) -> Option<&mut Recorder> {
+        self.tally.trace.as_deref_mut()
+    }
+
     fn need(&self, need: Need, until: Until) -> Result<(), ReadError> {
         match self.ground.board.need(self.index, need) {
             Verdict::GoOn => Ok(()),
@@ -169,12 +175,12 @@ impl<'a, R: Reader> StepView<'a, R> {
             let (seen, account) = match found {
                 Found::Written(_, account) => (Some(SeenAccount::from(&account)), account),
                 Found::Base(state) => {
-                    self.tally.note(Arrival::Ready, None);
+                    self.tally.note(Key::Account, Arrival::Ready, None);
                     (None, of_base(state))
                 }
                 Found::ToRead => (None, of_base(self.read_account(id, address)?)),
                 Found::BeingRead => {
-                    self.wait(id, || memory.accounts.cell(id).cell.base().is_some())?;
+                    self.wait(Key::Account, id, || memory.accounts.cell(id).cell.base().is_some())?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -195,8 +201,8 @@ impl<'a, R: Reader> StepView<'a, R> {
         address: &Address,
     ) -> Result<Option<AccountState>, ReadError> {
         let reader = &mut *self.reader;
-        let state = self.tally.timed::<R, _>(|| reader.account(address))?;
-        self.tally.note(Arrival::Read, None);
+        let state = self.tally.timed::<R, _>(Key::Account, || reader.account(address))?;
+        self.tally.note(Key::Account, Arrival::Read, None);
         self.ground.memory.accounts.cell(id).cell.set_base(state);
         self.ground.memory.gates.open(id);
         Ok(state)
@@ -215,7 +221,7 @@ impl<'a, R: Reader> StepView<'a, R> {
                 Found::Base(state) => break (0, Account { state, ..Account::default() }),
                 Found::ToRead => {}
                 Found::BeingRead => {
-                    self.wait(id, || memory.accounts.cell(id).cell.base().is_some())?;
+                    self.wait(Key::Account, id, || memory.accounts.cell(id).cell.base().is_some())?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -231,10 +237,10 @@ impl<'a, R: Reader> StepView<'a, R> {
         Ok(account.1)
     }
 
-    fn wait(&mut self, id: CellId, has_come: impl Fn() -> bool) -> Result<(), ReadError> {
+    fn wait(&mut self, key: Key, id: CellId, has_come: impl Fn() -> bool) -> Result<(), ReadError> {
         let since = std::time::Instant::now();
         let waited = self.ground.memory.gates.wait(id, self.ground.stop, has_come);
-        self.tally.note(Arrival::Waited, Some(since));
+        self.tally.note(key, Arrival::Waited, Some(since));
         waited.map_err(|cancelled| ViewError::from(cancelled).into())
     }
 
@@ -260,12 +266,12 @@ impl<'a, R: Reader> StepView<'a, R> {
             let (seen, value) = match found {
                 Found::Written(_, value) => (Some(value), value),
                 Found::Base(value) => {
-                    self.tally.note(Arrival::Ready, None);
+                    self.tally.note(Key::Slot, Arrival::Ready, None);
                     (None, value)
                 }
                 Found::ToRead => (None, self.read_slot(id, address, &key)?),
                 Found::BeingRead => {
-                    self.wait(id, || memory.slots.cell(id).cell.base().is_some())?;
+                    self.wait(Key::Slot, id, || memory.slots.cell(id).cell.base().is_some())?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -282,8 +288,8 @@ impl<'a, R: Reader> StepView<'a, R> {
 
     fn read_slot(&mut self, id: CellId, address: &Address, key: &U256) -> Result<U256, ReadError> {
         let reader = &mut *self.reader;
-        let value = self.tally.timed::<R, _>(|| reader.slot(address, key))?;
-        self.tally.note(Arrival::Read, None);
+        let value = self.tally.timed::<R, _>(Key::Slot, || reader.slot(address, key))?;
+        self.tally.note(Key::Slot, Arrival::Read, None);
         self.ground.memory.slots.cell(id).cell.set_base(value);
         self.ground.memory.gates.open(id);
         Ok(value)
@@ -328,7 +334,7 @@ impl<R: Reader> Database for StepView<'_, R> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let codes = &self.ground.memory.codes;
         let (code, _) = codes.get_or_read(code_hash, self.ground.stop, || {
-            let code = tally.timed::<R, _>(|| reader.code(&code_hash))?;
+            let code = tally.timed::<R, _>(Key::Code, || reader.code(&code_hash))?;
             view::bytecode(code_hash, code)
         })?;
         self.codes.insert(code_hash, code.clone());

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     engine::EngineError,
     store::Reader,
+    trace::What,
     view::{ReadTally, ViewError},
 };
 
@@ -104,8 +105,14 @@ impl<R: Reader> Worker<'_, '_, R> {
         self.runner.db().begin(index, footing);
         let start = Instant::now();
         let ran = self.runner.run(block, step.kind, |view, state| view.collect(&state));
-        let latency = start.elapsed();
+        let end = Instant::now();
+        let latency = end - start;
         let place = self.work.place;
+        if let Some(trace) = self.runner.db().trace() {
+            let outcome = ran.as_ref().ok().and_then(|output| output.outcome);
+            let gas = outcome.map(|outcome| outcome.gas_used);
+            trace.seldom(What::Step { batch: place, index, step, gas }, start, end);
+        }
         match ran {
             Ok(output) => {
                 ground.purses.set(index, output.fee_apart);

@@ -5,6 +5,7 @@
 use std::{
     hash::BuildHasher,
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    time::Instant,
 };
 
 use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
@@ -20,6 +21,7 @@ use crate::{
     engine::EngineError,
     handover::Arrival,
     store::Reader,
+    trace::{self, What},
     view::{self, ReadTally, ViewError},
 };
 
@@ -76,7 +78,14 @@ impl<'a> Ahead<'a> {
                 runner.enter(block);
             }
             runner.db().lift(&block.transactions[tx_index]);
-            match runner.run(block, step.kind, |_, _| ()) {
+            let start = Instant::now();
+            let ran = runner.run(block, step.kind, |_, _| ());
+            if let Some(trace) = &mut runner.db().tally.trace {
+                let outcome = ran.as_ref().ok().and_then(|output| output.outcome);
+                let gas = outcome.map(|outcome| outcome.gas_used);
+                trace.seldom(What::Step { batch: place, index, step, gas }, start, Instant::now());
+            }
+            match ran {
                 Ok(_) => {}
                 // A state that cannot be read is no matter of speculation; and who waits for
                 // what was not read must be told.
@@ -122,7 +131,9 @@ impl<R: Reader> Database for Before<'_, R> {
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (mut row, arrival) = cache.accounts.get_or_read(address, cancel, || {
-            tally.timed::<R, _>(|| reader.account(&address)).map_err(ViewError::from)
+            tally
+                .timed::<R, _>(trace::Key::Account, || reader.account(&address))
+                .map_err(ViewError::from)
         })?;
         self.note(Key::Account(address), arrival);
         let (sender, nonce, least) = self.lifted;
@@ -137,7 +148,7 @@ impl<R: Reader> Database for Before<'_, R> {
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
-            let code = tally.timed::<R, _>(|| reader.code(&hash))?;
+            let code = tally.timed::<R, _>(trace::Key::Code, || reader.code(&hash))?;
             view::bytecode(hash, code)
         })?;
         self.note(Key::Code(hash), arrival);
@@ -148,7 +159,9 @@ impl<R: Reader> Database for Before<'_, R> {
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {
-            tally.timed::<R, _>(|| reader.slot(&address, &key)).map_err(ViewError::from)
+            tally
+                .timed::<R, _>(trace::Key::Slot, || reader.slot(&address, &key))
+                .map_err(ViewError::from)
         })?;
         self.note(Key::Slot(address, key), arrival);
         Ok(value)

@@ -54,6 +54,7 @@ prefetch_stop = "all-read"
 prefetch_share = "ranges"
 prefetch_chunk = [64, 256]
 warm_cache = "per-worker"
+schedule = ["known-cost", "block-order"]
 read = "multi-get"
 checksums = "skip"
 cache_fill = "single-reads"
@@ -61,6 +62,7 @@ commit = "synced"
 cache = "warm"
 samples = 9
 budget = "1500ms"
+recover_senders = true
 
 [run.rocksdb]
 block = "3900B"
@@ -126,6 +128,7 @@ fn what_is_left_out_has_its_default() {
             read: None,
             checksums: ChecksumsName::Verify,
             cache_fill: CacheFillName::Always,
+            schedules: vec![ScheduleName::BlockOrder],
             commit: CommitName::Logged,
             cache: Cache::Cold,
             sample_count: None,
@@ -143,6 +146,7 @@ fn what_is_left_out_has_its_default() {
                 multi_get_key_count: 1_024,
                 open_file_count: None,
             },
+            recover_senders: false,
         },
         expects: vec![],
         overridden: vec![],
@@ -172,6 +176,9 @@ fn every_key_is_read() {
     };
     assert_eq!(scenario.run.prefetch, prefetch);
     assert_eq!(scenario.run.warm_cache, WarmCacheName::PerWorker);
+    let order = [ScheduleName::KnownCost, ScheduleName::BlockOrder];
+    assert_eq!(scenario.run.schedules, order);
+    assert!(scenario.run.recover_senders);
     let how = (scenario.run.read, scenario.run.commit);
     assert_eq!(how, (Some(ReadName::MultiGet), CommitName::Synced));
     let how = (scenario.run.checksums, scenario.run.cache_fill);

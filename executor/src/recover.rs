@@ -1,0 +1,268 @@
+//! Sender recovery as a phase of its own, outside any sample's clock: transactions are signed
+//! beforehand, then who signed is recovered on as many threads as execute, and compared with the
+//! senders that the workload names. What it does for a transaction is what a client does: the
+//! signing hash from its fields, ECDSA recovery on secp256k1 (EIP-2: no s above half the order),
+//! Keccak of the public key; for EIP-7702 the same for each delegation.
+
+mod sign;
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use alloy_primitives::{Address, B256, U256, keccak256, uint};
+use secp256k1::{
+    Message, Secp256k1, VerifyOnly,
+    ecdsa::{RecoverableSignature, RecoveryId},
+};
+use workload::{
+    Transaction, Workload,
+    senders::SenderError,
+    signing::{self, Signature},
+};
+
+use crate::{crew::Crew, latency::Latencies};
+
+pub use sign::sign;
+
+/// Transactions that a thread takes at a time.
+const CHUNK: usize = 16;
+/// Half the order of secp256k1; a greater s is invalid (EIP-2).
+const HALF_ORDER: U256 =
+    uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
+
+/// Senders that could not be signed for or recovered. Transactions are counted through the
+/// whole workload from 0.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecoverError {
+    /// Nobody here can sign for an account.
+    #[error(
+        "transaction {tx}: the secret of {account} is not known, only those of generated senders \
+         are: this workload cannot be signed; run it without recover_senders"
+    )]
+    UnknownSecret {
+        /// The transaction.
+        tx: usize,
+        /// Its sender, or who delegates in it.
+        account: Address,
+    },
+    /// A sender family without valid secrets.
+    #[error(transparent)]
+    Senders(#[from] SenderError),
+    /// A signature from which nobody can be recovered.
+    #[error("transaction {tx}: its signature is invalid: {reason}")]
+    Invalid {
+        /// The transaction.
+        tx: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Somebody else signed.
+    #[error("transaction {tx}: {expected} is said to have signed, recovered is {recovered}")]
+    Mismatch {
+        /// The transaction.
+        tx: usize,
+        /// Whom the workload names.
+        expected: Address,
+        /// Who signed.
+        recovered: Address,
+    },
+    /// The system gave no thread.
+    #[error("cannot start a thread to recover senders with: {0}")]
+    Thread(String),
+    /// Someone asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// The signatures of a transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TxSignatures {
+    /// The sender's.
+    pub sender: Signature,
+    /// Of each delegation (EIP-7702); all zeros where the workload says it is invalid.
+    pub authorities: Vec<Signature>,
+}
+
+/// What recovering all senders of a workload once cost.
+#[derive(Clone, Debug, Default)]
+pub struct Recovered {
+    /// From the first to the last transaction.
+    pub wall: Duration,
+    /// Time per transaction on its thread; their total is the threads' work.
+    pub latencies: Latencies,
+    /// Transactions.
+    pub tx_count: u64,
+}
+
+/// The curve secp256k1, ready to recover signers.
+#[derive(Debug)]
+pub struct Curve(Secp256k1<VerifyOnly>);
+
+impl Default for Curve {
+    fn default() -> Self {
+        Self(Secp256k1::verification_only())
+    }
+}
+
+impl Curve {
+    /// The signer of `hash`.
+    ///
+    /// # Errors
+    /// Why the signature is invalid.
+    pub fn signer(&self, hash: B256, signature: &Signature) -> Result<Address, String> {
+        if signature.s > HALF_ORDER {
+            return Err("s is above half the order of the curve (EIP-2)".to_owned());
+        }
+        let mut bytes = [0; 64];
+        bytes[..32].copy_from_slice(&signature.r.to_be_bytes::<32>());
+        bytes[32..].copy_from_slice(&signature.s.to_be_bytes::<32>());
+        let parity = match signature.y_parity {
+            0 => RecoveryId::Zero,
+            1 => RecoveryId::One,
+            other => return Err(format!("y_parity is {other}, not 0 or 1")),
+        };
+        let signature = RecoverableSignature::from_compact(&bytes, parity)
+            .map_err(|error| error.to_string())?;
+        let key = self
+            .0
+            .recover_ecdsa(Message::from_digest(hash.0), &signature)
+            .map_err(|error| error.to_string())?;
+        Ok(Address::from_slice(&keccak256(&key.serialize_uncompressed()[1..])[12..]))
+    }
+}
+
+/// One recovery of a whole workload, as its threads see it.
+struct Job {
+    next_chunk: AtomicUsize,
+    parts: Mutex<Vec<Latencies>>,
+    failure: Mutex<Option<RecoverError>>,
+}
+
+/// Recovers all senders of `workload` from `signatures`, one per transaction in order, on
+/// `thread_count` threads that are there before the clock starts.
+///
+/// # Errors
+/// [`RecoverError`]: the first that was found, or cancelled.
+///
+/// # Panics
+/// When there are more or fewer signatures than transactions.
+pub fn recover(
+    workload: &Workload,
+    signatures: &[TxSignatures],
+    thread_count: usize,
+    cancel: &AtomicBool,
+) -> Result<Recovered, RecoverError> {
+    let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
+    assert_eq!(transactions.len(), signatures.len(), "transactions, and signatures");
+    let stop = AtomicBool::new(false);
+    let crew = Crew::<Job>::new(thread_count.max(1), &stop, cancel);
+    let curve = Curve::default();
+    thread::scope(|scope| {
+        let _end = crew.guard();
+        let mut failure = None;
+        let (crew, curve, transactions, stop) = (&crew, &curve, &transactions, &stop);
+        for _ in 0..thread_count.max(1) {
+            let check = move |tx: usize| {
+                check(curve, tx, transactions[tx], workload.chain_id, &signatures[tx])
+            };
+            let serve = move || crew.serve(|job| work(job, transactions.len(), stop, check));
+            let begun = thread::Builder::new().spawn_scoped(scope, serve);
+            if let Err(error) = begun {
+                failure.get_or_insert_with(|| RecoverError::Thread(error.to_string()));
+                crew.give_up();
+            }
+        }
+        crew.wait_idle();
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let job = Job {
+            next_chunk: AtomicUsize::new(0),
+            parts: Mutex::default(),
+            failure: Mutex::default(),
+        };
+        let start = Instant::now();
+        crew.post(Arc::new(job));
+        let job = crew.finish().unwrap_or_else(|| panic!("a job was posted"));
+        let wall = start.elapsed();
+        let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if stop.load(Ordering::Relaxed) || cancel.load(Ordering::Relaxed) {
+            return Err(RecoverError::Cancelled);
+        }
+        let mut latencies = Latencies::default();
+        for part in job.parts.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            latencies.merge(part);
+        }
+        Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
+    })
+}
+
+/// A thread's part of a job.
+fn work(
+    job: &Job,
+    tx_count: usize,
+    stop: &AtomicBool,
+    check: impl Fn(usize) -> Result<(), RecoverError>,
+) {
+    let mut latencies = Latencies::default();
+    let mut start = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        let first = job.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
+        for tx in first..(first + CHUNK).min(tx_count) {
+            if let Err(error) = check(tx) {
+                stop.store(true, Ordering::Relaxed);
+                job.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                return;
+            }
+            let end = Instant::now();
+            latencies.record(end - start);
+            start = end;
+        }
+        if first >= tx_count {
+            break;
+        }
+    }
+    job.parts.lock().unwrap_or_else(PoisonError::into_inner).push(latencies);
+}
+
+/// Recovers who signed `tx` and its delegations, and compares.
+fn check(
+    curve: &Curve,
+    place: usize,
+    tx: &Transaction,
+    chain_id: u64,
+    signatures: &TxSignatures,
+) -> Result<(), RecoverError> {
+    let same = |hash, signature, expected: Address| {
+        let recovered = curve
+            .signer(hash, signature)
+            .map_err(|reason| RecoverError::Invalid { tx: place, reason })?;
+        match recovered == expected {
+            true => Ok(()),
+            false => Err(RecoverError::Mismatch { tx: place, expected, recovered }),
+        }
+    };
+    let hash = signing::signing_hash(tx, chain_id, &signatures.authorities);
+    same(hash, &signatures.sender, tx.sender)?;
+    for (authorization, signature) in tx.authorizations.iter().zip(&signatures.authorities) {
+        let hash = signing::authorization_hash(authorization);
+        match authorization.authority {
+            Some(authority) => same(hash, signature, authority)?,
+            // It is skipped by who executes it, once its signature was found invalid.
+            None => drop(curve.signer(hash, signature)),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! A trace of one sample: which thread did what, when. Off, it is an `Option` that is looked at
+//! once a read or step. On, each thread records into memory of its own, bounded: of the events
+//! that come by the hundred thousand (reads, waits) the first are kept and the rest counted.
+//! Formatting and writing come after the clock ([`Trace::write`]).
+
+mod write;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use workload::{BlockAccessIndex, Step, StepKind};
+
+use crate::span::{Phase, Span, Spans};
+
+/// Reads and waits that are kept of a sample, over all its threads.
+const FREQUENT_COUNT_MAX: usize = 1 << 20;
+/// Reads and waits that are kept of a thread at least.
+const FREQUENT_COUNT_MIN: usize = 1 << 10;
+
+/// A thread of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Track {
+    /// The thread that began the sample.
+    Main,
+    /// One that executes, from 0.
+    Executor(usize),
+    /// One that only reads, from 0.
+    Reader(usize),
+}
+
+impl fmt::Display for Track {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Main => f.write_str("main"),
+            Self::Executor(number) => write!(f, "executor {number}"),
+            Self::Reader(number) => write!(f, "reader {number}"),
+        }
+    }
+}
+
+/// What a read is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Account,
+    Slot,
+    Code,
+}
+
+/// What a thread did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    /// Its part of a phase.
+    Phase(Phase),
+    /// Waited until all threads had done their parts.
+    Threads,
+    /// Waited until the declared keys were read.
+    Gate,
+    /// Ran a step.
+    Step { batch: usize, index: BlockAccessIndex, step: Step, gas: Option<u64> },
+    /// Read keys from the store.
+    Read { key: Key, count: usize },
+    /// Waited for a value that another thread was reading.
+    Wait { key: Key },
+}
+
+impl What {
+    /// What begins together is nested in this order.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Phase(_) | Self::Threads | Self::Gate => 0,
+            Self::Step { .. } => 1,
+            Self::Wait { .. } => 2,
+            Self::Read { .. } => 3,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    start: Instant,
+    end: Instant,
+    what: What,
+}
+
+/// Events for which there was no room.
+#[derive(Clone, Copy, Debug, Default)]
+struct Dropped {
+    count: u64,
+    time: Duration,
+}
+
+/// What one thread records. Threads have one for each tally.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    events: Vec<Event>,
+    /// Reads and waits that may still be kept.
+    room: usize,
+    dropped: Dropped,
+}
+
+impl Recorder {
+    /// Records a read or a wait.
+    pub(crate) fn frequent(&mut self, what: What, start: Instant, end: Instant) {
+        match self.room.checked_sub(1) {
+            Some(room) => {
+                self.room = room;
+                self.events.push(Event { start, end, what });
+            }
+            None => {
+                self.dropped.count += 1;
+                self.dropped.time += end - start;
+            }
+        }
+    }
+
+    /// Records what comes no more often than steps do.
+    pub(crate) fn seldom(&mut self, what: What, start: Instant, end: Instant) {
+        self.events.push(Event { start, end, what });
+    }
+
+    /// Records a part of a phase.
+    pub(crate) fn phase(&mut self, spans: &Spans, span: Span) {
+        self.seldom(What::Phase(span.phase), spans.at(span.start), spans.at(span.end));
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    origin: Option<Instant>,
+    tracks: BTreeMap<Track, Recorded>,
+}
+
+/// What came of a track.
+#[derive(Debug, Default)]
+struct Recorded {
+    events: Vec<Event>,
+    dropped: Dropped,
+}
+
+/// The trace of one sample.
+#[derive(Debug)]
+pub struct Trace {
+    frequent_count_max: usize,
+    state: Mutex<State>,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self::keeping(FREQUENT_COUNT_MAX)
+    }
+}
+
+impl Trace {
+    /// A trace that keeps about `frequent_count` reads and waits, shared equally by the threads;
+    /// of each thread the first.
+    pub const fn keeping(frequent_count: usize) -> Self {
+        let tracks = BTreeMap::new();
+        let state = Mutex::new(State { origin: None, tracks });
+        Self { frequent_count_max: frequent_count, state }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A recorder for one of `thread_count` threads.
+    pub(crate) fn recorder(&self, thread_count: usize) -> Box<Recorder> {
+        let share = self.frequent_count_max / thread_count.max(1);
+        let room = share.max(FREQUENT_COUNT_MIN.min(self.frequent_count_max));
+        // Memory that is not written to is not taken: growing would cost time inside the clock.
+        Box::new(Recorder { events: Vec::with_capacity(room), room, dropped: Dropped::default() })
+    }
+
+    /// Adds what a thread recorded.
+    pub(crate) fn give(&self, track: Track, recorder: Option<Box<Recorder>>) {
+        let Some(recorder) = recorder else { return };
+        let mut state = self.lock();
+        let recorded = state.tracks.entry(track).or_default();
+        recorded.events.extend(recorder.events);
+        recorded.dropped.count += recorder.dropped.count;
+        recorded.dropped.time += recorder.dropped.time;
+    }
+
+    /// Adds the clock, and of the phases that it has those that the main thread went through.
+    pub(crate) fn clock(&self, spans: &Spans, of_main: &[Phase]) {
+        let mut state = self.lock();
+        state.origin = Some(spans.at(Duration::ZERO));
+        let main = state.tracks.entry(Track::Main).or_default();
+        for span in spans.spans().into_iter().filter(|span| of_main.contains(&span.phase)) {
+            let (start, end) = (spans.at(span.start), spans.at(span.end));
+            main.events.push(Event { start, end, what: What::Phase(span.phase) });
+        }
+    }
+}
+
+/// Name of a step, for people.
+fn step_name(kind: StepKind) -> String {
+    match kind {
+        StepKind::BeforeTransactions => "system calls before".to_owned(),
+        StepKind::Transaction(place) => format!("tx {place}"),
+        StepKind::AfterTransactions => "system calls after".to_owned(),
+    }
+}
+
+const fn step_kind(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::BeforeTransactions => "before-transactions",
+        StepKind::Transaction(_) => "transaction",
+        StepKind::AfterTransactions => "after-transactions",
+    }
+}

@@ -1,0 +1,120 @@
+//! A trace as JSON in Chrome's trace event format ("Trace Event Format", complete events `X` and
+//! metadata `M`), which Perfetto and Chrome open. Written as a stream: event by event.
+
+use std::{
+    cmp::Reverse,
+    io::{self, Write},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{Event, Key, Recorded, Trace, What, step_kind, step_name};
+
+/// The one process of a trace.
+const PROCESS: u32 = 1;
+
+impl Trace {
+    /// Writes all events and lets them go. `name` is that of the process in a viewer; `facts`
+    /// stand in the file beside them.
+    ///
+    /// # Errors
+    /// What `out` fails with; an engine that recorded nothing is one too.
+    pub fn write(
+        self,
+        out: &mut impl Write,
+        name: &str,
+        facts: &[(&str, String)],
+    ) -> io::Result<()> {
+        let state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(origin) = state.origin else {
+            return Err(io::Error::other("its engine does not record what its threads do"));
+        };
+        let mut facts: serde_json::Map<_, _> =
+            facts.iter().map(|(key, text)| ((*key).to_owned(), json!(text))).collect();
+        writeln!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+        write!(out, "{}", metadata("process_name", 0, &json!({ "name": name })))?;
+        let mut tracks = Vec::new();
+        for (thread, (track, mut recorded)) in (0_u64..).zip(state.tracks) {
+            let label = track.to_string();
+            let name = metadata("thread_name", thread, &json!({ "name": label }));
+            let place = metadata("thread_sort_index", thread, &json!({ "sort_index": thread }));
+            write!(out, ",\n{name},\n{place}")?;
+            let key = |event: &Event| (event.start, Reverse(event.end), event.what.rank());
+            recorded.events.sort_by_key(key);
+            for event in &recorded.events {
+                write_event(out, thread, origin, event)?;
+            }
+            tracks.push(summary(thread, &label, &recorded));
+        }
+        facts.insert("tracks".to_owned(), Value::Array(tracks));
+        writeln!(out, "\n],\"otherData\":{}}}", Value::Object(facts))
+    }
+}
+
+fn metadata(name: &str, thread: u64, args: &Value) -> Value {
+    json!({ "ph": "M", "pid": PROCESS, "tid": thread, "name": name, "args": args })
+}
+
+/// What a track has and what it lost.
+fn summary(thread: u64, label: &str, recorded: &Recorded) -> Value {
+    json!({
+        "tid": thread,
+        "name": label,
+        "event_count": recorded.events.len(),
+        "dropped_count": recorded.dropped.count,
+        "dropped_ns": u64::try_from(recorded.dropped.time.as_nanos()).unwrap_or(u64::MAX),
+    })
+}
+
+fn write_event(
+    out: &mut impl Write,
+    thread: u64,
+    origin: Instant,
+    event: &Event,
+) -> io::Result<()> {
+    let start = event.start.saturating_duration_since(origin);
+    let lasted = event.end.saturating_duration_since(event.start);
+    write!(out, ",\n{{\"ph\":\"X\",\"pid\":{PROCESS},\"tid\":{thread},\"ts\":")?;
+    micros(out, start)?;
+    write!(out, ",\"dur\":")?;
+    micros(out, lasted)?;
+    // Names and kinds are ours: nothing in them needs to be escaped.
+    match event.what {
+        What::Phase(phase) => write!(out, ",\"cat\":\"phase\",\"name\":\"{}\"}}", phase.name()),
+        What::Threads => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for all threads\"}}"),
+        What::Gate => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for prefetch\"}}"),
+        What::Step { batch, index, step, gas } => {
+            let (name, kind, block) = (step_name(step.kind), step_kind(step.kind), step.block);
+            write!(out, ",\"cat\":\"step\",\"name\":\"{name}\",\"args\":{{\"batch\":{batch},")?;
+            write!(out, "\"block\":{block},\"index\":{index},\"kind\":\"{kind}\"")?;
+            match gas {
+                Some(gas) => write!(out, ",\"gas\":{gas}}}}}"),
+                None => write!(out, "}}}}"),
+            }
+        }
+        What::Read { key, count } => {
+            let name = key_name(key);
+            write!(
+                out,
+                ",\"cat\":\"read\",\"name\":\"read {name}\",\"args\":{{\"keys\":{count}}}}}"
+            )
+        }
+        What::Wait { key } => {
+            write!(out, ",\"cat\":\"wait\",\"name\":\"wait for {}\"}}", key_name(key))
+        }
+    }
+}
+
+const fn key_name(key: Key) -> &'static str {
+    match key {
+        Key::Account => "account",
+        Key::Slot => "slot",
+        Key::Code => "code",
+    }
+}
+
+/// Microseconds with three decimals: the format's unit, and no nanosecond is lost.
+fn micros(out: &mut impl Write, time: Duration) -> io::Result<()> {
+    write!(out, "{}.{:03}", time.as_micros(), time.subsec_nanos() % 1_000)
+}

@@ -1,0 +1,203 @@
+//! What senders sign, and what authorities do: the bytes of each kind of transaction without its
+//! signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed. Signs nothing and checks
+//! no signature.
+
+use alloy_primitives::{B256, Bytes, U256, keccak256};
+use alloy_rlp::{Encodable, Header};
+
+use crate::block::{Authorization, Transaction, TxType};
+
+/// What a delegation's signed message begins with (EIP-7702 `MAGIC`).
+const MAGIC: u8 = 0x05;
+
+/// A signature on secp256k1 from which the signer can be recovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// Parity of the y of the point r: 0 or 1.
+    pub y_parity: u8,
+    /// r.
+    pub r: U256,
+    /// s.
+    pub s: U256,
+}
+
+/// The hash that the sender of `tx` signs on the chain `chain_id`; a legacy transaction is one
+/// that is valid on this chain only (EIP-155). `authorities` are the signatures of its
+/// delegations, in order: they are part of what is signed.
+pub fn signing_hash(tx: &Transaction, chain_id: u64, authorities: &[Signature]) -> B256 {
+    let mut fields = Fields::default();
+    match tx.tx_type {
+        TxType::Legacy => {
+            fields.legacy(tx);
+            // EIP-155: the chain, and two zeros in place of r and s.
+            fields.item(&chain_id).item(&0_u8).item(&0_u8);
+        }
+        TxType::AccessList => {
+            fields.item(&chain_id).legacy(tx).access_list(tx);
+        }
+        TxType::DynamicFee | TxType::Blob | TxType::SetCode => {
+            fields.item(&chain_id).item(&tx.nonce).item(&tx.max_priority_fee_per_gas);
+            fields.item(&tx.max_fee_per_gas).call(tx).access_list(tx);
+        }
+    }
+    match tx.tx_type {
+        TxType::Blob => {
+            fields.item(&tx.max_fee_per_blob_gas);
+            let mut hashes = Fields::default();
+            for hash in &tx.blob_hashes {
+                hashes.item(hash);
+            }
+            fields.list(&hashes);
+        }
+        TxType::SetCode => fields.authorizations(tx, authorities),
+        TxType::Legacy | TxType::AccessList | TxType::DynamicFee => {}
+    }
+    fields.hash(match tx.tx_type {
+        TxType::Legacy => None,
+        TxType::AccessList => Some(1),
+        TxType::DynamicFee => Some(2),
+        TxType::Blob => Some(3),
+        TxType::SetCode => Some(4),
+    })
+}
+
+/// The hash that the sender of a legacy transaction signed before EIP-155: valid on any chain.
+pub fn unprotected_signing_hash(tx: &Transaction) -> B256 {
+    let mut fields = Fields::default();
+    fields.legacy(tx);
+    fields.hash(None)
+}
+
+/// The hash that the authority of a delegation signs (EIP-7702).
+pub fn authorization_hash(authorization: &Authorization) -> B256 {
+    let mut fields = Fields::default();
+    fields.item(&authorization.chain_id).item(&authorization.address).item(&authorization.nonce);
+    fields.hash(Some(MAGIC))
+}
+
+/// Fields of an RLP list, encoded one after the other.
+#[derive(Default)]
+struct Fields(Vec<u8>);
+
+impl Fields {
+    fn item(&mut self, item: &impl Encodable) -> &mut Self {
+        item.encode(&mut self.0);
+        self
+    }
+
+    fn list(&mut self, fields: &Self) -> &mut Self {
+        Header { list: true, payload_length: fields.0.len() }.encode(&mut self.0);
+        self.0.extend_from_slice(&fields.0);
+        self
+    }
+
+    fn legacy(&mut self, tx: &Transaction) -> &mut Self {
+        self.item(&tx.nonce).item(&tx.max_fee_per_gas).call(tx)
+    }
+
+    fn call(&mut self, tx: &Transaction) -> &mut Self {
+        self.item(&tx.gas_limit);
+        match &tx.to {
+            Some(to) => self.item(to),
+            None => self.item(&Bytes::new()),
+        };
+        self.item(&tx.value).item(&tx.input)
+    }
+
+    fn access_list(&mut self, tx: &Transaction) -> &mut Self {
+        let mut items = Self::default();
+        for (address, keys) in &tx.access_list {
+            let (mut item, mut slots) = (Self::default(), Self::default());
+            for key in keys {
+                slots.item(key);
+            }
+            items.list(item.item(address).list(&slots));
+        }
+        self.list(&items)
+    }
+
+    fn authorizations(&mut self, tx: &Transaction, signatures: &[Signature]) {
+        let mut items = Self::default();
+        for (authorization, signature) in tx.authorizations.iter().zip(signatures) {
+            let mut item = Self::default();
+            item.item(&authorization.chain_id).item(&authorization.address);
+            item.item(&authorization.nonce).item(&signature.y_parity);
+            items.list(item.item(&signature.r).item(&signature.s));
+        }
+        self.list(&items);
+    }
+
+    /// Keccak-256 of the list, with `prefix` before it.
+    fn hash(&self, prefix: Option<u8>) -> B256 {
+        let mut out = Vec::with_capacity(self.0.len() + 10);
+        out.extend(prefix);
+        Header { list: true, payload_length: self.0.len() }.encode(&mut out);
+        out.extend_from_slice(&self.0);
+        keccak256(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{Address, address, b256, uint};
+
+    use super::*;
+
+    /// The example of EIP-155.
+    #[test]
+    fn the_example_of_eip_155_has_its_hash() {
+        let tx = Transaction {
+            tx_type: TxType::Legacy,
+            nonce: 9,
+            max_fee_per_gas: 20_000_000_000,
+            gas_limit: 21_000,
+            to: Some(address!("3535353535353535353535353535353535353535")),
+            value: uint!(1_000_000_000_000_000_000_U256),
+            ..Transaction::default()
+        };
+        let expected = b256!("daf5a779ae972f972197303d7b574746c7ef83eadac0f2791ad23db92e4c8e53");
+        assert_eq!(signing_hash(&tx, 1, &[]), expected);
+        assert_ne!(signing_hash(&tx, 2, &[]), expected);
+        assert_ne!(unprotected_signing_hash(&tx), expected);
+    }
+
+    #[test]
+    fn every_field_of_every_kind_is_signed() {
+        let base = Transaction { nonce: 1, gas_limit: 2, ..Transaction::default() };
+        let changed = [
+            Transaction { nonce: 9, ..base.clone() },
+            Transaction { gas_limit: 9, ..base.clone() },
+            Transaction { max_fee_per_gas: 9, ..base.clone() },
+            Transaction { to: Some(Address::ZERO), ..base.clone() },
+            Transaction { value: U256::from(9), ..base.clone() },
+            Transaction { input: Bytes::from_static(&[0]), ..base.clone() },
+            Transaction { max_priority_fee_per_gas: 9, ..base.clone() },
+            Transaction { access_list: vec![(Address::ZERO, vec![])], ..base.clone() },
+            Transaction { blob_hashes: vec![B256::ZERO], ..base.clone() },
+            Transaction { max_fee_per_blob_gas: 9, ..base.clone() },
+            Transaction { authorizations: vec![Authorization::default()], ..base },
+        ];
+        let kinds = [
+            (TxType::Legacy, 6),
+            (TxType::AccessList, 7),
+            (TxType::DynamicFee, 8),
+            (TxType::Blob, 10),
+            (TxType::SetCode, 9),
+        ];
+        let mut all = std::collections::BTreeSet::new();
+        let mut count = 0;
+        for (tx_type, distinct_count) in kinds {
+            let of_kind: std::collections::BTreeSet<_> = changed
+                .iter()
+                .map(|tx| Transaction { tx_type, ..tx.clone() })
+                .map(|tx| signing_hash(&tx, 1, &[Signature::default()]))
+                .collect();
+            // Fields that the kind does not have leave the hash of the transaction without them.
+            let base = usize::from(distinct_count < changed.len());
+            assert_eq!(of_kind.len(), distinct_count + base, "{tx_type:?}");
+            count += of_kind.len();
+            all.extend(of_kind);
+        }
+        assert_eq!(all.len(), count, "no two kinds share a hash");
+    }
+}
