@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, Log, U256};
 use revm::{
     Context, Database, ExecuteEvm, MainBuilder, MainContext, SystemCallEvm,
     context::{
@@ -65,6 +65,7 @@ pub struct Runner<DB: Database> {
     evm: MainnetEvm<MainnetContext<DB>>,
     fork: Fork,
     chain_id: u64,
+    logs: Vec<Log>,
 }
 
 impl<DB: Database> fmt::Debug for Runner<DB> {
@@ -78,7 +79,12 @@ impl<DB: Database> Runner<DB> {
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
-        Self { evm, fork: workload.fork, chain_id: workload.chain_id }
+        Self { evm, fork: workload.fork, chain_id: workload.chain_id, logs: Vec::new() }
+    }
+
+    /// Logs in the receipt of the transaction that was run last: none where it failed.
+    pub fn logs(&self) -> &[Log] {
+        &self.logs
     }
 
     /// The database.
@@ -93,7 +99,7 @@ impl<DB: Database> Runner<DB> {
 
     /// Makes `block` the block whose steps are run next.
     pub fn enter(&mut self, block: &Block) {
-        self.evm.ctx.block = env::block_env(&block.env);
+        self.evm.ctx.block = env::block_env(&block.env, self.fork);
     }
 
     /// Runs one step of `block`, which must have been entered. The state changes of each of
@@ -137,7 +143,9 @@ impl<DB: Database> Runner<DB> {
         let result = self.evm.transact_one(tx).map_err(from_evm)?;
         let state = self.evm.finalize();
         sink(self.evm.ctx.db_mut(), state);
-        Ok(output_of(&result))
+        let output = output_of(&result);
+        self.logs = if result.is_success() { result.into_logs() } else { Vec::new() };
+        Ok(output)
     }
 
     fn system_call(
