@@ -166,7 +166,7 @@ fn a_mainnet_block_comes_to_the_gas_receipts_and_state_that_it_had() {
         "transactions root",
         "withdrawals root",
         "blob gas",
-        "number of receipts",
+        "status and gas of receipts",
         "gas used",
         "receipts root",
         "logs hash",

@@ -115,21 +115,22 @@ impl Comparison {
         if said.receipts.is_empty() {
             return Ok(());
         }
-        self.same("number of receipts", Some(said.receipts.len()), Some(made.0.len()))?;
+        let (said_count, made_count) = (said.receipts.len(), made.0.len());
+        if said_count != made_count {
+            return Err(self.differs("number of receipts", said_count, made_count));
+        }
         for (place, (said, made)) in said.receipts.iter().zip(&made.0).enumerate() {
             let has_succeeded = made.status == TxStatus::Success;
             if (said.has_succeeded, said.gas_used) != (has_succeeded, made.gas_used) {
                 let words = |has_succeeded: bool, gas: u64| {
                     format!("{gas} gas and status {}", u8::from(has_succeeded))
                 };
-                return Err(ImportError::Differs {
-                    block: self.block,
-                    what: format!("receipt {place}"),
-                    said: words(said.has_succeeded, said.gas_used),
-                    made: words(has_succeeded, made.gas_used),
-                });
+                let said = words(said.has_succeeded, said.gas_used);
+                let made = words(has_succeeded, made.gas_used);
+                return Err(self.differs(&format!("receipt {place}"), said, made));
             }
         }
+        self.compared.push("status and gas of receipts");
         Ok(())
     }
 
@@ -142,12 +143,15 @@ impl Comparison {
     ) -> Result<(), ImportError> {
         let (Some(said), Some(made)) = (said, made) else { return Ok(()) };
         if said != made {
-            let (said, made) = (said.to_string(), made.to_string());
-            return Err(ImportError::Differs { block: self.block, what: what.into(), said, made });
+            return Err(self.differs(what, said, made));
         }
         if !self.compared.contains(&what) {
             self.compared.push(what);
         }
         Ok(())
+    }
+    fn differs(&self, what: &str, said: impl Display, made: impl Display) -> ImportError {
+        let (said, made) = (said.to_string(), made.to_string());
+        ImportError::Differs { block: self.block, what: what.to_owned(), said, made }
     }
 }
