@@ -1,5 +1,6 @@
 //! The command line.
 
+mod import;
 mod io;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use generator::scenario::Override;
 
+pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, T8nArgs};
 pub use io::IoArgs;
 
 const EXAMPLES: &str = "\
@@ -19,6 +21,7 @@ Examples:
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
+  stress import --help                          a real block as a workload file
 
 Exit codes: 0 fine, 1 a claim of the scenario fails, 2 usage or scenario, 3 designs
 disagree or a list is wrong, 4 a claim cannot be judged (with --strict), 5 the machine
@@ -60,6 +63,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Look whether this machine is fit for figures that can be believed
     Doctor(DoctorArgs),
+    /// Make a workload file of a real block, to be run with --workload
+    Import(ImportArgs),
     /// State databases: list, verify, remove
     State(StateArgs),
     /// Raw random reads of the stores, beside what the device can do
@@ -72,7 +77,7 @@ pub struct RunArgs {
     /// A shipped scenario's name, or the path of a scenario file
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "workload")]
     pub scenario: Option<String>,
-    /// A workload file that `stress generate` wrote
+    /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
     /// A small state and block, in seconds; not the real thing, and the result says so
@@ -130,7 +135,7 @@ pub struct WorkArgs {
     /// hashed or plain
     #[arg(long, value_name = "LAYOUT")]
     pub layout: Option<String>,
-    /// amsterdam or osaka
+    /// amsterdam, bpo2, bpo1 or osaka
     #[arg(long, value_name = "FORK")]
     pub fork: Option<String>,
     /// The seed

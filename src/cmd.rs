@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod doctor;
 pub mod generate;
+pub mod import;
 pub mod io;
 pub mod run;
 pub mod scenarios;

@@ -61,6 +61,7 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Generate(args)) => cmd::generate::generate(&args),
         Some(Command::Compare(args)) => cmd::compare::compare(&args),
         Some(Command::Doctor(args)) => cmd::doctor::doctor(&args),
+        Some(Command::Import(args)) => cmd::import::import(&args),
         Some(Command::State(args)) => cmd::state::state(&args),
         Some(Command::Io(args)) => cmd::io::io(&args, std::env::args().collect()),
     }

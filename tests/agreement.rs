@@ -29,9 +29,13 @@ use executor::{
     },
     variant::{Design, Engine, Io, ListForm, Prefetch, ReadTime, Variant, WarmCache},
 };
-use generator::{import, reference, scenario::Scenario};
+use generator::{
+    import::{self, Text, TransitionFiles},
+    reference,
+    scenario::Scenario,
+};
 use workload::{
-    Workload,
+    Fork, Workload,
     list::{ListBounds, ListIndex},
 };
 
@@ -252,7 +256,8 @@ fn vectors() -> Option<PathBuf> {
 /// Runs all blocks of a file under all variants; returns how many tests it held.
 fn assert_file_agrees(path: &Path) -> usize {
     let json = std::fs::read_to_string(path).unwrap();
-    let tests = import::blockchain_tests(&json).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    let tests =
+        import::blockchain_tests("vector", &json).unwrap_or_else(|e| panic!("{path:?}: {e}"));
     for test in &tests {
         let mut workload = test.workload.clone();
         reference::complete(&mut workload, || ()).unwrap_or_else(|e| panic!("{}: {e}", test.name));
@@ -272,6 +277,14 @@ fn json_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
+fn unpack(archive: &std::path::Path) -> tempfile::TempDir {
+    let unpacked = tempfile::tempdir().unwrap();
+    let mut tar = std::process::Command::new("tar");
+    let status = tar.arg("-xJf").arg(archive).arg("-C").arg(unpacked.path()).status();
+    assert!(status.is_ok_and(|status| status.success()), "tar unpacks the vectors");
+    unpacked
+}
+
 #[test]
 fn all_variants_agree_on_the_small_blocks_of_another_client() {
     let Some(dir) = vectors() else { return };
@@ -287,7 +300,7 @@ fn those_blocks_come_to_the_same_over_mdbx_and_flat_files() {
     let files = json_files(&vectors.join("eip7928"));
     for path in files.iter().filter(|path| !path.ends_with("invalid-of-combined.json")) {
         let json = std::fs::read_to_string(path).unwrap();
-        for test in import::blockchain_tests(&json).unwrap() {
+        for test in import::blockchain_tests("vector", &json).unwrap() {
             let mut workload = test.workload;
             reference::complete(&mut workload, || ()).unwrap();
             // Accounts and codes are made, changed and removed; each sample begins as the last.
@@ -302,24 +315,48 @@ fn those_blocks_come_to_the_same_over_mdbx_and_flat_files() {
 #[test]
 fn all_variants_agree_on_the_official_test_cases() {
     let Some(dir) = vectors() else { return };
-    let unpacked = tempfile::tempdir().unwrap();
-    let status = std::process::Command::new("tar")
-        .arg("-xJf")
-        .arg(dir.join("eip7928-eest.tar.xz"))
-        .arg("-C")
-        .arg(unpacked.path())
-        .status();
-    assert!(status.is_ok_and(|status| status.success()), "tar unpacks the vectors");
+    let unpacked = unpack(&dir.join("eip7928-eest.tar.xz"));
     let files = json_files(&unpacked.path().join("eest"));
     let count: usize = files.iter().map(|path| assert_file_agrees(path)).sum();
     assert_eq!(count, 272);
+}
+
+/// The block of transition-tool files in `folder`, compared with their result.
+fn transition_block(folder: &std::path::Path, result: &str) -> Workload {
+    let names = ["alloc.json", "env.json", "txs.json", result];
+    let texts = names.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
+    let [alloc, env, txs, result] =
+        [0, 1, 2, 3].map(|at| Text { name: names[at], text: &texts[at] });
+    let files = TransitionFiles { alloc, env, txs, result: Some(result) };
+    let mut block = import::transition(files, Fork::Bpo2, 1).unwrap_or_else(|e| panic!("{e}"));
+    // That of the mainnet block's file was made over other accounts.
+    block.blocks[0].state_root = None;
+    let compared = import::complete(&mut block, || ()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(compared.contains(&"receipts root") && compared.contains(&"gas used"));
+    block.workload
+}
+
+#[test]
+fn all_variants_agree_on_a_block_with_transactions_of_every_type() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/t8n");
+    assert_all_agree(&transition_block(&folder, "result.json"), "fixtures/t8n");
+}
+
+#[test]
+fn all_variants_agree_on_a_mainnet_block() {
+    let Some(dir) = vectors() else { return };
+    let unpacked = unpack(&dir.join("mainnet-24476005.tar.xz"));
+    let folder = unpacked.path().join("mainnet-24476005");
+    let workload = transition_block(&folder, "result.BPO2.json");
+    assert_eq!((workload.tx_count(), workload.gas_used()), (109, 0x7b_790b));
+    assert_all_agree(&workload, "mainnet block 24476005");
 }
 
 #[test]
 fn every_wrong_list_is_rejected_and_the_right_one_is_not() {
     let Some(dir) = vectors() else { return };
     let json = std::fs::read_to_string(dir.join("eip7928/combined.json")).unwrap();
-    let mut workload = import::blockchain_tests(&json).unwrap().remove(0).workload;
+    let mut workload = import::blockchain_tests("combined.json", &json).unwrap().remove(0).workload;
     reference::complete(&mut workload, || ()).unwrap();
     let store = MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap();
     let json = std::fs::read(dir.join("eip7928/invalid-of-combined.json")).unwrap();

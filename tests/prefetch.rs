@@ -162,7 +162,7 @@ fn run(
         cancel: AtomicBool::new(false),
     };
     let lists = sample::lists_for(workload, variant.list, Vec::new).unwrap();
-    let task = Task { workload, lists: &lists, variant, cancel: &watched.cancel };
+    let task = Task::new(workload, &lists, variant, &watched.cancel);
     let executed = engine::execute(&watched, &task);
     (executed, watched.reads.into_inner().unwrap())
 }

@@ -60,7 +60,7 @@ fn rejection(
     variant: Variant,
 ) -> Rejection {
     let cancel = AtomicBool::new(false);
-    let task = Task { workload, lists: std::slice::from_ref(list), variant, cancel: &cancel };
+    let task = Task::new(workload, std::slice::from_ref(list), variant, &cancel);
     match sample::take(store, &task, CacheMode::Cold) {
         Err(EngineError::List { fault, spent, .. }) => Rejection { fault, spent: *spent },
         other => panic!("{variant}: {:?}", other.map(|taken| taken.disagreement)),
@@ -214,7 +214,7 @@ fn a_store_that_is_wrong_is_found_by_a_right_list_and_nothing_is_committed() {
     let run = |store: &MemoryStore, variant| {
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         let cancel = AtomicBool::new(false);
-        let task = Task { workload: &workload, lists: &lists, variant, cancel: &cancel };
+        let task = Task::new(&workload, &lists, variant, &cancel);
         let executed = engine::execute::<MemorySample>(&sample, &task);
         let written = sample.reader().unwrap().slot(&target, &U256::from(1)).unwrap();
         (executed, written)
@@ -242,7 +242,7 @@ fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_read
     let shared = Design::Prewarm.variant(NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
     let own = executor::variant::Engine::Prewarm(executor::variant::WarmCache::PerWorker);
     for variant in [shared, Variant { engine: own, ..shared }] {
-        let task = Task { workload: &workload, lists: &[], variant, cancel: &cancel };
+        let task = Task::new(&workload, &[], variant, &cancel);
         let executed = sample::take(&store, &task, CacheMode::Cold).unwrap().executed;
         let warm_up = executed.warm_up.unwrap();
         // All but what only system calls read, a few keys each: they are not run ahead.

@@ -1,5 +1,6 @@
 //! Environments: the workload's words turned into revm's.
 
+use alloy_eips::eip7594::MAX_BLOBS_PER_TX_FUSAKA;
 use alloy_primitives::{TxKind, U256};
 use revm::{
     context::{BlockEnv, CfgEnv, TxEnv, either::Either},
@@ -9,25 +10,27 @@ use revm::{
             AccessList, AccessListItem, Authorization, RecoveredAuthority, RecoveredAuthorization,
         },
     },
-    primitives::{eip4844, hardfork::SpecId},
+    primitives::hardfork::SpecId,
 };
 use workload::{Fork, Transaction, TxType, block};
 
 /// revm's name of a fork.
 pub const fn spec(fork: Fork) -> SpecId {
     match fork {
-        Fork::Osaka => SpecId::OSAKA,
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => SpecId::OSAKA,
         Fork::Amsterdam => SpecId::AMSTERDAM,
     }
 }
 
 /// Chain settings; every check of a mainnet transaction stays on.
 pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
-    CfgEnv::new_with_spec(spec(fork)).with_chain_id(chain_id)
+    CfgEnv::new_with_spec(spec(fork))
+        .with_chain_id(chain_id)
+        .with_max_blobs_per_tx(MAX_BLOBS_PER_TX_FUSAKA)
 }
 
-/// The environment of a block.
-pub fn block_env(env: &block::BlockEnv) -> BlockEnv {
+/// The environment of a block under `fork`.
+pub fn block_env(env: &block::BlockEnv, fork: Fork) -> BlockEnv {
     BlockEnv {
         number: U256::from(env.number),
         beneficiary: env.beneficiary,
@@ -38,7 +41,7 @@ pub fn block_env(env: &block::BlockEnv) -> BlockEnv {
         prevrandao: Some(env.prev_randao),
         blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(
             env.excess_blob_gas,
-            eip4844::BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
+            fork.blob_fee_update_fraction(),
         )),
         slot_num: env.slot_number,
     }
@@ -87,4 +90,29 @@ fn authorization(from: &block::Authorization) -> RecoveredAuthorization {
     let tuple = Authorization { chain_id: from.chain_id, address: from.address, nonce: from.nonce };
     let authority = from.authority.map_or(RecoveredAuthority::Invalid, RecoveredAuthority::Valid);
     RecoveredAuthorization::new_unchecked(tuple, authority)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_eips::eip7840::BlobParams;
+
+    use super::*;
+
+    #[test]
+    fn blob_fees_follow_the_schedule_of_the_fork() {
+        for (fork, params) in [
+            (Fork::Osaka, BlobParams::osaka()),
+            (Fork::Bpo1, BlobParams::bpo1()),
+            (Fork::Bpo2, BlobParams::bpo2()),
+            (Fork::Amsterdam, BlobParams::bpo2()),
+        ] {
+            assert_eq!(u128::from(fork.blob_fee_update_fraction()), params.update_fraction);
+            for excess_blob_gas in [0, 1, 0xa33_a1bb, fork.max_excess_blob_gas()] {
+                let env = block::BlockEnv { excess_blob_gas, ..block::BlockEnv::default() };
+                let fee = block_env(&env, fork).blob_excess_gas_and_price;
+                let said = params.calc_blob_fee(excess_blob_gas);
+                assert_eq!(fee.map(|fee| fee.blob_gasprice), Some(said), "{fork}");
+            }
+        }
+    }
 }

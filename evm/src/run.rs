@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, Log, U256};
 use revm::{
     Context, Database, ExecuteEvm, MainBuilder, MainContext, SystemCallEvm,
     context::{
@@ -72,6 +72,7 @@ pub struct Runner<DB: Database> {
     fork: Fork,
     chain_id: u64,
     fees: Fees,
+    logs: Vec<Log>,
 }
 
 impl<DB: Database> fmt::Debug for Runner<DB> {
@@ -85,13 +86,19 @@ impl<DB: Database> Runner<DB> {
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
-        Self { evm, fork: workload.fork, chain_id: workload.chain_id, fees: Fees::Paid }
+        let fees = Fees::Paid;
+        Self { evm, fork: workload.fork, chain_id: workload.chain_id, fees, logs: Vec::new() }
     }
 
     /// This runner with fees handled as `fees` says.
     #[must_use]
     pub fn with_fees(self, fees: Fees) -> Self {
         Self { fees, ..self }
+    }
+
+    /// Logs in the receipt of the transaction that was run last: none where it failed.
+    pub fn logs(&self) -> &[Log] {
+        &self.logs
     }
 
     /// The database.
@@ -106,7 +113,7 @@ impl<DB: Database> Runner<DB> {
 
     /// Makes `block` the block whose steps are run next.
     pub fn enter(&mut self, block: &Block) {
-        self.evm.ctx.block = env::block_env(&block.env);
+        self.evm.ctx.block = env::block_env(&block.env, self.fork);
     }
 
     /// Runs one step of `block`, which must have been entered. The state changes of each of
@@ -173,7 +180,9 @@ impl<DB: Database> Runner<DB> {
         };
         let state = self.evm.finalize();
         sink(self.evm.ctx.db_mut(), state);
-        Ok(StepOutput { fee_apart, ..output_of(&result) })
+        let output = StepOutput { fee_apart, ..output_of(&result) };
+        self.logs = if result.is_success() { result.into_logs() } else { Vec::new() };
+        Ok(output)
     }
 
     fn system_call(

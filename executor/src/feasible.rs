@@ -95,7 +95,7 @@ impl Feasibility {
         untold.limits_gas += limit(tx, fork);
         // Neither counts a refund as burnt: the one never, the other not in the block's sum.
         untold.used_gas += match fork {
-            Fork::Osaka => gas.receipt_gas,
+            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => gas.receipt_gas,
             Fork::Amsterdam => gas.block_regular_gas,
         };
         if untold.limits_gas < TELL_GAS {

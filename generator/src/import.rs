@@ -1,226 +1,149 @@
-//! Imports blocks that others have made: the `blockchain_test` JSON format of
-//! execution-spec-tests. Blocks are taken as valid; who checks invalid ones is a client, not
-//! this tool.
+//! Imports blocks that others have made: files of go-ethereum's transition tool, and the
+//! `blockchain_test` JSON of execution-spec-tests. What a file says of a block is compared with
+//! what the reference makes of it; nothing of it is taken over.
 
-mod authority;
-mod json;
+mod blockchain_test;
+mod complete;
+mod envelope;
+mod node;
+mod read;
+mod receipt;
+mod signature;
+mod t8n;
+mod trie;
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use workload::{
-    Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, NetChanges, Transaction, TxType,
-    Withdrawal, Workload, block::Authorization,
-};
+use alloy_primitives::{Address, B256, Bloom, Bytes, keccak256};
+use workload::{Fork, Genesis, GenesisAccount, NetChanges, Workload};
 
-/// A test of a file, as a workload with one block a batch, and with what the file says of the
-/// blocks. What is expected in the workload's batches is still empty: see
-/// [`crate::reference::complete`].
+use crate::reference::ReferenceError;
+
+pub use blockchain_test::blockchain_tests;
+pub use complete::complete;
+pub use t8n::{Text, TransitionFiles, transition};
+
+/// Blocks as a workload with one block a batch, and what the files say of them. What is expected
+/// in the workload's batches is still empty: see [`complete`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Name of the test.
+    /// Name of the test, or of the block.
     pub name: String,
     /// Genesis and blocks.
     pub workload: Workload,
-    /// Per block, what the file says of it.
+    /// Per block, what the files say of it.
     pub blocks: Vec<ImportedBlock>,
-    /// The file's state after the last block, by ascending address.
+    /// The state after the last block by ascending address, empty where no file has it.
     pub post_state: Vec<GenesisAccount>,
 }
 
-/// What a file says of a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What files say of a block; `None` where they say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedBlock {
     /// Gas used in the header's sense.
-    pub gas_used: u64,
+    pub gas_used: Option<u64>,
+    /// Gas of blobs (EIP-4844).
+    pub blob_gas_used: Option<u64>,
+    /// What receipts say, in order; empty where no file has them.
+    pub receipts: Vec<SaidReceipt>,
+    /// Root of the receipts.
+    pub receipts_root: Option<B256>,
+    /// Bloom filter of all logs.
+    pub logs_bloom: Option<Bloom>,
+    /// Keccak-256 of the RLP of all logs.
+    pub logs_hash: Option<B256>,
+    /// Root of the transactions.
+    pub txs_root: Option<B256>,
+    /// Root of the withdrawals (EIP-4895).
+    pub withdrawals_root: Option<B256>,
+    /// Root of the state after the block.
+    pub state_root: Option<B256>,
     /// Keccak-256 of the list's RLP (EIP-7928); `None` before Amsterdam.
     pub list_hash: Option<B256>,
-    /// The list's RLP, where the file has it.
+    /// The list's RLP.
     pub list: Option<Bytes>,
+    made: MadeRoots,
 }
 
-/// Why a file cannot be imported.
+/// Roots of what was read, which no run is needed for; `None` where a file leaves a part out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct MadeRoots {
+    txs_root: Option<B256>,
+    withdrawals_root: Option<B256>,
+}
+
+/// What a file says of a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaidReceipt {
+    /// Status 1.
+    pub has_succeeded: bool,
+    /// Gas of this transaction alone.
+    pub gas_used: u64,
+}
+
+/// Why blocks cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// It is not JSON of the format.
-    #[error("this is no blockchain_test JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// Its fork is not among those that workloads have.
-    #[error("test {test}: fork {network:?} is not supported; Amsterdam and Osaka are")]
-    Fork {
-        /// The test.
-        test: String,
-        /// The fork it names.
-        network: String,
+    /// A file is no JSON.
+    #[error("{file}: this is no whole JSON: {source}")]
+    Json {
+        /// The file.
+        file: String,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
     },
-    /// A field's value is out of its range, or a transaction lacks one that its type needs.
-    #[error("test {test}, block {block}: {field} is {value}, which is not supported")]
-    Value {
-        /// The test.
-        test: String,
-        /// Place of the block in the test, 0-based.
-        block: usize,
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        value: String,
+    /// A value is missing, or is not what it should be.
+    #[error("{file}: {path} is {got}; allowed is {allowed}")]
+    Field {
+        /// The file.
+        file: String,
+        /// Where in the file.
+        path: String,
+        /// The value.
+        got: String,
+        /// What it may be.
+        allowed: String,
+    },
+    /// A transaction cannot be part of a block here.
+    #[error("block {block}, transaction {tx_index} from {sender}: {reason}{hint}")]
+    Transaction {
+        /// Number of the block.
+        block: u64,
+        /// The transaction in the block, 0-based.
+        tx_index: usize,
+        /// Who sends it.
+        sender: Address,
+        /// What the reference says.
+        reason: String,
+        /// What may be the cause.
+        hint: &'static str,
+    },
+    /// The reference cannot be run, or was stopped.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// The reference makes something else of a block than the files say.
+    #[error("block {block}: {what} is {said} in the file, and {made} by the reference")]
+    Differs {
+        /// Number of the block.
+        block: u64,
+        /// What differs.
+        what: String,
+        /// As the file says.
+        said: String,
+        /// As the reference says.
+        made: String,
     },
 }
 
-/// Reads all tests of a file, by name.
-///
-/// # Errors
-/// [`ImportError`] with the test, the block and the field.
-pub fn blockchain_tests(json: &str) -> Result<Vec<Imported>, ImportError> {
-    let file: json::TestFile = serde_json::from_str(json)?;
-    file.into_iter().map(|(name, test)| import(name, test)).collect()
+/// The fork of this name, however it is capitalised.
+pub fn fork_of(name: &str) -> Option<Fork> {
+    Fork::ALL.into_iter().find(|fork| fork.name().eq_ignore_ascii_case(name))
 }
 
-fn import(name: String, test: json::Test) -> Result<Imported, ImportError> {
-    let fork = match test.network.as_str() {
-        "Amsterdam" => Fork::Amsterdam,
-        "Osaka" => Fork::Osaka,
-        _ => return Err(ImportError::Fork { test: name, network: test.network }),
-    };
-    let first_hash_number = test.genesis_block_header.number.to();
-    let mut block_hashes = vec![test.genesis_block_header.hash];
-    let (mut batches, mut blocks) = (Vec::new(), Vec::new());
-    let single_list = test.info.bal_rlp.filter(|_| test.blocks.len() == 1);
-    for (place, from) in test.blocks.into_iter().enumerate() {
-        let at = At { test: &name, block: place };
-        block_hashes.push(from.block_header.hash);
-        blocks.push(ImportedBlock {
-            gas_used: from.block_header.gas_used.to(),
-            list_hash: from.block_header.block_access_list_hash,
-            list: single_list.clone(),
-        });
-        batches.push(Batch { blocks: vec![block(&at, from)?], ..Batch::default() });
-    }
-    let workload = Workload {
-        scenario: name.clone(),
-        fork,
-        chain_id: test.config.map_or(1, |config| config.chainid.saturating_to()),
-        genesis: Genesis { accounts: accounts(test.pre), ..Genesis::default() },
-        first_hash_number,
-        block_hashes,
-        batches,
-        ..Workload::default()
-    };
-    Ok(Imported { workload, blocks, post_state: accounts(test.post_state), name })
-}
-
-fn accounts(from: BTreeMap<Address, json::Account>) -> Vec<GenesisAccount> {
-    let account = |(address, from): (Address, json::Account)| GenesisAccount {
-        address,
-        nonce: from.nonce.to(),
-        balance: from.balance,
-        code: from.code,
-        storage: from.storage.into_iter().filter(|(_, value)| !value.is_zero()).collect(),
-    };
-    from.into_iter().map(account).collect()
-}
-
-/// Where in a file something is.
-struct At<'a> {
-    test: &'a str,
-    block: usize,
-}
-
-impl At<'_> {
-    fn fault(&self, field: &'static str, value: impl ToString) -> ImportError {
-        let (test, value) = (self.test.to_owned(), value.to_string());
-        ImportError::Value { test, block: self.block, field, value }
-    }
-
-    /// A wei amount per gas.
-    fn fee(&self, field: &'static str, value: Option<U256>) -> Result<u128, ImportError> {
-        let value = value.ok_or_else(|| self.fault(field, "missing"))?;
-        u128::try_from(value).map_err(|_| self.fault(field, value))
-    }
-}
-
-fn block(at: &At<'_>, from: json::TestBlock) -> Result<Block, ImportError> {
-    let header = from.block_header;
-    let env = BlockEnv {
-        number: header.number.to(),
-        timestamp: header.timestamp.to(),
-        beneficiary: header.coinbase,
-        gas_limit: header.gas_limit.to(),
-        base_fee: header.base_fee_per_gas.to(),
-        prev_randao: header.mix_hash,
-        excess_blob_gas: header.excess_blob_gas.to(),
-        slot_number: header.slot_number.to(),
-        parent_hash: header.parent_hash,
-        parent_beacon_root: header.parent_beacon_block_root,
-    };
-    let transactions = from.transactions.unwrap_or_default();
-    let withdrawal = |from: json::TestWithdrawal| Withdrawal {
-        address: from.address,
-        amount_gwei: from.amount.to(),
-    };
-    Ok(Block {
-        env,
-        transactions: transactions
-            .into_iter()
-            .map(|tx| transaction(at, tx))
-            .collect::<Result<_, _>>()?,
-        withdrawals: from.withdrawals.unwrap_or_default().into_iter().map(withdrawal).collect(),
-    })
-}
-
-fn transaction(at: &At<'_>, from: json::Tx) -> Result<Transaction, ImportError> {
-    let tx_type = match from.tx_type.to::<u64>() {
-        0 => TxType::Legacy,
-        1 => TxType::AccessList,
-        2 => TxType::DynamicFee,
-        3 => TxType::Blob,
-        4 => TxType::SetCode,
-        other => return Err(at.fault("type", other)),
-    };
-    let (max_fee_per_gas, max_priority_fee_per_gas) = match tx_type {
-        TxType::Legacy | TxType::AccessList => (at.fee("gasPrice", from.gas_price)?, 0),
-        TxType::DynamicFee | TxType::Blob | TxType::SetCode => (
-            at.fee("maxFeePerGas", from.max_fee_per_gas)?,
-            at.fee("maxPriorityFeePerGas", from.max_priority_fee_per_gas)?,
-        ),
-    };
-    let max_fee_per_blob_gas = match tx_type {
-        TxType::Blob => at.fee("maxFeePerBlobGas", from.max_fee_per_blob_gas)?,
-        _ => 0,
-    };
-    let to = match from.to.as_deref() {
-        None | Some("") => None,
-        Some(text) => Some(text.parse().map_err(|_| at.fault("to", text))?),
-    };
-    let access_list = from.access_list.unwrap_or_default();
-    let authorizations = from.authorization_list.unwrap_or_default();
-    Ok(Transaction {
-        tx_type,
-        sender: from.sender,
-        nonce: from.nonce.to(),
-        gas_limit: from.gas_limit.to(),
-        max_fee_per_gas,
-        max_priority_fee_per_gas,
-        to,
-        value: from.value,
-        input: from.data,
-        access_list: access_list
-            .into_iter()
-            .map(|item| (item.address, item.storage_keys))
-            .collect(),
-        blob_hashes: from.blob_versioned_hashes.unwrap_or_default(),
-        max_fee_per_blob_gas,
-        authorizations: authorizations.iter().map(delegation).collect(),
-    })
-}
-
-fn delegation(from: &json::Authorization) -> Authorization {
-    Authorization {
-        chain_id: from.chain_id,
-        address: from.address,
-        nonce: from.nonce.to(),
-        authority: authority::recover(from),
-    }
+/// The forks that blocks can be of, for errors.
+pub fn fork_names() -> String {
+    let names = Fork::ALL.map(Fork::name).join(", ");
+    format!("one of {names}")
 }
 
 /// The state after `changes` on `genesis`, by ascending address. Only for a genesis that writes

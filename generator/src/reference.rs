@@ -13,7 +13,7 @@ pub use verify::verify;
 
 use std::{cell::Cell, ops::ControlFlow};
 
-use alloy_primitives::{Bytes, U256};
+use alloy_primitives::{Bytes, Log, U256};
 use evm::{Runner, StepOutput, TxGas, net_changes};
 use revm::{
     DatabaseCommit,
@@ -21,7 +21,7 @@ use revm::{
     state::bal::alloy::AlloyBal,
 };
 use workload::{
-    Batch, Block, BlockAccessIndex, Fork, NetChanges, StepKind, Steps, Workload,
+    Batch, Block, BlockAccessIndex, Fork, NetChanges, StepKind, Steps, TxOutcome, Workload,
     block::{BatchOutcome, ListSizes},
     list,
 };
@@ -61,7 +61,7 @@ impl BlockGas {
     /// and state gas (EIP-8037).
     pub fn header_gas(&self, fork: Fork) -> u64 {
         match fork {
-            Fork::Osaka => self.receipt_gas,
+            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => self.receipt_gas,
             Fork::Amsterdam => self.regular_gas.max(self.state_gas),
         }
     }
@@ -71,7 +71,7 @@ impl BlockGas {
     fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
         let fits = |gas: u64, used: u64| used.checked_add(gas).is_some_and(|sum| sum <= limit);
         match fork {
-            Fork::Osaka => fits(tx_gas_limit, self.receipt_gas),
+            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => fits(tx_gas_limit, self.receipt_gas),
             Fork::Amsterdam => {
                 fits(tx_gas_limit.min(fork.tx_gas_cap()), self.regular_gas)
                     && fits(tx_gas_limit, self.state_gas)
@@ -84,6 +84,17 @@ impl BlockGas {
         self.regular_gas += gas.block_regular_gas;
         self.state_gas += gas.block_state_gas;
     }
+}
+
+/// A transaction that has just been run, for those who want more of it than its outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran<'a> {
+    /// Its block in the batch, 0-based.
+    pub block: usize,
+    /// What it came to.
+    pub outcome: TxOutcome,
+    /// Its logs.
+    pub logs: &'a [Log],
 }
 
 /// Runs the batches of a workload in order, one at a call; each begins where the one before it
@@ -113,11 +124,22 @@ impl<'w> ReferenceRun<'w> {
         &mut self,
         mut on_tx: impl FnMut() -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
+        self.next_batch_seen(|_| on_tx())
+    }
+
+    /// As [`Self::next_batch`]; `on_tx` is shown each transaction.
+    ///
+    /// # Errors
+    /// [`ReferenceError`]; the run cannot go on after it.
+    pub fn next_batch_seen<A: Answer>(
+        &mut self,
+        mut on_tx: impl FnMut(Ran<'_>) -> A,
+    ) -> Option<Result<BatchReference, ReferenceError>> {
         let batch = self.workload.batches.get(self.next)?;
         let state = self.state.take()?;
         let place = self.next;
         self.next += 1;
-        Some(self.run_batch(place, batch, state, &mut || on_tx().flow()))
+        Some(self.run_batch(place, batch, state, &mut |ran| on_tx(ran).flow()))
     }
 
     fn run_batch(
@@ -125,7 +147,7 @@ impl<'w> ReferenceRun<'w> {
         place: usize,
         batch: &Batch,
         mut state: PlannedState<'w>,
-        on_tx: &mut dyn FnMut() -> ControlFlow<()>,
+        on_tx: &mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
     ) -> Result<BatchReference, ReferenceError> {
         state.plan(batch).map_err(|source| ReferenceError::Plan { batch: place, source })?;
         let db =
@@ -150,7 +172,8 @@ impl<'w> ReferenceRun<'w> {
             if let Some(outcome) = output.outcome {
                 out.expected.transactions.push(outcome);
                 out.gas[step.block].add(&output.gas);
-                if on_tx().is_break() {
+                let ran = Ran { block: step.block, outcome, logs: runner.logs() };
+                if on_tx(ran).is_break() {
                     return Err(ReferenceError::Cancelled);
                 }
             }

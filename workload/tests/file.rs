@@ -231,8 +231,11 @@ fn work_without_blocks_and_blocks_without_bound_are_refused() {
     assert_eq!(no_blocks, WorkloadError::NoBlocks { batch: 1 });
     let gas = refused(|w| w.batches[1].blocks[0].env.gas_limit = MAX_BLOCK_GAS + 1);
     assert_eq!(gas, WorkloadError::BlockGas { number: 202, gas_limit: MAX_BLOCK_GAS + 1 });
+    let excess = refused(|w| w.batches[1].blocks[0].env.excess_blob_gas = u64::MAX);
+    assert!(matches!(excess, WorkloadError::ExcessBlobGas { number: 202, .. }), "{excess}");
     let mut most = workload();
     most.batches[1].blocks[0].env.gas_limit = MAX_BLOCK_GAS;
+    most.batches[1].blocks[0].env.excess_blob_gas = most.fork.max_excess_blob_gas();
     assert_eq!(most.validate(), Ok(()));
 }
 

@@ -54,8 +54,12 @@ macro_rules! names {
 
 impl Named for Fork {
     const WHAT: &'static str = "fork";
-    const ALL: &'static [(&'static str, Self)] =
-        &[(Self::Amsterdam.name(), Self::Amsterdam), (Self::Osaka.name(), Self::Osaka)];
+    const ALL: &'static [(&'static str, Self)] = &[
+        (Self::Amsterdam.name(), Self::Amsterdam),
+        (Self::Bpo2.name(), Self::Bpo2),
+        (Self::Bpo1.name(), Self::Bpo1),
+        (Self::Osaka.name(), Self::Osaka),
+    ];
     const LATER: &'static [&'static str] = &[];
 }
 

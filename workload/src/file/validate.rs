@@ -42,6 +42,8 @@ pub enum WorkloadError {
     NoBlocks { batch: usize },
     #[error("block {number} has a gas limit of {gas_limit}, the bound is {MAX_BLOCK_GAS}")]
     BlockGas { number: u64, gas_limit: u64 },
+    #[error("block {number} has {excess} excess blob gas, the bound under its fork is {most}")]
+    ExcessBlobGas { number: u64, excess: u64, most: u64 },
     #[error("batch {batch} has 2^32 steps or more")]
     TooManySteps { batch: usize },
     #[error("batch {batch} has {tx_count} transactions and {outcome_count} outcomes")]
@@ -117,6 +119,10 @@ impl Workload {
             previous = Some(number);
             if env.gas_limit > MAX_BLOCK_GAS {
                 return Err(WorkloadError::BlockGas { number, gas_limit: env.gas_limit });
+            }
+            let (excess, most) = (env.excess_blob_gas, self.fork.max_excess_blob_gas());
+            if excess > most {
+                return Err(WorkloadError::ExcessBlobGas { number, excess, most });
             }
             let parent = env.parent_hash;
             let listed = number.checked_sub(1).and_then(|parent| self.block_hash(parent));

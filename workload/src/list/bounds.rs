@@ -102,7 +102,9 @@ impl ListBounds {
 /// it), so that 5/4 of the limit can be burnt.
 const fn burnable(block: &Block, fork: Fork) -> u64 {
     match fork {
-        Fork::Osaka => block.env.gas_limit.saturating_add(block.env.gas_limit / 4),
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => {
+            block.env.gas_limit.saturating_add(block.env.gas_limit / 4)
+        }
         Fork::Amsterdam => block.env.gas_limit,
     }
 }
@@ -116,7 +118,7 @@ fn free_item_count(batch: &Batch) -> u64 {
 /// Largest code: 64 KiB from Amsterdam (EIP-7954), 24 KiB before (EIP-170).
 const fn max_code_bytes(fork: Fork) -> usize {
     match fork {
-        Fork::Osaka => 0x6000,
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => 0x6000,
         Fork::Amsterdam => 0x1_0000,
     }
 }

@@ -1,0 +1,120 @@
+//! The `blockchain_test` JSON format of execution-spec-tests. Blocks are taken as valid; who
+//! checks invalid ones is a client, not this tool.
+
+use alloy_primitives::Bytes;
+use workload::{Batch, Block, BlockEnv, Fork, Genesis, Workload};
+
+use super::{
+    ImportError, Imported, ImportedBlock, fork_names, fork_of,
+    node::{self, Node},
+    read,
+};
+
+/// Reads all tests of a file, by name. `file` is the name that errors use.
+///
+/// # Errors
+/// [`ImportError`] with file, key, value and what is allowed.
+pub fn blockchain_tests(file: &str, text: &str) -> Result<Vec<Imported>, ImportError> {
+    let json = node::parse(file, text)?;
+    let tests = Node::root(file, &json).entries()?;
+    tests.into_iter().map(|(name, test)| import(name, &test)).collect()
+}
+
+fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
+    let network = test.get(&["network"], "the fork's name")?;
+    let fork = fork_of(network.text()?).ok_or_else(|| network.fault(fork_names()))?;
+    let mut chain_id = 1;
+    if let Some(config) = test.find(&["config"])? {
+        chain_id = config.find(&["chainid"])?.map_or(Ok(1), |id| id.u64())?;
+        check_blob_schedule(&config, network.text()?, fork)?;
+    }
+    let genesis = test.get(&["genesisBlockHeader"], "the header below the first block")?;
+    let first_hash_number = genesis.get(&["number"], "a number")?.u64()?;
+    let mut block_hashes = vec![genesis.get(&["hash"], "its hash")?.b256()?];
+    let (mut batches, mut blocks) = (Vec::new(), Vec::new());
+    let nodes = test.get(&["blocks"], "the blocks")?.items()?;
+    let list = list(test)?.filter(|_| nodes.len() == 1);
+    for node in &nodes {
+        let wanted = "the header of a valid block; blocks that must be rejected are not imported";
+        let header = node.get(&["blockHeader"], wanted)?;
+        block_hashes.push(header.get(&["hash"], "its hash")?.b256()?);
+        let mut said = said(&header)?;
+        let transactions = match node.find(&["transactions"])? {
+            Some(transactions) => read::transactions(&transactions, chain_id)?,
+            None => read::Transactions::none(),
+        };
+        let (withdrawals, root) = read::withdrawals(&node.items_at("withdrawals")?)?;
+        (said.made.txs_root, said.made.withdrawals_root) = (transactions.root, root);
+        said.list.clone_from(&list);
+        blocks.push(said);
+        let env = block_env(&header, fork)?;
+        let block = Block { env, transactions: transactions.all, withdrawals };
+        batches.push(Batch { blocks: vec![block], ..Batch::default() });
+    }
+    let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
+    let post_state = test.find(&["postState"])?.map(|state| read::accounts(&state)).transpose()?;
+    let workload = Workload {
+        scenario: name.to_owned(),
+        fork,
+        chain_id,
+        genesis: Genesis { accounts, ..Genesis::default() },
+        first_hash_number,
+        block_hashes,
+        batches,
+        ..Workload::default()
+    };
+    let post_state = post_state.unwrap_or_default();
+    Ok(Imported { name: name.to_owned(), workload, blocks, post_state })
+}
+
+/// The list's RLP that some files have beside their only block.
+fn list(test: &Node<'_>) -> Result<Option<Bytes>, ImportError> {
+    let Some(info) = test.find(&["_info"])? else { return Ok(None) };
+    info.find(&["balRlp"])?.map(|list| list.bytes()).transpose()
+}
+
+/// A chain may have blob fees of its own; a workload has those of its fork.
+fn check_blob_schedule(config: &Node<'_>, network: &str, fork: Fork) -> Result<(), ImportError> {
+    let Some(schedule) = config.find(&["blobSchedule"])? else { return Ok(()) };
+    let Some(of_fork) = schedule.find(&[network])? else { return Ok(()) };
+    let Some(fraction) = of_fork.find(&["baseFeeUpdateFraction"])? else { return Ok(()) };
+    let wanted = fork.blob_fee_update_fraction();
+    if fraction.u64()? == wanted { Ok(()) } else { Err(fraction.fault(format!("{wanted:#x}"))) }
+}
+
+fn block_env(header: &Node<'_>, fork: Fork) -> Result<BlockEnv, ImportError> {
+    let of = |key: &str| header.get(&[key], "what a header of this fork has");
+    Ok(BlockEnv {
+        number: of("number")?.u64()?,
+        timestamp: of("timestamp")?.u64()?,
+        beneficiary: of("coinbase")?.address()?,
+        gas_limit: read::gas_limit(&of("gasLimit")?)?,
+        base_fee: of("baseFeePerGas")?.u64()?,
+        prev_randao: of("mixHash")?.b256()?,
+        excess_blob_gas: read::excess_blob_gas(&of("excessBlobGas")?, fork)?,
+        slot_number: match fork {
+            Fork::Amsterdam => of("slotNumber")?.u64()?,
+            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => header.u64_or_zero("slotNumber")?,
+        },
+        parent_hash: of("parentHash")?.b256()?,
+        parent_beacon_root: of("parentBeaconBlockRoot")?.b256()?,
+    })
+}
+
+/// What a header says.
+fn said(header: &Node<'_>) -> Result<ImportedBlock, ImportError> {
+    let hash = |key| header.find(&[key])?.map(|hash| hash.b256()).transpose();
+    let number = |key| header.find(&[key])?.map(|number| number.u64()).transpose();
+    let bloom = header.find(&["bloom"])?;
+    Ok(ImportedBlock {
+        gas_used: number("gasUsed")?,
+        blob_gas_used: number("blobGasUsed")?,
+        receipts_root: hash("receiptTrie")?,
+        logs_bloom: bloom.map(|bloom| bloom.bloom()).transpose()?,
+        txs_root: hash("transactionsTrie")?,
+        withdrawals_root: hash("withdrawalsRoot")?,
+        state_root: hash("stateRoot")?,
+        list_hash: hash("blockAccessListHash")?,
+        ..ImportedBlock::default()
+    })
+}

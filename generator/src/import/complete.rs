@@ -1,0 +1,157 @@
+//! The reference run of imported blocks: fills in what is expected of them, and compares it with
+//! what the files say.
+
+use std::fmt::Display;
+
+use alloy_primitives::keccak256;
+use workload::{Batch, StepKind, TxStatus, Workload};
+
+use super::{
+    ImportError, Imported, ImportedBlock,
+    receipt::{Receipt, Receipts},
+    state_after, trie,
+};
+use crate::reference::{Answer, BatchReference, ReferenceError, ReferenceRun};
+
+/// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
+const GAS_PER_BLOB: u64 = 1 << 17;
+
+/// Runs the reference on `imported`, fills in what is expected, and compares it with what the
+/// files say. Gives the names of what was compared. `on_tx` is called after each transaction and
+/// may stop the run.
+///
+/// # Errors
+/// [`ImportError::Differs`] at the first difference; [`ImportError::Transaction`] and
+/// [`ImportError::Reference`] where the blocks cannot be run. `imported` is then as before.
+pub fn complete<A: Answer>(
+    imported: &mut Imported,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Vec<&'static str>, ImportError> {
+    let workload = &imported.workload;
+    let mut comparison = Comparison { block: 0, compared: Vec::new() };
+    let mut run = ReferenceRun::new(workload)?;
+    let mut all = Vec::new();
+    for (batch, said) in workload.batches.iter().zip(&imported.blocks) {
+        comparison.block = batch.blocks[0].env.number;
+        let mut receipts = Receipts::default();
+        let made = run.next_batch_seen(|ran| {
+            let tx = &batch.blocks[ran.block].transactions[receipts.0.len()];
+            receipts.0.push(Receipt {
+                tx_type: tx.tx_type,
+                status: ran.outcome.status,
+                gas_used: ran.outcome.gas_used,
+                logs: ran.logs.to_vec(),
+            });
+            on_tx()
+        });
+        let Some(made) = made else { break };
+        let made = made.map_err(|error| name_transaction(workload, error))?;
+        comparison.compare(batch, said, &made, &receipts)?;
+        all.push(made);
+    }
+    if let Some(said) = imported.blocks.last().and_then(|said| said.state_root) {
+        let changes: Vec<_> = all.iter().map(|made| made.changes.clone()).collect();
+        let made = trie::state_root(&state_after(&workload.genesis, &changes));
+        comparison.same("state root", Some(said), Some(made))?;
+    }
+    for (batch, made) in imported.workload.batches.iter_mut().zip(all) {
+        (batch.list, batch.list_sizes, batch.expected) =
+            (made.list, made.list_sizes, made.expected);
+    }
+    Ok(comparison.compared)
+}
+
+/// The error with the transaction that it is about.
+fn name_transaction(workload: &Workload, error: ReferenceError) -> ImportError {
+    let place = match &error {
+        ReferenceError::Step { batch, block, kind: StepKind::Transaction(tx_index), .. } => {
+            (*batch, *block, *tx_index)
+        }
+        ReferenceError::Admission { batch, block, tx_index, .. } => (*batch, *block, *tx_index),
+        _ => return error.into(),
+    };
+    let (batch, block, tx_index) = place;
+    let block = &workload.batches[batch].blocks[block];
+    let sender = block.transactions[tx_index].sender;
+    let is_known = workload.genesis.account(&sender).is_some();
+    let reason = match error {
+        ReferenceError::Step { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
+    let hint = if is_known { "" } else { "; the sender is not in the state before the block" };
+    ImportError::Transaction { block: block.env.number, tx_index, sender, reason, hint }
+}
+
+/// What has been compared so far.
+struct Comparison {
+    block: u64,
+    compared: Vec<&'static str>,
+}
+
+impl Comparison {
+    fn compare(
+        &mut self,
+        batch: &Batch,
+        said: &ImportedBlock,
+        made: &BatchReference,
+        receipts: &Receipts,
+    ) -> Result<(), ImportError> {
+        let block = &batch.blocks[0];
+        let blob_count: usize = block.transactions.iter().map(|tx| tx.blob_hashes.len()).sum();
+        let blob_gas = GAS_PER_BLOB.saturating_mul(blob_count as u64);
+        self.same("transactions root", said.txs_root, said.made.txs_root)?;
+        self.same("withdrawals root", said.withdrawals_root, said.made.withdrawals_root)?;
+        self.same("blob gas", said.blob_gas_used, Some(blob_gas))?;
+        self.receipts(said, receipts)?;
+        self.same("gas used", said.gas_used, made.expected.header_gas.first().copied())?;
+        self.same("receipts root", said.receipts_root, Some(receipts.root()))?;
+        self.same("logs hash", said.logs_hash, Some(receipts.logs_hash()))?;
+        self.same("logs bloom", said.logs_bloom, Some(receipts.bloom()))?;
+        self.same("list hash", said.list_hash, Some(keccak256(&made.list)))
+    }
+
+    /// Finds the receipt that differs, where the file has receipts: more help than a root.
+    fn receipts(&mut self, said: &ImportedBlock, made: &Receipts) -> Result<(), ImportError> {
+        if said.receipts.is_empty() {
+            return Ok(());
+        }
+        let (said_count, made_count) = (said.receipts.len(), made.0.len());
+        if said_count != made_count {
+            return Err(self.differs("number of receipts", said_count, made_count));
+        }
+        for (place, (said, made)) in said.receipts.iter().zip(&made.0).enumerate() {
+            let has_succeeded = made.status == TxStatus::Success;
+            if (said.has_succeeded, said.gas_used) != (has_succeeded, made.gas_used) {
+                let words = |has_succeeded: bool, gas: u64| {
+                    format!("{gas} gas and status {}", u8::from(has_succeeded))
+                };
+                let said = words(said.has_succeeded, said.gas_used);
+                let made = words(has_succeeded, made.gas_used);
+                return Err(self.differs(&format!("receipt {place}"), said, made));
+            }
+        }
+        self.compared.push("status and gas of receipts");
+        Ok(())
+    }
+
+    /// Compares where both are known.
+    fn same<T: PartialEq + Display>(
+        &mut self,
+        what: &'static str,
+        said: Option<T>,
+        made: Option<T>,
+    ) -> Result<(), ImportError> {
+        let (Some(said), Some(made)) = (said, made) else { return Ok(()) };
+        if said != made {
+            return Err(self.differs(what, said, made));
+        }
+        if !self.compared.contains(&what) {
+            self.compared.push(what);
+        }
+        Ok(())
+    }
+    fn differs(&self, what: &str, said: impl Display, made: impl Display) -> ImportError {
+        let (said, made) = (said.to_string(), made.to_string());
+        ImportError::Differs { block: self.block, what: what.to_owned(), said, made }
+    }
+}

@@ -1,0 +1,214 @@
+//! A value of a JSON file with its place in it, so that whatever is wrong is named by file, key
+//! and value. Keys that nobody asks for are passed over: dialects differ in them.
+
+use std::str::FromStr;
+
+use alloy_primitives::{Address, B256, Bloom, Bytes, U256};
+use serde_json::Value;
+
+use super::ImportError;
+
+/// Longest text of a wrong value that an error shows.
+const SHOWN_CHARS: usize = 80;
+
+/// A value and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Node<'a> {
+    file: &'a str,
+    path: String,
+    value: &'a Value,
+}
+
+/// Reads a file's text as JSON.
+pub(super) fn parse(file: &str, text: &str) -> Result<Value, ImportError> {
+    let fault = |source| ImportError::Json { file: file.to_owned(), source };
+    serde_json::from_str(text).map_err(fault)
+}
+
+impl<'a> Node<'a> {
+    /// All of a file.
+    pub(super) const fn root(file: &'a str, value: &'a Value) -> Self {
+        Self { file, path: String::new(), value }
+    }
+
+    fn child(&self, path: &str, value: &'a Value) -> Self {
+        let path = match self.path.as_str() {
+            "" => path.to_owned(),
+            before if path.starts_with('[') => format!("{before}{path}"),
+            before => format!("{before}.{path}"),
+        };
+        Self { file: self.file, path, value }
+    }
+
+    /// This value is not what it should be.
+    pub(super) fn fault(&self, allowed: impl Into<String>) -> ImportError {
+        let shown = self.value.to_string();
+        let mut got: String = shown.chars().take(SHOWN_CHARS).collect();
+        if got.len() < shown.len() {
+            got.push('…');
+        }
+        let path = if self.path.is_empty() { "the whole" } else { &self.path };
+        ImportError::Field {
+            file: self.file.to_owned(),
+            path: path.to_owned(),
+            got,
+            allowed: allowed.into(),
+        }
+    }
+
+    /// A key that must be there is not.
+    pub(super) fn missing(&self, key: &str, allowed: impl Into<String>) -> ImportError {
+        let path = self.child(key, self.value).path;
+        let (file, got) = (self.file.to_owned(), "missing".to_owned());
+        ImportError::Field { file, path, got, allowed: allowed.into() }
+    }
+
+    /// The value of the first of these keys that is there and not `null`.
+    pub(super) fn find(&self, keys: &[&str]) -> Result<Option<Self>, ImportError> {
+        let object = self.value.as_object().ok_or_else(|| self.fault("an object"))?;
+        let found = keys.iter().find_map(|key| {
+            object.get(*key).filter(|value| !value.is_null()).map(|value| (key, value))
+        });
+        Ok(found.map(|(key, value)| self.child(key, value)))
+    }
+
+    /// The value of the first of these keys; `allowed` says what is wanted where none is there.
+    pub(super) fn get(&self, keys: &[&str], allowed: &str) -> Result<Self, ImportError> {
+        self.find(keys)?.ok_or_else(|| self.missing(keys[0], allowed))
+    }
+
+    /// The elements of an array.
+    pub(super) fn items(&self) -> Result<Vec<Self>, ImportError> {
+        let items = self.value.as_array().ok_or_else(|| self.fault("an array"))?;
+        let item = |(place, value)| self.child(&format!("[{place}]"), value);
+        Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    /// The elements of the array at `key`; none where it is not there.
+    pub(super) fn items_at(&self, key: &str) -> Result<Vec<Self>, ImportError> {
+        self.find(&[key])?.map_or(Ok(Vec::new()), |list| list.items())
+    }
+
+    /// The entries of an object.
+    pub(super) fn entries(&self) -> Result<Vec<(&'a str, Self)>, ImportError> {
+        let object = self.value.as_object().ok_or_else(|| self.fault("an object"))?;
+        Ok(object.iter().map(|(key, value)| (key.as_str(), self.child(key, value))).collect())
+    }
+
+    /// A text.
+    pub(super) fn text(&self) -> Result<&'a str, ImportError> {
+        self.value.as_str().ok_or_else(|| self.fault("a text"))
+    }
+
+    fn parsed<T: FromStr>(&self, allowed: &str) -> Result<T, ImportError> {
+        self.text()?.parse().map_err(|_| self.fault(allowed))
+    }
+
+    /// An address.
+    pub(super) fn address(&self) -> Result<Address, ImportError> {
+        self.parsed(ADDRESS)
+    }
+
+    /// An address that is an object's key.
+    pub(super) fn address_of_key(&self, key: &str) -> Result<Address, ImportError> {
+        key.parse().map_err(|_| self.key_fault(key, ADDRESS))
+    }
+
+    /// 32 bytes.
+    pub(super) fn b256(&self) -> Result<B256, ImportError> {
+        self.parsed("32 bytes: 0x and 64 hex digits")
+    }
+
+    /// A bloom filter.
+    pub(super) fn bloom(&self) -> Result<Bloom, ImportError> {
+        self.parsed("256 bytes: 0x and 512 hex digits")
+    }
+
+    /// Any bytes.
+    pub(super) fn bytes(&self) -> Result<Bytes, ImportError> {
+        self.parsed("bytes: 0x and an even number of hex digits")
+    }
+
+    /// A number of up to 256 bits.
+    pub(super) fn u256(&self) -> Result<U256, ImportError> {
+        self.number().ok_or_else(|| self.fault("a number of 256 bits: 0x and hex digits"))
+    }
+
+    /// A number of up to 256 bits that is an object's key.
+    pub(super) fn u256_of_key(&self, key: &str) -> Result<U256, ImportError> {
+        number_of(key)
+            .ok_or_else(|| self.key_fault(key, "a key of 256 bits at most: 0x and hex digits"))
+    }
+
+    fn key_fault(&self, key: &str, allowed: &str) -> ImportError {
+        let key = Value::String(key.to_owned());
+        let path = format!("the key of {}", self.path);
+        Node { file: self.file, path, value: &key }.fault(allowed)
+    }
+
+    /// A number of up to 128 bits.
+    pub(super) fn u128(&self) -> Result<u128, ImportError> {
+        let number = self.number().and_then(|number| u128::try_from(number).ok());
+        number.ok_or_else(|| self.fault("a number of 128 bits: 0x and hex digits"))
+    }
+
+    /// A number of up to 64 bits.
+    pub(super) fn u64(&self) -> Result<u64, ImportError> {
+        let number = self.number().and_then(|number| u64::try_from(number).ok());
+        number.ok_or_else(|| self.fault("a number of 64 bits: 0x and hex digits"))
+    }
+
+    fn number(&self) -> Option<U256> {
+        match self.value {
+            Value::Number(number) => number.as_u64().map(U256::from),
+            Value::String(text) => number_of(text),
+            _ => None,
+        }
+    }
+
+    /// The number at `key`, 0 where it is not there.
+    pub(super) fn u64_or_zero(&self, key: &str) -> Result<u64, ImportError> {
+        self.find(&[key])?.map_or(Ok(0), |value| value.u64())
+    }
+}
+
+const ADDRESS: &str = "an address: 0x and 40 hex digits";
+
+/// A number as go-ethereum writes one: 0x and hex digits, or decimal digits.
+fn number_of(text: &str) -> Option<U256> {
+    let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |digits| (digits, 16));
+    let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
+    is_number.then(|| U256::from_str_radix(digits, u64::from(radix)).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_hex_or_decimal_and_nothing_else() {
+        for (text, number) in [("0x0", 0), ("0x00ff", 255), ("12", 12), ("0", 0)] {
+            assert_eq!(number_of(text), Some(U256::from(number)), "{text}");
+        }
+        let long = format!("0x1{}", "0".repeat(64));
+        for text in ["", "0x", "0xg", "1_0", "0x1_0", "-1", "+1", " 1", "0X1", "1.0", &long] {
+            assert_eq!(number_of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_file_place_value_and_what_is_allowed() {
+        let value = parse("a.json", r#"{"a": [{"b": "0xzz"}], "long": 1e300}"#).unwrap();
+        let root = Node::root("a.json", &value);
+        let item = root.get(&["a"], "").unwrap().items().unwrap().remove(0);
+        let error = item.get(&["b"], "").unwrap().u64().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "a.json: a[0].b is \"0xzz\"; allowed is a number of 64 bits: 0x and hex digits"
+        );
+        let error = item.get(&["c", "d"], "a text").unwrap_err().to_string();
+        assert_eq!(error, "a.json: a[0].c is missing; allowed is a text");
+        let error = parse("a.json", "{\"a\": [").unwrap_err().to_string();
+        assert!(error.contains("a.json") && error.contains("line 1"), "{error}");
+    }
+}

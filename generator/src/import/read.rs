@@ -1,0 +1,295 @@
+//! Accounts, transactions and withdrawals of JSON files, in the dialects that go-ethereum,
+//! execution-spec-tests and nodes write.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_rlp::Encodable;
+use workload::{
+    Fork, GenesisAccount, SenderFamily, Transaction, TxType, Withdrawal, file::MAX_BLOCK_GAS,
+};
+
+use super::{
+    ImportError,
+    envelope::{self, Envelope},
+    node::Node,
+    signature::{Delegation, Signature},
+    trie,
+};
+
+/// Transactions of a block, and what a header says of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Transactions {
+    pub(super) all: Vec<Transaction>,
+    /// Root of the trie of their encodings; `None` where one is not signed.
+    pub(super) root: Option<B256>,
+}
+
+impl Transactions {
+    /// A block without any.
+    pub(super) fn none() -> Self {
+        Self::of(Vec::new())
+    }
+
+    fn of(envelopes: Vec<(Envelope, Address)>) -> Self {
+        let encoded: Option<Vec<Vec<u8>>> =
+            envelopes.iter().map(|(envelope, _)| envelope.encode()).collect();
+        let all = envelopes.into_iter().map(|(envelope, sender)| envelope.into_transaction(sender));
+        Self { all: all.collect(), root: encoded.map(trie::list_root) }
+    }
+}
+
+/// The transactions of a JSON array, or of the RLP list that is a JSON text, on chain `chain_id`.
+pub(super) fn transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
+    if node.text().is_ok() {
+        return rlp_transactions(node, chain_id);
+    }
+    let envelopes = node.items()?.into_iter().map(|node| json_transaction(&node, chain_id));
+    Ok(Transactions::of(envelopes.collect::<Result<_, _>>()?))
+}
+
+/// The accounts of an object, by ascending address. Slots of zero are left out: they do not
+/// exist.
+pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportError> {
+    let mut accounts = BTreeMap::new();
+    for (key, node) in node.entries()? {
+        let address = node.address_of_key(key)?;
+        let number = |key| node.find(&[key])?.map_or(Ok(U256::ZERO), |value| value.u256());
+        let code = node.find(&["code"])?.map_or(Ok(Bytes::new()), |code| code.bytes())?;
+        let mut storage = BTreeMap::new();
+        if let Some(slots) = node.find(&["storage"])? {
+            for (key, value) in slots.entries()? {
+                if storage.insert(value.u256_of_key(key)?, value.u256()?).is_some() {
+                    return Err(value.fault("a slot that is there once; this one is there twice"));
+                }
+            }
+        }
+        let account = GenesisAccount {
+            address,
+            nonce: node.u64_or_zero("nonce")?,
+            balance: number("balance")?,
+            code,
+            storage: storage.into_iter().filter(|(_, value)| !value.is_zero()).collect(),
+        };
+        if accounts.insert(address, account).is_some() {
+            return Err(node.fault("an account that is there once; this one is there twice"));
+        }
+    }
+    Ok(accounts.into_values().collect())
+}
+
+/// Withdrawals of a block, and the root of their trie where they are complete.
+pub(super) fn withdrawals(
+    nodes: &[Node<'_>],
+) -> Result<(Vec<Withdrawal>, Option<B256>), ImportError> {
+    let (mut all, mut encoded) = (Vec::new(), Some(Vec::new()));
+    for node in nodes {
+        let address = node.get(&["address"], "who receives it")?.address()?;
+        let amount_gwei = node.get(&["amount"], "an amount in Gwei")?.u64()?;
+        all.push(Withdrawal { address, amount_gwei });
+        let index = node.find(&["index"])?.map(|index| index.u64()).transpose()?;
+        let validator = node.find(&["validatorIndex"])?.map(|index| index.u64()).transpose()?;
+        encoded = encoded.zip(index.zip(validator)).map(|(mut encoded, (index, validator))| {
+            let mut payload = alloy_rlp::encode(index);
+            validator.encode(&mut payload);
+            address.encode(&mut payload);
+            amount_gwei.encode(&mut payload);
+            encoded.push(trie::list(payload));
+            encoded
+        });
+    }
+    Ok((all, encoded.map(trie::list_root)))
+}
+
+fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
+    let bytes = node.bytes()?;
+    let mut rest = bytes.as_ref();
+    let fault = |place: usize, error: &dyn std::fmt::Display| {
+        node.fault(format!("an RLP list of signed transactions; transaction {place}: {error}"))
+    };
+    let mut items = alloy_rlp::Header::decode_bytes(&mut rest, true).map_err(|e| fault(0, &e))?;
+    if !rest.is_empty() {
+        return Err(fault(0, &"bytes follow the list"));
+    }
+    let mut envelopes = Vec::new();
+    while !items.is_empty() {
+        let place = envelopes.len();
+        let envelope = Envelope::decode(&mut items).map_err(|e| fault(place, &e))?;
+        if let Some(other) = envelope.chain_id.filter(|id| *id != chain_id) {
+            return Err(fault(place, &format!("chain {other} is not {chain_id}")));
+        }
+        let sender = envelope.signer().ok_or_else(|| fault(place, &"an invalid signature"))?;
+        envelopes.push((envelope, sender));
+    }
+    Ok(Transactions::of(envelopes))
+}
+
+fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address), ImportError> {
+    let tx_type = match node.find(&["type"])? {
+        None => TxType::Legacy,
+        Some(number) => envelope::type_of(number.u64()?).ok_or_else(|| {
+            number.fault("0x0 to 0x4: legacy, access list, dynamic fee, blob, set code")
+        })?,
+    };
+    let signature = signature_of(node, tx_type)?;
+    let mut out = Envelope {
+        tx: fields(node, tx_type)?,
+        chain_id: Some(chain_id),
+        delegations: Vec::new(),
+        signature: signature.map(|(signature, _)| signature),
+    };
+    if let Some((_, Replay::AnyChain)) = signature {
+        out.chain_id = None;
+    } else if let Some((_, Replay::Chain(of_v))) = signature
+        && of_v != chain_id
+    {
+        let v = node.get(&["v"], "")?;
+        return Err(v.fault(format!("a v of chain {chain_id} (EIP-155); this is {of_v}'s")));
+    }
+    // A node writes the chain even where the signature is for any.
+    if let Some(said) = node.find(&["chainId"])?
+        && !(out.chain_id.is_none() || said.u256()? == U256::from(chain_id))
+    {
+        return Err(said.fault(format!("{chain_id:#x}, the chain that is imported")));
+    }
+    if tx_type == TxType::SetCode {
+        let tuples = node.get(&["authorizationList"], "what type 0x4 needs")?.items()?;
+        out.delegations = tuples.iter().map(delegation).collect::<Result<_, _>>()?;
+    }
+    let sender = sender(node, &out)?;
+    Ok((out, sender))
+}
+
+fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> {
+    let fee = |key| node.get(&[key], "wei per gas, which this type needs")?.u128();
+    let (max_fee_per_gas, max_priority_fee_per_gas) = match tx_type {
+        TxType::Legacy | TxType::AccessList => (fee("gasPrice")?, 0),
+        TxType::DynamicFee | TxType::Blob | TxType::SetCode => {
+            (fee("maxFeePerGas")?, fee("maxPriorityFeePerGas")?)
+        }
+    };
+    let (mut blob_hashes, mut max_fee_per_blob_gas) = (Vec::new(), 0);
+    if tx_type == TxType::Blob {
+        let hashes = node.get(&["blobVersionedHashes"], "what type 0x3 needs")?.items()?;
+        blob_hashes = hashes.iter().map(Node::b256).collect::<Result<_, _>>()?;
+        max_fee_per_blob_gas = fee("maxFeePerBlobGas")?;
+    }
+    let mut access_list = Vec::new();
+    if tx_type != TxType::Legacy {
+        for item in node.items_at("accessList")? {
+            let keys = item.items_at("storageKeys")?;
+            let keys = keys.iter().map(Node::b256).collect::<Result<_, _>>()?;
+            access_list.push((item.get(&["address"], "an address")?.address()?, keys));
+        }
+    }
+    let to = match node.find(&["to"])? {
+        Some(to) if !matches!(to.text(), Ok("")) => Some(to.address()?),
+        _ => None,
+    };
+    let input = node.find(&["input", "data"])?;
+    Ok(Transaction {
+        tx_type,
+        sender: Address::ZERO,
+        nonce: node.get(&["nonce"], "the sender's nonce")?.u64()?,
+        gas_limit: node.get(&["gas", "gasLimit"], "a gas limit")?.u64()?,
+        max_fee_per_gas,
+        max_priority_fee_per_gas,
+        to,
+        value: node.find(&["value"])?.map_or(Ok(U256::ZERO), |value| value.u256())?,
+        input: input.map_or(Ok(Bytes::new()), |input| input.bytes())?,
+        access_list,
+        blob_hashes,
+        max_fee_per_blob_gas,
+        authorizations: Vec::new(),
+    })
+}
+
+/// On which chain a signature counts.
+#[derive(Clone, Copy)]
+enum Replay {
+    /// On that which a field of the transaction names.
+    Field,
+    /// On that of its v (EIP-155).
+    Chain(u64),
+    /// On any.
+    AnyChain,
+}
+
+/// The signature; `None` where there is none, or one of zeros, which stands for none.
+fn signature_of(
+    node: &Node<'_>,
+    tx_type: TxType,
+) -> Result<Option<(Signature, Replay)>, ImportError> {
+    let (Some(r), Some(s)) = (node.find(&["r"])?, node.find(&["s"])?) else { return Ok(None) };
+    let (r, s) = (r.u256()?, s.u256()?);
+    if r.is_zero() && s.is_zero() {
+        return Ok(None);
+    }
+    if tx_type != TxType::Legacy {
+        let y_parity = node.get(&["yParity", "v"], "0x0 or 0x1")?.u256()?;
+        return Ok(Some((Signature { y_parity, r, s }, Replay::Field)));
+    }
+    let v = node.get(&["v"], "0x1b, 0x1c, or 0x23 and up (EIP-155)")?;
+    let (chain_id, y_parity) = envelope::split_v(v.u256()?)
+        .ok_or_else(|| v.fault("0x1b, 0x1c, or 0x23 and up (EIP-155)"))?;
+    let replay = chain_id.map_or(Replay::AnyChain, Replay::Chain);
+    Ok(Some((Signature { y_parity, r, s }, replay)))
+}
+
+/// Who sends: the signer, the holder of `secretKey`, or who is named, in this order.
+fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> {
+    let named = node.find(&["from", "sender"])?;
+    if envelope.signature.is_some() {
+        let wanted = "with s that of a valid signature (EIP-2)";
+        let signer = envelope.signer().ok_or_else(|| match node.get(&["r"], wanted) {
+            Ok(r) => r.fault(wanted),
+            Err(error) => error,
+        })?;
+        if let Some(named) = named
+            && named.address()? != signer
+        {
+            return Err(named.fault(format!("{signer}, who signed this transaction")));
+        }
+        return Ok(signer);
+    }
+    if let Some(secret) = node.find(&["secretKey"])? {
+        let first_secret = secret.b256()?;
+        let family = SenderFamily { first_secret, count: 1, balance: U256::ZERO };
+        let wanted = "a secret key of secp256k1: not zero, and below the order";
+        return family.address(0).map_err(|_| secret.fault(wanted));
+    }
+    let wanted = "a signature (v, r, s), a secretKey, or from";
+    named.ok_or_else(|| node.missing("from", wanted))?.address()
+}
+
+fn delegation(node: &Node<'_>) -> Result<Delegation, ImportError> {
+    let number = |keys: &[&str]| node.get(keys, "part of a signed delegation (EIP-7702)")?.u256();
+    Ok(Delegation {
+        chain_id: number(&["chainId"])?,
+        address: node.get(&["address"], "an address")?.address()?,
+        nonce: node.get(&["nonce"], "a nonce")?.u64()?,
+        signature: Signature {
+            y_parity: number(&["yParity", "v"])?,
+            r: number(&["r"])?,
+            s: number(&["s"])?,
+        },
+    })
+}
+
+/// A block's gas limit.
+pub(super) fn gas_limit(node: &Node<'_>) -> Result<u64, ImportError> {
+    let gas_limit = node.u64()?;
+    if gas_limit > MAX_BLOCK_GAS {
+        return Err(node.fault(format!("{MAX_BLOCK_GAS} at most")));
+    }
+    Ok(gas_limit)
+}
+
+/// A block's excess blob gas.
+pub(super) fn excess_blob_gas(node: &Node<'_>, fork: Fork) -> Result<u64, ImportError> {
+    let (excess, most) = (node.u64()?, fork.max_excess_blob_gas());
+    if excess > most {
+        return Err(node.fault(format!("{most:#x} at most under {fork}")));
+    }
+    Ok(excess)
+}

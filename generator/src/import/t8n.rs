@@ -1,0 +1,225 @@
+//! Files of go-ethereum's transition tool (`evm t8n`): pre-state (`alloc`), environment (`env`),
+//! transactions (`txs`) and, where there is one, the tool's `result`. The tool derives some
+//! values from the parent; here the block's own are wanted.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{B256, U256};
+use evm::system;
+use workload::{Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, Workload};
+
+use super::{
+    ImportError, Imported, ImportedBlock, SaidReceipt,
+    node::{self, Node},
+    read,
+};
+
+/// A file's text, and the name that errors use.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// Name, such as its path.
+    pub name: &'a str,
+    /// What it holds.
+    pub text: &'a str,
+}
+
+/// The files of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct TransitionFiles<'a> {
+    /// The state before the block.
+    pub alloc: Text<'a>,
+    /// Its environment.
+    pub env: Text<'a>,
+    /// Its transactions: a JSON array, or a JSON text with their RLP in hex.
+    pub txs: Text<'a>,
+    /// What the tool made of it.
+    pub result: Option<Text<'a>>,
+}
+
+/// Reads a block under `fork` on chain `chain_id`. What is expected in the workload's batch is
+/// still empty: see [`super::complete`].
+///
+/// # Errors
+/// [`ImportError`] with file, key, value and what is allowed.
+pub fn transition(
+    files: TransitionFiles<'_>,
+    fork: Fork,
+    chain_id: u64,
+) -> Result<Imported, ImportError> {
+    let json = |file: Text<'_>| node::parse(file.name, file.text);
+    let (alloc, env, txs) = (json(files.alloc)?, json(files.env)?, json(files.txs)?);
+    let alloc_root = Node::root(files.alloc.name, &alloc);
+    let accounts = read::accounts(&alloc_root)?;
+    let account_count = accounts.len();
+    let accounts: Vec<_> = accounts.into_iter().filter(is_there).collect();
+    let left_out_count = account_count - accounts.len();
+    check_system_contracts(&alloc_root, &accounts, fork)?;
+    let env = Node::root(files.env.name, &env);
+    let number = env.get(&["currentNumber"], "the block's number")?;
+    let (first_hash_number, block_hashes) = block_hashes(&env, &number)?;
+    let number = number.u64()?;
+    let parent_hash = block_hashes[block_hashes.len() - 1];
+    let transactions = read::transactions(&Node::root(files.txs.name, &txs), chain_id)?;
+    let (withdrawals, withdrawals_root) = read::withdrawals(&env.items_at("withdrawals")?)?;
+    let block = Block {
+        env: block_env(&env, number, parent_hash, fork)?,
+        transactions: transactions.all,
+        withdrawals,
+    };
+    let mut said = match files.result {
+        Some(file) => said(&Node::root(file.name, &json(file)?))?,
+        None => ImportedBlock::default(),
+    };
+    // The tool's root is that of all accounts of the file.
+    said.state_root = said.state_root.filter(|_| left_out_count == 0);
+    (said.made.txs_root, said.made.withdrawals_root) = (transactions.root, withdrawals_root);
+    let name = format!("block-{number}");
+    let workload = Workload {
+        scenario: name.clone(),
+        fork,
+        chain_id,
+        genesis: Genesis { accounts, ..Genesis::default() },
+        first_hash_number,
+        block_hashes,
+        batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
+        ..Workload::default()
+    };
+    Ok(Imported { name, workload, blocks: vec![said], post_state: Vec::new() })
+}
+
+/// Whether an account exists (EIP-161). Files made by tracers name those too that do not.
+fn is_there(account: &GenesisAccount) -> bool {
+    account.nonce > 0
+        || !account.balance.is_zero()
+        || !account.code.is_empty()
+        || !account.storage.is_empty()
+}
+
+/// A block calls some contracts whether its transactions do or not, and is invalid without them
+/// (EIP-7002, EIP-7251, EIP-8282). Tracers of transactions do not name them.
+fn check_system_contracts(
+    alloc: &Node<'_>,
+    accounts: &[GenesisAccount],
+    fork: Fork,
+) -> Result<(), ImportError> {
+    for call in system::after_transactions(fork) {
+        let place = accounts.binary_search_by(|account| account.address.cmp(&call.contract));
+        if !place.is_ok_and(|place| !accounts[place].code.is_empty()) {
+            let contract = call.contract.to_string();
+            let wanted = format!("the system contract that every block of {fork} calls, with code");
+            return Err(alloc.missing(&contract, wanted));
+        }
+    }
+    Ok(())
+}
+
+fn block_env(
+    env: &Node<'_>,
+    number: u64,
+    parent_hash: B256,
+    fork: Fork,
+) -> Result<BlockEnv, ImportError> {
+    const DERIVED: &str =
+        "the block's own value; where the transition tool derived it, its result file has it";
+    let of = |key: &str| env.get(&[key], "what a block of this fork has");
+    if let Some(difficulty) = env.find(&["currentDifficulty"])?
+        && difficulty.u256()? != U256::ZERO
+    {
+        return Err(difficulty.fault("0x0: blocks since the Merge have no difficulty"));
+    }
+    if !env.items_at("ommers")?.is_empty() {
+        return Err(env.fault("no ommers: blocks since the Merge have none"));
+    }
+    if let Some(said) = env.find(&["parentHash"])?
+        && said.b256()? != parent_hash
+    {
+        return Err(said.fault(format!("{parent_hash}, as in blockHashes")));
+    }
+    let excess = env.get(&["currentExcessBlobGas"], DERIVED)?;
+    let excess_blob_gas = read::excess_blob_gas(&excess, fork)?;
+    let slot_number = match fork {
+        Fork::Amsterdam => of("slotNumber")?.u64()?,
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => env.u64_or_zero("slotNumber")?,
+    };
+    Ok(BlockEnv {
+        number,
+        timestamp: of("currentTimestamp")?.u64()?,
+        beneficiary: of("currentCoinbase")?.address()?,
+        gas_limit: read::gas_limit(&of("currentGasLimit")?)?,
+        base_fee: env.get(&["currentBaseFee"], DERIVED)?.u64()?,
+        prev_randao: B256::from(of("currentRandom")?.u256()?),
+        excess_blob_gas,
+        slot_number,
+        parent_hash,
+        parent_beacon_root: of("parentBeaconBlockRoot")?.b256()?,
+    })
+}
+
+/// Number of the first hash that is given, and the hashes from there to the parent's.
+fn block_hashes(env: &Node<'_>, number: &Node<'_>) -> Result<(u64, Vec<B256>), ImportError> {
+    let current = number.u64()?;
+    let Some(parent) = current.checked_sub(1) else {
+        return Err(number.fault("1 or more: the genesis block is not run"));
+    };
+    let given = env.get(&["blockHashes"], "the hashes of the parent and of those before it")?;
+    let mut hashes = BTreeMap::new();
+    for (key, hash) in given.entries()? {
+        let place = hash.u256_of_key(key)?;
+        let place = u64::try_from(place).ok().filter(|place| *place <= parent);
+        let wanted = || hash.fault(format!("the hash of a block before {current:#x}"));
+        hashes.insert(place.ok_or_else(wanted)?, hash.b256()?);
+    }
+    if !hashes.contains_key(&parent) {
+        return Err(
+            given.missing(&format!("{parent:#x}"), "the parent's hash (EIP-2935 stores it)")
+        );
+    }
+    let mut next = None;
+    for place in hashes.keys().copied() {
+        if let Some(next) = next.filter(|next| *next != place) {
+            let wanted = "consecutive hashes up to the parent's: add this one, or take out those \
+                          before it where no code asks for them";
+            return Err(given.missing(&format!("{next:#x}"), wanted));
+        }
+        next = Some(place + 1);
+    }
+    let first = hashes.keys().next().copied().unwrap_or(parent);
+    Ok((first, hashes.into_values().collect()))
+}
+
+/// What a result file says.
+fn said(result: &Node<'_>) -> Result<ImportedBlock, ImportError> {
+    let hash = |key| result.find(&[key])?.map(|hash| hash.b256()).transpose();
+    let number = |key| result.find(&[key])?.map(|number| number.u64()).transpose();
+    if !result.items_at("rejected")?.is_empty() {
+        let rejected = result.get(&["rejected"], "")?;
+        return Err(rejected.fault(
+            "no rejected transactions: take them out of the transactions and run the tool again",
+        ));
+    }
+    let receipt = |node: Node<'_>| -> Result<_, ImportError> {
+        Ok(SaidReceipt {
+            has_succeeded: node.get(&["status"], "0x0 or 0x1")?.u64()? != 0,
+            gas_used: node.get(&["gasUsed"], "the transaction's gas")?.u64()?,
+        })
+    };
+    let bloom = result.find(&["logsBloom"])?;
+    let bloom = bloom.map(|bloom| bloom.bloom()).transpose()?;
+    Ok(ImportedBlock {
+        gas_used: number("gasUsed")?,
+        blob_gas_used: number("blobGasUsed")?,
+        receipts: result
+            .items_at("receipts")?
+            .into_iter()
+            .map(receipt)
+            .collect::<Result<_, _>>()?,
+        receipts_root: hash("receiptsRoot")?,
+        logs_bloom: bloom,
+        logs_hash: hash("logsHash")?,
+        txs_root: hash("txRoot")?,
+        withdrawals_root: hash("withdrawalsRoot")?,
+        state_root: hash("stateRoot")?,
+        list_hash: hash("blockAccessListHash")?,
+        ..ImportedBlock::default()
+    })
+}
