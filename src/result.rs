@@ -336,7 +336,7 @@ pub struct SampleFacts {
 }
 
 /// What running steps before their turn cost.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct SpeculationFacts {
     /// Steps: transactions, and two for each block.
     pub step_count: u64,

@@ -5,7 +5,9 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Paint, conclude, example, json, table};
-use crate::result::{Cell, Estimate, PrefetchFacts, RunResult, WarmUpFacts};
+use crate::result::{
+    Cell, Estimate, PrefetchFacts, RunResult, SpeculationFacts, WarmUpFacts,
+};
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -280,6 +282,7 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let mut keys = Vec::new();
     let mut result = example::sampled(8);
     result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
+    result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
     keys_of(&serde_json::to_value(result).unwrap(), &mut keys);
     assert!(keys.len() > 80, "{}", keys.len());
     for key in &keys {
