@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use alloy_primitives::Address;
 use anyhow::{Result, anyhow, bail};
 use executor::raw::Asking;
-use generator::scenario::{ReadName, RunSpec};
+use generator::scenario::{Override, ReadName, RunSpec};
 use workload::{
     Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
 };
@@ -24,6 +24,8 @@ const SECONDS_MAX: f64 = 3_600.0;
 const SECONDS_MIN: f64 = 0.01;
 /// The account whose slots are read.
 const CONTRACT: Address = Address::repeat_byte(0x10);
+/// A cache that holds hardly anything, so that each get reads its block.
+const BLOCK_CACHE: (&str, &str) = ("run.rocksdb.block_cache", "8MiB");
 /// Seed of the state's values and keys, whatever `--seed` says: that is the draw's alone.
 const STATE_SEED: u64 = 0;
 
@@ -78,7 +80,12 @@ impl IoPlan {
     /// # Errors
     /// An option that is not valid.
     pub fn of(args: &IoArgs) -> Result<Self> {
-        let scenario = facts::least_scenario("stress io", &args.overrides()?)?;
+        let mut overrides = args.overrides()?;
+        if !overrides.iter().any(|given| given.key == BLOCK_CACHE.0) {
+            let (key, value) = (BLOCK_CACHE.0.to_owned(), BLOCK_CACHE.1.to_owned());
+            overrides.push(Override { key, value, origin: "stress io".to_owned() });
+        }
+        let scenario = facts::least_scenario("stress io", &overrides)?;
         let mut run = scenario.run;
         let read = run.read.unwrap_or(ReadName::Get);
         let depths = args.depth.as_deref().map(|text| depths(text, read)).transpose()?;
@@ -237,5 +244,13 @@ mod tests {
         let second = IoPlan::of(&IoArgs { seed: Some("7".to_owned()), ..args() }).unwrap();
         assert_eq!(first.genesis, second.genesis);
         assert_eq!((first.seed, second.seed), (0, 7));
+    }
+
+    #[test]
+    fn the_block_cache_holds_hardly_anything_unless_asked_to() {
+        let bytes = |args| IoPlan::of(&args).unwrap().run.rocksdb.block_cache_bytes;
+        assert_eq!(bytes(args()), 8 << 20);
+        let set = vec!["run.rocksdb.block_cache=1GiB".to_owned()];
+        assert_eq!(bytes(IoArgs { set, ..args() }), 1 << 30);
     }
 }

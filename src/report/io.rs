@@ -1,5 +1,7 @@
 //! The page of `stress io`: the device and the stores, depth by depth.
 
+use executor::device::HOST_CACHE_RATIO;
+
 use crate::{
     io::{DevicePoint, IoDevice, IoPoint, IoResult, IoStore},
     result::Percentiles,
@@ -15,6 +17,9 @@ use super::{
 
 /// A ceiling that changed by more than this share makes fractions doubtful.
 const DRIFT_MAX: f64 = 0.1;
+
+/// Said where a second pass over the same blocks was much faster.
+const ONLY_HERE: &str = " in this machine only (host cache seen)";
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline.
 pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
@@ -89,7 +94,12 @@ fn cache_words(store: &IoStore) -> String {
     let unproved = caches().find(|cache| cache.proved != Some(true));
     match (unproved, caches().next()) {
         (None, None) => "nothing was read".to_owned(),
-        (None, Some(cache)) => format!("cold, proved: {}", cache.reason),
+        (None, Some(cache)) => {
+            let ratio = store.device.as_ref().and_then(|device| device.host_cache_ratio);
+            let seen = ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO);
+            let (note, reason) = (if seen { ONLY_HERE } else { "" }, &cache.reason);
+            format!("cold, proved{note}: {reason}")
+        }
         (Some(cache), _) => match cache.proved {
             Some(_) => format!("cold was asked for and is NOT proved: {}", cache.reason),
             None => format!("cold is not proved: {}", cache.reason),

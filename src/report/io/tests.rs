@@ -111,11 +111,12 @@ fn every_line_fits_and_says_what_a_reader_needs() {
         let needed = [
             "32M rows",
             "82.3k reads/s",
-            "82.3k before and 80.1k after",
+            "82.3k before and",
+            "80.1k after",
             "proved",
             "14.5k",
             "61.8k",
-            "74 % of the disk",
+            "74 % of the",
             "p50",
             "p99",
             "CPU",
@@ -135,13 +136,17 @@ fn calls_early_ends_repeated_keys_and_a_drift_are_marked() {
     store.points = vec![point(2, 256, 53_000.0)];
     store.points[0].keys_exhausted = true;
     store.points[0].earlier_passes = 1;
-    store.points[0].cache.proved = Some(false);
     if let Some(device) = &mut store.device {
         device.ceiling_drift = Some(0.8);
+        device.host_cache_ratio = Some(1.5);
     }
     result.interrupted = true;
     let text = page(&result, 80);
-    for words in ["INTERRUPTED", "2x256", "53.0ker", "NOT proved", "ceiling changed", "b as long"] {
+    result.stores[0].points[0].cache.proved = Some(false);
+    assert!(page(&result, 80).contains("NOT proved"));
+    for words in
+        ["INTERRUPTED", "2x256", "53.0ker", "host cache seen", "ceiling changed", "b as long"]
+    {
         assert!(text.contains(words), "{words} is missing:\n{text}");
     }
 }
