@@ -8,72 +8,33 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
+#[path = "common/agree.rs"]
+mod agree;
+
 use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_primitives::Bytes;
 use executor::{
-    engine::{EngineError, Task},
-    sample::{self, Measurement},
+    engine::EngineError,
     state::{DataDir, Quiet, StateSpec},
     store::{
-        CacheMode, Store,
+        Store,
         memory::MemoryStore,
         rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
     },
-    variant::{Design, Engine, Io, ListForm, Prefetch, Variant},
+    variant::{Design, Io, ListForm, Prefetch, Variant},
 };
 use generator::{import, reference, scenario::Scenario};
 use workload::Workload;
 
-const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
-
-fn variants() -> Vec<Variant> {
-    let mut variants = Vec::new();
-    for threads in [1, 2, 8] {
-        let count = |n| NonZeroUsize::new(n).unwrap();
-        for design in Design::ALL {
-            let variant = design.variant(count(threads), count(3));
-            if design == Design::BatchedIo {
-                let beside = Io::Batched(Prefetch::While);
-                variants.push(Variant { io: beside, ..variant });
-                variants.push(variant.reading_before_by_itself());
-                // The complete list without readers of their own.
-                variants.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
-            }
-            if threads == 1 || variant.engine != Engine::Sequential {
-                variants.push(variant);
-            }
-        }
-    }
-    variants
-}
-
-fn take<S: Store>(
-    store: &S,
-    workload: &Workload,
-    lists: &[Bytes],
-    variant: Variant,
-) -> Result<Measurement, EngineError> {
-    let cancel = AtomicBool::new(false);
-    sample::take(store, &Task { workload, lists, variant, cancel: &cancel }, CacheMode::Cold)
-}
-
 fn assert_all_agree(workload: &Workload, name: &str) {
-    let store = MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap();
-    assert_all_agree_on(&store, workload, name);
+    assert_all_agree_on(&agree::in_memory(workload), workload, name);
 }
 
 fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
-    let cancel = AtomicBool::new(false);
-    let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
-    let task = Task { workload, lists: &[], variant, cancel: &cancel };
-    let difference = sample::check_lists(store, &task).unwrap_or_else(|e| panic!("{name}: {e}"));
-    assert_eq!(difference, None, "{name}: the list that execution in order makes");
-    for variant in variants() {
-        let lists = sample::lists_for(workload, variant.list).unwrap();
-        let taken = take(store, workload, &lists, variant);
-        let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
-        assert_eq!(taken.disagreement, None, "{name}, {variant}");
+    assert_eq!(agree::list_difference(store, workload), None, "{name}: its lists");
+    for variant in agree::variants() {
+        assert_eq!(agree::disagreement(store, workload, variant), None, "{name}");
     }
 }
 
@@ -208,7 +169,7 @@ fn every_wrong_list_is_rejected_and_the_right_one_is_not() {
     let json = std::fs::read_to_string(dir.join("eip7928/combined.json")).unwrap();
     let mut workload = import::blockchain_tests(&json).unwrap().remove(0).workload;
     reference::complete(&mut workload, || ()).unwrap();
-    let store = MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap();
+    let store = agree::in_memory(&workload);
     let json = std::fs::read(dir.join("eip7928/invalid-of-combined.json")).unwrap();
     let lists: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let one = NonZeroUsize::MIN;
@@ -231,7 +192,7 @@ fn check_lists(
     for entry in lists["variants"].as_array().unwrap() {
         let name = entry["name"].as_str().unwrap();
         let bytes: Bytes = entry["blockAccessList"].as_str().unwrap().parse().unwrap();
-        let taken = take(store, workload, &[bytes], variant);
+        let taken = agree::take(store, workload, &[bytes], variant);
         if entry["valid"].as_bool().unwrap() {
             let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
             assert_eq!(taken.disagreement, None, "{name}, {variant}");

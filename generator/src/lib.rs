@@ -10,6 +10,7 @@ mod generate;
 mod genesis;
 pub mod import;
 pub mod meter;
+pub mod random_blocks;
 pub mod reference;
 pub mod scenario;
 mod storm;

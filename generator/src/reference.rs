@@ -26,7 +26,7 @@ use workload::{
     list,
 };
 
-use planned::PlannedState;
+pub(crate) use planned::PlannedState;
 
 /// What one batch comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
