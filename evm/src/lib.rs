@@ -5,9 +5,11 @@
 pub mod changes;
 pub mod env;
 pub mod net;
+pub mod parts;
 pub mod run;
 pub mod system;
 
 pub use changes::{AccountWrite, StepWrites};
 pub use net::{account_state, net_changes};
+pub use parts::Parts;
 pub use run::{Runner, StepError, StepOutput, TxGas};

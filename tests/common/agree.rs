@@ -17,7 +17,7 @@ use workload::Workload;
 const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
 
 /// Every design at 1, 2 and 8 threads, and what of each way to read is not a design.
-pub fn variants() -> Vec<Variant> {
+pub(crate) fn variants() -> Vec<Variant> {
     let mut variants = Vec::new();
     for threads in [1, 2, 8] {
         let count = |n| NonZeroUsize::new(n).unwrap();
@@ -39,12 +39,12 @@ pub fn variants() -> Vec<Variant> {
 }
 
 /// The genesis of `workload` in memory.
-pub fn in_memory(workload: &Workload) -> MemoryStore {
+pub(crate) fn in_memory(workload: &Workload) -> MemoryStore {
     MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap()
 }
 
 /// One sample of `variant`.
-pub fn take<S: Store>(
+pub(crate) fn take<S: Store>(
     store: &S,
     workload: &Workload,
     lists: &[Bytes],
@@ -55,7 +55,11 @@ pub fn take<S: Store>(
 }
 
 /// Where `variant` parts from the reference; `None` where it agrees.
-pub fn disagreement<S: Store>(store: &S, workload: &Workload, variant: Variant) -> Option<String> {
+pub(crate) fn disagreement<S: Store>(
+    store: &S,
+    workload: &Workload,
+    variant: Variant,
+) -> Option<String> {
     let lists = match sample::lists_for(workload, variant.list) {
         Ok(lists) => lists,
         Err(error) => return Some(format!("{variant}: its list: {error}")),
@@ -67,7 +71,7 @@ pub fn disagreement<S: Store>(store: &S, workload: &Workload, variant: Variant) 
 }
 
 /// Where the workload's lists part from those that execution in order makes.
-pub fn list_difference<S: Store>(store: &S, workload: &Workload) -> Option<String> {
+pub(crate) fn list_difference<S: Store>(store: &S, workload: &Workload) -> Option<String> {
     let cancel = AtomicBool::new(false);
     let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
     let task = Task { workload, lists: &[], variant, cancel: &cancel };

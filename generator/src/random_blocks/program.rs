@@ -12,6 +12,8 @@ use super::{
 const MOST_DEPTH: u32 = 3;
 /// Keys that many programs use.
 const HOT_KEY_COUNT: u8 = 4;
+/// Places of CREATE2 that many programs use: those of the first contract.
+const HOT_CREATION_COUNT: usize = 8;
 /// Keys at all.
 const KEY_COUNT: u8 = 200;
 
@@ -156,10 +158,11 @@ fn with_words(what: Instruction, [_, b, c]: [u8; 3], address: Address, words: &[
     [&word(what, [a, b, c], address)[..], words].concat()
 }
 
-/// Whom a call goes to.
+/// Whom a call goes to: the first contract most often, so that transactions meet in its slots.
 pub(super) fn callee(world: &World, chance: &mut Chance) -> Address {
     match chance.below(10) {
-        0..6 => chance.one_of(&world.contracts),
+        0..4 => world.contracts[0],
+        4..6 => chance.one_of(&world.contracts),
         6..8 => chance.one_of(&world.senders),
         _ => any_address(world, chance),
     }
@@ -171,7 +174,8 @@ pub(super) fn any_address(world: &World, chance: &mut Chance) -> Address {
         0..3 => chance.one_of(&world.senders),
         3..6 => chance.one_of(&world.contracts),
         6..8 => chance.one_of(&world.fresh),
-        8..10 => chance.one_of(&world.creations),
+        8 => chance.one_of(&world.creations),
+        9 => chance.one_of(&world.creations[..HOT_CREATION_COUNT]),
         10 => chance.one_of(&[crate::genesis::BENEFICIARY, world.precompiles[1], Address::ZERO]),
         _ => chance.one_of(&world.system),
     }
