@@ -66,6 +66,52 @@ fn all_variants_agree_on_storms_of_every_kind() {
     assert_all_agree(&generate(&format!("{absent}{block}"), "keys = \"weyl\""), "half present");
 }
 
+/// The texts of loads that are no storms, in which transactions meet in every way.
+const MEETING_LOADS: &[&str] = &[
+    "kind = \"transfers\"\npattern = \"a-to-b\"",
+    "kind = \"transfers\"\npattern = \"a-to-a\"",
+    "kind = \"transfers\"\npattern = \"a-to-many\"",
+    "kind = \"transfers\"\npattern = \"many-to-a\"",
+    "kind = \"transfers\"\npattern = \"fresh\"",
+    "kind = \"erc20\"\npattern = \"a-to-b\"\nholders = 20",
+    "kind = \"erc20\"\npattern = \"a-to-a\"",
+    "kind = \"erc20\"\npattern = \"a-to-many\"",
+    "kind = \"erc20\"\npattern = \"many-to-a\"",
+    "kind = \"erc20\"\npattern = \"fresh\"",
+    "kind = \"one-slot\"\nwork = 3",
+];
+
+fn meeting(extra: &str, loads: &str) -> Workload {
+    let text = format!("schema = 1\nname = \"small\"\nseed = 7\n{extra}\n{loads}\n");
+    let scenario = Scenario::parse("small.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn all_variants_agree_where_transactions_meet() {
+    for fork in ["amsterdam", "osaka"] {
+        let head = format!("fork = \"{fork}\"\n[state]\naccounts = 30\n[block]\ngas = \"2M\"\n");
+        for load in MEETING_LOADS {
+            assert_all_agree(&meeting(&head, &format!("[[load]]\n{load}")), load);
+        }
+    }
+}
+
+#[test]
+fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
+    let loads = "[[load]]\nshare = 0.4\nkind = \"transfers\"\n[[load]]\nshare = 0.2\nkind = \"erc20\"\n\
+                 [[load]]\nshare = 0.2\nkind = \"one-slot\"\n[[load]]\nshare = 0.2\nkind = \"sload-storm\"";
+    for batch in [1, 3] {
+        let head = format!(
+            "[state]\naccounts = 50\nslots = 2_000\n[block]\ngas = \"2M\"\ntx_gas = \"200k\"\n\
+             blocks = 3\nbatch = {batch}\n"
+        );
+        let workload = meeting(&head, loads);
+        assert_eq!(workload.batches.len(), 3 / batch);
+        assert_all_agree(&workload, &format!("mixed, batch {batch}"));
+    }
+}
+
 #[test]
 fn all_variants_agree_on_several_blocks_alone_and_as_one_batch() {
     let state = "[state]\naccounts = 3\nslots = 20_000\n";

@@ -21,10 +21,11 @@ mod write;
 
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
-pub use load::{Load, LoadKind, SloadStorm};
+pub use load::{Erc20, Load, LoadKind, OneSlot, SloadStorm, Transfers};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    Cache, CommitName, DesignName, KeyOrder, ListName, Overlap, PrefetchName, ReadName, StoreName,
+    Cache, CommitName, DesignName, KeyOrder, ListName, Overlap, Pattern, PrefetchName, ReadName,
+    StoreName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};

@@ -134,7 +134,12 @@ fn aim(tx: &mut Transaction, world: &World, fork: Fork, beneficiary: Address, ch
             tx.value = few_wei(chance);
         }
         Purpose::Transfer => {
-            tx.to = Some(if chance.once_in(4) { beneficiary } else { any_address(world, chance) });
+            tx.to = Some(match chance.below(8) {
+                0 | 1 => beneficiary,
+                // Wei for a contract to be: it is created over it.
+                2 => program::hot_creation(world, chance),
+                _ => any_address(world, chance),
+            });
             tx.value = few_wei(chance);
         }
         Purpose::Create => {

@@ -141,7 +141,7 @@ fn creation(world: &World, chance: &mut Chance, what: Instruction, depth: u32) -
     let code = &world.init_codes[chance.below(world.init_codes.len() as u64) as usize];
     let arguments = [0, chance.byte(3), chance.byte(SALT_COUNT)];
     let mut out = with_words(what, arguments, Address::ZERO, code);
-    if depth < MOST_DEPTH && chance.once_in(2) {
+    if depth < MOST_DEPTH && !chance.once_in(3) {
         // What was made is gone at the transaction's end (EIP-6780).
         let heir = any_address(world, chance);
         let last = [plain(world, chance), word(I::Destroy, [0; 3], heir)].concat();
@@ -168,6 +168,11 @@ pub(super) fn callee(world: &World, chance: &mut Chance) -> Address {
     }
 }
 
+/// An address that the first contract may create.
+pub(super) fn hot_creation(world: &World, chance: &mut Chance) -> Address {
+    chance.one_of(&world.creations[..HOT_CREATION_COUNT])
+}
+
 /// Any address that something may be known of.
 pub(super) fn any_address(world: &World, chance: &mut Chance) -> Address {
     match chance.below(12) {
@@ -175,7 +180,7 @@ pub(super) fn any_address(world: &World, chance: &mut Chance) -> Address {
         3..6 => chance.one_of(&world.contracts),
         6..8 => chance.one_of(&world.fresh),
         8 => chance.one_of(&world.creations),
-        9 => chance.one_of(&world.creations[..HOT_CREATION_COUNT]),
+        9 => hot_creation(world, chance),
         10 => chance.one_of(&[crate::genesis::BENEFICIARY, world.precompiles[1], Address::ZERO]),
         _ => chance.one_of(&world.system),
     }

@@ -129,6 +129,24 @@ names! {
 }
 
 names! {
+    /// Who gives to whom in transfers.
+    Pattern, "pattern",
+    {
+        /// Pairs that have no account in common.
+        AToB = "a-to-b",
+        /// Each to itself.
+        AToA = "a-to-a",
+        /// One to all others in turn.
+        AToMany = "a-to-many",
+        /// All others in turn to one.
+        ManyToA = "many-to-a",
+        /// Each to an address that does not exist.
+        Fresh = "fresh",
+    },
+    later []
+}
+
+names! {
     /// A preset of list, engine and I/O.
     DesignName, "design",
     {
