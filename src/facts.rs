@@ -100,6 +100,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         header_gas: workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum(),
         block_count: workload.blocks().count() as u64,
         batch_count: workload.batches.len() as u64,
+        blocks_per_batch: workload.batches.first().map_or(0, |batch| batch.blocks.len() as u64),
         tx_count: workload.tx_count(),
         digest: workload.digest().to_string(),
         bal: BalBytes {

@@ -79,6 +79,8 @@ pub struct WorkloadFacts {
     pub block_count: u64,
     /// Batches that the blocks are run in.
     pub batch_count: u64,
+    /// Blocks of a batch: run as one, and committed once.
+    pub blocks_per_batch: u64,
     /// Transactions.
     pub tx_count: u64,
     /// BLAKE3 of the workload.

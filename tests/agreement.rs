@@ -8,6 +8,11 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
+#[path = "common/agree.rs"]
+mod agree;
+#[path = "common/policies.rs"]
+mod policies;
+
 use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
@@ -16,18 +21,17 @@ use std::{
 
 use alloy_primitives::Bytes;
 use executor::{
-    engine::{EngineError, Task, prewarm::WarmUp},
-    sample::{self, Measurement},
-    schedule::Schedule,
+    engine::{EngineError, prewarm::WarmUp},
+    sample::Measurement,
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
-        CacheMode, Store,
+        Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
         rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
     },
-    variant::{Design, Engine, Io, ListForm, Prefetch, ReadTime, Variant, WarmCache},
+    variant::{Design, Io, ListForm, Variant},
 };
 use generator::{
     import::{self, Text, TransitionFiles},
@@ -39,85 +43,30 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
-#[path = "common/policies.rs"]
-mod policies;
-
 use policies::policies;
 
-const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
-
+/// Every variant, and batched reads under every policy: threads are an axis of their own.
 fn variants() -> Vec<Variant> {
-    let mut variants = Vec::new();
-    for threads in [1, 2, 8] {
-        let count = |n| NonZeroUsize::new(n).unwrap();
-        for design in Design::ALL {
-            let variant = design.variant(count(threads), count(3));
-            if design == Design::BatchedIo {
-                let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
-                let with = |policy| Variant { io: Io::Batched(policy), ..variant };
-                match threads {
-                    // Every policy once: threads are their own axis.
-                    2 => variants.extend(policies().into_iter().map(with)),
-                    _ => variants.push(with(beside)),
-                }
-                variants.push(variant.reading_before_by_itself());
-                // The complete list without readers of their own.
-                variants.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
-            }
-            if design == Design::Full {
-                // Verified by those that executed.
-                variants.push(Variant { io_thread_count: 0, ..variant });
-            }
-            if design == Design::Prewarm {
-                let engine = Engine::Prewarm(WarmCache::PerWorker);
-                variants.push(Variant { engine, ..variant });
-            }
-            if threads == 1 || variant.engine != Engine::Sequential {
-                variants.push(variant);
-            }
-            // Any order of steps is right where each has a state of its own.
-            if threads > 1 && variant.engine == Engine::Bal {
-                let others = Schedule::ALL.into_iter().skip(1);
-                variants.extend(others.map(|schedule| Variant { schedule, ..variant }));
-            }
-        }
-    }
-    variants
-}
-
-fn take<S: Store>(
-    store: &S,
-    workload: &Workload,
-    lists: &[Bytes],
-    variant: Variant,
-) -> Result<Measurement, EngineError> {
-    let cancel = AtomicBool::new(false);
-    let task = Task::new(workload, lists, variant, &cancel);
-    if variant.schedule != Schedule::KnownCost {
-        return sample::take(store, &task, CacheMode::Cold);
-    }
-    let in_order = Variant { schedule: Schedule::BlockOrder, ..variant };
-    let first = take(store, workload, lists, in_order)?;
-    let known_costs = &first.executed.step_times;
-    sample::take(store, &Task { known_costs, ..task }, CacheMode::Cold)
+    let two = NonZeroUsize::new(2).unwrap();
+    let batched = Design::BatchedIo.variant(two, NonZeroUsize::new(3).unwrap());
+    let with = |policy| Variant { io: Io::Batched(policy), ..batched };
+    agree::variants().into_iter().chain(policies().into_iter().map(with)).collect()
 }
 
 fn assert_all_agree(workload: &Workload, name: &str) {
-    let store = MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap();
-    assert_all_agree_on(&store, workload, name);
+    assert_all_agree_on(&agree::in_memory(workload), workload, name);
 }
 
 fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
-    let cancel = AtomicBool::new(false);
-    let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
-    let task = Task::new(workload, &[], variant, &cancel);
-    let difference = sample::check_lists(store, &task).unwrap_or_else(|e| panic!("{name}: {e}"));
-    assert_eq!(difference, None, "{name}: the list that execution in order makes");
-    let full = reference::full_lists(workload, || ()).unwrap();
+    assert_eq!(agree::list_difference(store, workload), None, "{name}: its lists");
+    let full = agree::lists(workload, ListForm::Full).unwrap();
     let keys = declared_key_count(workload);
     for variant in variants() {
-        let lists = sample::lists_for(workload, variant.list, || full.clone()).unwrap();
-        let taken = take(store, workload, &lists, variant);
+        let lists = match variant.list {
+            ListForm::Full => full.clone(),
+            form => agree::lists(workload, form).unwrap(),
+        };
+        let taken = agree::take(store, workload, &lists, variant);
         let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
         assert_eq!(taken.disagreement, None, "{name}, {variant}");
         if variant.list == ListForm::Full {
@@ -176,6 +125,52 @@ fn all_variants_agree_on_storms_of_every_kind() {
     }
     let absent = "[state]\naccounts = 100\nslots = 40_000\npresent = 0.5\n";
     assert_all_agree(&generate(&format!("{absent}{block}"), "keys = \"weyl\""), "half present");
+}
+
+/// The texts of loads that are no storms, in which transactions meet in every way.
+const MEETING_LOADS: &[&str] = &[
+    "kind = \"transfers\"\npattern = \"a-to-b\"",
+    "kind = \"transfers\"\npattern = \"a-to-a\"",
+    "kind = \"transfers\"\npattern = \"a-to-many\"",
+    "kind = \"transfers\"\npattern = \"many-to-a\"",
+    "kind = \"transfers\"\npattern = \"fresh\"",
+    "kind = \"erc20\"\npattern = \"a-to-b\"\nholders = 20",
+    "kind = \"erc20\"\npattern = \"a-to-a\"",
+    "kind = \"erc20\"\npattern = \"a-to-many\"",
+    "kind = \"erc20\"\npattern = \"many-to-a\"",
+    "kind = \"erc20\"\npattern = \"fresh\"",
+    "kind = \"one-slot\"\nwork = 3",
+];
+
+fn meeting(extra: &str, loads: &str) -> Workload {
+    let text = format!("schema = 1\nname = \"small\"\nseed = 7\n{extra}\n{loads}\n");
+    let scenario = Scenario::parse("small.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn all_variants_agree_where_transactions_meet() {
+    for fork in ["amsterdam", "osaka"] {
+        let head = format!("fork = \"{fork}\"\n[state]\naccounts = 30\n[block]\ngas = \"2M\"\n");
+        for load in MEETING_LOADS {
+            assert_all_agree(&meeting(&head, &format!("[[load]]\n{load}")), load);
+        }
+    }
+}
+
+#[test]
+fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
+    let loads = "[[load]]\nshare = 0.4\nkind = \"transfers\"\n[[load]]\nshare = 0.2\nkind = \"erc20\"\n\
+                 [[load]]\nshare = 0.2\nkind = \"one-slot\"\n[[load]]\nshare = 0.2\nkind = \"sload-storm\"";
+    for batch in [1, 3] {
+        let head = format!(
+            "[state]\naccounts = 50\nslots = 2_000\n[block]\ngas = \"2M\"\ntx_gas = \"200k\"\n\
+             blocks = 3\nbatch = {batch}\n"
+        );
+        let workload = meeting(&head, loads);
+        assert_eq!(workload.batches.len(), 3 / batch);
+        assert_all_agree(&workload, &format!("mixed, batch {batch}"));
+    }
 }
 
 #[test]
@@ -358,7 +353,7 @@ fn every_wrong_list_is_rejected_and_the_right_one_is_not() {
     let json = std::fs::read_to_string(dir.join("eip7928/combined.json")).unwrap();
     let mut workload = import::blockchain_tests("combined.json", &json).unwrap().remove(0).workload;
     reference::complete(&mut workload, || ()).unwrap();
-    let store = MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap();
+    let store = agree::in_memory(&workload);
     let json = std::fs::read(dir.join("eip7928/invalid-of-combined.json")).unwrap();
     let lists: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let one = NonZeroUsize::MIN;
@@ -382,7 +377,7 @@ fn check_lists(
     for entry in lists["variants"].as_array().unwrap() {
         let name = entry["name"].as_str().unwrap();
         let bytes: Bytes = entry["blockAccessList"].as_str().unwrap().parse().unwrap();
-        let taken = take(store, workload, &[bytes], variant);
+        let taken = agree::take(store, workload, &[bytes], variant);
         if entry["valid"].as_bool().unwrap() {
             let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
             assert_eq!(taken.disagreement, None, "{name}, {variant}");

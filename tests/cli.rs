@@ -64,7 +64,7 @@ fn wrong_numbers_and_names_are_usage_errors_that_name_the_remedy() {
     run(&["--io-threads", "x"], &["--io-threads x"]);
     run(&["--present", "2"], &["--present 2"]);
     run(&["--store", "lmdb"], &["lmdb", "rocksdb, mdbx, flat or memory"]);
-    run(&["--design", "prewarm"], &["prewarm", "does not run it yet"]);
+    run(&["--design", "prewarmed"], &["did you mean prewarm?"]);
     run(&["--set", "state.slotz=1M"], &["state.slots"]);
     run(&["--set", "slots"], &["--set slots"]);
     run(&["--slots", "10k", "--gas", "64M", "--store", "memory"], &["state.slots"]);

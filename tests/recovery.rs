@@ -59,7 +59,9 @@ fn check_file(path: &Path, counts: &mut [usize; 5]) {
     let text = std::fs::read_to_string(path).unwrap();
     let json: Value = serde_json::from_str(&text).unwrap();
     let curve = Curve::default();
-    for test in import::blockchain_tests("vector", &text).unwrap_or_else(|e| panic!("{path:?}: {e}")) {
+    for test in
+        import::blockchain_tests("vector", &text).unwrap_or_else(|e| panic!("{path:?}: {e}"))
+    {
         let blocks = json[&test.name]["blocks"].as_array().unwrap();
         for (block, from) in test.workload.blocks().zip(blocks) {
             let signed = from["transactions"].as_array().map_or(&[][..], |list| list);

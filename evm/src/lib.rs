@@ -6,10 +6,12 @@ pub mod changes;
 pub mod env;
 pub mod fees;
 pub mod net;
+pub mod parts;
 pub mod run;
 pub mod system;
 
 pub use changes::{AccountWrite, StepWrites};
 pub use fees::Fees;
 pub use net::{account_state, net_changes};
+pub use parts::Parts;
 pub use run::{Runner, StepError, StepOutput, TxGas};

@@ -1,4 +1,4 @@
-//! The storm contracts, as `contracts/` has compiled them. Committed artifacts are the only way
+//! The loads' contracts, as `contracts/` has compiled them. Committed artifacts are the only way
 //! in which Solidity and Yul reach Rust.
 
 use alloy_primitives::Bytes;
@@ -15,6 +15,10 @@ pub enum Contract {
     WeylStorm,
     /// `key, count`: reads the slot that the last value names.
     ChaseStorm,
+    /// `transfer(address,uint256)`: an ERC-20 with its balances at mapping slot 0.
+    Token,
+    /// `mix(uint256)`: some hashes, then slot 0 read and written.
+    OneSlot,
 }
 
 #[derive(Deserialize)]
@@ -25,7 +29,8 @@ struct Artifact {
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 3] = [Self::KeccakStorm, Self::WeylStorm, Self::ChaseStorm];
+    pub const ALL: [Self; 5] =
+        [Self::KeccakStorm, Self::WeylStorm, Self::ChaseStorm, Self::Token, Self::OneSlot];
 
     /// Name of its source and its artifact.
     pub const fn name(self) -> &'static str {
@@ -33,6 +38,8 @@ impl Contract {
             Self::KeccakStorm => "KeccakStorm",
             Self::WeylStorm => "WeylStorm",
             Self::ChaseStorm => "ChaseStorm",
+            Self::Token => "Token",
+            Self::OneSlot => "OneSlot",
         }
     }
 
@@ -45,6 +52,8 @@ impl Contract {
             Self::KeccakStorm => include_str!("../../contracts/artifacts/KeccakStorm.json"),
             Self::WeylStorm => include_str!("../../contracts/artifacts/WeylStorm.json"),
             Self::ChaseStorm => include_str!("../../contracts/artifacts/ChaseStorm.json"),
+            Self::Token => include_str!("../../contracts/artifacts/Token.json"),
+            Self::OneSlot => include_str!("../../contracts/artifacts/OneSlot.json"),
         };
         let bad = |reason: String| GeneratorError::Artifact { contract: self.name(), reason };
         let artifact: Artifact = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;

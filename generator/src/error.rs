@@ -42,8 +42,8 @@ pub enum GeneratorError {
     },
     /// There is not enough gas for one transaction that is worth it.
     #[error(
-        "{key} leaves load[{load}] {gas} gas for a transaction, and one that reads \
-         {useful_slot_count} slots needs {needed_gas}; raise {key}"
+        "{key} leaves load[{load}] {gas} gas for a transaction, and the smallest useful one needs \
+         {needed_gas}; raise {key}"
     )]
     TooLittleGas {
         /// The key that says the gas.
@@ -52,12 +52,10 @@ pub enum GeneratorError {
         load: usize,
         /// What there is.
         gas: u64,
-        /// Slots of the smallest useful transaction.
-        useful_slot_count: u64,
-        /// What it needs.
+        /// What the smallest useful transaction needs.
         needed_gas: u64,
     },
-    /// A contract's gas could not be measured.
+    /// A transaction's gas could not be measured.
     #[error(transparent)]
     Meter(#[from] MeterError),
     /// A sender family of no valid secrets.

@@ -1,22 +1,12 @@
 //! Fills blocks: which load's transaction comes next, and with how much gas. A transaction is
 //! admitted as the protocol does it: its limit is within what those before it have left.
 
-use workload::block::IndexRange;
-
 use crate::{
     error::GeneratorError,
+    people::People,
+    planner::{PlannedTx, Planner, Room},
     scenario::{BlockSpec, BlockTarget, Load},
-    storm::{Storm, StormTx},
 };
-
-/// A planned transaction.
-#[derive(Clone, Debug)]
-pub(crate) struct PlannedTx {
-    /// Its gas limit.
-    pub(crate) gas_limit: u64,
-    /// What it does.
-    pub(crate) storm: StormTx,
-}
 
 /// A planned block.
 #[derive(Clone, Debug, Default)]
@@ -25,62 +15,118 @@ pub(crate) struct PlannedBlock {
     pub(crate) gas_limit: u64,
     /// Its transactions.
     pub(crate) transactions: Vec<PlannedTx>,
+    /// Transactions of the workload up to its end.
+    pub(crate) turn: u64,
 }
 
-impl PlannedBlock {
-    /// Slots that the block reads.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = IndexRange> + '_ {
-        self.transactions.iter().flat_map(|tx| tx.storm.ranges.iter().copied())
-    }
+/// Fills one block after another.
+pub(crate) struct Filler<'a, 'g> {
+    spec: &'a BlockSpec,
+    loads: &'a [Load],
+    /// One for each load.
+    planners: Vec<Box<dyn Planner + 'g>>,
+    /// Transactions planned so far.
+    turn: u64,
 }
 
 /// What a load has left of a block.
+#[derive(Clone, Copy)]
 struct Budget {
     total: u64,
     left: u64,
 }
 
-/// Plans the next block.
-///
-/// # Errors
-/// [`GeneratorError::TooLittleGas`] when a load cannot place a single transaction.
-pub(crate) fn block(
-    spec: &BlockSpec,
-    loads: &[Load],
-    storms: &mut [Storm<'_>],
-) -> Result<PlannedBlock, GeneratorError> {
-    match spec.target {
-        BlockTarget::Gas(gas) => by_gas(gas, spec.tx_gas, loads, storms),
-        BlockTarget::Transactions(count) => by_count(count, spec.tx_gas, loads, storms),
+impl<'a, 'g> Filler<'a, 'g> {
+    /// A filler by `spec` with a planner for each of `loads`.
+    pub(crate) fn new(
+        spec: &'a BlockSpec,
+        loads: &'a [Load],
+        planners: Vec<Box<dyn Planner + 'g>>,
+    ) -> Self {
+        Self { spec, loads, planners, turn: 0 }
     }
-}
 
-fn by_gas(
-    gas: u64,
-    tx_gas: u64,
-    loads: &[Load],
-    storms: &mut [Storm<'_>],
-) -> Result<PlannedBlock, GeneratorError> {
-    let mut budgets = shared(gas, loads);
-    let mut out = PlannedBlock { gas_limit: gas, transactions: Vec::new() };
-    while let Some(load) = least_used(&budgets) {
-        let budget = &mut budgets[load];
-        let useful_gas = storms[load].meter().useful_gas();
-        let gas_limit = next_limit(budget.left, tx_gas, useful_gas);
-        match storms[load].next(gas_limit) {
-            Some(storm) => {
-                budget.left -= storm.gas;
-                out.transactions.push(PlannedTx { gas_limit, storm });
-            }
-            None if budget.left == budget.total || gas_limit == tx_gas => {
-                let key = if gas_limit == tx_gas { "block.tx_gas" } else { "block.gas" };
-                return Err(too_little(key, load, gas_limit, storms[load].meter().useful_gas()));
-            }
-            // What is left is less than a transaction needs.
-            None => budget.left = 0,
-        }
+    /// Per load, its [`Planner::shortfall`].
+    pub(crate) fn shortfalls(&self) -> impl Iterator<Item = Option<(u64, u64)>> + '_ {
+        self.planners.iter().map(|planner| planner.shortfall())
     }
-    Ok(out)
+
+    /// Plans the next block.
+    ///
+    /// # Errors
+    /// [`GeneratorError::TooLittleGas`] when a load cannot place a single transaction.
+    pub(crate) fn block(
+        &mut self,
+        people: &mut People<'_>,
+    ) -> Result<PlannedBlock, GeneratorError> {
+        let mut block = match self.spec.target {
+            BlockTarget::Gas(gas) => self.by_gas(gas, people)?,
+            BlockTarget::Transactions(count) => self.by_count(count, people)?,
+        };
+        block.turn = self.turn;
+        Ok(block)
+    }
+
+    fn next(
+        &mut self,
+        load: usize,
+        gas_limit: u64,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let next = self.planners[load].next(Room { gas_limit, turn: self.turn }, people)?;
+        self.turn += u64::from(next.is_some());
+        Ok(next)
+    }
+
+    fn by_gas(
+        &mut self,
+        gas: u64,
+        people: &mut People<'_>,
+    ) -> Result<PlannedBlock, GeneratorError> {
+        let tx_gas = self.spec.tx_gas;
+        let mut budgets = shared(gas, self.loads);
+        let mut out = PlannedBlock { gas_limit: gas, ..PlannedBlock::default() };
+        while let Some(load) = least_used(&budgets) {
+            let Budget { total, left } = budgets[load];
+            let gas_limit = next_limit(left, tx_gas, self.planners[load].useful_gas());
+            match self.next(load, gas_limit, people)? {
+                Some(tx) => {
+                    budgets[load].left -= tx.gas;
+                    out.transactions.push(tx);
+                }
+                None if left == total || gas_limit == tx_gas => {
+                    let key = if gas_limit == tx_gas { "block.tx_gas" } else { "block.gas" };
+                    return Err(self.too_little(key, load, gas_limit));
+                }
+                // What is left is less than a transaction needs.
+                None => budgets[load].left = 0,
+            }
+        }
+        Ok(out)
+    }
+
+    fn by_count(
+        &mut self,
+        count: u64,
+        people: &mut People<'_>,
+    ) -> Result<PlannedBlock, GeneratorError> {
+        let tx_gas = self.spec.tx_gas;
+        let mut budgets = shared(count, self.loads);
+        let gas_limit = count.saturating_mul(tx_gas);
+        let mut out = PlannedBlock { gas_limit, ..PlannedBlock::default() };
+        while let Some(load) = least_used(&budgets) {
+            let tx = self.next(load, tx_gas, people)?;
+            let tx = tx.ok_or_else(|| self.too_little("block.tx_gas", load, tx_gas))?;
+            budgets[load].left -= 1;
+            out.transactions.push(tx);
+        }
+        Ok(out)
+    }
+
+    fn too_little(&self, key: &'static str, load: usize, gas: u64) -> GeneratorError {
+        let needed_gas = self.planners[load].useful_gas();
+        GeneratorError::TooLittleGas { key, load, gas, needed_gas }
+    }
 }
 
 /// The next transaction's gas limit: the most, unless what is left after it could not be used
@@ -92,30 +138,6 @@ fn next_limit(left: u64, tx_gas: u64, useful_gas: u64) -> u64 {
         Some(limit) if rest < needed && limit >= useful_gas => limit,
         _ => tx_gas,
     }
-}
-
-fn by_count(
-    count: u64,
-    tx_gas: u64,
-    loads: &[Load],
-    storms: &mut [Storm<'_>],
-) -> Result<PlannedBlock, GeneratorError> {
-    let mut budgets = shared(count, loads);
-    let mut out =
-        PlannedBlock { gas_limit: count.saturating_mul(tx_gas), transactions: Vec::new() };
-    while let Some(load) = least_used(&budgets) {
-        let useful_gas = storms[load].meter().useful_gas();
-        let storm = storms[load].next(tx_gas);
-        let storm = storm.ok_or_else(|| too_little("block.tx_gas", load, tx_gas, useful_gas))?;
-        budgets[load].left -= 1;
-        out.transactions.push(PlannedTx { gas_limit: tx_gas, storm });
-    }
-    Ok(out)
-}
-
-fn too_little(key: &'static str, load: usize, gas: u64, needed_gas: u64) -> GeneratorError {
-    let useful_slot_count = crate::meter::USEFUL_SLOT_COUNT;
-    GeneratorError::TooLittleGas { key, load, gas, useful_slot_count, needed_gas }
 }
 
 /// `total` by the loads' shares, rounded so that the sum is `total`.

@@ -1,9 +1,8 @@
 //! From a scenario to a workload: genesis, blocks, then the reference run that says what must
 //! come of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use alloy_primitives::U256;
 use workload::{
     Batch, Block, Genesis, Transaction, TxStatus, TxType, Workload,
     block::{IndexRange, Plan},
@@ -13,12 +12,12 @@ use workload::{
 use crate::{
     environment::{self, Environments, FRESH_WITHDRAWAL_COUNT, WITHDRAWAL_COUNT},
     error::GeneratorError,
-    fill::{self, PlannedBlock},
+    fill::{Filler, PlannedBlock},
     genesis::{self, State},
-    meter::Meter,
+    people::People,
+    planner::{self, PlannedTx, Touched},
     reference::{self, Answer},
     scenario::Scenario,
-    storm::Storm,
 };
 
 /// Version of the generator. Whatever changes the bytes of any workload raises it.
@@ -45,12 +44,12 @@ pub fn generate<A: Answer>(
     mut progress: impl FnMut(Progress) -> A,
 ) -> Result<Workload, GeneratorError> {
     let state = genesis::build(scenario)?;
-    let planned = plan_blocks(scenario, &state)?;
-    let planned_gas: Vec<Vec<u64>> = planned
-        .iter()
-        .map(|block| block.transactions.iter().map(|tx| tx.storm.gas).collect())
-        .collect();
-    let mut workload = assemble(scenario, state.genesis, planned)?;
+    let senders = state.genesis.senders[0].clone();
+    let mut people = People::new(&senders);
+    let planned = plan_blocks(scenario, &state, &mut people)?;
+    let planned_gas: Vec<Vec<u64>> =
+        planned.iter().map(|block| block.transactions.iter().map(|tx| tx.gas).collect()).collect();
+    let mut workload = assemble(scenario, state.genesis, planned, &mut people)?;
     let total_tx_count = workload.tx_count();
     let mut tx_count = 0;
     reference::complete(&mut workload, || {
@@ -61,26 +60,20 @@ pub fn generate<A: Answer>(
     Ok(workload)
 }
 
-fn plan_blocks(scenario: &Scenario, state: &State) -> Result<Vec<PlannedBlock>, GeneratorError> {
-    let mut storms = Vec::with_capacity(scenario.loads.len());
-    for (index, load) in scenario.loads.iter().enumerate() {
-        let contract = genesis::contract(load);
-        let families = &state.loads[index];
-        let slots = &state.genesis.slots[families.start as usize..families.end as usize];
-        let stream = (load.seed.unwrap_or(scenario.seed), format!("load[{index}]"));
-        storms.push(Storm::new(
-            Meter::measure(contract, scenario.fork)?,
-            contract,
-            (scenario.state.present_share, genesis::overlap(load)),
-            (families.start, slots),
-            (stream.0, &stream.1),
-        ));
-    }
+fn plan_blocks(
+    scenario: &Scenario,
+    state: &State,
+    people: &mut People<'_>,
+) -> Result<Vec<PlannedBlock>, GeneratorError> {
+    let planners = (0..scenario.loads.len())
+        .map(|index| planner::of_load(scenario, index, state, people))
+        .collect::<Result<_, _>>()?;
+    let mut filler = Filler::new(&scenario.block, &scenario.loads, planners);
     let blocks = (0..scenario.block.block_count)
-        .map(|_| fill::block(&scenario.block, &scenario.loads, &mut storms))
+        .map(|_| filler.block(people))
         .collect::<Result<Vec<_>, _>>()?;
-    for (index, storm) in storms.iter().enumerate() {
-        if let Some((wanted_count, held_count)) = storm.shortfall() {
+    for (index, shortfall) in filler.shortfalls().enumerate() {
+        if let Some((wanted_count, held_count)) = shortfall {
             return Err(too_few_slots(scenario, index, state, wanted_count, held_count));
         }
     }
@@ -94,49 +87,22 @@ fn too_few_slots(
     wanted_count: u64,
     held_count: u64,
 ) -> GeneratorError {
-    let contract_count = u64::from(state.loads[load].end - state.loads[load].start);
+    let families = &state.loads[load].families;
+    let contract_count = u64::from(families.end - families.start);
     // A thousandth more: other counts have other calldata, and room for a slot more or less.
     let of_load = (wanted_count + wanted_count / 1_000 + 2) * contract_count;
-    let enough_count = (of_load as f64 / scenario.loads[load].share).ceil() as u64;
+    let enough_count = (of_load as f64 / genesis::slot_share(scenario, load)).ceil() as u64;
     GeneratorError::TooFewSlots { load, wanted_count, contract_count, held_count, enough_count }
-}
-
-/// Places of senders: transactions take them in turn.
-struct Senders<'g> {
-    genesis: &'g Genesis,
-    addresses: Vec<alloy_primitives::Address>,
-    next: u64,
-}
-
-impl<'g> Senders<'g> {
-    /// `use_count`: how often a sender is taken, at most.
-    fn new(genesis: &'g Genesis, use_count: u64) -> Result<Self, SenderError> {
-        let family = &genesis.senders[0];
-        let addresses = family.addresses(0..use_count.min(family.count))?;
-        Ok(Self { genesis, addresses, next: 0 })
-    }
-
-    /// Index and nonce of the next transaction's sender.
-    fn take(&mut self) -> (u64, u64) {
-        let (count, t) = (self.genesis.senders[0].count, self.next);
-        self.next += 1;
-        (t % count, t / count)
-    }
-
-    /// The sender `ahead` places after the last one taken.
-    fn peek(&self, ahead: u64) -> u64 {
-        (self.next + ahead) % self.genesis.senders[0].count
-    }
 }
 
 fn assemble(
     scenario: &Scenario,
     genesis: Genesis,
     planned: Vec<PlannedBlock>,
+    people: &mut People<'_>,
 ) -> Result<Workload, GeneratorError> {
     let environments = Environments { seed: scenario.block.seed.unwrap_or(scenario.seed) };
-    let tx_count: u64 = planned.iter().map(|block| block.transactions.len() as u64).sum();
-    let mut senders = Senders::new(&genesis, tx_count + WITHDRAWAL_COUNT as u64)?;
+    let mut nonces = HashMap::new();
     let batch_len = usize::try_from(scenario.block.batch_block_count).unwrap_or(usize::MAX).max(1);
     let block_count = planned.len() as u64;
     let mut batches = Vec::with_capacity(planned.len().div_ceil(batch_len));
@@ -144,7 +110,7 @@ fn assemble(
         let mut batch = BatchBuilder::default();
         for (place, block) in blocks.iter().enumerate() {
             let place = (batch_place * batch_len + place) as u64;
-            batch.add(environments, place, block, &mut senders);
+            batch.add(environments, place, block, (&mut *people, &mut nonces))?;
         }
         batches.push(batch.finish());
     }
@@ -177,36 +143,49 @@ impl BatchBuilder {
         environments: Environments,
         place: u64,
         planned: &PlannedBlock,
-        senders: &mut Senders<'_>,
-    ) {
-        self.slots.extend(planned.ranges());
+        (people, nonces): (&mut People<'_>, &mut HashMap<u64, u64>),
+    ) -> Result<(), SenderError> {
         let mut transactions = Vec::with_capacity(planned.transactions.len());
         for tx in &planned.transactions {
-            let (sender, nonce) = senders.take();
-            self.senders.insert(sender);
+            self.touch(tx);
+            let nonce = nonces.entry(tx.sender).or_default();
             transactions.push(Transaction {
                 tx_type: TxType::DynamicFee,
-                sender: senders.addresses[sender as usize],
-                nonce,
+                sender: people.address(tx.sender)?,
+                nonce: *nonce,
                 gas_limit: tx.gas_limit,
                 max_fee_per_gas: environment::MAX_FEE,
                 max_priority_fee_per_gas: environment::PRIORITY_FEE,
-                to: Some(senders.genesis.slots[tx.storm.family as usize].address),
-                value: U256::ZERO,
-                input: tx.storm.input.clone(),
+                to: tx.to,
+                value: tx.value,
+                input: tx.input.clone(),
                 ..Transaction::default()
             });
+            *nonce += 1;
         }
         let fresh = environments.fresh_addresses(place);
-        let known: Vec<u64> = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
-            .map(|i| senders.peek(i))
-            .collect();
+        // To those whose turn is next.
+        let known = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
+            .map(|ahead| people.in_turn(planned.turn + ahead));
+        let known: Vec<u64> = known.collect();
         self.senders.extend(&known);
-        let recipients = known.iter().map(|index| senders.addresses[*index as usize]);
-        let withdrawals = environments.withdrawals(place, recipients.chain(fresh.iter().copied()));
+        let known = known.into_iter().map(|index| people.address(index));
+        let known = known.collect::<Result<Vec<_>, _>>()?;
+        let recipients = known.into_iter().chain(fresh.iter().copied());
+        let withdrawals = environments.withdrawals(place, recipients);
         self.batch.plan.absent_accounts.extend(fresh);
         let env = environments.env(place, planned.gas_limit);
         self.batch.blocks.push(Block { env, transactions, withdrawals });
+        Ok(())
+    }
+
+    /// Takes what a transaction touches into the plan.
+    fn touch(&mut self, tx: &PlannedTx) {
+        let Touched { slots, senders, absent } = &tx.touched;
+        self.slots.extend(slots);
+        self.senders.insert(tx.sender);
+        self.senders.extend(senders);
+        self.batch.plan.absent_accounts.extend(absent);
     }
 
     fn finish(mut self) -> Batch {

@@ -10,7 +10,8 @@ use workload::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    scenario::{KeyOrder, Load, LoadKind, Overlap, Scenario},
+    scenario::{KeyOrder, Load, LoadKind, Scenario, SloadStorm},
+    transfers::balance_key,
 };
 
 /// Receives the priority fees of all blocks. It exists, as a block builder's account does.
@@ -20,30 +21,32 @@ pub const BENEFICIARY: Address = address!("be9ef1c1a27e0000000000000000000000000
 const SENDER_BALANCE: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
 /// Wei of the beneficiary, 1 ether: not zero, since an empty account would not survive (EIP-161).
 const BENEFICIARY_BALANCE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+/// Units of a token that a holder has at least, 10^24: more than it can give away.
+const TOKEN_BALANCE: U256 = SENDER_BALANCE;
 
-/// A genesis, and which of its slot families each load has.
+/// A genesis, and what of it each load has.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) genesis: Genesis,
-    /// Per load its families, by their place in [`Genesis::slots`].
-    pub(crate) loads: Vec<std::ops::Range<u32>>,
+    /// Per load, what it has of it.
+    pub(crate) loads: Vec<Placed>,
 }
 
-/// The contract that a load calls.
-pub(crate) const fn contract(load: &Load) -> Contract {
-    match &load.kind {
-        LoadKind::SloadStorm(storm) => match storm.keys {
-            KeyOrder::Keccak => Contract::KeccakStorm,
-            KeyOrder::Weyl => Contract::WeylStorm,
-            KeyOrder::Chase => Contract::ChaseStorm,
-        },
-    }
+/// What a load has of a genesis.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placed {
+    /// Its families, by their place in [`Genesis::slots`].
+    pub(crate) families: std::ops::Range<u32>,
+    /// Its contract, if it has one; that of a storm with its families.
+    pub(crate) contract: Address,
 }
 
-/// Which keys the transactions of a load have in common.
-pub(crate) const fn overlap(load: &Load) -> Overlap {
-    match &load.kind {
-        LoadKind::SloadStorm(storm) => storm.overlap,
+/// The contract that a storm calls.
+pub(crate) const fn storm_contract(storm: &SloadStorm) -> Contract {
+    match storm.keys {
+        KeyOrder::Keccak => Contract::KeccakStorm,
+        KeyOrder::Weyl => Contract::WeylStorm,
+        KeyOrder::Chase => Contract::ChaseStorm,
     }
 }
 
@@ -67,9 +70,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
     });
     let mut loads = Vec::new();
     for (index, slot_count) in slots_of_loads(scenario).into_iter().enumerate() {
-        let first = genesis.slots.len() as u32;
-        add_load(scenario, seed, index, slot_count, &mut genesis)?;
-        loads.push(first..genesis.slots.len() as u32);
+        loads.push(add_load(scenario, seed, index, slot_count, &mut genesis)?);
     }
     genesis.accounts.sort_unstable_by_key(|account| account.address);
     Ok(State { genesis, loads })
@@ -82,18 +83,32 @@ fn first_secret(seed: u64) -> B256 {
     secret
 }
 
-/// Each load's slots: the state's by their shares, the rest to the last.
+/// The share of the state's slots that a load has: its share of the gas among the storms'.
+pub(crate) fn slot_share(scenario: &Scenario, load: usize) -> f64 {
+    let storms = scenario.loads.iter().filter(|load| is_storm(load));
+    match (is_storm(&scenario.loads[load]), scenario.loads.iter().all(is_storm)) {
+        (false, _) => 0.0,
+        (true, true) => scenario.loads[load].share,
+        (true, false) => scenario.loads[load].share / storms.map(|load| load.share).sum::<f64>(),
+    }
+}
+
+const fn is_storm(load: &Load) -> bool {
+    matches!(load.kind, LoadKind::SloadStorm(_))
+}
+
+/// Each load's slots: the state's by their shares, the rest to the last storm.
 fn slots_of_loads(scenario: &Scenario) -> Vec<u64> {
     let total = scenario.state.slot_count;
     let mut left = total;
     let mut counts: Vec<u64> = Vec::with_capacity(scenario.loads.len());
-    for load in &scenario.loads {
-        let count = ((total as f64 * load.share) as u64).min(left);
+    for load in 0..scenario.loads.len() {
+        let count = ((total as f64 * slot_share(scenario, load)) as u64).min(left);
         left -= count;
         counts.push(count);
     }
-    if let Some(last) = counts.last_mut() {
-        *last += left;
+    if let Some(last) = scenario.loads.iter().rposition(is_storm) {
+        counts[last] += left;
     }
     counts
 }
@@ -104,9 +119,71 @@ fn add_load(
     index: usize,
     slot_count: u64,
     genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    match &scenario.loads[index].kind {
+        LoadKind::SloadStorm(storm) => {
+            let first = genesis.slots.len() as u32;
+            let at = StormPlace { index, seed, slot_count };
+            add_storm(scenario, storm, &at, genesis)?;
+            Ok(Placed { families: first..genesis.slots.len() as u32, ..Placed::default() })
+        }
+        LoadKind::Transfers(_) => Ok(Placed::default()),
+        LoadKind::Erc20(erc20) => {
+            let holders = genesis.senders[0].addresses(0..erc20.holder_count)?;
+            let balance = |(place, holder): (usize, &Address)| {
+                (balance_key(holder), TOKEN_BALANCE + U256::from(place))
+            };
+            let balances = holders.iter().enumerate().map(balance).collect();
+            let contract = add_contract(index, Contract::Token, balances, genesis)?;
+            Ok(Placed { contract, ..Placed::default() })
+        }
+        LoadKind::OneSlot(_) => {
+            let slot = vec![(U256::ZERO, U256::ONE)];
+            let contract = add_contract(index, Contract::OneSlot, slot, genesis)?;
+            Ok(Placed { contract, ..Placed::default() })
+        }
+    }
+}
+
+/// Adds the account of a load's only contract, with slots written out.
+fn add_contract(
+    index: usize,
+    contract: Contract,
+    mut storage: Vec<(U256, U256)>,
+    genesis: &mut Genesis,
+) -> Result<Address, GeneratorError> {
+    storage.sort_unstable_by_key(|(key, _)| *key);
+    let name = format!("load[{index}]/{}", contract.name());
+    let address = contract_address(&name);
+    let code = contract.code()?;
+    genesis.accounts.push(GenesisAccount {
+        address,
+        nonce: 1,
+        code,
+        storage,
+        ..Default::default()
+    });
+    Ok(address)
+}
+
+fn contract_address(name: &str) -> Address {
+    Address::from_word(keccak256(format!("stress contract {name}")))
+}
+
+/// Where a storm is among the loads, and what it has of the state.
+struct StormPlace {
+    index: usize,
+    seed: u64,
+    slot_count: u64,
+}
+
+fn add_storm(
+    scenario: &Scenario,
+    storm: &SloadStorm,
+    at: &StormPlace,
+    genesis: &mut Genesis,
 ) -> Result<(), GeneratorError> {
-    let load = &scenario.loads[index];
-    let LoadKind::SloadStorm(storm) = &load.kind;
+    let StormPlace { index, seed, slot_count } = *at;
     let contract_count = storm.contract_count;
     if slot_count < contract_count {
         let state_slot_count = scenario.state.slot_count;
@@ -122,11 +199,11 @@ fn add_load(
         KeyOrder::Weyl => (KeyRule::Weyl, ValueRule::Random),
         KeyOrder::Chase => (KeyRule::Keccak, ValueRule::NextKey),
     };
-    let contract = contract(load);
+    let contract = storm_contract(storm);
     let code = contract.code()?;
     for place in 0..contract_count {
         let name = format!("load[{index}]/{}/{place}", contract.name());
-        let address = Address::from_word(keccak256(format!("stress contract {name}")));
+        let address = contract_address(&name);
         let account =
             GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
         genesis.accounts.push(account);

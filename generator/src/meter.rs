@@ -1,19 +1,17 @@
 //! What a storm transaction costs, measured on stock revm: a few small runs give the price of
 //! each part, and their sum is exact. Knows no gas schedule.
 
-use std::convert::Infallible;
-
 use alloy_primitives::{Address, B256, Bytes, U256};
-use evm::{Runner, StepError};
-use revm::{Database, bytecode::Bytecode, primitives::KECCAK_EMPTY, state::AccountInfo};
-use workload::{Block, BlockEnv, Fork, StepKind, Transaction, TxStatus, Workload};
+use workload::Fork;
 
-use crate::{artifact::Contract, error::GeneratorError};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    probe::{Absent, Probe},
+};
 
 /// Slots that a contract reads in one unrolled block; the rest of a count costs more a slot.
 const UNROLLED_SLOT_COUNT: u64 = 64;
-/// Gas limit of a probe.
-const PROBE_GAS: u64 = 1 << 24;
 /// Unrolled blocks of a probe: enough that execution costs more than the calldata floor
 /// (EIP-7623, EIP-7976), which would hide the parts.
 const PROBE_BLOCK_COUNT: u64 = 8;
@@ -24,7 +22,7 @@ pub const USEFUL_SLOT_COUNT: u64 = 8;
 const SENDER: Address = Address::repeat_byte(0x51);
 const TARGET: Address = Address::repeat_byte(0x7a);
 
-/// Why a contract could not be measured: a fault of the contract or of revm's rules here.
+/// Why a transaction could not be measured: a fault of its contract or of revm's rules here.
 #[derive(Debug, thiserror::Error)]
 pub enum MeterError {
     /// A probe did not run.
@@ -81,12 +79,20 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Measures `contract` under the rules of `fork`.
+    /// Measures a storm's `contract` under the rules of `fork`.
     ///
     /// # Errors
     /// [`MeterError`] when a probe fails or its gas is not the sum of its parts.
     pub fn measure(contract: Contract, fork: Fork) -> Result<Self, GeneratorError> {
-        let probe = Probe { contract, fork, code: contract.code()? };
+        let probe = Probe {
+            name: contract.name(),
+            fork,
+            sender: SENDER,
+            to: TARGET,
+            code: contract.code()?,
+            value: U256::ZERO,
+            absent: Absent::Nothing,
+        };
         let (dark, bright) = (B256::with_last_byte(1), B256::repeat_byte(1));
         let slots = PROBE_BLOCK_COUNT * UNROLLED_SLOT_COUNT;
         let run = |first: &B256, pairs: &[Pair]| probe.gas(&calldata(contract, first, pairs));
@@ -95,11 +101,10 @@ impl Meter {
         let nonzero_byte_gas = (run(&bright, &[(0, slots | 1)])? - one) / 31;
         let rest_gas = run(&dark, &[(0, slots | 2)])? - one;
         let two_blocks = run(&dark, &[(0, (slots + 2 * UNROLLED_SLOT_COUNT) | 1)])? - one;
-        let range_gas = match contract {
-            Contract::ChaseStorm => 0,
-            Contract::KeccakStorm | Contract::WeylStorm => {
-                run(&dark, &[(0, slots | 1), (0, 0)])? - one
-            }
+        let range_gas = if contract == Contract::ChaseStorm {
+            0
+        } else {
+            run(&dark, &[(0, slots | 1), (0, 0)])? - one
         };
         let block_gas = two_blocks / 2;
         let base_gas =
@@ -160,64 +165,5 @@ impl Meter {
     /// Gas of a slot outside unrolled blocks.
     pub fn rest_slot_gas(&self) -> u64 {
         self.rest_gas
-    }
-}
-
-struct Probe {
-    contract: Contract,
-    fork: Fork,
-    code: Bytes,
-}
-
-impl Probe {
-    fn gas(&self, input: &Bytes) -> Result<u64, MeterError> {
-        let tx = Transaction {
-            sender: SENDER,
-            gas_limit: PROBE_GAS,
-            to: Some(TARGET),
-            input: input.clone(),
-            ..Transaction::default()
-        };
-        let env = BlockEnv { gas_limit: PROBE_GAS, ..BlockEnv::default() };
-        let block = Block { env, transactions: vec![tx], withdrawals: Vec::new() };
-        let rules = Workload { fork: self.fork, chain_id: 1, ..Workload::default() };
-        let mut runner = Runner::new(&rules, ProbeState { code: self.code.clone() });
-        runner.enter(&block);
-        let fail = |reason: String| MeterError::Probe { contract: self.contract.name(), reason };
-        let output = runner
-            .run(&block, StepKind::Transaction(0), |_, _| {})
-            .map_err(|error: StepError<Infallible>| fail(error.to_string()))?;
-        match output.outcome {
-            Some(outcome) if outcome.status == TxStatus::Success => Ok(outcome.gas_used),
-            other => Err(fail(format!("{other:?}"))),
-        }
-    }
-}
-
-/// A state in which every slot is the key of the next, and every account can pay.
-struct ProbeState {
-    code: Bytes,
-}
-
-impl Database for ProbeState {
-    type Error = Infallible;
-
-    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
-        let balance = U256::from(1) << 128;
-        let code = (address == TARGET).then(|| Bytecode::new_raw(self.code.clone()));
-        let code_hash = code.as_ref().map_or(KECCAK_EMPTY, Bytecode::hash_slow);
-        Ok(Some(AccountInfo { balance, code_hash, code, ..AccountInfo::default() }))
-    }
-
-    fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
-        Ok(Bytecode::new())
-    }
-
-    fn storage(&mut self, _: Address, key: U256) -> Result<U256, Infallible> {
-        Ok(key.wrapping_add(U256::ONE))
-    }
-
-    fn block_hash(&mut self, _: u64) -> Result<B256, Infallible> {
-        Ok(B256::ZERO)
     }
 }

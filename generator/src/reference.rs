@@ -14,7 +14,7 @@ pub use verify::verify;
 use std::{cell::Cell, ops::ControlFlow};
 
 use alloy_primitives::{Bytes, Log, U256};
-use evm::{Runner, StepOutput, TxGas, net_changes};
+use evm::{Parts, Runner, StepOutput, TxGas, net_changes};
 use revm::{
     DatabaseCommit,
     database::{State, states::bundle_state::BundleRetention},
@@ -26,7 +26,7 @@ use workload::{
     list,
 };
 
-use planned::PlannedState;
+pub(crate) use planned::PlannedState;
 
 /// What one batch comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -258,7 +258,12 @@ fn run_step(
     block: &Block,
     at: &At,
 ) -> Result<StepOutput, ReferenceError> {
-    runner.run(block, at.kind, |db, changes| db.commit(changes)).map_err(|source| {
+    let mut parts = Parts::default();
+    let commit = |db: &mut State<PlannedState<'_>>, mut changes| {
+        parts.join(&mut changes);
+        db.commit(changes);
+    };
+    runner.run(block, at.kind, commit).map_err(|source| {
         let source = Box::new(source);
         let At { batch, block, kind, index } = *at;
         ReferenceError::Step { batch, block, kind, index, source }

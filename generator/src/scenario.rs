@@ -23,12 +23,12 @@ mod write;
 
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
-pub use load::{Load, LoadKind, SloadStorm};
+pub use load::{Erc20, Load, LoadKind, OneSlot, SloadStorm, Transfers};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName,
-    DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, PrefetchName,
-    ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName,
+    DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, Pattern,
+    PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};

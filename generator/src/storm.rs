@@ -7,7 +7,10 @@ use workload::{SlotFamily, block::IndexRange, stream::stream_seed};
 
 use crate::{
     artifact::Contract,
+    error::GeneratorError,
     meter::{Meter, Pair, USEFUL_SLOT_COUNT, calldata},
+    people::People,
+    planner::{PlannedTx, Planner, Room, Touched},
     scenario::Overlap,
 };
 
@@ -16,15 +19,15 @@ const ABSENT_SPREAD: u64 = 1 << 32;
 
 /// A transaction's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StormTx {
-    /// The family that it reads, by place in the genesis.
-    pub(crate) family: u32,
+struct StormTx {
+    /// The family that it reads, by its place among the load's.
+    family: usize,
     /// Calldata for the family's contract.
-    pub(crate) input: Bytes,
+    input: Bytes,
     /// Gas that it will use.
-    pub(crate) gas: u64,
+    gas: u64,
     /// What it reads.
-    pub(crate) ranges: Vec<IndexRange>,
+    ranges: Vec<IndexRange>,
 }
 
 /// A load's place in its families.
@@ -88,14 +91,9 @@ impl<'g> Storm<'g> {
         }
     }
 
-    /// The prices of its transactions.
-    pub(crate) fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
     /// The transaction with the most slots within `gas_limit`; `None` where that is less than a
     /// useful one.
-    pub(crate) fn next(&mut self, gas_limit: u64) -> Option<StormTx> {
+    fn most_within(&mut self, gas_limit: u64) -> Option<StormTx> {
         let place = (self.tx_count % self.families.len() as u64) as usize;
         let mut count = self.meter.slots_at_most(gas_limit);
         // Not a bisection: a slot more can be cheaper, where it completes an unrolled block.
@@ -118,20 +116,19 @@ impl<'g> Storm<'g> {
         if count > present_count {
             pairs.push((cursor.absent, count - present_count));
         }
-        let (first, calldata_pairs) = match self.contract {
-            Contract::KeccakStorm | Contract::WeylStorm => (family.seed, pairs.clone()),
+        let (first, calldata_pairs) = if self.contract == Contract::ChaseStorm {
             // A chain goes on around the family's end by itself.
-            Contract::ChaseStorm => {
-                let start = pairs.first().map_or(0, |(start, _)| *start);
-                (B256::from(family.key(start)), vec![(start, count)])
-            }
+            let start = pairs.first().map_or(0, |(start, _)| *start);
+            (B256::from(family.key(start)), vec![(start, count)])
+        } else {
+            (family.seed, pairs.clone())
         };
         let input = calldata(self.contract, &first, &calldata_pairs);
         let gas = self.meter.gas(&input, &calldata_pairs);
         let index = self.first_family + place as u32;
         let range =
             |(start, count): &Pair| IndexRange { family: index, start: *start, count: *count };
-        StormTx { family: index, input, gas, ranges: pairs.iter().map(range).collect() }
+        StormTx { family: place, input, gas, ranges: pairs.iter().map(range).collect() }
     }
 
     /// How many of the next `count` slots are present, so that the share of all is exact.
@@ -153,10 +150,33 @@ impl<'g> Storm<'g> {
         self.slot_count += count;
         self.present_count += present_count;
     }
+}
 
-    /// The family of which most slots are asked beyond what it holds: slots asked of it, and
-    /// slots it holds.
-    pub(crate) fn shortfall(&self) -> Option<(u64, u64)> {
+impl Planner for Storm<'_> {
+    fn next(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let storm = self.most_within(room.gas_limit);
+        let planned = |storm: StormTx| PlannedTx {
+            // All that there is room for: what a storm leaves of it shows nothing.
+            gas_limit: room.gas_limit,
+            gas: storm.gas,
+            sender: people.in_turn(room.turn),
+            to: Some(self.families[storm.family].address),
+            value: U256::ZERO,
+            input: storm.input,
+            touched: Touched { slots: storm.ranges, ..Touched::default() },
+        };
+        Ok(storm.map(planned))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.meter.useful_gas()
+    }
+
+    fn shortfall(&self) -> Option<(u64, u64)> {
         let asked = self.cursors.iter().zip(self.families);
         let short = asked.map(|(cursor, family)| (cursor.asked_count, family.count));
         short.filter(|(asked, held)| asked > held).max_by_key(|(asked, held)| asked - held)

@@ -116,6 +116,7 @@ fn workload() -> WorkloadFacts {
         header_gas: GAS,
         block_count: 1,
         batch_count: 1,
+        blocks_per_batch: 1,
         tx_count: 39,
         digest: "3f9a1c0277b1e0d54c9b".to_owned(),
         bal: BalBytes {

@@ -23,7 +23,8 @@ pub(super) fn work(page: &mut Page, result: &RunResult) {
         units::things(workload.block_count, "block"),
     );
     if workload.batch_count != workload.block_count {
-        size.push_str(&format!(" in {}", units::batches(workload.batch_count)));
+        let of = units::count(workload.blocks_per_batch);
+        size.push_str(&format!(" in {} of {of}", units::batches(workload.batch_count)));
     }
     if workload.header_gas != workload.gas {
         size.push_str(&format!(", header gas {}", units::count(workload.header_gas)));

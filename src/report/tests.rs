@@ -5,9 +5,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Paint, conclude, example, json, table};
-use crate::result::{
-    Cell, Estimate, PrefetchFacts, RunResult, SpeculationFacts, WarmUpFacts,
-};
+use crate::result::{Cell, Estimate, PrefetchFacts, RunResult, SpeculationFacts, WarmUpFacts};
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -244,6 +242,7 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
     result.interrupted = true;
     result.workload.block_count = 20;
     result.workload.batch_count = 2;
+    result.workload.blocks_per_batch = 10;
     let found = conclude(&result).unwrap();
     let start = "interrupted, so far: rocksdb: batched 4.90 s at 2+64io";
     assert!(found.starts_with(start), "{found}");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use evm::{Runner, StepError};
+use evm::{Parts, Runner, StepError};
 use revm::{
     Database, DatabaseCommit,
     database::{State, states::bundle_state::BundleRetention},
@@ -169,7 +169,13 @@ pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
             runner.enter(block);
         }
         let start = Instant::now();
-        let output = runner.run(block, step.kind, |state, changes| state.commit(changes));
+        let mut parts = Parts::default();
+        let output = runner.run(block, step.kind, |state, mut changes| {
+            if purpose == Purpose::RebuildList {
+                parts.join(&mut changes);
+            }
+            state.commit(changes);
+        });
         let end = Instant::now();
         let output = output.map_err(|error| match error {
             StepError::Database(EvmDatabaseError::Database(error)) => {

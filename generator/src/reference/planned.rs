@@ -79,7 +79,7 @@ impl DBErrorMarker for PlanError {}
 
 /// State before a batch: genesis as far as it is planned, under the changes of earlier batches.
 #[derive(Debug)]
-pub(super) struct PlannedState<'w> {
+pub(crate) struct PlannedState<'w> {
     workload: &'w Workload,
     explicit: AddressMap<&'w GenesisAccount>,
     /// Contracts whose slots are a family's.
@@ -96,7 +96,7 @@ type RandomKeys = alloy_primitives::map::DefaultHashBuilder;
 
 impl<'w> PlannedState<'w> {
     /// The state before the first batch; [`Self::plan`] must follow.
-    pub(super) fn new(workload: &'w Workload) -> Result<Self, WorkloadError> {
+    pub(crate) fn new(workload: &'w Workload) -> Result<Self, WorkloadError> {
         let genesis = &workload.genesis;
         let code = |account: &GenesisAccount| {
             let code = Bytecode::new_raw_checked(account.code.clone());

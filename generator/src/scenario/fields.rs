@@ -311,11 +311,7 @@ pub(super) fn named<T: Named>(given: &str) -> Result<T, Misfit> {
     }
     let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
     let (what, all) = (T::WHAT, listed(&names, "or"));
-    if T::LATER.contains(&given) {
-        let rule = format!("{given} is a known {what}, but this version does not run it yet");
-        return Err(Misfit::new(rule, Remedy::advice(&format!("use {all}"))));
-    }
-    let advice = match nearest(given, names.iter().chain(T::LATER).copied()) {
+    let advice = match nearest(given, names.iter().copied()) {
         Some(meant) => format!("did you mean {meant}? (one of {all})"),
         None => format!("use {all}"),
     };

@@ -1,9 +1,15 @@
 //! What the transactions of a scenario do. One kind of load is one struct in its own file, which
 //! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
 
+mod erc20;
+mod one_slot;
 mod sload_storm;
+mod transfers;
 
+pub use erc20::Erc20;
+pub use one_slot::OneSlot;
 pub use sload_storm::SloadStorm;
+pub use transfers::Transfers;
 
 use super::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
 use super::fields::Fields;
@@ -27,6 +33,12 @@ pub struct Load {
 pub enum LoadKind {
     /// Cold storage reads, nothing else.
     SloadStorm(SloadStorm),
+    /// Transfers of ether, nothing else.
+    Transfers(Transfers),
+    /// Transfers of an ERC-20 token.
+    Erc20(Erc20),
+    /// Some work, then one slot that all read and write.
+    OneSlot(OneSlot),
 }
 
 impl LoadKind {
@@ -34,6 +46,9 @@ impl LoadKind {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SloadStorm(_) => sload_storm::KIND.name,
+            Self::Transfers(_) => transfers::KIND.name,
+            Self::Erc20(_) => erc20::KIND.name,
+            Self::OneSlot(_) => one_slot::KIND.name,
         }
     }
 
@@ -41,6 +56,9 @@ impl LoadKind {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::SloadStorm(storm) => storm.entries(),
+            Self::Transfers(transfers) => transfers.entries(),
+            Self::Erc20(erc20) => erc20.entries(),
+            Self::OneSlot(one_slot) => one_slot.entries(),
         }
     }
 }
@@ -55,7 +73,8 @@ pub(super) struct Kind {
 }
 
 /// Every kind of load.
-pub(super) const KINDS: &[Kind] = &[sload_storm::KIND];
+pub(super) const KINDS: &[Kind] =
+    &[sload_storm::KIND, transfers::KIND, erc20::KIND, one_slot::KIND];
 
 /// What a load's rules may depend on.
 pub(super) struct Around<'fields, 'tree> {
@@ -99,6 +118,15 @@ pub(super) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>,
         Some(last) if (sum - 1.0).abs() > SHARE_TOLERANCE => Err(wrong_sum(&last, &out, sum)),
         _ => Ok(out),
     }
+}
+
+/// Who gives and who takes are two.
+fn check_two_accounts(around: &Around<'_, '_>) -> Result<(), Fault> {
+    if around.state.account_count >= 2 {
+        return Ok(());
+    }
+    let rule = format!("{} is less than a giver and a taker", around.state.account_count);
+    Err(around.state_fields.fault("accounts", Misfit::new(rule, Remedy::text("100k"))))
 }
 
 fn kind<'tree>(

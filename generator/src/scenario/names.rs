@@ -1,6 +1,5 @@
-//! The closed sets of names a scenario may use: fork, layout, cache, design, store, list, key order.
-//! Each is an enum whose names are listed once, here. Names that `stress` has planned but this
-//! version does not run yet are kept beside them, so that the error can say so.
+//! The closed sets of names a scenario may use: fork, layout, cache, design, store, list, key
+//! order. Each is an enum whose names are listed once, here.
 
 use std::fmt;
 
@@ -12,8 +11,6 @@ pub(super) trait Named: Copy + PartialEq + 'static {
     const WHAT: &'static str;
     /// Every value with its name, in the order in which errors list them.
     const ALL: &'static [(&'static str, Self)];
-    /// Names that are known, but that this version does not run yet.
-    const LATER: &'static [&'static str];
 
     /// The value's name; empty only for a value that `ALL` forgot, which a test rules out.
     fn label(self) -> &'static str {
@@ -24,8 +21,7 @@ pub(super) trait Named: Copy + PartialEq + 'static {
 macro_rules! names {
     (
         $(#[$doc:meta])* $kind:ident, $what:literal,
-        { $($(#[$value_doc:meta])* $value:ident = $name:literal),+ $(,)? },
-        later [$($later:literal),*]
+        { $($(#[$value_doc:meta])* $value:ident = $name:literal),+ $(,)? }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,7 +37,6 @@ macro_rules! names {
         impl Named for $kind {
             const WHAT: &'static str = $what;
             const ALL: &'static [(&'static str, Self)] = &[$(($name, Self::$value)),+];
-            const LATER: &'static [&'static str] = &[$($later),*];
         }
 
         impl fmt::Display for $kind {
@@ -60,14 +55,12 @@ impl Named for Fork {
         (Self::Bpo1.name(), Self::Bpo1),
         (Self::Osaka.name(), Self::Osaka),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
 impl Named for Layout {
     const WHAT: &'static str = "layout";
     const ALL: &'static [(&'static str, Self)] =
         &[("hashed", Self::Hashed), ("plain", Self::Plain)];
-    const LATER: &'static [&'static str] = &[];
 }
 
 names! {
@@ -78,8 +71,7 @@ names! {
         Cold = "cold",
         /// All accounts and slots that the lists name have been read once.
         Warm = "warm",
-    },
-    later []
+    }
 }
 
 names! {
@@ -90,8 +82,7 @@ names! {
         Before = "before",
         /// While transactions run.
         While = "while",
-    },
-    later []
+    }
 }
 
 names! {
@@ -104,8 +95,7 @@ names! {
         Listed = "listed",
         /// By the first index at which the list says that a key is written.
         FirstWrite = "first-write",
-    },
-    later []
+    }
 }
 
 names! {
@@ -118,8 +108,7 @@ names! {
         Mixed = "mixed",
         /// As executing threads ask for them.
         OnDemand = "on-demand",
-    },
-    later []
+    }
 }
 
 names! {
@@ -132,8 +121,7 @@ names! {
         WithState = "with-state",
         /// After all accounts and slots.
         AfterState = "after-state",
-    },
-    later []
+    }
 }
 
 names! {
@@ -144,8 +132,7 @@ names! {
         Executed = "executed",
         /// All is read.
         AllRead = "all-read",
-    },
-    later []
+    }
 }
 
 names! {
@@ -156,8 +143,7 @@ names! {
         Next = "next",
         /// Those of a contiguous range of its own.
         Ranges = "ranges",
-    },
-    later []
+    }
 }
 
 names! {
@@ -168,8 +154,7 @@ names! {
         Shared = "shared",
         /// Each worker for itself.
         PerWorker = "per-worker",
-    },
-    later []
+    }
 }
 
 names! {
@@ -184,8 +169,7 @@ names! {
         ListEntries = "list-entries",
         /// The one that was measured to take longest.
         KnownCost = "known-cost",
-    },
-    later []
+    }
 }
 
 names! {
@@ -198,8 +182,7 @@ names! {
         Synced = "synced",
         /// Memory only, without a write-ahead log.
         Unlogged = "unlogged",
-    },
-    later []
+    }
 }
 
 names! {
@@ -210,8 +193,7 @@ names! {
         Verify = "verify",
         /// It does not.
         Skip = "skip",
-    },
-    later []
+    }
 }
 
 names! {
@@ -222,8 +204,7 @@ names! {
         Always = "always",
         /// Those of one key.
         SingleReads = "single-reads",
-    },
-    later []
+    }
 }
 
 names! {
@@ -234,8 +215,7 @@ names! {
         Get = "get",
         /// Many in a call, through `io_uring` where the kernel allows it.
         MultiGet = "multi-get",
-    },
-    later []
+    }
 }
 
 names! {
@@ -248,8 +228,7 @@ names! {
         Ribbon = "ribbon",
         /// None.
         Nothing = "none",
-    },
-    later []
+    }
 }
 
 names! {
@@ -260,8 +239,7 @@ names! {
         Whole = "whole",
         /// In partitions that are read through the block cache.
         Partitioned = "partitioned",
-    },
-    later []
+    }
 }
 
 names! {
@@ -272,8 +250,7 @@ names! {
         Direct = "direct",
         /// Through it; it is asked to drop the files before each cold sample.
         Buffered = "buffered",
-    },
-    later []
+    }
 }
 
 names! {
@@ -284,8 +261,24 @@ names! {
         Nothing = "none",
         /// All: every transaction of a contract reads the same keys.
         All = "all",
-    },
-    later []
+    }
+}
+
+names! {
+    /// Who gives to whom in transfers.
+    Pattern, "pattern",
+    {
+        /// Pairs that have no account in common.
+        AToB = "a-to-b",
+        /// Each to itself.
+        AToA = "a-to-a",
+        /// One to all others in turn.
+        AToMany = "a-to-many",
+        /// All others in turn to one.
+        ManyToA = "many-to-a",
+        /// Each to an address that does not exist.
+        Fresh = "fresh",
+    }
 }
 
 names! {
@@ -304,8 +297,7 @@ names! {
         BatchedIo = "batched-io",
         /// Parallel from a list with all values, which are verified beside.
         Full = "full",
-    },
-    later []
+    }
 }
 
 names! {
@@ -320,8 +312,7 @@ names! {
         Flat = "flat",
         /// A map in memory: what is left when reads are free.
         Memory = "memory",
-    },
-    later []
+    }
 }
 
 names! {
@@ -334,8 +325,7 @@ names! {
         BatchedIo = "batched-io",
         /// Diffs, keys and pre-block values.
         Full = "full",
-    },
-    later []
+    }
 }
 
 names! {
@@ -348,6 +338,5 @@ names! {
         Weyl = "weyl",
         /// Each value read is the next key: strictly serial.
         Chase = "chase",
-    },
-    later []
+    }
 }

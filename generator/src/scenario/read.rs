@@ -151,7 +151,7 @@ fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault
 }
 
 /// The fault of two alternative keys of which not exactly one is given.
-fn exactly_one(fields: &Fields<'_>, keys: [&str; 2], example: &str) -> Fault {
+pub(super) fn exactly_one(fields: &Fields<'_>, keys: [&str; 2], example: &str) -> Fault {
     let [first, second] = keys;
     let (place, rule) = match fields.get(second) {
         Some(_) => (second, format!("{first} is given too; exactly one of the two is wanted")),
@@ -168,6 +168,8 @@ fn state(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
     let slot_count = match (fields.count("slots", &SLOTS)?, fields.bytes("size")?) {
         (Some(slot_count), None) => slot_count,
         (None, Some(size_bytes)) => sized(fields, size_bytes)?,
+        // A load that reads slots asks for them.
+        (None, None) => 0,
         _ => return Err(exactly_one(fields, ["slots", "size"], "128M")),
     };
     Ok(StateSpec {

@@ -6,8 +6,15 @@ macro_rules! shipped {
     };
 }
 
-const ALL: &[(&str, &str)] =
-    shipped!["sload-storm", "sload-storm-weyl", "sload-storm-absent", "pointer-chase"];
+const ALL: &[(&str, &str)] = shipped![
+    "sload-storm",
+    "sload-storm-weyl",
+    "sload-storm-absent",
+    "pointer-chase",
+    "transfers",
+    "erc20",
+    "one-slot"
+];
 
 /// Name and text of every shipped scenario, the default worst case first.
 pub fn all() -> &'static [(&'static str, &'static str)] {

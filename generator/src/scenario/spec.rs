@@ -42,7 +42,7 @@ pub struct Scenario {
 pub struct StateSpec {
     /// Accounts beside those that the loads need.
     pub account_count: u64,
-    /// Storage slots of the loads' contracts, all together.
+    /// Storage slots of the storms' contracts, all together; 0 where there is no storm.
     pub slot_count: u64,
     /// How rows are keyed.
     pub layout: Layout,

@@ -72,7 +72,7 @@ impl Scenario {
         let state = &self.state;
         vec![
             ("accounts", Ok(underscored(state.account_count))),
-            ("slots", Ok(underscored(state.slot_count))),
+            ("slots", slots(state.slot_count)),
             ("layout", Ok(quoted(state.layout.label()))),
             ("present", Ok(float(state.present_share))),
             ("seed", seed(state.seed)),
@@ -179,6 +179,10 @@ fn line(out: &mut String, key: &str, value: &str) {
     out.push_str(" = ");
     out.push_str(value);
     out.push('\n');
+}
+
+fn slots(count: u64) -> Result<String, &'static str> {
+    if count == 0 { Err("none: no load asks for any") } else { Ok(underscored(count)) }
 }
 
 fn seed(seed: Option<u64>) -> Result<String, &'static str> {

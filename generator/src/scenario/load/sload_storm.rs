@@ -4,6 +4,7 @@ use super::super::fault::{Fault, Misfit, Remedy};
 use super::super::fields::{Fields, Range};
 use super::super::names::{KeyOrder, Overlap};
 use super::super::quantity::underscored;
+use super::super::read::exactly_one;
 use super::{Around, Kind, LoadKind};
 
 /// Cold storage reads over one contract or many.
@@ -34,6 +35,9 @@ impl SloadStorm {
 }
 
 fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+    if around.state.slot_count == 0 {
+        return Err(exactly_one(around.state_fields, ["slots", "size"], "128M"));
+    }
     let keys = fields.named("keys")?.unwrap_or(KeyOrder::Keccak);
     let (most, above) = match around.state.slot_count {
         slot_count if slot_count < CONTRACTS_MAX => {

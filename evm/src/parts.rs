@@ -1,0 +1,57 @@
+//! The parts of a step as one. A step can commit several times (withdrawals, then system calls)
+//! at one index of the list (EIP-7928). revm's list builder takes an account's value before a
+//! commit for its value before the step: a later part that leaves alone what an earlier one
+//! changed would take the change out of the list. So later parts are told the first value.
+
+use alloy_primitives::{Address, map::AddressMap};
+use revm::state::{AccountInfo, EvmState};
+
+/// What accounts were before the step that is running.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    before: AddressMap<AccountInfo>,
+}
+
+impl Parts {
+    /// Makes `changes`, the output of the next part of the step, count from before the step.
+    /// Slots are left as they are: no part writes those of another.
+    pub fn join(&mut self, changes: &mut EvmState) {
+        for (address, account) in changes.iter_mut().filter(|(_, account)| account.is_touched()) {
+            match self.before.get(address) {
+                Some(before) => *account.original_info_mut() = before.clone(),
+                None => self.remember(*address, account.original_info()),
+            }
+        }
+    }
+
+    fn remember(&mut self, address: Address, before: AccountInfo) {
+        self.before.insert(address, before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::U256;
+    use revm::state::{Account, TransactionId};
+
+    use super::*;
+
+    fn part(before: u64, after: u64) -> EvmState {
+        let info = |balance| AccountInfo { balance: U256::from(balance), ..AccountInfo::default() };
+        let mut account = Account::new_not_existing(TransactionId::ZERO)
+            .with_info(info(after))
+            .with_touched_mark();
+        *account.original_info_mut() = info(before);
+        EvmState::from_iter([(Address::ZERO, account)])
+    }
+
+    #[test]
+    fn a_later_part_counts_from_before_the_step() {
+        let (mut first, mut second) = (part(5, 7), part(7, 7));
+        let mut parts = Parts::default();
+        parts.join(&mut first);
+        parts.join(&mut second);
+        assert_eq!(first, part(5, 7));
+        assert_eq!(second, part(5, 7));
+    }
+}

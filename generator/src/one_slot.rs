@@ -1,0 +1,68 @@
+//! Transactions that all read and write one slot, last, after some work of their own: nothing of
+//! the slot can be done in parallel, and all of the work can.
+
+use alloy_primitives::{Address, Bytes, U256, keccak256};
+use workload::Fork;
+
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    people::People,
+    planner::{PlannedTx, Planner, Room},
+    probe::{Absent, Probe},
+};
+
+/// Plans calls of `mix(uint256)`.
+#[derive(Debug)]
+pub(crate) struct OneSlot {
+    contract: Address,
+    input: Bytes,
+    gas: u64,
+}
+
+impl OneSlot {
+    /// Calls of `contract`, each of `work` hashes.
+    pub(crate) fn new(
+        contract: Address,
+        work: u64,
+        fork: Fork,
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let selector = &keccak256("mix(uint256)")[..4];
+        let input: Bytes = [selector, &U256::from(work).to_be_bytes::<32>()].concat().into();
+        let probe = Probe {
+            name: Contract::OneSlot.name(),
+            fork,
+            sender: people.address(0)?,
+            to: contract,
+            code: Contract::OneSlot.code()?,
+            value: U256::ZERO,
+            absent: Absent::Nothing,
+        };
+        Ok(Self { contract, gas: probe.gas(&input)?, input })
+    }
+}
+
+impl Planner for OneSlot {
+    fn next(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        if self.gas > room.gas_limit {
+            return Ok(None);
+        }
+        Ok(Some(PlannedTx {
+            gas_limit: self.gas,
+            gas: self.gas,
+            sender: people.in_turn(room.turn),
+            to: Some(self.contract),
+            input: self.input.clone(),
+            ..PlannedTx::default()
+        }))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.gas
+    }
+}

@@ -1,0 +1,47 @@
+//! The accounts that send and receive: a sender family, by index. Addresses are derived as they
+//! are asked for, so that memory is bounded by what a workload touches and not by the family.
+
+use std::collections::HashMap;
+
+use alloy_primitives::Address;
+use workload::{SenderFamily, senders::SenderError};
+
+/// Accounts that are derived together: one costs little beside its neighbours.
+const CHUNK: u64 = 1_024;
+
+/// A family of accounts.
+#[derive(Debug)]
+pub(crate) struct People<'g> {
+    family: &'g SenderFamily,
+    chunks: HashMap<u64, Vec<Address>>,
+}
+
+impl<'g> People<'g> {
+    /// The accounts of `family`, which has at least one.
+    pub(crate) fn new(family: &'g SenderFamily) -> Self {
+        Self { family, chunks: HashMap::new() }
+    }
+
+    /// Number of accounts.
+    pub(crate) const fn count(&self) -> u64 {
+        self.family.count
+    }
+
+    /// Who it is at `turn`, when all take turns.
+    pub(crate) const fn in_turn(&self, turn: u64) -> u64 {
+        turn % self.family.count
+    }
+
+    /// Address of account `index`.
+    pub(crate) fn address(&mut self, index: u64) -> Result<Address, SenderError> {
+        let (chunk, place) = (index / CHUNK, (index % CHUNK) as usize);
+        if let Some(chunk) = self.chunks.get(&chunk) {
+            return Ok(chunk[place]);
+        }
+        let first = chunk * CHUNK;
+        let addresses = self.family.addresses(first..self.family.count.min(first + CHUNK))?;
+        let address = addresses[place];
+        self.chunks.insert(chunk, addresses);
+        Ok(address)
+    }
+}

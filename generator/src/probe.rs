@@ -1,0 +1,107 @@
+//! One transaction run on stock revm to see what it costs, over a state that is made up: every
+//! account can pay, and every slot is the key of the next, unless it is said to be absent.
+
+use std::convert::Infallible;
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use evm::{Runner, StepError};
+use revm::{Database, bytecode::Bytecode, primitives::KECCAK_EMPTY, state::AccountInfo};
+use workload::{Block, BlockEnv, Fork, StepKind, Transaction, TxStatus, Workload};
+
+use crate::meter::MeterError;
+
+/// Gas limit of a probe.
+pub(crate) const PROBE_GAS: u64 = 1 << 24;
+
+/// A transaction to be tried.
+#[derive(Clone, Debug)]
+pub(crate) struct Probe {
+    /// What errors call it.
+    pub(crate) name: &'static str,
+    /// Under which rules.
+    pub(crate) fork: Fork,
+    /// Who sends it.
+    pub(crate) sender: Address,
+    /// Whom it calls.
+    pub(crate) to: Address,
+    /// Code there.
+    pub(crate) code: Bytes,
+    /// Wei that it carries.
+    pub(crate) value: U256,
+    /// What it does not find.
+    pub(crate) absent: Absent,
+}
+
+/// What does not exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// All that is asked for exists.
+    #[default]
+    Nothing,
+    /// This account does not.
+    Account(Address),
+    /// This slot does not.
+    Slot(U256),
+}
+
+impl Probe {
+    /// Gas of the transaction with `input`, which must succeed.
+    ///
+    /// # Errors
+    /// [`MeterError::Probe`].
+    pub(crate) fn gas(&self, input: &Bytes) -> Result<u64, MeterError> {
+        let tx = Transaction {
+            sender: self.sender,
+            gas_limit: PROBE_GAS,
+            to: Some(self.to),
+            value: self.value,
+            input: input.clone(),
+            ..Transaction::default()
+        };
+        let env = BlockEnv { gas_limit: PROBE_GAS, ..BlockEnv::default() };
+        let block = Block { env, transactions: vec![tx], withdrawals: Vec::new() };
+        let rules = Workload { fork: self.fork, chain_id: 1, ..Workload::default() };
+        let mut runner = Runner::new(&rules, ProbeState { probe: self });
+        runner.enter(&block);
+        let fail = |reason: String| MeterError::Probe { contract: self.name, reason };
+        let output = runner
+            .run(&block, StepKind::Transaction(0), |_, _| {})
+            .map_err(|error: StepError<Infallible>| fail(error.to_string()))?;
+        match output.outcome {
+            Some(outcome) if outcome.status == TxStatus::Success => Ok(outcome.gas_used),
+            other => Err(fail(format!("{other:?}"))),
+        }
+    }
+}
+
+struct ProbeState<'p> {
+    probe: &'p Probe,
+}
+
+impl Database for ProbeState<'_> {
+    type Error = Infallible;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
+        if self.probe.absent == Absent::Account(address) {
+            return Ok(None);
+        }
+        let balance = U256::from(1) << 128;
+        let has_code = address == self.probe.to && !self.probe.code.is_empty();
+        let code = has_code.then(|| Bytecode::new_raw(self.probe.code.clone()));
+        let code_hash = code.as_ref().map_or(KECCAK_EMPTY, Bytecode::hash_slow);
+        Ok(Some(AccountInfo { balance, code_hash, code, ..AccountInfo::default() }))
+    }
+
+    fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
+        Ok(Bytecode::new())
+    }
+
+    fn storage(&mut self, _: Address, key: U256) -> Result<U256, Infallible> {
+        let is_absent = self.probe.absent == Absent::Slot(key);
+        Ok(if is_absent { U256::ZERO } else { key.wrapping_add(U256::ONE) })
+    }
+
+    fn block_hash(&mut self, _: u64) -> Result<B256, Infallible> {
+        Ok(B256::ZERO)
+    }
+}

@@ -1,0 +1,99 @@
+//! A small assembler: opcodes, constants, and jumps to labels of two bytes. Knows no gas and no
+//! stack; what it is given is put down as it is.
+
+use alloy_primitives::Bytes;
+use revm::bytecode::opcode as op;
+
+/// A place in the code that can be jumped to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label(usize);
+
+/// Code in the making.
+#[derive(Debug, Default)]
+pub(super) struct Assembler {
+    code: Vec<u8>,
+    /// Where each label is.
+    places: Vec<Option<u16>>,
+    /// Where a label's two bytes are to be put.
+    uses: Vec<(usize, Label)>,
+}
+
+impl Assembler {
+    /// Puts opcodes down.
+    pub(super) fn ops(&mut self, opcodes: &[u8]) -> &mut Self {
+        self.code.extend_from_slice(opcodes);
+        self
+    }
+
+    /// Pushes a number, in as few bytes as it has.
+    pub(super) fn push(&mut self, number: u64) -> &mut Self {
+        let bytes = number.to_be_bytes();
+        let len = bytes.len() - (number.leading_zeros() / 8) as usize;
+        self.code.push(op::PUSH0 + len as u8);
+        self.code.extend_from_slice(&bytes[bytes.len() - len..]);
+        self
+    }
+
+    /// Pushes bytes as a number; at most 32.
+    pub(super) fn push_bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.code.push(op::PUSH0 + bytes.len() as u8);
+        self.code.extend_from_slice(bytes);
+        self
+    }
+
+    /// A label whose place is not known yet.
+    pub(super) fn label(&mut self) -> Label {
+        self.places.push(None);
+        Label(self.places.len() - 1)
+    }
+
+    /// Makes this the place of `label`.
+    pub(super) fn at(&mut self, label: Label) -> &mut Self {
+        self.places[label.0] = Some(self.code.len() as u16);
+        self.code.push(op::JUMPDEST);
+        self
+    }
+
+    /// Goes to `label`.
+    pub(super) fn jump(&mut self, label: Label) -> &mut Self {
+        self.target(label).ops(&[op::JUMP])
+    }
+
+    /// Goes to `label` if the top of the stack is not zero.
+    pub(super) fn jump_if(&mut self, label: Label) -> &mut Self {
+        self.target(label).ops(&[op::JUMPI])
+    }
+
+    fn target(&mut self, label: Label) -> &mut Self {
+        self.code.push(op::PUSH2);
+        self.uses.push((self.code.len(), label));
+        self.code.extend_from_slice(&[0; 2]);
+        self
+    }
+
+    /// The code.
+    ///
+    /// # Panics
+    /// When a label that is jumped to has no place.
+    pub(super) fn finish(mut self) -> Bytes {
+        for (at, Label(label)) in self.uses {
+            let place = self.places[label].unwrap_or_else(|| panic!("label {label} has no place"));
+            self.code[at..at + 2].copy_from_slice(&place.to_be_bytes());
+        }
+        self.code.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_labels_become_what_the_machine_reads() {
+        let mut code = Assembler::default();
+        let end = code.label();
+        code.push(0).push(0x1ff).jump(end).ops(&[op::INVALID]).at(end);
+        let expected = [0x5f, 0x61, 0x01, 0xff, 0x61, 0, 9, 0x56, 0xfe, 0x5b];
+        assert_eq!(code.finish()[..], expected);
+    }
+}

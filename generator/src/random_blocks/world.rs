@@ -1,0 +1,168 @@
+//! The state that random blocks run on: few accounts, so that transactions meet in them. Every
+//! contract is the interpreter, or a proxy that runs the interpreter's code as its own.
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use evm::system;
+use revm::bytecode::opcode as op;
+use workload::{Fork, Genesis, GenesisAccount};
+
+use super::{assembler::Assembler, interpreter};
+use crate::genesis::BENEFICIARY;
+
+/// Accounts that send; the last ones begin with delegated code.
+const SENDER_COUNT: usize = 8;
+/// Senders that begin with delegated code (EIP-7702).
+const DELEGATED_COUNT: usize = 2;
+/// Proxies of the genesis.
+const PROXY_COUNT: usize = 4;
+/// Addresses that have no account.
+const FRESH_COUNT: usize = 6;
+/// Salts that CREATE2 is asked for: few, so that it comes to an address again.
+pub(super) const SALT_COUNT: u8 = 2;
+/// Precompiles: those by number, and P256VERIFY (EIP-7951).
+const LAST_PRECOMPILE: u64 = 0x11;
+const P256_VERIFY: u64 = 0x100;
+
+/// Accounts, by what they are for.
+#[derive(Clone, Debug)]
+pub(super) struct World {
+    /// Accounts that send.
+    pub(super) senders: Vec<Address>,
+    /// Interpreter and proxies.
+    pub(super) contracts: Vec<Address>,
+    /// Addresses without an account, at first.
+    pub(super) fresh: Vec<Address>,
+    /// Where CREATE2 by a contract comes to.
+    pub(super) creations: Vec<Address>,
+    /// Precompiled contracts.
+    pub(super) precompiles: Vec<Address>,
+    /// Contracts of the system calls.
+    pub(super) system: Vec<Address>,
+    /// Init codes, in whole instructions of the interpreter.
+    pub(super) init_codes: Vec<Bytes>,
+}
+
+fn named(what: &str, number: usize) -> Address {
+    Address::from_word(keccak256(format!("random blocks {what} {number}")))
+}
+
+impl World {
+    pub(super) fn new(fork: Fork) -> Self {
+        let all = |what: &str, count| (0..count).map(|number| named(what, number)).collect();
+        let senders = all("sender", SENDER_COUNT);
+        let mut contracts: Vec<Address> = all("proxy", PROXY_COUNT);
+        contracts.push(interpreter_address());
+        let init_codes = init_codes();
+        let mut creations = Vec::new();
+        for creator in &contracts {
+            for salt in 0..SALT_COUNT {
+                let salt = B256::with_last_byte(salt);
+                creations
+                    .extend(init_codes.iter().map(|code| creator.create2_from_code(salt, code)));
+            }
+        }
+        let numbers = (1..=LAST_PRECOMPILE).chain([P256_VERIFY]);
+        Self {
+            senders,
+            contracts,
+            fresh: all("fresh", FRESH_COUNT),
+            creations,
+            precompiles: numbers
+                .map(|number| Address::from_word(U256::from(number).into()))
+                .collect(),
+            system: system::contracts(fork).iter().map(|account| account.address).collect(),
+            init_codes,
+        }
+    }
+
+    /// The genesis.
+    pub(super) fn genesis(&self, fork: Fork) -> Genesis {
+        let mut accounts = system::contracts(fork);
+        let ether = U256::from(1_000_000_000_000_000_000_u64);
+        for (place, address) in self.senders.iter().enumerate() {
+            let is_delegated = place + DELEGATED_COUNT >= self.senders.len();
+            let code =
+                if is_delegated { delegation(&self.contracts[place % 2]) } else { Bytes::new() };
+            let nonce = u64::from(is_delegated);
+            let storage = if is_delegated { storage(place) } else { Vec::new() };
+            let balance = ether * U256::from(1_000_000);
+            accounts.push(GenesisAccount { address: *address, nonce, balance, code, storage });
+        }
+        for (place, address) in self.contracts.iter().enumerate() {
+            let is_interpreter = *address == interpreter_address();
+            let code = if is_interpreter { interpreter::code() } else { proxy() };
+            // The first has no wei: what it sends fails until it is given some.
+            let balance = U256::from(1_000 * place);
+            let storage = storage(place);
+            accounts.push(GenesisAccount { address: *address, nonce: 1, balance, code, storage });
+        }
+        accounts.push(GenesisAccount {
+            address: BENEFICIARY,
+            balance: ether,
+            ..GenesisAccount::default()
+        });
+        accounts.sort_unstable_by_key(|account| account.address);
+        Genesis { accounts, ..Genesis::default() }
+    }
+}
+
+/// A few slots; other keys are absent.
+fn storage(place: usize) -> Vec<(U256, U256)> {
+    (0..6_u64).map(|key| (U256::from(2 * key), U256::from(key + place as u64 + 1))).collect()
+}
+
+fn interpreter_address() -> Address {
+    named("interpreter", 0)
+}
+
+/// Code of an account that delegates to `target` (EIP-7702).
+fn delegation(target: &Address) -> Bytes {
+    [&[0xef, 0x01, 0x00][..], target.as_slice()].concat().into()
+}
+
+/// Runs the interpreter with its own calldata, and ends as it does.
+fn proxy() -> Bytes {
+    let mut asm = Assembler::default();
+    let ok = asm.label();
+    asm.ops(&[op::CALLDATASIZE, op::PUSH0, op::PUSH0, op::CALLDATACOPY]);
+    asm.ops(&[op::PUSH0, op::PUSH0, op::CALLDATASIZE, op::PUSH0]);
+    asm.push_bytes(interpreter_address().as_slice()).ops(&[op::GAS, op::DELEGATECALL]);
+    asm.ops(&[op::RETURNDATASIZE, op::PUSH0, op::PUSH0, op::RETURNDATACOPY]).jump_if(ok);
+    asm.ops(&[op::RETURNDATASIZE, op::PUSH0, op::REVERT]);
+    asm.at(ok).ops(&[op::RETURNDATASIZE, op::PUSH0, op::RETURN]);
+    asm.finish()
+}
+
+/// Init code that runs `program` in the new account, then leaves a proxy there.
+pub(super) fn init_code(program: &[u8]) -> Bytes {
+    let proxy = proxy();
+    // Offsets do not depend on each other's width: all are pushed in two bytes.
+    let wide = |number: usize| (number as u16).to_be_bytes();
+    let code = |program_at: usize| {
+        let mut asm = Assembler::default();
+        let fail = asm.label();
+        let copy = |asm: &mut Assembler, len: usize, at: usize| {
+            asm.push_bytes(&wide(len)).push_bytes(&wide(at)).ops(&[op::PUSH0, op::CODECOPY]);
+        };
+        copy(&mut asm, program.len(), program_at);
+        asm.ops(&[op::PUSH0, op::PUSH0]).push_bytes(&wide(program.len())).ops(&[op::PUSH0]);
+        asm.push_bytes(interpreter_address().as_slice()).ops(&[op::GAS, op::DELEGATECALL]);
+        asm.ops(&[op::ISZERO]).jump_if(fail);
+        copy(&mut asm, proxy.len(), program_at + program.len());
+        asm.push_bytes(&wide(proxy.len())).ops(&[op::PUSH0, op::RETURN]);
+        asm.at(fail).ops(&[op::PUSH0, op::PUSH0, op::REVERT]);
+        asm.finish()
+    };
+    let program_at = code(0).len();
+    [&code(program_at)[..], program, &proxy].concat().into()
+}
+
+fn init_codes() -> Vec<Bytes> {
+    let store = super::program::word(interpreter::Instruction::Add, [1, 7, 0], Address::ZERO);
+    let mut destroys = Assembler::default();
+    destroys.ops(&[op::CALLER, op::SELFDESTRUCT]);
+    let mut leaves_nothing = Assembler::default();
+    leaves_nothing.push(1).push(3).ops(&[op::SSTORE, op::STOP]);
+    let all = [init_code(&[]), init_code(&store), destroys.finish(), leaves_nothing.finish()];
+    all.into_iter().map(|code| super::program::padded(&code)).collect()
+}

@@ -1,0 +1,229 @@
+//! Transfers of ether or of a token between accounts that a pattern pairs. What one costs
+//! depends on little: whom it goes to, and how many bytes of its calldata are not zero. The first
+//! of each such form is run on stock revm, with its own parties; the others cost the same.
+
+use std::collections::HashMap;
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use workload::{Fork, stream::stream_seed};
+
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    people::People,
+    planner::{PlannedTx, Planner, Room, Touched},
+    probe::{Absent, Probe},
+    scenario::Pattern,
+};
+
+/// What is transferred: one unit of it each time.
+#[derive(Clone, Debug)]
+pub(crate) enum Asset {
+    /// Wei.
+    Ether,
+    /// Units of the token of a contract.
+    Token {
+        /// The contract.
+        address: Address,
+        /// Its code.
+        code: Bytes,
+    },
+}
+
+impl Asset {
+    /// The token at `address`.
+    pub(crate) fn token(address: Address) -> Result<Self, GeneratorError> {
+        Ok(Self::Token { address, code: Contract::Token.code()? })
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Ether => "a transfer",
+            Self::Token { .. } => Contract::Token.name(),
+        }
+    }
+}
+
+/// Key of an account's balance: that of the mapping at slot 0 (Solidity's layout of storage).
+pub(crate) fn balance_key(account: &Address) -> U256 {
+    U256::from_be_bytes(keccak256([account.into_word(), B256::ZERO].concat()).0)
+}
+
+/// Who gives to whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Parties {
+    pattern: Pattern,
+    /// Accounts that take part.
+    count: u64,
+    /// Seed and name of the addresses that do not exist.
+    stream: (u64, String),
+    /// Such addresses used up.
+    fresh_count: u64,
+}
+
+/// Whom a transfer goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taker {
+    Member(u64),
+    Fresh(Address),
+}
+
+impl Parties {
+    /// The first `count` accounts, at least 2, paired by `pattern`.
+    pub(crate) const fn new(pattern: Pattern, count: u64, stream: (u64, String)) -> Self {
+        Self { pattern, count, stream, fresh_count: 0 }
+    }
+
+    /// Giver and taker of the transfer at `turn`.
+    fn at(&self, turn: u64) -> (u64, Taker) {
+        let giver = turn % self.count;
+        // All but the first.
+        let other = 1 + turn % (self.count - 1).max(1);
+        match self.pattern {
+            // As far from the giver as can be: turns of half the accounts share none.
+            Pattern::AToB => (giver, Taker::Member((giver + self.count / 2) % self.count)),
+            Pattern::AToA => (giver, Taker::Member(giver)),
+            Pattern::AToMany => (0, Taker::Member(other)),
+            Pattern::ManyToA => (other, Taker::Member(0)),
+            Pattern::Fresh => (giver, Taker::Fresh(self.fresh())),
+        }
+    }
+
+    fn fresh(&self) -> Address {
+        let (seed, stream) = &self.stream;
+        Address::from_word(stream_seed(*seed, &format!("{stream}/fresh/{}", self.fresh_count)))
+    }
+}
+
+/// What the gas of a transfer depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Form {
+    is_to_itself: bool,
+    is_to_fresh: bool,
+    nonzero_byte_count: usize,
+}
+
+/// Plans transfers.
+#[derive(Debug)]
+pub(crate) struct Transfers {
+    asset: Asset,
+    parties: Parties,
+    fork: Fork,
+    prices: HashMap<Form, u64>,
+    /// Gas of the first.
+    useful_gas: u64,
+}
+
+impl Transfers {
+    /// Transfers of `asset` between `parties`.
+    pub(crate) fn new(
+        asset: Asset,
+        parties: Parties,
+        fork: Fork,
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let mut new = Self { asset, parties, fork, prices: HashMap::new(), useful_gas: 0 };
+        new.useful_gas = new.plan(0, people)?.gas;
+        Ok(new)
+    }
+
+    fn plan(&mut self, turn: u64, people: &mut People<'_>) -> Result<PlannedTx, GeneratorError> {
+        let (giver, taker) = self.parties.at(turn);
+        let sender = people.address(giver)?;
+        let (recipient, touched) = match taker {
+            Taker::Member(index) => {
+                (people.address(index)?, Touched { senders: vec![index], ..Touched::default() })
+            }
+            Taker::Fresh(address) => {
+                (address, Touched { absent: vec![address], ..Touched::default() })
+            }
+        };
+        let (to, value, input, code, touched) = match &self.asset {
+            Asset::Ether => (recipient, U256::ONE, Bytes::new(), Bytes::new(), touched),
+            // A token's transfer knows its recipient by a slot, not as an account.
+            Asset::Token { address, code } => {
+                let input = transfer_calldata(&recipient);
+                (*address, U256::ZERO, input, code.clone(), Touched::default())
+            }
+        };
+        let is_to_fresh = matches!(taker, Taker::Fresh(_));
+        let form = Form {
+            is_to_itself: taker == Taker::Member(giver),
+            is_to_fresh,
+            nonzero_byte_count: input.iter().filter(|byte| **byte != 0).count(),
+        };
+        let absent = match (&self.asset, is_to_fresh) {
+            (_, false) => Absent::Nothing,
+            (Asset::Ether, true) => Absent::Account(recipient),
+            (Asset::Token { .. }, true) => Absent::Slot(balance_key(&recipient)),
+        };
+        let gas = match self.prices.get(&form) {
+            Some(gas) => *gas,
+            None => {
+                let (name, fork) = (self.asset.name(), self.fork);
+                let probe = Probe { name, fork, sender, to, code, value, absent };
+                let gas = probe.gas(&input)?;
+                self.prices.insert(form, gas);
+                gas
+            }
+        };
+        let to = Some(to);
+        Ok(PlannedTx { gas_limit: gas, gas, sender: giver, to, value, input, touched })
+    }
+}
+
+/// Calldata of `transfer(recipient, 1)`.
+fn transfer_calldata(recipient: &Address) -> Bytes {
+    let selector = &keccak256("transfer(address,uint256)")[..4];
+    [selector, recipient.into_word().as_slice(), B256::with_last_byte(1).as_slice()].concat().into()
+}
+
+impl Planner for Transfers {
+    fn next(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let tx = self.plan(room.turn, people)?;
+        if tx.gas > room.gas_limit {
+            return Ok(None);
+        }
+        self.parties.fresh_count += 1;
+        Ok(Some(tx))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.useful_gas
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn distinct_pairs_share_no_account_for_half_of_them() {
+        let parties = Parties::new(Pattern::AToB, 10, (1, "x".to_owned()));
+        for first in 0..30 {
+            let mut seen = HashSet::new();
+            for turn in first..first + 5 {
+                let (giver, taker) = parties.at(turn);
+                let Taker::Member(taker) = taker else { panic!("{taker:?}") };
+                assert!(seen.insert(giver) && seen.insert(taker), "{first} {turn}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_of_many_is_the_same_and_the_others_are_others() {
+        let takers = |pattern| {
+            let parties = Parties::new(pattern, 3, (1, "x".to_owned()));
+            (0..4).map(|turn| parties.at(turn)).collect::<Vec<_>>()
+        };
+        let others = [1, 2, 1, 2];
+        assert_eq!(takers(Pattern::AToMany), others.map(|other| (0, Taker::Member(other))));
+        assert_eq!(takers(Pattern::ManyToA), others.map(|other| (other, Taker::Member(0))));
+    }
+}
