@@ -15,10 +15,11 @@ use crate::stored::Stored;
 pub const SCHEMA: &str = "stress.compare/1";
 
 /// Facts that differ from run to run and say nothing about a change.
-const PASSING: [&str; 8] = [
+const PASSING: [&str; 9] = [
     "environment.memory.available_bytes",
     "environment.host.load_average",
     "environment.steal_ns",
+    "environment.ground.free_bytes",
     "environment.build.commit",
     "open_sample_ns",
     "/stores/0/facts/build_ns",

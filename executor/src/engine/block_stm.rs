@@ -133,8 +133,8 @@ fn work<S: Sample>(
     (totals, stop): (&Mutex<Totals>, &AtomicBool),
 ) -> Result<(), StoreError> {
     let mut reader = sample.reader()?;
-    let mut tally = ReadTally::default();
-    tally.trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
+    let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
+    let mut tally = ReadTally { trace, ..ReadTally::default() };
     crew.serve(|job: &Job<'_>| {
         let start = job.spans.elapsed();
         let (ground, place) = (job.ground(task, stop), job.place);

@@ -170,8 +170,8 @@ fn work<S: Sample>(
     (totals, stop, hasher): (&Mutex<Totals>, &AtomicBool, &DefaultHashBuilder),
 ) -> Result<(), StoreError> {
     let mut reader = sample.reader()?;
-    let mut tally = ReadTally::default();
-    tally.trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
+    let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
+    let mut tally = ReadTally { trace, ..ReadTally::default() };
     crew.serve(|job: &Job| {
         let start = job.spans.elapsed();
         let own = Cache::default();
