@@ -23,6 +23,7 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, prewarm::WarmUp},
     sample::Measurement,
+    span::Phase,
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
         Store,
@@ -170,6 +171,19 @@ fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
         let workload = meeting(&head, loads);
         assert_eq!(workload.batches.len(), 3 / batch);
         assert_all_agree(&workload, &format!("mixed, batch {batch}"));
+        assert_committed_once_a_batch(&workload);
+    }
+}
+
+fn assert_committed_once_a_batch(workload: &Workload) {
+    let store = agree::in_memory(workload);
+    for variant in agree::variants() {
+        let lists = sample::lists_for(workload, variant.list).unwrap();
+        let taken = agree::take(&store, workload, &lists, variant).unwrap();
+        let spans = taken.executed.spans.iter();
+        let commits = spans.filter(|span| span.phase == Phase::Commit).count();
+        assert_eq!(commits, workload.batches.len(), "{variant}");
+        assert_eq!(taken.executed.batches.len(), workload.batches.len(), "{variant}");
     }
 }
 

@@ -92,6 +92,8 @@ impl<'a, 'g> Filler<'a, 'g> {
             match self.next(load, gas_limit, people)? {
                 Some(tx) => {
                     budgets[load].left -= tx.gas;
+                    // The block's gas is that of its receipts, and refunds are in none.
+                    out.gas_limit += tx.refund;
                     out.transactions.push(tx);
                 }
                 None if left == total || gas_limit == tx_gas => {

@@ -9,7 +9,7 @@ use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room},
-    probe::{Absent, Probe},
+    probe::{Absent, Cost, Probe},
 };
 
 /// Plans calls of `mix(uint256)`.
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct OneSlot {
     contract: Address,
     input: Bytes,
-    gas: u64,
+    cost: Cost,
 }
 
 impl OneSlot {
@@ -39,7 +39,7 @@ impl OneSlot {
             value: U256::ZERO,
             absent: Absent::Nothing,
         };
-        Ok(Self { contract, gas: probe.gas(&input)?, input })
+        Ok(Self { contract, cost: probe.cost(&input)?, input })
     }
 }
 
@@ -49,12 +49,14 @@ impl Planner for OneSlot {
         room: Room,
         people: &mut People<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        if self.gas > room.gas_limit {
+        let Cost { gas, refund } = self.cost;
+        if gas + refund > room.gas_limit {
             return Ok(None);
         }
         Ok(Some(PlannedTx {
-            gas_limit: self.gas,
-            gas: self.gas,
+            gas_limit: gas + refund,
+            gas,
+            refund,
             sender: people.in_turn(room.turn),
             to: Some(self.contract),
             input: self.input.clone(),
@@ -63,6 +65,6 @@ impl Planner for OneSlot {
     }
 
     fn useful_gas(&self) -> u64 {
-        self.gas
+        self.cost.gas + self.cost.refund
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct PlannedTx {
     pub(crate) gas_limit: u64,
     /// Gas that it will use.
     pub(crate) gas: u64,
+    /// Gas that comes back to it at its end, and counts against the block (EIP-7778).
+    pub(crate) refund: u64,
     /// Who sends it, by place in the genesis' senders.
     pub(crate) sender: u64,
     /// Whom it calls, or `None` to create.

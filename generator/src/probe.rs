@@ -44,15 +44,49 @@ pub(crate) enum Absent {
     Slot(U256),
 }
 
+/// What a transaction costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// Gas that it uses, after refunds.
+    pub(crate) gas: u64,
+    /// Gas that it must have beside that, because it comes back only at its end (EIP-3529).
+    pub(crate) refund: u64,
+}
+
 impl Probe {
+    /// What the transaction with `input`, which must succeed, costs.
+    ///
+    /// # Errors
+    /// [`MeterError::Probe`].
+    pub(crate) fn cost(&self, input: &Bytes) -> Result<Cost, MeterError> {
+        let gas = self.gas(input)?;
+        // The least limit with which it succeeds; most often that is what it uses.
+        let (mut least, mut most) = (gas, PROBE_GAS);
+        if self.gas_within(input, least).is_ok() {
+            return Ok(Cost { gas, refund: 0 });
+        }
+        while most - least > 1 {
+            let middle = least + (most - least) / 2;
+            match self.gas_within(input, middle) {
+                Ok(_) => most = middle,
+                Err(_) => least = middle,
+            }
+        }
+        Ok(Cost { gas, refund: most - gas })
+    }
+
     /// Gas of the transaction with `input`, which must succeed.
     ///
     /// # Errors
     /// [`MeterError::Probe`].
     pub(crate) fn gas(&self, input: &Bytes) -> Result<u64, MeterError> {
+        self.gas_within(input, PROBE_GAS)
+    }
+
+    fn gas_within(&self, input: &Bytes, gas_limit: u64) -> Result<u64, MeterError> {
         let tx = Transaction {
             sender: self.sender,
-            gas_limit: PROBE_GAS,
+            gas_limit,
             to: Some(self.to),
             value: self.value,
             input: input.clone(),

@@ -163,6 +163,7 @@ impl Planner for Storm<'_> {
             // All that there is room for: what a storm leaves of it shows nothing.
             gas_limit: room.gas_limit,
             gas: storm.gas,
+            refund: 0,
             sender: people.in_turn(room.turn),
             to: Some(self.families[storm.family].address),
             value: U256::ZERO,

@@ -12,7 +12,7 @@ use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
-    probe::{Absent, Probe},
+    probe::{Absent, Cost, Probe},
     scenario::Pattern,
 };
 
@@ -109,8 +109,8 @@ pub(crate) struct Transfers {
     asset: Asset,
     parties: Parties,
     fork: Fork,
-    prices: HashMap<Form, u64>,
-    /// Gas of the first.
+    prices: HashMap<Form, Cost>,
+    /// Gas limit of the first.
     useful_gas: u64,
 }
 
@@ -123,7 +123,7 @@ impl Transfers {
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let mut new = Self { asset, parties, fork, prices: HashMap::new(), useful_gas: 0 };
-        new.useful_gas = new.plan(0, people)?.gas;
+        new.useful_gas = new.plan(0, people)?.gas_limit;
         Ok(new)
     }
 
@@ -157,18 +157,19 @@ impl Transfers {
             (Asset::Ether, true) => Absent::Account(recipient),
             (Asset::Token { .. }, true) => Absent::Slot(balance_key(&recipient)),
         };
-        let gas = match self.prices.get(&form) {
-            Some(gas) => *gas,
+        let Cost { gas, refund } = match self.prices.get(&form) {
+            Some(cost) => *cost,
             None => {
                 let (name, fork) = (self.asset.name(), self.fork);
                 let probe = Probe { name, fork, sender, to, code, value, absent };
-                let gas = probe.gas(&input)?;
-                self.prices.insert(form, gas);
-                gas
+                let cost = probe.cost(&input)?;
+                self.prices.insert(form, cost);
+                cost
             }
         };
         let to = Some(to);
-        Ok(PlannedTx { gas_limit: gas, gas, sender: giver, to, value, input, touched })
+        let gas_limit = gas + refund;
+        Ok(PlannedTx { gas_limit, gas, refund, sender: giver, to, value, input, touched })
     }
 }
 
@@ -185,7 +186,7 @@ impl Planner for Transfers {
         people: &mut People<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let tx = self.plan(room.turn, people)?;
-        if tx.gas > room.gas_limit {
+        if tx.gas_limit > room.gas_limit {
             return Ok(None);
         }
         self.parties.fresh_count += 1;

@@ -257,6 +257,8 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
     show(&text);
     fits(&text, 80);
     assert!(text.starts_with("INTERRUPTED"));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("20 blocks in 2 batches of 10"), "{words}");
     assert!(text.contains("\nmemory\n") && text.contains("batch"));
 }
 
