@@ -5,7 +5,7 @@ use alloy_primitives::{Address, Bytes, hex};
 use super::{
     chance::Chance,
     interpreter::{Instruction, WORD_BYTES},
-    world::{SALT_COUNT, World, init_code},
+    world::{PASSING_SALT, SALT_COUNT, World, init_code},
 };
 
 /// Calls and creations within each other, at most.
@@ -13,7 +13,7 @@ const MOST_DEPTH: u32 = 3;
 /// Keys that many programs use.
 const HOT_KEY_COUNT: u8 = 4;
 /// Places of CREATE2 that many programs use: those of the first contract.
-const HOT_CREATION_COUNT: usize = 8;
+const HOT_CREATION_COUNT: usize = 12;
 /// Keys at all.
 const KEY_COUNT: u8 = 200;
 
@@ -69,6 +69,9 @@ pub(super) fn padded(code: &[u8]) -> Bytes {
 
 /// Draws a program.
 pub(super) fn draw(world: &World, chance: &mut Chance) -> Bytes {
+    if chance.once_in(12) {
+        return passing(world, chance).into();
+    }
     program(world, chance, 0).into()
 }
 
@@ -78,6 +81,17 @@ pub(super) fn draw_init_code(world: &World, chance: &mut Chance) -> Bytes {
         return world.init_codes[chance.below(world.init_codes.len() as u64) as usize].clone();
     }
     init_code(&program(world, chance, 1))
+}
+
+/// Creates a contract, which destroys itself at once, at a place where nothing else is made: who
+/// runs it again creates it again.
+fn passing(world: &World, chance: &mut Chance) -> Vec<u8> {
+    let arguments = [0, chance.byte(2), PASSING_SALT];
+    let mut out = with_words(I::Create2, arguments, Address::ZERO, &world.init_codes[1]);
+    let heir = any_address(world, chance);
+    let last = [plain(world, chance), word(I::Destroy, [0; 3], heir)].concat();
+    out.extend(with_words(I::CallCreated, [0; 3], Address::ZERO, &last));
+    out
 }
 
 fn program(world: &World, chance: &mut Chance, depth: u32) -> Vec<u8> {

@@ -12,12 +12,8 @@ pub struct OneSlot {
     pub work: u64,
 }
 
-const WORK: Range = Range {
-    least: 0,
-    most: 50_000,
-    below: "",
-    above: "the most that fits a transaction of 2^24 gas",
-};
+const WORK: Range =
+    Range { least: 0, most: 50_000, below: "", above: "the most that is supported" };
 const DEFAULT_WORK: u64 = 10;
 
 pub(super) const KIND: Kind = Kind { name: "one-slot", keys: &["work"], read };
