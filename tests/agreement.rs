@@ -178,7 +178,7 @@ fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
 fn assert_committed_once_a_batch(workload: &Workload) {
     let store = agree::in_memory(workload);
     for variant in agree::variants() {
-        let lists = sample::lists_for(workload, variant.list).unwrap();
+        let lists = agree::lists(workload, variant.list).unwrap();
         let taken = agree::take(&store, workload, &lists, variant).unwrap();
         let spans = taken.executed.spans.iter();
         let commits = spans.filter(|span| span.phase == Phase::Commit).count();
