@@ -343,6 +343,7 @@ fn schedules_are_cells_of_their_own_and_recovered_senders_stand_apart() {
     let schedules = "block-order,gas-limit,list-entries,known-cost";
     let more = ["--store", "memory", "--threads", "2", "--design", "parallel-io", "--format"];
     let more = [&more[..], &["json", "--schedule", schedules, "--recover-senders"]].concat();
+    let more = [&more[..], &["--set", "block.tx_gas=500k"]].concat();
     let output = stress(&small(&more), dir.path());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
