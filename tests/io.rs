@@ -106,7 +106,7 @@ fn a_table_and_a_file_show_each_depth_beside_the_device() {
 }
 
 #[test]
-fn present_keys_cost_a_block_each_and_absent_ones_hardly_any() {
+fn present_keys_cost_a_block_at_most_and_absent_ones_hardly_any() {
     let dir = tempfile::tempdir().unwrap();
     let point = |keys| {
         let result = json(&small(&["--keys", keys, "--key-bytes", "52"]), dir.path());
@@ -115,8 +115,13 @@ fn present_keys_cost_a_block_each_and_absent_ones_hardly_any() {
     };
     let (present, half, absent) = (point("present"), point("0.5"), point("absent"));
     let blocks = |point: &Value| point["blocks_per_get"].as_f64().unwrap();
-    assert!(blocks(&absent) < 0.05, "{absent}");
-    assert!(blocks(&half) > blocks(&absent) && blocks(&half) < blocks(&present), "{half}");
+    // A small state's blocks are soon in the cache, so a key costs a block at most.
+    let share =
+        |point: &Value| point["present_gets"].as_f64().unwrap() / point["gets"].as_f64().unwrap();
+    for point in [&present, &half, &absent] {
+        assert!(blocks(point) <= share(point) * 1.05 + 0.05, "{point}");
+    }
+    assert!(blocks(&present) > 0.0 && blocks(&half) > 0.0, "{present} {half}");
     assert_eq!(present["present_gets"], present["gets"]);
     assert_eq!(absent["present_gets"], 0);
     assert_eq!(present["absent_latency_ns"]["count"], 0);

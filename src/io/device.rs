@@ -4,7 +4,7 @@
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use executor::{
-    device::{self, Ceiling, DirectFiles, Method, Settings, Unmeasured},
+    device::{self, DirectFiles, Method, ReadRate, Settings, Unmeasured},
     state::BuiltState,
 };
 
@@ -53,7 +53,7 @@ impl DeviceUnder {
         }
         let ceiling = device::ceiling(&self.files, &self.settings(SEEDS[0]), cancel)?;
         facts.ceiling_start_iops = Some(ceiling.best.iops);
-        raise(facts, &ceiling);
+        raise(facts, &ceiling.best);
         for depth in depths {
             let (ring, threads) =
                 (Method::Ring { depth: *depth, threads: 1 }, Method::Threads { count: *depth });
@@ -63,6 +63,7 @@ impl DeviceUnder {
                 Err(Unmeasured::RingRefused { .. }) => read(threads)?,
                 rate => rate?,
             };
+            raise(facts, &rate);
             facts.sweep.push(DevicePoint {
                 method: rate.method.to_string(),
                 depth: *depth as u64,
@@ -82,27 +83,16 @@ impl DeviceUnder {
         let ceiling = device::ceiling(&self.files, &self.settings(SEEDS[2]), cancel)?;
         facts.ceiling_end_iops = Some(ceiling.best.iops);
         facts.ceiling_drift = facts.ceiling_start_iops.map(|start| ceiling.best.iops / start);
-        raise(facts, &ceiling);
+        raise(facts, &ceiling.best);
         Ok(())
     }
 }
 
-/// Fractions are of the larger ceiling: the smaller one would flatter.
-fn raise(facts: &mut IoDevice, ceiling: &Ceiling) {
-    let rates = [&ceiling.best].into_iter();
-    for rate in rates {
-        if facts.ceiling_iops.is_none_or(|before| rate.iops > before) {
-            facts.ceiling_iops = Some(rate.iops);
-            facts.ceiling_method = Some(rate.method.to_string());
-        }
-    }
-    // One ring alone may do better at a depth that the ceiling did not try.
-    let swept = facts.sweep.iter().map(|point| (point.iops, point.method.clone()));
-    let best = swept.max_by(|a, b| a.0.total_cmp(&b.0));
-    if let Some((iops, method)) = best
-        && facts.ceiling_iops.is_some_and(|before| iops > before)
-    {
-        (facts.ceiling_iops, facts.ceiling_method) = (Some(iops), Some(method));
+/// Fractions are of the highest rate that was seen: a lower one would flatter.
+fn raise(facts: &mut IoDevice, rate: &ReadRate) {
+    if facts.ceiling_iops.is_none_or(|before| rate.iops > before) {
+        facts.ceiling_iops = Some(rate.iops);
+        facts.ceiling_method = Some(rate.method.to_string());
     }
 }
 
