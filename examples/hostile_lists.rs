@@ -95,7 +95,7 @@ fn row(what: &str, store: &RocksStore, workload: &Workload, list: &Bytes, varian
     samples.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (ms, counters, reason) = &samples[SAMPLE_COUNT / 2];
     let ReadCounters { key_count, block_bytes, .. } = counters;
-    println!("| {what} | `{variant}` | {ms:.1} | {key_count} | {block_bytes} | {reason} |");
+    println!("| {what} | `{variant}` | {ms:.3} | {key_count} | {block_bytes} | {reason} |");
 }
 
 /// Milliseconds, what the store counted, and the reason; for a right list that it is right.
