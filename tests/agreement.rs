@@ -72,7 +72,9 @@ fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
         assert_eq!(taken.disagreement, None, "{name}, {variant}");
         if variant.list == ListForm::Full {
             assert_eq!(taken.executed.prefetched.read_count, keys, "{name}, {variant}");
-            assert_eq!(taken.executed.on_demand.read_count, 0, "{name}, {variant}");
+            // Codes alone are asked of the store: the list has their hashes.
+            let read_count = taken.executed.on_demand.read_count;
+            assert!(read_count <= code_count(workload), "{name}, {variant}: {read_count}");
         }
         if let Some(warm_up) = taken.executed.warm_up {
             check_warm_up(&taken, warm_up, &format!("{name}, {variant}"));
@@ -81,6 +83,12 @@ fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
 }
 
 /// Accounts and slots that the lists name.
+/// Codes below the batches, once for each batch.
+fn code_count(workload: &Workload) -> u64 {
+    let codes = workload.genesis.accounts.iter().filter(|account| !account.code.is_empty());
+    (codes.count() * workload.batches.len()) as u64
+}
+
 fn declared_key_count(workload: &Workload) -> u64 {
     let count = |batch: &workload::Batch| {
         let bounds = ListBounds::of(batch, workload.fork);

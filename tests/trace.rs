@@ -17,7 +17,7 @@ use executor::{
         rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
     },
     trace::Trace,
-    variant::{Design, Io, Prefetch, ReadTime, Variant},
+    variant::{Design, Engine, Io, Prefetch, ReadTime, Variant},
 };
 use generator::scenario::Scenario;
 use serde_json::Value;
@@ -128,6 +128,14 @@ fn variants() -> Vec<Variant> {
     ]
 }
 
+/// Events of steps sum up to what is told of them; runs before their turn come on top.
+fn assert_sum(variant: Variant, events: u64, told: u64) {
+    match variant.engine {
+        Engine::Prewarm(_) | Engine::BlockStm => assert!(events >= told, "{variant}: {events}"),
+        Engine::Sequential | Engine::Bal => assert_eq!(events, told, "{variant}"),
+    }
+}
+
 fn assert_true<S: Store>(store: &S, workload: &Workload, variant: Variant) {
     let name = variant.to_string();
     let (taken, json) = traced(store, workload, variant, Trace::default());
@@ -137,7 +145,7 @@ fn assert_true<S: Store>(store: &S, workload: &Workload, variant: Variant) {
 
     let transactions =
         sum(&events, |event| event.cat == "step" && event.args["kind"] == "transaction");
-    assert_eq!(transactions, nanos(executed.tx_latencies.total()), "{name}");
+    assert_sum(variant, transactions, nanos(executed.tx_latencies.total()));
     let reads = [&executed.on_demand, &executed.prefetched].map(|tally| tally.latencies.total());
     if reads.iter().any(|time| !time.is_zero()) {
         assert_eq!(sum(&events, |event| event.cat == "read"), nanos(reads.iter().sum()), "{name}");
@@ -151,9 +159,9 @@ fn assert_true<S: Store>(store: &S, workload: &Workload, variant: Variant) {
     assert!(keys >= executed.on_demand.read_count + executed.prefetched.read_count, "{name}");
     assert!(keys > 0, "{name}");
     let gas: u64 = events.iter().filter_map(|event| event.args["gas"].as_u64()).sum();
-    assert_eq!(gas, workload.gas_used(), "{name}");
+    assert_sum(variant, gas, workload.gas_used());
     let steps = events.iter().filter(|event| event.cat == "step").count() as u64;
-    assert_eq!(steps, workload.tx_count() + 2 * workload.blocks().count() as u64, "{name}");
+    assert_sum(variant, steps, workload.tx_count() + 2 * workload.blocks().count() as u64);
     for span in &executed.spans {
         let found = events.iter().any(|event| {
             let is_it =

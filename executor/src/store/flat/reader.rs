@@ -153,6 +153,7 @@ impl<'a> FlatReader<'a> {
     /// in.
     fn plan(&mut self, account: usize) {
         let Batch { parts, unsorted, keys, places, blocks } = &mut self.batch;
+        unsorted.resize(keys.len(), [0; 32]);
         self.layout.slot_key_parts(keys, unsorted);
         parts.clear();
         parts.extend(unsorted.iter().copied().zip(places.iter().copied()));

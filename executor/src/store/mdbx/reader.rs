@@ -127,6 +127,7 @@ impl Reader for MdbxReader<'_> {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         let (account, layout) = (self.account_key(address), self.sample.layout());
+        self.unsorted.resize(keys.len(), [0; 32]);
         layout.slot_key_parts(keys, &mut self.unsorted);
         self.parts.clear();
         self.parts

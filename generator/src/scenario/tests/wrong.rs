@@ -251,7 +251,6 @@ fn expectations_name_what_exists_and_one_finite_bound() {
         &["expect[0].metric: speedupp is no metric", "my.toml:10:10", "did you mean speedup?"],
     );
     assert_error(metric("mgas_per_s(batchd-io)"), &["batchd-io is no design", "batched-io?"]);
-    assert_error(metric("mgas_per_s(block-stm)"), &["block-stm is a known design"]);
     assert_error(metric("bal_bytes(sequential)"), &["sequential is no list", "batched-io or full"]);
     assert_error(metric("speedup(batched-io)"), &["the form speedup(design, design)"]);
     assert_error(metric("speedup"), &["the form speedup(design, design)"]);
