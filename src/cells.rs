@@ -12,8 +12,8 @@ use executor::{
     recover::Recovered,
     sample::Measurement,
     span::{self, Phase},
-    store::{CacheMode, rocksdb::READS_AT_ONCE},
-    variant::{Engine, Io, Prefetch, ReadTime, Variant},
+    store::{CacheMode, flat::FlatSettings, rocksdb::READS_AT_ONCE},
+    variant::{AccountReads, Engine, Io, Prefetch, ReadTime, Variant},
 };
 use workload::Workload;
 
@@ -29,8 +29,12 @@ use crate::{
 
 use scheduling::Scheduling;
 
+/// The store whose readers have a ring of their own.
+const FLAT: &str = "flat";
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
 pub const COLD_SHARE: f64 = 0.95;
+/// Reads on demand are few where they are at most one in so many.
+const FEW_READS: u64 = 50;
 
 /// What is known of a cell beside its measurements.
 #[derive(Clone, Copy, Debug)]
@@ -102,11 +106,13 @@ impl CellSamples {
             self.read_latencies.merge(&tally.latencies);
         }
         let mut reads = executed.prefetched.clone();
-        // All but a few codes is read before execution, or only to be verified: those must not
-        // stretch the window. Otherwise executing threads read as long as they execute.
+        // A few codes that are read on demand must not stretch the window of what is read before
+        // execution, or only to be verified. More than a few count with the time they take.
         let io = input.variant.io;
         let reads_before = |policy: Prefetch| policy.time == ReadTime::Before;
-        if io != Io::FromList && !io.prefetch().is_some_and(reads_before) {
+        let is_apart = io == Io::FromList || io.prefetch().is_some_and(reads_before);
+        let few = executed.counters.key_count / FEW_READS;
+        if !is_apart || executed.on_demand.read_count > few {
             reads.merge(&executed.on_demand);
         }
         let Some((start, end)) = reads.window.filter(|(start, end)| end > start) else { return };
@@ -120,10 +126,9 @@ impl CellSamples {
     /// Reads that a reader has under way at most.
     fn reads_per_reader(&self, input: &CellInput<'_>) -> u64 {
         let chunk = input.variant.io.prefetch().and_then(|policy| policy.chunk);
+        let most = if input.store == FLAT { FlatSettings::default().depth } else { READS_AT_ONCE };
         match self.reads_together {
-            true => {
-                chunk.map_or(READS_AT_ONCE, |keys| READS_AT_ONCE.min(keys.get() as usize)) as u64
-            }
+            true => chunk.map_or(most, |keys| most.min(keys.get() as usize)) as u64,
             false => 1,
         }
     }
@@ -362,6 +367,14 @@ fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
             let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
             let of_thread = blocks / threads.min(tx_count).max(1) as f64;
             of_thread.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
+        }
+        // Executing threads read too what is not there, but for where all is read before.
+        (Engine::Bal | Engine::Prewarm(_), Io::Batched(policy))
+            if readers > 0
+                && (policy.time == ReadTime::While
+                    || policy.accounts == AccountReads::OnDemand) =>
+        {
+            blocks / (readers + threads) as f64
         }
         // Without readers of their own, the executing threads read ahead or verify after.
         (Engine::Bal | Engine::Prewarm(_), Io::Batched(_) | Io::FromList) => {

@@ -12,6 +12,9 @@ use crate::{
     stats,
 };
 
+/// Fewest samples that say something of a time.
+const SAMPLE_COUNT_MIN: usize = 6;
+
 /// What became of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -116,14 +119,28 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
             return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
         }
     }
-    let on_store = |store: &'static str| match figure(expect.metric, store, grounds) {
-        Ok(figure) => by_figure(expect, Some(store), figure),
-        Err(missing) => {
-            let reason = format!("the run has no sample of {missing}");
-            claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
+    let on_store = |store: &'static str| {
+        if let Some(reason) = not_proved_cold(expect, store, grounds) {
+            return claim(expect, Some(store), Verdict::NotJudged, None, Some(reason));
+        }
+        match figure(expect.metric, store, grounds) {
+            Ok(figure) => by_figure(expect, Some(store), figure),
+            Err(missing) => {
+                let reason = format!("the run has no sample of {missing}");
+                claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
+            }
         }
     };
     stores.into_iter().map(on_store).collect()
+}
+
+/// Why a claim about cold runs is none about this store: what was asked for is no proof.
+fn not_proved_cold(expect: &Expect, store: &str, grounds: &Grounds<'_>) -> Option<String> {
+    let cells = grounds.cells.iter().filter(|cell| cell.store == store);
+    let mut doubtful = cells.filter(|cell| cell.cache.proved != Some(true));
+    let wants_cold = expect.when.cache == Some(Cache::Cold);
+    let cell = doubtful.next().filter(|_| wants_cold)?;
+    Some(format!("cold is not proved: {}", cell.cache.reason))
 }
 
 /// The figure of `metric` on one store, or the design that was not run there.
@@ -146,8 +163,13 @@ fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, 
             Figure::sampled(batch.median.map(|ms| ms * per_block), ci95, "no time")
         }
         Metric::TxLatencyP99(design) => {
-            let p99 = best(design)?.tx_latency_ns.p99.map(|ns| ns as f64 / 1e9);
-            Figure::exact(p99, "too few transactions for a 99th percentile")
+            let cell = best(design)?;
+            let p99 = cell.tx_latency_ns.p99.map(|ns| ns as f64 / 1e9);
+            // Transactions of one sample are not independent of each other.
+            match cell.samples.len() {
+                0..SAMPLE_COUNT_MIN => Figure::Missing("six samples are needed (--samples 6)"),
+                _ => Figure::exact(p99, "too few transactions for a 99th percentile"),
+            }
         }
         Metric::DeviceFraction(design) => {
             let cell = best(design)?;

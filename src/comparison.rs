@@ -39,7 +39,7 @@ pub struct Comparison {
     pub work: Work,
     /// The results, in the order given; the first is what the others are compared with.
     pub results: Vec<Source>,
-    /// Facts of tool, machine, device and stores that are not the same in all.
+    /// Facts of tool, machine, stores and caches that are not the same in all.
     pub changes: Vec<Change>,
     /// Counters that are not the same in all.
     pub counters: Vec<Change>,
@@ -179,7 +179,7 @@ fn label(index: usize) -> String {
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
-/// Facts by key: of the tool, the machine, the device's method and the stores.
+/// Facts by key: of the tool, the machine, the stores, and whether each variant was cold.
 fn facts(stored: &Stored) -> BTreeMap<String, Value> {
     let mut facts = BTreeMap::new();
     for part in ["tool", "environment"] {
@@ -188,6 +188,12 @@ fn facts(stored: &Stored) -> BTreeMap<String, Value> {
     for store in stored.json["stores"].as_array().into_iter().flatten() {
         let name = store["store"].as_str().unwrap_or_default();
         facts.extend(flat(&store["facts"], &format!("stores.{name}")));
+    }
+    for cell in stored.cells() {
+        let variant = cell["variant"].as_str().unwrap_or_default();
+        for name in ["want", "proved"] {
+            facts.insert(format!("{variant} cache.{name}"), cell["cache"][name].clone());
+        }
     }
     facts.retain(|key, _| !PASSING.iter().any(|passing| key.ends_with(passing)));
     facts

@@ -21,7 +21,11 @@ impl<'t> CallClock<'t> {
     /// The call begins; it asks for keys of the kind `key`.
     pub(crate) fn start<R: Reader>(reader: &R, key: Key, tally: &'t mut ReadTally) -> Self {
         let start = tally.now::<R>();
-        let since = start.filter(|_| !reader.reads_together());
+        let together = match key {
+            Key::Account => reader.reads_accounts_together(),
+            Key::Slot | Key::Code => reader.reads_together(),
+        };
+        let since = start.filter(|_| !together);
         Self { tally, key, start, since }
     }
 

@@ -5,7 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use evm::StepWrites;
-use workload::{NetChanges, genesis::AccountState};
+use workload::{
+    NetChanges,
+    genesis::AccountState,
+    list::{AccountId, ListIndex, SlotId},
+};
 
 use crate::{
     prestate::PreState,
@@ -13,16 +17,62 @@ use crate::{
     view::{Shared, ViewError},
 };
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Fields {
     balance: Option<U256>,
     nonce: Option<u64>,
     code_hash: Option<B256>,
 }
 
-/// The net changes of steps whose writes come in the order of their indices. A key whose value
-/// below the batch nobody has read yet (a slot of a contract that a step created) is read by
-/// `reader`.
+/// Last writes by the numbers that the list has for their keys: what is not in the list was
+/// refused before. So no key is hashed, and what comes out is in order.
+#[derive(Debug)]
+struct LastWrites {
+    /// By account; `None` where no step wrote it.
+    accounts: Vec<Option<Fields>>,
+    /// In the order of the steps, then by slot.
+    slots: Vec<(SlotId, U256)>,
+    codes: HashMap<B256, Bytes>,
+}
+
+impl LastWrites {
+    fn of<'w>(list: &ListIndex, writes: impl Iterator<Item = &'w StepWrites>) -> Self {
+        let accounts = vec![None; list.account_count() as usize];
+        let mut last = Self { accounts, slots: Vec::new(), codes: HashMap::default() };
+        for step in writes {
+            for write in &step.accounts {
+                let id = account_id(list, &write.address);
+                let fields = last.accounts[id.get()].get_or_insert_default();
+                fields.balance = write.balance.or(fields.balance);
+                fields.nonce = write.nonce.or(fields.nonce);
+                if let Some((hash, code)) = &write.code {
+                    fields.code_hash = Some(*hash);
+                    last.codes.insert(*hash, code.clone());
+                }
+            }
+            let slot = |(address, key, value): &(Address, U256, U256)| {
+                (slot_id(list, address, key), *value)
+            };
+            last.slots.extend(step.slots.iter().map(slot));
+        }
+        // Stable: of the writes of a slot the last one stays last.
+        last.slots.sort_by_key(|(id, _)| *id);
+        last
+    }
+}
+
+fn account_id(list: &ListIndex, address: &Address) -> AccountId {
+    list.account_id(address).unwrap_or_else(|| panic!("a write to {address} was refused before"))
+}
+
+fn slot_id(list: &ListIndex, address: &Address, key: &U256) -> SlotId {
+    let id = list.slot_id(account_id(list, address), key);
+    id.unwrap_or_else(|| panic!("a write to slot {key:#x} of {address} was refused before"))
+}
+
+/// The net changes of steps whose writes come in the order of their indices and are all in the
+/// list. A key whose value below the batch nobody has read yet (a slot of a contract that a step
+/// created) is read by `reader`.
 ///
 /// # Errors
 /// [`ViewError`] when such a read fails.
@@ -32,26 +82,14 @@ pub(crate) fn net_changes<'w, P: PreState, R: Reader>(
     cancel: &AtomicBool,
     writes: impl Iterator<Item = &'w StepWrites>,
 ) -> Result<NetChanges, ViewError> {
-    let mut accounts = HashMap::<Address, Fields>::default();
-    let mut slots = HashMap::<(Address, U256), U256>::default();
-    let mut codes = HashMap::<B256, Bytes>::default();
-    for step in writes {
-        for write in &step.accounts {
-            let fields = accounts.entry(write.address).or_default();
-            fields.balance = write.balance.or(fields.balance);
-            fields.nonce = write.nonce.or(fields.nonce);
-            if let Some((hash, code)) = &write.code {
-                fields.code_hash = Some(*hash);
-                codes.insert(*hash, code.clone());
-            }
-        }
-        slots.extend(step.slots.iter().map(|(address, key, value)| ((*address, *key), *value)));
-    }
+    let list = &shared.list;
+    let last = LastWrites::of(list, writes);
     let mut changes = NetChanges::default();
-    for (address, fields) in accounts {
-        let id = shared.list.account_id(&address);
+    for (id, fields) in list.accounts().zip(last.accounts) {
+        let Some(fields) = fields else { continue };
+        let address = *list.address(id);
         let read = || reader.account(&address).map_err(ViewError::from);
-        let (before, _) = shared.pre_state.account(id, &address, cancel, read)?;
+        let (before, _) = shared.pre_state.account(Some(id), &address, cancel, read)?;
         let mut after = before.unwrap_or_default();
         after.balance = fields.balance.unwrap_or(after.balance);
         after.nonce = fields.nonce.unwrap_or(after.nonce);
@@ -63,20 +101,22 @@ pub(crate) fn net_changes<'w, P: PreState, R: Reader>(
         }
         changes.accounts.push((address, after));
         let hash = after.map(|account| account.code_hash);
-        if let Some(code) = hash.and_then(|hash| codes.get(&hash))
+        if let Some(code) = hash.and_then(|hash| last.codes.get(&hash))
             && hash != before.map(|account| account.code_hash)
             && !code.is_empty()
         {
             changes.codes.extend(hash.map(|hash| (hash, code.clone())));
         }
     }
-    for ((address, key), value) in slots {
-        let id = shared.list.account_id(&address);
-        let id = id.and_then(|account| shared.list.slot_id(account, &key));
+    for (place, (id, value)) in last.slots.iter().enumerate() {
+        if last.slots.get(place + 1).is_some_and(|(next, _)| next == id) {
+            continue;
+        }
+        let (address, key) = (*list.address(list.account_of(*id)), list.slot_key(*id));
         let read = || reader.slot(&address, &key).map_err(ViewError::from);
-        let (before, _) = shared.pre_state.slot(id, &address, &key, cancel, read)?;
-        if before != value {
-            changes.slots.push((address, key, value));
+        let (before, _) = shared.pre_state.slot(Some(*id), &address, &key, cancel, read)?;
+        if before != *value {
+            changes.slots.push((address, key, *value));
         }
     }
     changes.sort();

@@ -99,7 +99,7 @@ pub fn makespan_longest_first(times: &[Duration], thread_count: usize) -> Durati
 }
 
 /// Scheduling quality M = (T − A) / (T − L) of transactions that took `total` together and
-/// `longest` the longest, in a `makespan` A: 1 where nothing was lost, 0 where it took as long
+/// `longest` the longest, in a `makespan` A: 0 where it took as long
 /// as in order, below where it took longer. `None` where no order could help: T = L.
 pub fn quality(total: Duration, longest: Duration, makespan: Duration) -> Option<f64> {
     let gain = total.as_secs_f64() - makespan.as_secs_f64();

@@ -201,7 +201,12 @@ pub trait Reader: Send {
         32
     }
 
-    /// Whether the calls that are given many keys read them together, so that each key takes as
+    /// Whether [`Self::accounts`] reads together too.
+    fn reads_accounts_together(&self) -> bool {
+        false
+    }
+
+    /// Whether the calls that are given many slots read them together, so that each key takes as
     /// long as all.
     fn reads_together(&self) -> bool {
         false

@@ -167,7 +167,9 @@ fn run_batches<S: Sample, P: PreState>(
     executed.spans = spans.spans();
     if let Some(trace) = task.trace {
         trace.give(Track::Main, main);
-        trace.clock(&spans, &[Phase::Decode, Phase::Schedule, Phase::Validate, Phase::Commit]);
+        let of_main =
+            [Phase::Decode, Phase::Schedule, Phase::Order, Phase::Validate, Phase::Commit];
+        trace.clock(&spans, &of_main);
     }
     executed.prefetch_reads_together = reader.reads_together();
     executed.counters = reader.counters();

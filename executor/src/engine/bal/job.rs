@@ -165,7 +165,10 @@ impl<P: PreState> Job<P> {
         let to = (reader, &mut tallies.prefetched);
         let done = verify::run(&self.shared.list, listed, &self.next_chunk, to, stop);
         self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
-        self.spans.close(Phase::Verify, start);
+        let span = self.spans.close(Phase::Verify, start);
+        if let Some(trace) = &mut tallies.prefetched.trace {
+            trace.phase(&self.spans, span);
+        }
         done.map_err(|unverified| {
             let error = match unverified {
                 Unverified::Fault(fault) => EngineError::rejected(self.place, fault),

@@ -216,7 +216,9 @@ impl<'a, R: Reader> StepView<'a, R> {
         }
         let memory = self.ground.memory;
         let mut account = loop {
-            match memory.accounts.cell(id).cell.read(self.index, Footing::Final) {
+            // Apart from the match, whose arms must not hold the cell's lock.
+            let found = memory.accounts.cell(id).cell.read(self.index, Footing::Final);
+            match found {
                 Found::Written(index, account) => break (index + 1, account),
                 Found::Base(state) => break (0, Account { state, ..Account::default() }),
                 Found::ToRead => {}

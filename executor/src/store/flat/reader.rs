@@ -292,6 +292,11 @@ impl Reader for FlatReader<'_> {
         if self.has_ring() { self.sample.settings.keys_per_call } else { KEYS_ONE_BY_ONE }
     }
 
+    /// A ring is only as deep as a call has keys.
+    fn rows_per_batch(&self) -> usize {
+        self.slots_per_batch()
+    }
+
     fn reads_together(&self) -> bool {
         self.has_ring()
     }

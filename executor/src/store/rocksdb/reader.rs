@@ -195,6 +195,10 @@ impl Reader for RocksReader<'_> {
         matches!(self.method, ReadMethod::MultiGet { .. })
     }
 
+    fn reads_accounts_together(&self) -> bool {
+        self.reads_together()
+    }
+
     fn accounts(
         &mut self,
         addresses: &[Address],
