@@ -242,11 +242,13 @@ fn a_wrong_sample_is_kept_as_wrong() {
 }
 
 #[test]
-fn the_time_to_prefetch_does_not_change_whose_share_of_the_reads_is_the_chain() {
+fn who_reads_beside_the_readers_shortens_the_chain() {
     let (workload, device) = (workload(1 << 20), device());
-    let mut variant = variant(Design::BatchedIo, 2, 10);
-    variant.io = Io::Batched(Prefetch { time: ReadTime::While, ..Prefetch::default() });
-    assert_eq!(chain(&input(&workload, &device, variant), 1_000.0), 100.0);
+    let before = variant(Design::BatchedIo, 2, 10);
+    let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
+    let beside = Variant { io: Io::Batched(beside), ..before };
+    assert_eq!(chain(&input(&workload, &device, before), 1_200.0), 120.0);
+    assert_eq!(chain(&input(&workload, &device, beside), 1_200.0), 100.0);
 }
 
 #[test]
