@@ -156,8 +156,8 @@ pub fn doubts(cells: &[Cell], failure: Option<&anyhow::Error>) -> Vec<String> {
     {
         doubts.push(format!(
             "ceiling too low: {} read blocks {share:.2} times as fast as the device's ceiling of \
-             this run; shares of the disk are too high by that much or more, or a cache below \
-             answered; run again when nothing else uses the disk",
+             this run; shares of the disk are too high by that much or more, or neighbouring \
+             blocks were read in one request, or a cache below answered; run again when nothing else uses the disk",
             cell.variant
         ));
     }

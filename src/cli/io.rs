@@ -11,7 +11,7 @@ use super::{DATA_DIR_HELP, Format, of_flags};
 /// Arguments of `stress io`.
 #[derive(Debug, Default, Args)]
 pub struct IoArgs {
-    /// Stores to read, separated by commas: rocksdb, memory [default: rocksdb]
+    /// Stores to read, separated by commas: rocksdb, mdbx, flat, memory [default: rocksdb]
     #[arg(long, value_name = "LIST")]
     pub store: Option<String>,
     /// get: a thread asks for one key after the other; multi-get: for many in a call [default: get]
