@@ -10,8 +10,8 @@ use workload::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    loads::transfers::balance_key,
     scenario::{KeyOrder, Load, LoadKind, Scenario, SloadStorm},
-    transfers::balance_key,
 };
 
 /// Receives the priority fees of all blocks. It exists, as a block builder's account does.

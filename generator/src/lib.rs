@@ -9,16 +9,14 @@ mod fill;
 mod generate;
 mod genesis;
 pub mod import;
+mod loads;
 pub mod meter;
-mod one_slot;
 mod people;
 mod planner;
 mod probe;
 pub mod random_blocks;
 pub mod reference;
 pub mod scenario;
-mod storm;
-mod transfers;
 
 pub use error::GeneratorError;
 pub use generate::{GENERATOR_VERSION, Progress, generate};

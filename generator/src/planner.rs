@@ -8,12 +8,14 @@ use workload::block::IndexRange;
 use crate::{
     error::GeneratorError,
     genesis::{self, State},
+    loads::{
+        one_slot::OneSlot,
+        storm::Storm,
+        transfers::{Asset, Parties, Transfers},
+    },
     meter::Meter,
-    one_slot::OneSlot,
     people::People,
     scenario::{LoadKind, Scenario},
-    storm::Storm,
-    transfers::{Asset, Parties, Transfers},
 };
 
 /// A planned transaction: it succeeds, with exactly this gas.

@@ -1,0 +1,6 @@
+//! The kinds of load: what each has of the genesis, and the planner of its transactions. One file
+//! a kind; its keys in a scenario are in `scenario/load/`.
+
+pub(crate) mod one_slot;
+pub(crate) mod storm;
+pub(crate) mod transfers;
