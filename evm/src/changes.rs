@@ -42,6 +42,12 @@ impl StepWrites {
         fields + self.slots.len()
     }
 
+    /// Forgets all, and keeps the memory for the next step.
+    pub fn clear(&mut self) {
+        self.accounts.clear();
+        self.slots.clear();
+    }
+
     /// Adds what `state`, the finalised output of a transaction or system call, wrote.
     pub fn add(&mut self, state: &EvmState) {
         for (address, account) in state {

@@ -8,7 +8,10 @@ use workload::{
     list::{AccountId, ListError, ListIndex, SlotId},
 };
 
-use crate::view::{Touched, ViewError};
+use crate::{
+    join::Written,
+    view::{Touched, ViewError},
+};
 
 /// Why a list is rejected.
 #[derive(Debug, thiserror::Error)]
@@ -91,14 +94,15 @@ pub enum ListFault {
     },
 }
 
-/// Checks that `writes` are exactly what `list` has at `index`.
+/// Checks that `writes` are exactly what `list` has at `index`, and adds them to `written`.
 ///
 /// # Errors
 /// The first difference.
-pub fn check_writes(
+pub(crate) fn check_writes(
     list: &ListIndex,
     index: BlockAccessIndex,
     writes: &StepWrites,
+    written: &mut Written,
 ) -> Result<(), ListFault> {
     let same = |what: &dyn Fn() -> String, got: String, listed: Option<String>| match listed {
         Some(listed) if listed == got => Ok(()),
@@ -133,6 +137,9 @@ pub fn check_writes(
                 same(&what, hash.to_string(), listed.map(|v| v.to_string()))?;
             }
         }
+        if let Some(id) = id {
+            written.add_account(index, id, write);
+        }
     }
     for (address, key, value) in &writes.slots {
         let id = list.account_id(address).and_then(|account| list.slot_id(account, key));
@@ -140,6 +147,9 @@ pub fn check_writes(
         if listed != Some(*value) {
             let what = || format!("slot {key:#x} of {address}");
             same(&what, format!("{value:#x}"), listed.map(|v| format!("{v:#x}")))?;
+        }
+        if let Some(id) = id {
+            written.add_slot(index, id, *value);
         }
     }
     // Each write has its own entry, so equal counts leave no entry over.

@@ -3,11 +3,13 @@
 
 use std::{
     any::Any,
+    io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
     time::Duration,
 };
 
@@ -62,7 +64,52 @@ impl<'a, J> Crew<'a, J> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker's life: `work` is called with each job until [`Self::end`].
+    /// Starts the workers, each of which lives in `live`, and calls `lead` beside them. What is
+    /// returned is that of `lead` and, in no order, that of the workers.
+    ///
+    /// # Errors
+    /// The first of a worker, or what `no_thread` makes of it when one cannot begin.
+    pub(crate) fn run<T: Send, R, E: Send>(
+        &self,
+        no_thread: impl Fn(io::Error) -> E,
+        live: impl Fn(usize) -> Result<T, E> + Sync,
+        lead: impl FnOnce() -> R,
+    ) -> Result<(R, Vec<T>), E>
+    where
+        J: Send + Sync,
+    {
+        let given = Mutex::new(Ok(Vec::with_capacity(self.size)));
+        let end_life = |life: Result<T, E>| {
+            let has_failed = life.is_err();
+            let mut given = given.lock().unwrap_or_else(PoisonError::into_inner);
+            match (life, &mut *given) {
+                (Ok(life), Ok(given)) => given.push(life),
+                (Err(error), Ok(_)) => *given = Err(error),
+                // The first failure is told.
+                (_, Err(_)) => {}
+            }
+            drop(given);
+            if has_failed {
+                self.give_up();
+            }
+        };
+        let led = thread::scope(|scope| {
+            let _end = self.guard();
+            for worker in 0..self.size {
+                let (live, end_life) = (&live, &end_life);
+                let begun =
+                    thread::Builder::new().spawn_scoped(scope, move || end_life(live(worker)));
+                if let Err(error) = begun {
+                    end_life(Err(no_thread(error)));
+                }
+            }
+            lead()
+        });
+        let given = given.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        Ok((led, given))
+    }
+
+    /// A worker's life: `work` is called with each job until the crew's lead has ended.
     pub(crate) fn serve(&self, mut work: impl FnMut(&J)) {
         let mut done = 0;
         loop {
@@ -87,7 +134,7 @@ impl<'a, J> Crew<'a, J> {
     }
 
     /// For a worker that cannot begin: nobody waits for it, and what the others do is in vain.
-    pub(crate) fn give_up(&self) {
+    fn give_up(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.lock().absent_count += 1;
         self.idle.notify_all();
@@ -126,13 +173,13 @@ impl<'a, J> Crew<'a, J> {
     }
 
     /// Sends the workers home when the guard goes, in a panic too.
-    pub(crate) const fn guard(&self) -> Guard<'_, 'a, J> {
+    const fn guard(&self) -> Guard<'_, 'a, J> {
         Guard(self)
     }
 }
 
 /// Ends a crew when dropped.
-pub(crate) struct Guard<'c, 'a, J>(&'c Crew<'a, J>);
+struct Guard<'c, 'a, J>(&'c Crew<'a, J>);
 
 impl<J> Drop for Guard<'_, '_, J> {
     fn drop(&mut self) {
@@ -152,22 +199,40 @@ mod tests {
         let flag = AtomicBool::new(false);
         let crew = Crew::<usize>::new(4, &flag, &flag);
         let sum = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            let _end = crew.guard();
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    crew.serve(|job| {
-                        sum.fetch_add(*job, Ordering::Relaxed);
-                    });
-                });
-            }
+        let live = |worker| {
+            crew.serve(|job| {
+                sum.fetch_add(*job, Ordering::Relaxed);
+            });
+            Ok(worker)
+        };
+        let lead = || {
             crew.wait_idle();
             for job in [1, 10, 100] {
                 crew.post(Arc::new(job));
                 assert_eq!(crew.finish().as_deref(), Some(&job));
             }
-        });
+        };
+        let ((), mut workers) = crew.run(|error| error.to_string(), live, lead).unwrap();
+        workers.sort_unstable();
+        assert_eq!(workers, [0, 1, 2, 3]);
         assert_eq!(sum.load(Ordering::Relaxed), 444);
+    }
+
+    #[test]
+    fn a_worker_that_cannot_begin_stops_the_others_and_is_told() {
+        let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
+        let crew = Crew::<()>::new(3, &stop, &interrupt);
+        let live = |worker| match worker {
+            1 => Err("no database".to_owned()),
+            _ => {
+                crew.serve(|()| ());
+                Ok(())
+            }
+        };
+        let error =
+            crew.run(|error| error.to_string(), live, || crew.wait_idle()).expect_err("one failed");
+        assert_eq!(error, "no database");
+        assert!(stop.load(Ordering::Relaxed));
     }
 
     #[test]
@@ -175,14 +240,23 @@ mod tests {
         let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
         let crew = Crew::<()>::new(2, &stop, &interrupt);
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            std::thread::scope(|scope| {
-                let _end = crew.guard();
-                scope.spawn(|| crew.serve(|()| std::panic::panic_any(7_u8)));
-                scope.spawn(|| crew.serve(|()| ()));
-                crew.wait_idle();
-                crew.post(Arc::new(()));
-                crew.wait_idle();
-            });
+            let live = |worker| {
+                crew.serve(|()| {
+                    if worker == 1 {
+                        std::panic::panic_any(7_u8);
+                    }
+                });
+                Ok(())
+            };
+            crew.run(
+                |error| error.to_string(),
+                live,
+                || {
+                    crew.wait_idle();
+                    crew.post(Arc::new(()));
+                    crew.wait_idle();
+                },
+            )
         }));
         let panic = caught.expect_err("it unwinds");
         assert_eq!(panic.downcast_ref::<u8>(), Some(&7));

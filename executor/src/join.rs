@@ -1,14 +1,14 @@
 //! From what each step wrote to what the batch changed: the last write of each key, against
-//! the state below the batch. Nothing is taken from the list.
+//! the state below the batch. Nothing is taken from the list but the numbers of its keys.
 
 use std::sync::atomic::AtomicBool;
 
-use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
-use evm::StepWrites;
+use alloy_primitives::{B256, Bytes, U256, map::HashMap};
+use evm::AccountWrite;
 use workload::{
-    NetChanges,
+    BlockAccessIndex, NetChanges,
     genesis::AccountState,
-    list::{AccountId, ListIndex, SlotId},
+    list::{AccountId, SlotId},
 };
 
 use crate::{
@@ -17,83 +17,136 @@ use crate::{
     view::{Shared, ViewError},
 };
 
-#[derive(Clone, Debug, Default)]
-struct Fields {
-    balance: Option<U256>,
-    nonce: Option<u64>,
-    code_hash: Option<B256>,
-}
-
-/// Last writes by the numbers that the list has for their keys: what is not in the list was
-/// refused before. So no key is hashed, and what comes out is in order.
+/// Writes of one field: key, step, new value.
 #[derive(Debug)]
-struct LastWrites {
-    /// By account; `None` where no step wrote it.
-    accounts: Vec<Option<Fields>>,
-    /// In the order of the steps, then by slot.
-    slots: Vec<(SlotId, U256)>,
-    codes: HashMap<B256, Bytes>,
-}
+struct Writes<K, V>(Vec<(K, BlockAccessIndex, V)>);
 
-impl LastWrites {
-    fn of<'w>(list: &ListIndex, writes: impl Iterator<Item = &'w StepWrites>) -> Self {
-        let accounts = vec![None; list.account_count() as usize];
-        let mut last = Self { accounts, slots: Vec::new(), codes: HashMap::default() };
-        for step in writes {
-            for write in &step.accounts {
-                let id = account_id(list, &write.address);
-                let fields = last.accounts[id.get()].get_or_insert_default();
-                fields.balance = write.balance.or(fields.balance);
-                fields.nonce = write.nonce.or(fields.nonce);
-                if let Some((hash, code)) = &write.code {
-                    fields.code_hash = Some(*hash);
-                    last.codes.insert(*hash, code.clone());
-                }
-            }
-            let slot = |(address, key, value): &(Address, U256, U256)| {
-                (slot_id(list, address, key), *value)
-            };
-            last.slots.extend(step.slots.iter().map(slot));
-        }
-        // Stable: of the writes of a slot the last one stays last.
-        last.slots.sort_by_key(|(id, _)| *id);
-        last
+impl<K, V> Default for Writes<K, V> {
+    fn default() -> Self {
+        Self(Vec::new())
     }
 }
 
-fn account_id(list: &ListIndex, address: &Address) -> AccountId {
-    list.account_id(address).unwrap_or_else(|| panic!("a write to {address} was refused before"))
+impl<K: Copy + Ord, V: Copy> Writes<K, V> {
+    /// Keeps the last write of each key, by ascending key.
+    fn keep_last(&mut self) {
+        // Takes runs that are in order as they are: of one worker, and of workers after one
+        // another.
+        self.0.sort_by_key(|(key, index, _)| (*key, *index));
+        self.0.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                *kept = *later;
+            }
+            is_same
+        });
+    }
+
+    /// The write of `key` in what is left, which is of this key or of higher ones.
+    fn take(left: &mut &[(K, BlockAccessIndex, V)], key: K) -> Option<V> {
+        let ((first, _, value), rest) = left.split_first()?;
+        (*first == key).then(|| {
+            *left = rest;
+            *value
+        })
+    }
 }
 
-fn slot_id(list: &ListIndex, address: &Address, key: &U256) -> SlotId {
-    let id = list.slot_id(account_id(list, address), key);
-    id.unwrap_or_else(|| panic!("a write to slot {key:#x} of {address} was refused before"))
+/// What the steps of one worker, or of all, wrote, by the numbers that the list has for the
+/// keys: what is not in the list was refused before. So no key is hashed, and the list's order
+/// is that of the net changes.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    balances: Writes<AccountId, U256>,
+    nonces: Writes<AccountId, u64>,
+    code_hashes: Writes<AccountId, B256>,
+    slots: Writes<SlotId, U256>,
+    codes: HashMap<B256, Bytes>,
 }
 
-/// The net changes of steps whose writes come in the order of their indices and are all in the
-/// list. A key whose value below the batch nobody has read yet (a slot of a contract that a step
-/// created) is read by `reader`.
+impl Written {
+    /// Adds what the step at `index` wrote to account `id`.
+    pub(crate) fn add_account(
+        &mut self,
+        index: BlockAccessIndex,
+        id: AccountId,
+        write: &AccountWrite,
+    ) {
+        self.balances.0.extend(write.balance.map(|balance| (id, index, balance)));
+        self.nonces.0.extend(write.nonce.map(|nonce| (id, index, nonce)));
+        if let Some((hash, code)) = &write.code {
+            self.code_hashes.0.push((id, index, *hash));
+            self.codes.insert(*hash, code.clone());
+        }
+    }
+
+    /// Adds that the step at `index` wrote `value` to slot `id`.
+    pub(crate) fn add_slot(&mut self, index: BlockAccessIndex, id: SlotId, value: U256) {
+        self.slots.0.push((id, index, value));
+    }
+
+    /// Keeps the last write of each key. Each worker does this with its own, so that to join
+    /// them is to merge what is in order.
+    pub(crate) fn keep_last(&mut self) {
+        self.balances.keep_last();
+        self.nonces.keep_last();
+        self.code_hashes.keep_last();
+        self.slots.keep_last();
+    }
+
+    fn append(&mut self, other: Self) {
+        self.balances.0.extend(other.balances.0);
+        self.nonces.0.extend(other.nonces.0);
+        self.code_hashes.0.extend(other.code_hashes.0);
+        self.slots.0.extend(other.slots.0);
+        self.codes.extend(other.codes);
+    }
+
+    /// Last writes to accounts: the account, its new balance, nonce and code hash.
+    fn accounts(
+        &self,
+    ) -> impl Iterator<Item = (AccountId, Option<U256>, Option<u64>, Option<B256>)> {
+        let (mut balances, mut nonces, mut code_hashes) =
+            (&self.balances.0[..], &self.nonces.0[..], &self.code_hashes.0[..]);
+        std::iter::from_fn(move || {
+            let next = [
+                balances.first().map(|write| write.0),
+                nonces.first().map(|write| write.0),
+                code_hashes.first().map(|write| write.0),
+            ];
+            let id = next.into_iter().flatten().min()?;
+            let balance = Writes::take(&mut balances, id);
+            let nonce = Writes::take(&mut nonces, id);
+            Some((id, balance, nonce, Writes::take(&mut code_hashes, id)))
+        })
+    }
+}
+
+/// The net changes of what all workers wrote, of which each has kept its last. A key whose value
+/// below the batch nobody has read yet (a slot of a contract that a step created) is read by
+/// `reader`.
 ///
 /// # Errors
 /// [`ViewError`] when such a read fails.
-pub(crate) fn net_changes<'w, P: PreState, R: Reader>(
+pub(crate) fn net_changes<P: PreState, R: Reader>(
     shared: &Shared<P>,
     reader: &mut R,
     cancel: &AtomicBool,
-    writes: impl Iterator<Item = &'w StepWrites>,
+    workers: impl IntoIterator<Item = Written>,
 ) -> Result<NetChanges, ViewError> {
     let list = &shared.list;
-    let last = LastWrites::of(list, writes);
+    let mut last = Written::default();
+    workers.into_iter().for_each(|written| last.append(written));
+    last.keep_last();
     let mut changes = NetChanges::default();
-    for (id, fields) in list.accounts().zip(last.accounts) {
-        let Some(fields) = fields else { continue };
+    for (id, balance, nonce, code_hash) in last.accounts() {
         let address = *list.address(id);
         let read = || reader.account(&address).map_err(ViewError::from);
         let (before, _) = shared.pre_state.account(Some(id), &address, cancel, read)?;
         let mut after = before.unwrap_or_default();
-        after.balance = fields.balance.unwrap_or(after.balance);
-        after.nonce = fields.nonce.unwrap_or(after.nonce);
-        after.code_hash = fields.code_hash.unwrap_or(after.code_hash);
+        after.balance = balance.unwrap_or(after.balance);
+        after.nonce = nonce.unwrap_or(after.nonce);
+        after.code_hash = code_hash.unwrap_or(after.code_hash);
         // An empty account does not exist (EIP-161).
         let after = (after != AccountState::default()).then_some(after);
         if after == before {
@@ -108,10 +161,7 @@ pub(crate) fn net_changes<'w, P: PreState, R: Reader>(
             changes.codes.extend(hash.map(|hash| (hash, code.clone())));
         }
     }
-    for (place, (id, value)) in last.slots.iter().enumerate() {
-        if last.slots.get(place + 1).is_some_and(|(next, _)| next == id) {
-            continue;
-        }
+    for (id, _, value) in &last.slots.0 {
         let (address, key) = (*list.address(list.account_of(*id)), list.slot_key(*id));
         let read = || reader.slot(&address, &key).map_err(ViewError::from);
         let (before, _) = shared.pre_state.slot(Some(*id), &address, &key, cancel, read)?;

@@ -7,11 +7,11 @@
 mod sign;
 
 use std::{
+    io,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    thread,
     time::{Duration, Instant},
 };
 
@@ -163,25 +163,15 @@ pub fn recover(
     let stop = AtomicBool::new(false);
     let crew = Crew::<Job>::new(thread_count.max(1), &stop, cancel);
     let curve = Curve::default();
-    thread::scope(|scope| {
-        let _end = crew.guard();
-        let mut failure = None;
-        let (crew, curve, transactions, stop) = (&crew, &curve, &transactions, &stop);
-        for _ in 0..thread_count.max(1) {
-            let check = move |tx: usize| {
-                check(curve, tx, transactions[tx], workload.chain_id, &signatures[tx])
-            };
-            let serve = move || crew.serve(|job| work(job, transactions.len(), stop, check));
-            let begun = thread::Builder::new().spawn_scoped(scope, serve);
-            if let Err(error) = begun {
-                failure.get_or_insert_with(|| RecoverError::Thread(error.to_string()));
-                crew.give_up();
-            }
-        }
+    let no_thread = |error: io::Error| RecoverError::Thread(error.to_string());
+    let live = |_| {
+        let check =
+            |tx: usize| check(&curve, tx, transactions[tx], workload.chain_id, &signatures[tx]);
+        crew.serve(|job| work(job, transactions.len(), &stop, check));
+        Ok(())
+    };
+    let lead = || {
         crew.wait_idle();
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
         let job = Job {
             next_chunk: AtomicUsize::new(0),
             parts: Mutex::default(),
@@ -190,20 +180,21 @@ pub fn recover(
         let start = Instant::now();
         crew.post(Arc::new(job));
         let job = crew.finish().unwrap_or_else(|| panic!("a job was posted"));
-        let wall = start.elapsed();
-        let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        if stop.load(Ordering::Relaxed) || cancel.load(Ordering::Relaxed) {
-            return Err(RecoverError::Cancelled);
-        }
-        let mut latencies = Latencies::default();
-        for part in job.parts.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            latencies.merge(part);
-        }
-        Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
-    })
+        (job, start.elapsed())
+    };
+    let ((job, wall), _) = crew.run(no_thread, live, lead)?;
+    let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    if stop.load(Ordering::Relaxed) || cancel.load(Ordering::Relaxed) {
+        return Err(RecoverError::Cancelled);
+    }
+    let mut latencies = Latencies::default();
+    for part in job.parts.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        latencies.merge(part);
+    }
+    Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
 }
 
 /// A thread's part of a job.

@@ -107,6 +107,14 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// That an engine has no thread to execute with.
+    pub(crate) fn no_thread(engine: &'static str, error: &std::io::Error) -> Self {
+        let action = "start a thread to execute with".to_owned();
+        Self::Failed { store: engine, action, reason: error.to_string() }
+    }
+}
+
 /// A slot to read, with the key of its row where who asks has made it already.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotRow<'a> {

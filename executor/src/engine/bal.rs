@@ -8,7 +8,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::Duration,
 };
 
@@ -40,14 +39,13 @@ struct Tallies {
     prefetched: ReadTally,
 }
 
-/// What all workers counted.
-#[derive(Debug, Default)]
-struct Totals {
+/// What one worker leaves behind.
+#[derive(Debug)]
+struct Life {
     tallies: Tallies,
     counters: ReadCounters,
-    verifier_priority: Option<process::Priority>,
-    /// Why a worker could not begin.
-    failure: Option<StoreError>,
+    /// Of a thread that only verifies.
+    priority: Option<process::Priority>,
 }
 
 /// Executes all batches in order, the transactions of each at once.
@@ -61,40 +59,21 @@ pub(super) fn execute<S: Sample, P: PreState>(
     let size = task.variant.thread_count + task.variant.io_thread_count;
     let stop = AtomicBool::new(false);
     let crew = Crew::<Job<P>>::new(size, &stop, task.cancel);
-    let totals = Mutex::new(Totals::default());
-    let executed = thread::scope(|scope| {
-        let _end = crew.guard();
-        for worker in 0..size {
-            let (crew, totals, stop) = (&crew, &totals, &stop);
-            let begun = thread::Builder::new().spawn_scoped(scope, move || {
-                if let Err(error) = work(sample, task, worker, crew, totals, stop) {
-                    lock(totals).failure.get_or_insert(error);
-                    crew.give_up();
-                }
-            });
-            if let Err(error) = begun {
-                lock(totals).failure.get_or_insert_with(|| no_thread(&error));
-                crew.give_up();
-            }
-        }
-        run_batches(sample, task, &crew, &stop)
-    });
-    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(failure) = totals.failure {
-        return Err(EngineError::Store(failure));
-    }
+    let no_thread = |error| StoreError::no_thread("bal", &error);
+    let live = |worker| work(sample, task, worker, &crew, &stop);
+    let lead = || run_batches(sample, task, &crew, &stop);
+    let (executed, lives) = crew.run(no_thread, live, lead).map_err(EngineError::Store)?;
+    let mut counters = ReadCounters::default();
+    lives.iter().for_each(|life| counters.add(&life.counters));
     let mut executed =
-        executed.map_err(|error| error.spending(|spent| spent.counters.add(&totals.counters)))?;
-    executed.verifier_priority = totals.verifier_priority;
-    executed.on_demand = totals.tallies.on_demand;
-    executed.prefetched = totals.tallies.prefetched;
-    executed.counters.add(&totals.counters);
+        executed.map_err(|error| error.spending(|spent| spent.counters.add(&counters)))?;
+    executed.counters.add(&counters);
+    for life in &lives {
+        executed.on_demand.merge(&life.tallies.on_demand);
+        executed.prefetched.merge(&life.tallies.prefetched);
+        executed.verifier_priority = life.priority.or(executed.verifier_priority);
+    }
     Ok(executed)
-}
-
-fn no_thread(error: &std::io::Error) -> StoreError {
-    let action = "start a thread to read and execute with".to_owned();
-    StoreError::Failed { store: "bal", action, reason: error.to_string() }
 }
 
 /// A worker's life: the first threads execute, those behind them only read. Readers that verify
@@ -104,9 +83,8 @@ fn work<S: Sample, P: PreState>(
     task: &Task<'_>,
     worker: usize,
     crew: &Crew<'_, Job<P>>,
-    totals: &Mutex<Totals>,
     stop: &AtomicBool,
-) -> Result<(), StoreError> {
+) -> Result<Life, StoreError> {
     let mut reader = sample.reader()?;
     let mut tallies = Tallies::default();
     let (executors, readers) = (task.variant.thread_count, task.variant.io_thread_count);
@@ -135,12 +113,7 @@ fn work<S: Sample, P: PreState>(
         trace.give(track, tallies.on_demand.trace.take());
         trace.give(track, tallies.prefetched.trace.take());
     }
-    let mut totals = lock(totals);
-    totals.tallies.on_demand.merge(&tallies.on_demand);
-    totals.tallies.prefetched.merge(&tallies.prefetched);
-    totals.counters.add(&reader.counters());
-    totals.verifier_priority = priority.or(totals.verifier_priority);
-    Ok(())
+    Ok(Life { tallies, counters: reader.counters(), priority })
 }
 
 /// The clock runs in here only.

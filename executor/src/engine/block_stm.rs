@@ -23,7 +23,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::Duration,
 };
 
@@ -60,15 +59,6 @@ mod view;
 mod window;
 mod worker;
 
-/// What all workers counted, joined after the clock.
-#[derive(Debug, Default)]
-struct Totals {
-    tally: ReadTally,
-    counters: ReadCounters,
-    /// Why a worker could not begin.
-    failure: Option<StoreError>,
-}
-
 /// One batch as its workers see it.
 #[derive(Debug)]
 struct Job<'a> {
@@ -91,47 +81,26 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
     let size = task.variant.thread_count;
     let stop = AtomicBool::new(false);
     let crew = Crew::<Job<'_>>::new(size, &stop, task.cancel);
-    let totals = Mutex::new(Totals::default());
-    let executed = thread::scope(|scope| {
-        let _end = crew.guard();
-        for worker in 0..size {
-            let (crew, totals, stop) = (&crew, &totals, &stop);
-            let begun = thread::Builder::new().spawn_scoped(scope, move || {
-                if let Err(error) = work(sample, task, worker, crew, (totals, stop)) {
-                    lock(totals).failure.get_or_insert(error);
-                    crew.give_up();
-                }
-            });
-            if let Err(error) = begun {
-                lock(totals).failure.get_or_insert_with(|| no_thread(&error));
-                crew.give_up();
-            }
-        }
-        run_batches(sample, task, &crew, &stop)
-    });
-    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(failure) = totals.failure {
-        return Err(EngineError::Store(failure));
-    }
+    let no_thread = |error| StoreError::no_thread("block-stm", &error);
+    let live = |worker| work(sample, task, worker, &crew, &stop);
+    let lead = || run_batches(sample, task, &crew, &stop);
+    let (executed, lives) = crew.run(no_thread, live, lead).map_err(EngineError::Store)?;
     let mut executed = executed?;
-    executed.on_demand = totals.tally;
-    executed.counters.add(&totals.counters);
+    for (tally, counters) in &lives {
+        executed.on_demand.merge(tally);
+        executed.counters.add(counters);
+    }
     Ok(executed)
 }
 
-fn no_thread(error: &std::io::Error) -> StoreError {
-    let action = "start a thread to execute with".to_owned();
-    StoreError::Failed { store: "block-stm", action, reason: error.to_string() }
-}
-
-/// A worker's life.
+/// A worker's life, and what it counted.
 fn work<S: Sample>(
     sample: &S,
     task: &Task<'_>,
     worker: usize,
     crew: &Crew<'_, Job<'_>>,
-    (totals, stop): (&Mutex<Totals>, &AtomicBool),
-) -> Result<(), StoreError> {
+    stop: &AtomicBool,
+) -> Result<(ReadTally, ReadCounters), StoreError> {
     let mut reader = sample.reader()?;
     let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
     let mut tally = ReadTally { trace, ..ReadTally::default() };
@@ -154,10 +123,7 @@ fn work<S: Sample>(
     if let Some(trace) = task.trace {
         trace.give(Track::Executor(worker), tally.trace.take());
     }
-    let mut totals = lock(totals);
-    totals.tally.merge(&tally);
-    totals.counters.add(&reader.counters());
-    Ok(())
+    Ok((tally, reader.counters()))
 }
 
 /// The clock runs in here only.

@@ -11,7 +11,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    thread,
 };
 
 use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
@@ -93,14 +92,6 @@ struct Job {
     failure: Mutex<Option<EngineError>>,
 }
 
-/// What all workers counted.
-#[derive(Debug, Default)]
-struct Totals {
-    tally: ReadTally,
-    counters: ReadCounters,
-    failure: Option<StoreError>,
-}
-
 /// What the run in order needs from batch to batch.
 struct InOrder<'a, R> {
     workload: &'a Workload,
@@ -126,49 +117,29 @@ pub(super) fn execute<S: Sample>(
     let stop = AtomicBool::new(false);
     let hasher = DefaultHashBuilder::default();
     let crew = Crew::<Job>::new(size, &stop, task.cancel);
-    let totals = Mutex::new(Totals::default());
-    let executed = thread::scope(|scope| {
-        let _end = crew.guard();
-        for worker in 0..size {
-            let (crew, totals, stop, hasher) = (&crew, &totals, &stop, &hasher);
-            let begun = thread::Builder::new().spawn_scoped(scope, move || {
-                if let Err(error) = work(sample, task, worker, crew, (totals, stop, hasher)) {
-                    lock(totals).failure.get_or_insert(error);
-                    crew.give_up();
-                }
-            });
-            if let Err(error) = begun {
-                lock(totals).failure.get_or_insert_with(|| StoreError::Failed {
-                    store: "prewarm",
-                    action: "start a thread to run ahead with".to_owned(),
-                    reason: error.to_string(),
-                });
-                crew.give_up();
-            }
-        }
-        run_batches(sample, task, cache, &crew, (&stop, &hasher))
-    });
-    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(failure) = totals.failure {
-        return Err(EngineError::Store(failure));
-    }
+    let no_thread = |error| StoreError::no_thread("prewarm", &error);
+    let live = |worker| work(sample, task, worker, &crew, (&stop, &hasher));
+    let lead = || run_batches(sample, task, cache, &crew, (&stop, &hasher));
+    let (executed, lives) = crew.run(no_thread, live, lead).map_err(EngineError::Store)?;
     let mut executed = executed?;
-    if let Some(warm_up) = &mut executed.warm_up {
-        warm_up.read_count = totals.tally.read_count;
+    for (tally, counters) in &lives {
+        executed.prefetched.merge(tally);
+        executed.counters.add(counters);
     }
-    executed.prefetched = totals.tally;
-    executed.counters.add(&totals.counters);
+    if let Some(warm_up) = &mut executed.warm_up {
+        warm_up.read_count = executed.prefetched.read_count;
+    }
     Ok(executed)
 }
 
-/// A worker's life in the pass.
+/// A worker's life in the pass, and what it counted.
 fn work<S: Sample>(
     sample: &S,
     task: &Task<'_>,
     worker: usize,
     crew: &Crew<'_, Job>,
-    (totals, stop, hasher): (&Mutex<Totals>, &AtomicBool, &DefaultHashBuilder),
-) -> Result<(), StoreError> {
+    (stop, hasher): (&AtomicBool, &DefaultHashBuilder),
+) -> Result<(ReadTally, ReadCounters), StoreError> {
     let mut reader = sample.reader()?;
     let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
     let mut tally = ReadTally { trace, ..ReadTally::default() };
@@ -194,10 +165,7 @@ fn work<S: Sample>(
     if let Some(trace) = task.trace {
         trace.give(Track::Executor(worker), tally.trace.take());
     }
-    let mut totals = lock(totals);
-    totals.tally.merge(&tally);
-    totals.counters.add(&reader.counters());
-    Ok(())
+    Ok((tally, reader.counters()))
 }
 
 /// The clock runs in here only.

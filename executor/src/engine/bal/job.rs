@@ -16,7 +16,7 @@ use crate::{
     check::{self, ListFault},
     engine::{BatchResult, EngineError, Executed, Task},
     feasible::{Feasibility, Untold},
-    join,
+    join::{self, Written},
     prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
     schedule,
@@ -33,7 +33,6 @@ use crate::{
 struct StepResult {
     index: BlockAccessIndex,
     outcome: Option<TxOutcome>,
-    writes: StepWrites,
     latency: Duration,
 }
 
@@ -41,7 +40,20 @@ struct StepResult {
 #[derive(Debug, Default)]
 struct Part {
     steps: Vec<StepResult>,
+    written: Written,
     touched: Touched,
+}
+
+/// What a worker keeps from step to step.
+#[derive(Debug, Default)]
+struct Course {
+    /// The block whose environment is set.
+    entered: Option<usize>,
+    untold: Untold,
+    /// What the step wrote; here for its memory.
+    writes: StepWrites,
+    /// What all steps so far wrote.
+    written: Written,
 }
 
 /// A step that failed; the lowest index is reported.
@@ -225,16 +237,17 @@ impl<P: PreState> Job<P> {
         let view = View::new(&self.shared, task.workload, stop, (reader, &mut tallies.on_demand));
         let mut runner = Runner::new(task.workload, view);
         let mut steps = Vec::new();
-        let mut entered = None;
-        let mut untold = Untold::default();
+        let mut course = Course::default();
         while !stop.load(Ordering::Relaxed) {
             let place = self.next_step.fetch_add(1, Ordering::Relaxed);
             if place >= self.steps.count() {
                 break;
             }
             let index = self.order.as_ref().map_or(place, |order| order[place as usize]);
-            steps.push(self.run_step(&mut runner, task, index, (&mut entered, &mut untold))?);
+            steps.push(self.run_step(&mut runner, task, index, &mut course)?);
         }
+        let Course { mut written, .. } = course;
+        written.keep_last();
         self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         self.ahead.executed();
         let span = self.spans.close(Phase::Execute, start);
@@ -242,7 +255,7 @@ impl<P: PreState> Job<P> {
             trace.phase(&self.spans, span);
         }
         let touched = runner.into_db().finish();
-        lock(&self.parts).push(Part { steps, touched });
+        lock(&self.parts).push(Part { steps, written, touched });
         // Values are never left unverified, whoever has to do it.
         if task.variant.io_thread_count == 0 { self.verify(reader, tallies, stop) } else { Ok(()) }
     }
@@ -252,15 +265,16 @@ impl<P: PreState> Job<P> {
         runner: &mut Runner<View<'_, R, P>>,
         task: &Task<'_>,
         index: BlockAccessIndex,
-        (entered, untold): (&mut Option<usize>, &mut Untold),
+        course: &mut Course,
     ) -> Result<StepResult, Failure> {
         let step = self.steps.at(index);
         let block = &task.workload.batches[self.place].blocks[step.block];
+        let Course { entered, untold, writes, written } = course;
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
         runner.db().set_index(index);
-        let mut writes = StepWrites::default();
+        writes.clear();
         let mut unasked = Ok(());
         let start = Instant::now();
         let output = runner.run(block, step.kind, |view, state| {
@@ -288,13 +302,13 @@ impl<P: PreState> Job<P> {
             }
             other => rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
         })?;
-        check::check_writes(&self.shared.list, index, &writes).map_err(rejected)?;
+        check::check_writes(&self.shared.list, index, writes, written).map_err(rejected)?;
         if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
             let ended = (&block.transactions[tx_index], &output.gas, task.workload.fork);
             let met_count = runner.db().met_slot_count();
             self.feasible.ended(ended, met_count, untold).map_err(rejected)?;
         }
-        Ok(StepResult { index, outcome: output.outcome, writes, latency })
+        Ok(StepResult { index, outcome: output.outcome, latency })
     }
 
     /// Checks and joins what the workers left.
@@ -315,9 +329,11 @@ impl<P: PreState> Job<P> {
         }
         let mut touched = Touched::new(&self.shared.list);
         let mut steps = Vec::with_capacity(self.steps.count() as usize);
+        let mut workers = Vec::new();
         for part in std::mem::take(&mut *lock(&self.parts)) {
             touched.union(&part.touched);
             steps.extend(part.steps);
+            workers.push(part.written);
         }
         if P::READS == Reads::Declared {
             check::check_touched(&self.shared.list, &touched)
@@ -325,7 +341,8 @@ impl<P: PreState> Job<P> {
         }
         let ends = [&self.verified_ns, &self.executed_ns].map(|end| end.load(Ordering::Relaxed));
         executed.verification_wait += Duration::from_nanos(ends[0].saturating_sub(ends[1]));
-        steps.sort_unstable_by_key(|step: &StepResult| step.index);
+        // Stable, for its speed: each worker's are most often in order already.
+        steps.sort_by_key(|step: &StepResult| step.index);
         let mut longest = Duration::ZERO;
         for step in steps.iter().filter(|step| step.outcome.is_some()) {
             executed.tx_latencies.record(step.latency);
@@ -333,8 +350,7 @@ impl<P: PreState> Job<P> {
         }
         executed.longest_txs += longest;
         executed.step_times.push(steps.iter().map(|step| step.latency).collect());
-        let writes = steps.iter().map(|step| &step.writes);
-        let net_changes = join::net_changes(&self.shared, reader, stop, writes)
+        let net_changes = join::net_changes(&self.shared, reader, stop, workers)
             .map_err(|error| EngineError::of_read(self.place, self.steps.count(), error))?;
         let outcomes = steps.iter().filter_map(|step| step.outcome).collect();
         Ok(BatchResult { outcomes, net_changes })
