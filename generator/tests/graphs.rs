@@ -50,7 +50,7 @@ fn writes(made: &Workload) -> Vec<Vec<u64>> {
             let slots = account.storage_changes.iter();
             out.extend(slots.map(|slot| {
                 let at = slot.changes.iter().map(|change| change.block_access_index);
-                at.map(|index| index.try_into().unwrap()).collect::<Vec<u64>>()
+                at.map(|index| index.get()).collect::<Vec<u64>>()
             }));
         }
     }

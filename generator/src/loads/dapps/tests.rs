@@ -92,12 +92,16 @@ fn transactions_per_user_are_log_normal_with_the_mean_that_is_asked() {
         let deviation = (mean * mean * ((sigma * sigma).exp() - 1.0) + 1.0 / 12.0).sqrt();
         let ratio = seen_deviation / deviation;
         assert!((ratio - 1.0).abs() < 0.2, "{mean} {sigma}: {seen_deviation}, {deviation}");
-        // The median and the tenth above: exp(μ), exp(μ + 1.2816σ), to the nearest whole.
+        // The median and the tenth above: exp(μ), exp(μ + 1.2816σ), to the nearest whole
+        // and what a sample may be off.
         let mu = mean.ln() - sigma * sigma / 2.0;
         for (share, z) in [(0.5, 0.0), (0.9, 1.2816)] {
             let seen = counts[(counts.len() as f64 * share) as usize] as f64;
             let expected = (mu + sigma * z).exp();
-            assert!((seen - expected).abs() <= 1.0, "{mean} {sigma} {share}: {seen}, {expected}");
+            assert!(
+                (seen - expected).abs() <= 1.0 + expected / 20.0,
+                "{mean} {sigma} {share}: {seen}, {expected}"
+            );
         }
     }
 }
@@ -211,4 +215,4 @@ fn what_is_drawn_never_changes() {
     assert_eq!(alloy_primitives::keccak256(bytes).to_string(), PINNED);
 }
 
-const PINNED: &str = "";
+const PINNED: &str = "0x89cafac31b19778336682aa05c2955d9682192b934f0b6ef568263d5495ce62f";
