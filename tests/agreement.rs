@@ -167,6 +167,31 @@ fn all_variants_agree_where_transactions_meet() {
     }
 }
 
+/// The texts of loads whose transactions depend on each other by shape.
+const SHAPED_LOADS: &[&str] = &[
+    "kind = \"dapps\"\ndapps = 3\nresources = 2\nhome = 0.8\nwork = 5",
+    "kind = \"dapps\"\ndapps = 3\nper_user = \"published\"\nwork = 5",
+    "kind = \"chains\"\nwork = 3",
+    "kind = \"chains\"\nwork = 3\nconflict = 0.5\nlengths = [1, 2, 5]\norder = \"interleaved\"",
+    "kind = \"chains\"\nwork = 3\nhotspots = 2\ntouch = \"first\"",
+    "kind = \"chains\"\nwork = 3\nshape = \"relay\"\norder = \"together\"\nlengths = [7]",
+    "kind = \"chains\"\nwork = 3\nshape = \"tree\"\nthrough = \"account\"\nlengths = [9]",
+    "kind = \"chains\"\nwork = 3\nshape = \"star\"\nthrough = \"account\"\ntouch = \"first\"",
+    "kind = \"chains\"\nwork = 3\nthrough = \"account\"\nhotspots = 1",
+    "kind = \"non-conflicting\"",
+    "kind = \"non-conflicting\"\nsupply = true",
+];
+
+#[test]
+fn all_variants_agree_on_dependencies_of_every_shape() {
+    for fork in ["amsterdam", "osaka"] {
+        let head = format!("fork = \"{fork}\"\n[state]\naccounts = 200\n[block]\ngas = \"2M\"\n");
+        for load in SHAPED_LOADS {
+            assert_all_agree(&meeting(&head, &format!("[[load]]\n{load}")), load);
+        }
+    }
+}
+
 #[test]
 fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
     let loads = "[[load]]\nshare = 0.4\nkind = \"transfers\"\n[[load]]\nshare = 0.2\nkind = \"erc20\"\n\

@@ -19,6 +19,12 @@ pub enum Contract {
     Token,
     /// `mix(uint256)`: some hashes, then slot 0 read and written.
     OneSlot,
+    /// `use(uint256,uint256)`: a resource at mapping slot 0 read, computed with, written and logged.
+    Dapp,
+    /// `step` and `pay`: two places at mapping slot 0, or two balances, read and one changed.
+    Chain,
+    /// `spend` and `burn`: balances at mapping slot 0, the total supply at slot 1.
+    Supply,
 }
 
 #[derive(Deserialize)]
@@ -29,8 +35,16 @@ struct Artifact {
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 5] =
-        [Self::KeccakStorm, Self::WeylStorm, Self::ChaseStorm, Self::Token, Self::OneSlot];
+    pub const ALL: [Self; 8] = [
+        Self::KeccakStorm,
+        Self::WeylStorm,
+        Self::ChaseStorm,
+        Self::Token,
+        Self::OneSlot,
+        Self::Dapp,
+        Self::Chain,
+        Self::Supply,
+    ];
 
     /// Name of its source and its artifact.
     pub const fn name(self) -> &'static str {
@@ -40,6 +54,9 @@ impl Contract {
             Self::ChaseStorm => "ChaseStorm",
             Self::Token => "Token",
             Self::OneSlot => "OneSlot",
+            Self::Dapp => "Dapp",
+            Self::Chain => "Chain",
+            Self::Supply => "Supply",
         }
     }
 
@@ -54,6 +71,9 @@ impl Contract {
             Self::ChaseStorm => include_str!("../../contracts/artifacts/ChaseStorm.json"),
             Self::Token => include_str!("../../contracts/artifacts/Token.json"),
             Self::OneSlot => include_str!("../../contracts/artifacts/OneSlot.json"),
+            Self::Dapp => include_str!("../../contracts/artifacts/Dapp.json"),
+            Self::Chain => include_str!("../../contracts/artifacts/Chain.json"),
+            Self::Supply => include_str!("../../contracts/artifacts/Supply.json"),
         };
         let bad = |reason: String| GeneratorError::Artifact { contract: self.name(), reason };
         let artifact: Artifact = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;

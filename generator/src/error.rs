@@ -2,7 +2,7 @@
 
 use workload::senders::SenderError;
 
-use crate::{meter::MeterError, reference::ReferenceError};
+use crate::{genesis::HOLDERS_MAX, meter::MeterError, reference::ReferenceError};
 
 /// Why there is no workload. Everything that a user can change is named with its key.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,38 @@ pub enum GeneratorError {
         state_slot_count: u64,
         /// Contracts of the load.
         contract_count: u64,
+    },
+    /// Transactions of a batch would share accounts that are to be distinct.
+    #[error(
+        "load[{load}] needs {needed_count} accounts for the transactions of a batch of blocks, and \
+         has {held_count} of state.accounts (at most {HOLDERS_MAX} where each has a slot of its \
+         own); raise state.accounts, or lower block.gas, block.transactions or block.batch"
+    )]
+    TooFewAccounts {
+        /// Place of the load.
+        load: usize,
+        /// Accounts that it needs.
+        needed_count: u64,
+        /// Accounts that it can use.
+        held_count: u64,
+    },
+    /// The transactions of a block that are to conflict are too few to meet.
+    #[error(
+        "load[{load}].{key} needs {needed_count} transactions of a block to conflict, and \
+         load[{load}].conflict gives it {conflict_count} of {tx_count}; lower load[{load}].{key}, \
+         or raise load[{load}].conflict, block.gas or block.transactions"
+    )]
+    TooFewToConflict {
+        /// Place of the load.
+        load: usize,
+        /// The key that says how they meet.
+        key: &'static str,
+        /// Transactions that it takes.
+        needed_count: u64,
+        /// Transactions that are to conflict.
+        conflict_count: u64,
+        /// Transactions of the load in a block.
+        tx_count: u64,
     },
     /// There is not enough gas for one transaction that is worth it.
     #[error(

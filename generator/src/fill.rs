@@ -1,6 +1,8 @@
 //! Fills blocks: which load's transaction comes next, and with how much gas. A transaction is
 //! admitted as the protocol does it: its limit is within what those before it have left.
 
+use workload::file::MAX_BLOCK_GAS;
+
 use crate::{
     error::GeneratorError,
     people::People,
@@ -85,6 +87,9 @@ impl<'a, 'g> Filler<'a, 'g> {
     ) -> Result<PlannedBlock, GeneratorError> {
         let tx_gas = self.spec.tx_gas;
         let mut budgets = shared(gas, self.loads);
+        for (planner, budget) in self.planners.iter_mut().zip(&budgets) {
+            planner.begin(BlockTarget::Gas(budget.total))?;
+        }
         let mut out = PlannedBlock { gas_limit: gas, ..PlannedBlock::default() };
         while let Some(load) = least_used(&budgets) {
             let Budget { total, left } = budgets[load];
@@ -114,7 +119,10 @@ impl<'a, 'g> Filler<'a, 'g> {
     ) -> Result<PlannedBlock, GeneratorError> {
         let tx_gas = self.spec.tx_gas;
         let mut budgets = shared(count, self.loads);
-        let gas_limit = count.saturating_mul(tx_gas);
+        for (planner, budget) in self.planners.iter_mut().zip(&budgets) {
+            planner.begin(BlockTarget::Transactions(budget.total))?;
+        }
+        let gas_limit = count.saturating_mul(tx_gas).min(MAX_BLOCK_GAS);
         let mut out = PlannedBlock { gas_limit, ..PlannedBlock::default() };
         while let Some(load) = least_used(&budgets) {
             let tx = self.next(load, tx_gas, people)?;

@@ -10,8 +10,8 @@ use workload::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    loads::transfers::balance_key,
-    scenario::{KeyOrder, Load, LoadKind, Scenario, SloadStorm},
+    loads::transfers::{balance_key, mapping_key},
+    scenario::{Dapps, KeyOrder, Load, LoadKind, Scenario, SloadStorm, Through},
 };
 
 /// Receives the priority fees of all blocks. It exists, as a block builder's account does.
@@ -23,6 +23,17 @@ const SENDER_BALANCE: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210
 const BENEFICIARY_BALANCE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 /// Units of a token that a holder has at least, 10^24: more than it can give away.
 const TOKEN_BALANCE: U256 = SENDER_BALANCE;
+
+/// Slot of the total supply of `Supply`.
+const SUPPLY_KEY: U256 = U256::ONE;
+/// Accounts that can have a slot of their own. These are written out in the state's recipe: their
+/// number bounds its memory.
+pub(crate) const HOLDERS_MAX: u64 = 1_000_000;
+
+/// Accounts that have a slot of their own in the contracts of `chains` and `non-conflicting`.
+pub(crate) fn holder_count(scenario: &Scenario) -> u64 {
+    scenario.state.account_count.clamp(1, HOLDERS_MAX)
+}
 
 /// A genesis, and what of it each load has.
 #[derive(Clone, Debug)]
@@ -142,6 +153,24 @@ fn add_load(
             let contract = add_contract(index, Contract::OneSlot, slot, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
+        LoadKind::Dapps(dapps) => add_dapps(index, dapps, genesis),
+        LoadKind::Chains(chains) => {
+            let places = match chains.through {
+                Through::Slot => holder_count(scenario),
+                Through::Account => 0,
+            };
+            let slots = filled_places(places);
+            let contract = add_contract(index, Contract::Chain, slots, genesis)?;
+            Ok(Placed { contract, ..Placed::default() })
+        }
+        LoadKind::NonConflicting(_) => {
+            let holders = genesis.senders[0].addresses(0..holder_count(scenario))?;
+            let balance = |holder: &Address| (balance_key(holder), TOKEN_BALANCE);
+            let mut slots: Vec<_> = holders.iter().map(balance).collect();
+            slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holders.len())));
+            let contract = add_contract(index, Contract::Supply, slots, genesis)?;
+            Ok(Placed { contract, ..Placed::default() })
+        }
     }
 }
 
@@ -168,6 +197,34 @@ fn add_contract(
 
 fn contract_address(name: &str) -> Address {
     Address::from_word(keccak256(format!("stress contract {name}")))
+}
+
+/// Address of one of a load's equal contracts.
+pub(crate) fn numbered_contract(load: usize, contract: Contract, place: u64) -> Address {
+    contract_address(&format!("load[{load}]/{}/{place}", contract.name()))
+}
+
+fn add_dapps(index: usize, dapps: &Dapps, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    let mut storage = filled_places(dapps.resource_count);
+    storage.sort_unstable_by_key(|(key, _)| *key);
+    let code = Contract::Dapp.code()?;
+    genesis.accounts.extend((0..dapps.dapp_count).map(|place| GenesisAccount {
+        address: numbered_contract(index, Contract::Dapp, place),
+        nonce: 1,
+        code: code.clone(),
+        storage: storage.clone(),
+        ..GenesisAccount::default()
+    }));
+    Ok(Placed::default())
+}
+
+/// The first `count` places of the mapping at slot 0, none of them zero: each access costs the same.
+fn filled_places(count: u64) -> Vec<(U256, U256)> {
+    let place = |place| {
+        let word = B256::from(U256::from(place));
+        (mapping_key(word), U256::from(place + 1))
+    };
+    (0..count).map(place).collect()
 }
 
 /// Where a storm is among the loads, and what it has of the state.

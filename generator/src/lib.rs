@@ -14,6 +14,7 @@ pub mod meter;
 mod people;
 mod planner;
 mod probe;
+mod random;
 pub mod random_blocks;
 pub mod reference;
 pub mod scenario;

@@ -1,10 +1,12 @@
 //! The accounts that send and receive: a sender family, by index. Addresses are derived as they
 //! are asked for, so that memory is bounded by what a workload touches and not by the family.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use alloy_primitives::Address;
 use workload::{SenderFamily, senders::SenderError};
+
+use crate::error::GeneratorError;
 
 /// Accounts that are derived together: one costs little beside its neighbours.
 const CHUNK: u64 = 1_024;
@@ -43,5 +45,42 @@ impl<'g> People<'g> {
         let address = addresses[place];
         self.chunks.insert(chunk, addresses);
         Ok(address)
+    }
+}
+
+/// Accounts that a load uses one after another. From the last on: away from loads whose senders
+/// take turns.
+#[derive(Clone, Debug)]
+pub(crate) struct Members {
+    load: usize,
+    accounts: Range<u64>,
+    batch_block_count: u64,
+}
+
+impl Members {
+    /// The `accounts`, at least one, for the load at `load` in batches of so many blocks.
+    pub(crate) const fn new(load: usize, accounts: Range<u64>, batch_block_count: u64) -> Self {
+        Self { load, accounts, batch_block_count }
+    }
+
+    /// Place of their load.
+    pub(crate) const fn load(&self) -> usize {
+        self.load
+    }
+
+    /// The account at `place`; after the first comes the last again.
+    pub(crate) fn at(&self, place: u64) -> u64 {
+        let Range { start, end } = self.accounts;
+        end - 1 - place % (end - start)
+    }
+
+    /// Whether the blocks of a batch, each with `count` of them, have no account twice.
+    pub(crate) fn check(&self, count: u64) -> Result<(), GeneratorError> {
+        let Range { start, end } = self.accounts;
+        let needed_count = count.saturating_mul(self.batch_block_count).saturating_add(start);
+        if needed_count <= end {
+            return Ok(());
+        }
+        Err(GeneratorError::TooFewAccounts { load: self.load, needed_count, held_count: end })
     }
 }

@@ -7,15 +7,20 @@ use workload::block::IndexRange;
 
 use crate::{
     error::GeneratorError,
-    genesis::{self, State},
+    genesis::{self, State, holder_count},
     loads::{
+        chains::{self, Chains},
+        dapps::Dapps,
+        non_conflicting::NonConflicting,
         one_slot::OneSlot,
         storm::Storm,
         transfers::{Asset, Parties, Transfers},
     },
     meter::Meter,
-    people::People,
-    scenario::{LoadKind, Scenario},
+    people::{Members, People},
+    probe::Cost,
+    random::Random,
+    scenario::{BlockTarget, LoadKind, Scenario},
 };
 
 /// A planned transaction: it succeeds, with exactly this gas.
@@ -61,6 +66,11 @@ pub(crate) struct Room {
 
 /// Plans the transactions of one load.
 pub(crate) trait Planner {
+    /// Told at the start of each block what the load has of it.
+    fn begin(&mut self, _: BlockTarget) -> Result<(), GeneratorError> {
+        Ok(())
+    }
+
     /// The next transaction; `None` where the room is less than a useful one needs.
     fn next(
         &mut self,
@@ -74,6 +84,14 @@ pub(crate) trait Planner {
     /// Slots asked of the contract that lacks most, and slots it holds, if those are fewer.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
+    }
+}
+
+/// Transactions of `cost` that fit `budget`.
+pub(crate) fn fitting(budget: BlockTarget, cost: Cost) -> u64 {
+    match budget {
+        BlockTarget::Gas(gas) => gas.saturating_sub(cost.refund) / cost.gas.max(1),
+        BlockTarget::Transactions(count) => count,
     }
 }
 
@@ -91,6 +109,7 @@ pub(crate) fn of_load<'g>(
     let placed = &state.loads[index];
     let seed = load.seed.unwrap_or(scenario.seed);
     let stream = format!("load[{index}]");
+    let batch = scenario.block.batch_block_count;
     Ok(match &load.kind {
         LoadKind::SloadStorm(storm) => {
             let contract = genesis::storm_contract(storm);
@@ -115,6 +134,22 @@ pub(crate) fn of_load<'g>(
         }
         LoadKind::OneSlot(one_slot) => {
             Box::new(OneSlot::new(placed.contract, one_slot.work, scenario.fork, people)?)
+        }
+        LoadKind::Dapps(dapps) => {
+            let members = Members::new(index, 0..people.count(), batch);
+            let random = Random::new(seed, &stream);
+            Box::new(Dapps::new(dapps, members, random, scenario.fork, people)?)
+        }
+        LoadKind::Chains(chains) => {
+            let random = Random::new(seed, &stream);
+            let members = Members::new(index, chains::accounts(chains, scenario), batch);
+            let at = (placed.contract, scenario.fork);
+            Box::new(Chains::new(chains, members, random, at, people)?)
+        }
+        LoadKind::NonConflicting(holders) => {
+            let members = Members::new(index, 0..holder_count(scenario), batch);
+            let at = (placed.contract, scenario.fork);
+            Box::new(NonConflicting::new(holders, members, at, people)?)
         }
     })
 }

@@ -23,6 +23,7 @@ mod write;
 
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
+pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
 pub use load::{Erc20, Load, LoadKind, OneSlot, SloadStorm, Transfers};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{

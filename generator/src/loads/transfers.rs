@@ -44,9 +44,14 @@ impl Asset {
     }
 }
 
-/// Key of an account's balance: that of the mapping at slot 0 (Solidity's layout of storage).
+/// Key of an account's balance: that of the mapping at slot 0.
 pub(crate) fn balance_key(account: &Address) -> U256 {
-    U256::from_be_bytes(keccak256([account.into_word(), B256::ZERO].concat()).0)
+    mapping_key(account.into_word())
+}
+
+/// Key of what the mapping at slot 0 has at `word` (Solidity's layout of storage).
+pub(crate) fn mapping_key(word: B256) -> U256 {
+    U256::from_be_bytes(keccak256([word, B256::ZERO].concat()).0)
 }
 
 /// Who gives to whom.

@@ -43,8 +43,11 @@ pub(super) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(super) const WHEN: &[&str] = &["store", "cache"];
 
 /// Pairs of keys of which exactly one is given: setting one from outside removes the other.
-pub(super) const ALTERNATIVES: &[(&str, &str, &str)] =
-    &[("state", "slots", "size"), ("block", "gas", "transactions")];
+pub(super) const ALTERNATIVES: &[(&str, &str, &str)] = &[
+    ("state", "slots", "size"),
+    ("block", "gas", "transactions"),
+    ("load", "lengths", "hotspots"),
+];
 
 /// Every key path that may be given from outside, such as `block.gas` and `load.keys`.
 pub(super) fn override_paths() -> Vec<String> {

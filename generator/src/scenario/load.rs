@@ -1,12 +1,18 @@
 //! What the transactions of a scenario do. One kind of load is one struct in its own file, which
 //! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
 
+mod chains;
+mod dapps;
 mod erc20;
+mod non_conflicting;
 mod one_slot;
 mod sload_storm;
 mod transfers;
 
+pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
+pub use dapps::{Dapps, PerUser};
 pub use erc20::Erc20;
+pub use non_conflicting::NonConflicting;
 pub use one_slot::OneSlot;
 pub use sload_storm::SloadStorm;
 pub use transfers::Transfers;
@@ -39,6 +45,12 @@ pub enum LoadKind {
     Erc20(Erc20),
     /// Some work, then one slot that all read and write.
     OneSlot(OneSlot),
+    /// Users of many DApps with shared resources.
+    Dapps(Dapps),
+    /// Dependencies by rate and by shape.
+    Chains(Chains),
+    /// One account a transaction.
+    NonConflicting(NonConflicting),
 }
 
 impl LoadKind {
@@ -49,6 +61,9 @@ impl LoadKind {
             Self::Transfers(_) => transfers::KIND.name,
             Self::Erc20(_) => erc20::KIND.name,
             Self::OneSlot(_) => one_slot::KIND.name,
+            Self::Dapps(_) => dapps::KIND.name,
+            Self::Chains(_) => chains::KIND.name,
+            Self::NonConflicting(_) => non_conflicting::KIND.name,
         }
     }
 
@@ -59,6 +74,9 @@ impl LoadKind {
             Self::Transfers(transfers) => transfers.entries(),
             Self::Erc20(erc20) => erc20.entries(),
             Self::OneSlot(one_slot) => one_slot.entries(),
+            Self::Dapps(dapps) => dapps.entries(),
+            Self::Chains(chains) => chains.entries(),
+            Self::NonConflicting(holders) => holders.entries(),
         }
     }
 }
@@ -73,8 +91,15 @@ pub(super) struct Kind {
 }
 
 /// Every kind of load.
-pub(super) const KINDS: &[Kind] =
-    &[sload_storm::KIND, transfers::KIND, erc20::KIND, one_slot::KIND];
+pub(super) const KINDS: &[Kind] = &[
+    sload_storm::KIND,
+    transfers::KIND,
+    erc20::KIND,
+    one_slot::KIND,
+    dapps::KIND,
+    chains::KIND,
+    non_conflicting::KIND,
+];
 
 /// What a load's rules may depend on.
 pub(super) struct Around<'fields, 'tree> {

@@ -47,6 +47,8 @@ macro_rules! names {
     };
 }
 
+pub(super) use names;
+
 impl Named for Fork {
     const WHAT: &'static str = "fork";
     const ALL: &'static [(&'static str, Self)] = &[

@@ -180,6 +180,7 @@ fn set_load(
         return Err(fault(rule, &format!("write load[0].{key} for the first")));
     };
     if let Value::Table(entries) = &mut load.value {
+        remove_alternative(entries, "load", key, given)?;
         set(entries, key, given)?;
     }
     Ok(format!("load[{index}].{key}"))

@@ -13,7 +13,11 @@ const ALL: &[(&str, &str)] = shipped![
     "pointer-chase",
     "transfers",
     "erc20",
-    "one-slot"
+    "one-slot",
+    "dapps",
+    "non-conflicting",
+    "chains",
+    "mixed-graph"
 ];
 
 /// Name and text of every shipped scenario, the default worst case first.

@@ -1,0 +1,316 @@
+//! Transactions in groups that depend on each other, by rate and by shape. For each block, groups
+//! are made and put in order; then each transaction learns whose place it reads and which it
+//! changes. A place is a slot of the contract, or an account's balance.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use alloy_primitives::{Address, U256, keccak256};
+use workload::Fork;
+
+use super::prices::{Prices, calldata};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    genesis::holder_count,
+    people::{Members, People},
+    planner::{PlannedTx, Planner, Room, Touched, fitting},
+    probe::{Absent, Cost, Probe},
+    random::Random,
+    scenario::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch},
+};
+
+/// Transactions that depend on each other; one is alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Group {
+    length: u64,
+    /// The place that they have in common, if not the first one's own.
+    hotspot: Option<u64>,
+}
+
+const ALONE: Group = Group { length: 1, hotspot: None };
+
+/// What a transaction does. Each account has a place of its own, of its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Link {
+    sender: u64,
+    from: u64,
+    to: u64,
+}
+
+/// The accounts that send: those of hotspots do not, and in slots each has one.
+pub(crate) fn accounts(spec: &Spec, scenario: &Scenario) -> Range<u64> {
+    let start = match spec.groups {
+        Groups::Lengths(_) => 0,
+        Groups::Hotspots(count) => count,
+    };
+    let end = match spec.through {
+        Through::Slot => holder_count(scenario),
+        Through::Account => scenario.state.account_count.max(1),
+    };
+    start..end
+}
+
+/// What the price of a link depends on, beside its calldata.
+type Form = (bool, bool, bool);
+
+/// Plans calls of `step` and of `pay`.
+#[derive(Debug)]
+pub(crate) struct Chains {
+    spec: Spec,
+    selector: [u8; 4],
+    probe: Probe,
+    prices: Prices<Form>,
+    /// The dearest transaction.
+    most: Cost,
+    members: Members,
+    random: Random,
+    /// Accounts that have sent.
+    sender_count: u64,
+    /// What is drawn of the block, the next one last.
+    drawn: Vec<Link>,
+}
+
+impl Chains {
+    /// Calls of `contract` by `members`; `random` is the load's stream.
+    pub(crate) fn new(
+        spec: &Spec,
+        members: Members,
+        random: Random,
+        (contract, fork): (Address, Fork),
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let (function, value) = match spec.through {
+            Through::Slot => ("step(uint256,uint256,uint256,uint256)", U256::ZERO),
+            Through::Account => ("pay(address,address,uint256,uint256)", U256::ONE),
+        };
+        let hash = keccak256(function);
+        let probe = Probe {
+            name: Contract::Chain.name(),
+            fork,
+            sender: people.address(0)?,
+            to: contract,
+            code: Contract::Chain.code()?,
+            value,
+            absent: Absent::Nothing,
+        };
+        let mut new = Self {
+            spec: spec.clone(),
+            selector: [hash[0], hash[1], hash[2], hash[3]],
+            probe,
+            prices: Prices::new(),
+            most: Cost { gas: 1, refund: 0 },
+            members,
+            random,
+            sender_count: 0,
+            drawn: Vec::new(),
+        };
+        let [own, other] = [0, 1].map(|place| new.members.at(place));
+        let with_another = match spec.shape {
+            Shape::Shared => Link { sender: own, from: other, to: other },
+            Shape::Relay | Shape::Tree | Shape::Star => Link { sender: own, from: other, to: own },
+        };
+        for link in [Link { sender: own, from: own, to: own }, with_another] {
+            let planned = new.plan(link, people)?;
+            if planned.gas > new.most.gas {
+                new.most = Cost { gas: planned.gas, refund: planned.refund };
+            }
+        }
+        Ok(new)
+    }
+
+    fn plan(&mut self, link: Link, people: &mut People<'_>) -> Result<PlannedTx, GeneratorError> {
+        let Link { sender, from, to } = link;
+        let (first, last) = match self.spec.touch {
+            Touch::First => (0, self.spec.work),
+            Touch::Last => (self.spec.work, 0),
+        };
+        let mut word = |place: u64| {
+            Ok::<_, GeneratorError>(match self.spec.through {
+                Through::Slot => U256::from(place).to_be_bytes(),
+                Through::Account => people.address(place)?.into_word().0,
+            })
+        };
+        let work = [first, last].map(|count| U256::from(count).to_be_bytes());
+        let input = calldata(self.selector, [word(from)?, word(to)?, work[0], work[1]]);
+        self.probe.sender = people.address(sender)?;
+        let form = (from == to, to == sender, from == sender);
+        let Cost { gas, refund } = self.prices.of(form, &self.probe, &input)?;
+        let senders = match self.spec.through {
+            Through::Slot => Vec::new(),
+            Through::Account => vec![from, to],
+        };
+        Ok(PlannedTx {
+            gas_limit: gas + refund,
+            gas,
+            refund,
+            sender,
+            to: Some(self.probe.to),
+            value: self.probe.value,
+            input,
+            touched: Touched { senders, ..Touched::default() },
+        })
+    }
+
+    /// The groups of a block of `count` transactions.
+    fn groups(&self, count: u64) -> Result<Vec<Group>, GeneratorError> {
+        let conflict_count = libm::round(count as f64 * self.spec.conflict_share) as u64;
+        let too_few = |key, needed_count| GeneratorError::TooFewToConflict {
+            load: self.members.load(),
+            key,
+            needed_count,
+            conflict_count,
+            tx_count: count,
+        };
+        let mut out = Vec::new();
+        let mut left = conflict_count;
+        match &self.spec.groups {
+            _ if self.spec.conflict_share == 0.0 => {}
+            Groups::Lengths(lengths) => {
+                for length in lengths.iter().copied().cycle() {
+                    if length > left {
+                        break;
+                    }
+                    left -= length;
+                    out.push(Group { length, ..ALONE });
+                }
+                if out.iter().all(|group| group.length == 1) {
+                    let met = lengths.iter().position(|length| *length > 1).unwrap_or(0);
+                    return Err(too_few("lengths", lengths[..=met].iter().sum()));
+                }
+            }
+            Groups::Hotspots(hotspots) => {
+                let needed_count = hotspots.saturating_mul(2);
+                if conflict_count < needed_count {
+                    return Err(too_few("hotspots", needed_count));
+                }
+                out.extend((0..*hotspots).map(|place| Group {
+                    length: conflict_count / hotspots
+                        + u64::from(place < conflict_count % hotspots),
+                    hotspot: Some(place),
+                }));
+                left = 0;
+            }
+        }
+        let alone_count = left + count - conflict_count;
+        out.extend((0..alone_count).map(|_| ALONE));
+        Ok(out)
+    }
+
+    /// The group of each transaction of a block, in order.
+    fn in_order(&mut self, groups: &[Group]) -> Vec<usize> {
+        let repeated = |place: usize| std::iter::repeat_n(place, groups[place].length as usize);
+        match self.spec.order {
+            GroupOrder::Shuffled => {
+                let mut out: Vec<usize> = (0..groups.len()).flat_map(repeated).collect();
+                self.random.shuffle(&mut out);
+                out
+            }
+            GroupOrder::Together => {
+                let mut places: Vec<usize> = (0..groups.len()).collect();
+                self.random.shuffle(&mut places);
+                places.into_iter().flat_map(repeated).collect()
+            }
+            GroupOrder::Interleaved => interleaved(groups),
+        }
+    }
+
+    fn draw(&mut self, groups: &[Group]) {
+        let mut places: Vec<Vec<u64>> = vec![Vec::new(); groups.len()];
+        for group in self.in_order(groups) {
+            let sender = self.members.at(self.sender_count);
+            self.sender_count += 1;
+            let seen = &mut places[group];
+            let (from, to) = match (seen.as_slice(), self.spec.shape) {
+                ([], _) => {
+                    let root = groups[group].hotspot.unwrap_or(sender);
+                    (root, root)
+                }
+                ([root, ..], Shape::Shared) => (*root, *root),
+                ([root, ..], Shape::Star) => (*root, sender),
+                ([.., last], Shape::Relay) => (*last, sender),
+                (seen, Shape::Tree) => {
+                    (seen[self.random.below(seen.len() as u64) as usize], sender)
+                }
+            };
+            seen.push(to);
+            self.drawn.push(Link { sender, from, to });
+        }
+        self.drawn.reverse();
+    }
+}
+
+/// The members of all groups as far from each other as can be: those of groups of one length in
+/// turn, evenly among those of other lengths.
+fn interleaved(groups: &[Group]) -> Vec<usize> {
+    let mut by_length: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (place, group) in groups.iter().enumerate() {
+        by_length.entry(group.length).or_default().push(place);
+    }
+    // Where in the block each is, from 0 to 1, as a fraction.
+    let mut out = Vec::new();
+    for (length, places) in by_length {
+        let count = length * places.len() as u64;
+        let members = (0..length).flat_map(|_| &places).zip(0_u64..);
+        out.extend(members.map(|(place, index)| (2 * index + 1, 2 * count, *place)));
+    }
+    let wide = u128::from;
+    out.sort_by(|(a, b, _), (c, d, _)| (wide(*a) * wide(*d)).cmp(&(wide(*c) * wide(*b))));
+    out.into_iter().map(|(_, _, place)| place).collect()
+}
+
+impl Planner for Chains {
+    fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
+        let count = fitting(budget, self.most);
+        self.drawn.clear();
+        if count == 0 {
+            // What there is of gas is too little; that is said when the first is asked for.
+            return Ok(());
+        }
+        let groups = self.groups(count)?;
+        self.members.check(count)?;
+        self.draw(&groups);
+        Ok(())
+    }
+
+    fn next(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        if self.drawn.is_empty() {
+            self.draw(&[ALONE]);
+        }
+        let Some(link) = self.drawn.last().copied() else { return Ok(None) };
+        let tx = self.plan(link, people)?;
+        if tx.gas_limit > room.gas_limit {
+            return Ok(None);
+        }
+        self.drawn.pop();
+        Ok(Some(tx))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.most.gas + self.most.refund
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_lengths(lengths: &[u64]) -> Vec<Group> {
+        lengths.iter().map(|length| Group { length: *length, ..ALONE }).collect()
+    }
+
+    #[test]
+    fn groups_of_one_length_take_turns() {
+        assert_eq!(interleaved(&of_lengths(&[3, 3])), [0, 1, 0, 1, 0, 1]);
+        assert_eq!(interleaved(&of_lengths(&[1, 1, 1])), [0, 1, 2]);
+    }
+
+    #[test]
+    fn groups_of_several_lengths_are_evenly_among_each_other() {
+        assert_eq!(interleaved(&of_lengths(&[2, 4])), [1, 0, 1, 1, 0, 1]);
+        assert_eq!(interleaved(&of_lengths(&[1, 1, 4])), [2, 0, 2, 2, 1, 2]);
+    }
+}

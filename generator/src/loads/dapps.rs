@@ -1,0 +1,238 @@
+//! Users of DApps. For each block, users and their transactions are drawn until it is full, then
+//! shuffled. The DApps' sizes and the published variant of the transactions per user follow the
+//! clustered workload of Aptos' block partitioner benchmark.
+
+use alloy_primitives::{Address, Bytes, U256, keccak256};
+use workload::Fork;
+
+use super::prices::{Prices, calldata};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    genesis::numbered_contract,
+    people::{Members, People},
+    planner::{PlannedTx, Planner, Room, fitting},
+    probe::{Absent, Cost, Probe},
+    random::Random,
+    scenario::{BlockTarget, Dapps as Spec, PerUser},
+};
+
+/// The published generator cuts what is more than so many times the mean.
+const PUBLISHED_MOST: f64 = 10.0;
+
+/// A transaction of a user with a resource of a DApp.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    user: u64,
+    dapp: usize,
+    resource: usize,
+}
+
+/// Plans calls of `use(uint256,uint256)`.
+#[derive(Debug)]
+pub(crate) struct Dapps {
+    spec: Spec,
+    contracts: Vec<Address>,
+    /// Accounts that are users.
+    members: Members,
+    /// Per resource, calldata and price.
+    resources: Vec<(Bytes, Cost)>,
+    random: Random,
+    /// Users so far.
+    user_count: u64,
+    /// What is drawn of the block, the next one last.
+    drawn: Vec<Call>,
+}
+
+impl Dapps {
+    /// Calls of the load's DApps by `members`; `random` is the load's stream.
+    pub(crate) fn new(
+        spec: &Spec,
+        members: Members,
+        random: Random,
+        fork: Fork,
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let contract = |place| numbered_contract(members.load(), Contract::Dapp, place);
+        let contracts: Vec<Address> = (0..spec.dapp_count).map(contract).collect();
+        let probe = Probe {
+            name: Contract::Dapp.name(),
+            fork,
+            sender: people.address(0)?,
+            to: contract(0),
+            code: Contract::Dapp.code()?,
+            value: U256::ZERO,
+            absent: Absent::Nothing,
+        };
+        let hash = keccak256("use(uint256,uint256)");
+        let selector = [hash[0], hash[1], hash[2], hash[3]];
+        let mut prices = Prices::new();
+        let mut resources = Vec::new();
+        for resource in 0..spec.resource_count {
+            let words = [resource, spec.work].map(|word| U256::from(word).to_be_bytes());
+            let input = calldata(selector, words);
+            let cost = prices.of((), &probe, &input)?;
+            resources.push((input, cost));
+        }
+        Ok(Self {
+            spec: spec.clone(),
+            contracts,
+            members,
+            resources,
+            random,
+            user_count: 0,
+            drawn: Vec::new(),
+        })
+    }
+
+    /// The dearest transaction.
+    fn most(&self) -> Cost {
+        let costs = self.resources.iter().map(|(_, cost)| *cost);
+        costs.max_by_key(|cost| cost.gas).unwrap_or(Cost { gas: 1, refund: 0 })
+    }
+
+    /// Draws `count` transactions; answers how many users they took.
+    fn draw(&mut self, count: u64) -> u64 {
+        let per_user = match self.spec.per_user {
+            PerUser::LogNormal => self.log_normal(count),
+            PerUser::Published => self.published(count),
+        };
+        let user_count = per_user.len() as u64;
+        let users_per_dapp = self.users_per_dapp(user_count);
+        let first = self.user_count;
+        self.user_count += user_count;
+        let mut counts = per_user.into_iter().zip(first..);
+        for (home, users) in users_per_dapp.into_iter().enumerate() {
+            for (tx_count, user) in counts.by_ref().take(users as usize) {
+                for _ in 0..tx_count {
+                    let dapp = self.dapp(home);
+                    let resource = self.random.below(self.spec.resource_count) as usize;
+                    self.drawn.push(Call { user, dapp, resource });
+                }
+            }
+        }
+        self.random.shuffle(&mut self.drawn);
+        user_count
+    }
+
+    /// The home, or else any other DApp, if there is one.
+    fn dapp(&mut self, home: usize) -> usize {
+        let dapp_count = self.contracts.len();
+        if dapp_count == 1 || self.random.chance(self.spec.home_share) {
+            return home;
+        }
+        let other = self.random.below(dapp_count as u64 - 1) as usize;
+        if other < home { other } else { other + 1 }
+    }
+
+    /// Transactions of one user after another until there are `count`.
+    fn log_normal(&mut self, count: u64) -> Vec<u64> {
+        let (mean, sigma) = (self.spec.per_user_mean as f64, self.spec.per_user_sigma);
+        let mu = libm::log(mean) - sigma * sigma / 2.0;
+        let mut left = count;
+        let mut out = Vec::new();
+        while left > 0 {
+            let drawn = libm::round(libm::exp(mu + sigma * self.random.normal()));
+            let drawn = (drawn as u64).min(left);
+            left -= drawn;
+            out.push(drawn);
+        }
+        out
+    }
+
+    fn published(&mut self, count: u64) -> Vec<u64> {
+        let (mean, sigma) = (self.spec.per_user_mean as f64, self.spec.per_user_sigma);
+        let user_count = (count / self.spec.per_user_mean).max(1);
+        let mu = libm::log(mean);
+        let mut draw = || {
+            let drawn = libm::exp(mu + sigma * self.random.normal());
+            libm::round(drawn).min(PUBLISHED_MOST * mean) as u64
+        };
+        let mut out: Vec<u64> = (0..user_count).map(|_| draw()).collect();
+        even_out(&mut out, count, 1, 0);
+        out
+    }
+
+    /// Users of each DApp, normally distributed, never below none.
+    fn users_per_dapp(&mut self, user_count: u64) -> Vec<u64> {
+        let dapp_count = self.contracts.len();
+        let mean = user_count as f64 / dapp_count as f64;
+        let deviation = self.spec.deviation;
+        let mut size = || {
+            loop {
+                let size = libm::round(mean * (1.0 + deviation * self.random.normal()));
+                if size >= 0.0 {
+                    return size as u64;
+                }
+            }
+        };
+        let mut out: Vec<u64> = (0..dapp_count).map(|_| size()).collect();
+        // From anywhere: fewer users than DApps would else always be those of the first ones.
+        let start = self.random.below(dapp_count as u64) as usize;
+        even_out(&mut out, user_count, 0, start);
+        out
+    }
+}
+
+/// Takes one from size after size, or adds one, from `start` on, until the sum is `total`; none
+/// goes below `least`.
+fn even_out(sizes: &mut [u64], total: u64, least: u64, start: usize) {
+    let sum: u64 = sizes.iter().sum();
+    let len = sizes.len();
+    let mut places = (start..start + len).cycle().map(|place| place % len);
+    let mut missing = total.saturating_sub(sum);
+    let spare: u64 = sizes.iter().map(|size| size.saturating_sub(least)).sum();
+    let mut surplus = sum.saturating_sub(total).min(spare);
+    while let (true, Some(place)) = (missing + surplus > 0, places.next()) {
+        if missing > 0 {
+            sizes[place] += 1;
+            missing -= 1;
+        } else if sizes[place] > least {
+            sizes[place] -= 1;
+            surplus -= 1;
+        }
+    }
+}
+
+impl Planner for Dapps {
+    fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
+        self.drawn.clear();
+        let user_count = self.draw(fitting(budget, self.most()));
+        self.members.check(user_count)
+    }
+
+    fn next(
+        &mut self,
+        room: Room,
+        _: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        if self.drawn.is_empty() {
+            self.draw(1);
+        }
+        let Some(Call { user, dapp, resource }) = self.drawn.last().copied() else {
+            return Ok(None);
+        };
+        let (input, Cost { gas, refund }) = self.resources[resource].clone();
+        if gas + refund > room.gas_limit {
+            return Ok(None);
+        }
+        self.drawn.pop();
+        Ok(Some(PlannedTx {
+            gas_limit: gas + refund,
+            gas,
+            refund,
+            sender: self.members.at(user),
+            to: Some(self.contracts[dapp]),
+            input,
+            ..PlannedTx::default()
+        }))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        let Cost { gas, refund } = self.most();
+        gas + refund
+    }
+}
+
+#[cfg(test)]
+mod tests;

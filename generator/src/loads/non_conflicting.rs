@@ -1,0 +1,84 @@
+//! One account a transaction, which destroys a unit of its own tokens and logs that; on request the
+//! total supply, which all have in common, goes down too.
+
+use alloy_primitives::{Address, Bytes, U256, keccak256};
+use workload::Fork;
+
+use super::prices::calldata;
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    people::{Members, People},
+    planner::{PlannedTx, Planner, Room, fitting},
+    probe::{Absent, Cost, Probe},
+    scenario::{BlockTarget, NonConflicting as Spec},
+};
+
+/// Plans calls of `spend(uint256)`, or of `burn(uint256)`.
+#[derive(Debug)]
+pub(crate) struct NonConflicting {
+    contract: Address,
+    input: Bytes,
+    cost: Cost,
+    members: Members,
+    /// Transactions so far.
+    tx_count: u64,
+}
+
+impl NonConflicting {
+    /// Calls of `contract` by `members`, who all hold its token.
+    pub(crate) fn new(
+        spec: &Spec,
+        members: Members,
+        (contract, fork): (Address, Fork),
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let function = if spec.changes_supply { "burn(uint256)" } else { "spend(uint256)" };
+        let hash = keccak256(function);
+        let selector = [hash[0], hash[1], hash[2], hash[3]];
+        let input = calldata(selector, [U256::ONE.to_be_bytes()]);
+        let probe = Probe {
+            name: Contract::Supply.name(),
+            fork,
+            sender: people.address(0)?,
+            to: contract,
+            code: Contract::Supply.code()?,
+            value: U256::ZERO,
+            absent: Absent::Nothing,
+        };
+        let cost = probe.cost(&input)?;
+        Ok(Self { contract, input, cost, members, tx_count: 0 })
+    }
+}
+
+impl Planner for NonConflicting {
+    fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
+        self.members.check(fitting(budget, self.cost))
+    }
+
+    fn next(
+        &mut self,
+        room: Room,
+        _: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let Cost { gas, refund } = self.cost;
+        if gas + refund > room.gas_limit {
+            return Ok(None);
+        }
+        let sender = self.members.at(self.tx_count);
+        self.tx_count += 1;
+        Ok(Some(PlannedTx {
+            gas_limit: gas + refund,
+            gas,
+            refund,
+            sender,
+            to: Some(self.contract),
+            input: self.input.clone(),
+            ..PlannedTx::default()
+        }))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.cost.gas + self.cost.refund
+    }
+}

@@ -1,0 +1,45 @@
+//! Prices of transactions by their form, which is all that their gas depends on: the first of each
+//! form is run on stock revm, the others cost the same.
+
+use std::{collections::HashMap, hash::Hash};
+
+use alloy_primitives::Bytes;
+
+use crate::{
+    error::GeneratorError,
+    probe::{Cost, Probe},
+};
+
+/// Prices by form: what a load tells apart, and the bytes of calldata that are not zero.
+#[derive(Debug)]
+pub(crate) struct Prices<F> {
+    of_form: HashMap<(F, usize), Cost>,
+}
+
+impl<F: Copy + Eq + Hash> Prices<F> {
+    /// No price yet.
+    pub(crate) fn new() -> Self {
+        Self { of_form: HashMap::new() }
+    }
+
+    /// The price of a transaction of `form` with `input`; `probe` runs it if it is the first.
+    pub(crate) fn of(
+        &mut self,
+        form: F,
+        probe: &Probe,
+        input: &Bytes,
+    ) -> Result<Cost, GeneratorError> {
+        let form = (form, input.iter().filter(|byte| **byte != 0).count());
+        if let Some(cost) = self.of_form.get(&form) {
+            return Ok(*cost);
+        }
+        let cost = probe.cost(input)?;
+        self.of_form.insert(form, cost);
+        Ok(cost)
+    }
+}
+
+/// Calldata of a function of this selector with these words.
+pub(crate) fn calldata<const N: usize>(selector: [u8; 4], words: [[u8; 32]; N]) -> Bytes {
+    [&selector[..], words.as_flattened()].concat().into()
+}

@@ -1,0 +1,93 @@
+//! Random numbers that are the same on every machine: ChaCha12 from a named seed, and distributions
+//! computed with `libm`, since the platform's own logarithm differs from one to the next.
+
+use std::f64::consts::TAU;
+
+use rand_chacha::{
+    ChaCha12Rng,
+    rand_core::{RngCore, SeedableRng},
+};
+use workload::stream::stream_seed;
+
+/// A stream of random numbers.
+#[derive(Debug)]
+pub(crate) struct Random {
+    stream: ChaCha12Rng,
+}
+
+impl Random {
+    /// The stream called `name` under `seed`.
+    pub(crate) fn new(seed: u64, name: &str) -> Self {
+        Self { stream: ChaCha12Rng::from_seed(stream_seed(seed, name).0) }
+    }
+
+    /// A number below `count`, or 0 if that is 0; each as likely as the others within
+    /// `count` / 2^64.
+    pub(crate) fn below(&mut self, count: u64) -> u64 {
+        ((u128::from(self.stream.next_u64()) * u128::from(count)) >> 64) as u64
+    }
+
+    /// A number from 0 to 1, without 1: a multiple of 2^-53.
+    fn unit(&mut self) -> f64 {
+        (self.stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Whether something with probability `share` happens.
+    pub(crate) fn chance(&mut self, share: f64) -> bool {
+        self.unit() < share
+    }
+
+    /// A number of the standard normal distribution (Box and Muller 1958).
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
+        radius * libm::cos(TAU * self.unit())
+    }
+
+    /// Puts `items` into a random order, each as likely (Fisher and Yates).
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_stream_gives_never_changes() {
+        let mut random = Random::new(1, "test");
+        let numbers = [random.below(1_000_000), random.below(7), random.below(1)];
+        assert_eq!(numbers, [27_263, 2, 0]);
+    }
+
+    #[test]
+    fn a_normal_number_has_mean_0_deviation_1_and_two_thirds_within_it() {
+        let mut random = Random::new(2, "test");
+        let count = 100_000;
+        let numbers: Vec<f64> = (0..count).map(|_| random.normal()).collect();
+        let mean = numbers.iter().sum::<f64>() / f64::from(count);
+        let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        let deviation = (variance / f64::from(count)).sqrt();
+        let within = numbers.iter().filter(|x| x.abs() < 1.0).count() as f64 / f64::from(count);
+        assert!(mean.abs() < 0.02, "{mean}");
+        assert!((deviation - 1.0).abs() < 0.02, "{deviation}");
+        assert!((within - 0.6827).abs() < 0.01, "{within}");
+    }
+
+    #[test]
+    fn every_order_and_every_number_is_as_likely() {
+        let mut random = Random::new(3, "test");
+        let mut orders = std::collections::BTreeMap::new();
+        for _ in 0..6_000 {
+            let mut items = [0, 1, 2];
+            random.shuffle(&mut items);
+            *orders.entry(items).or_insert(0) += 1;
+        }
+        assert_eq!(orders.len(), 6);
+        assert!(orders.values().all(|count| (850..1_150).contains(count)), "{orders:?}");
+        let share = (0..100_000).filter(|_| random.chance(0.3)).count();
+        assert!((29_000..31_000).contains(&share), "{share}");
+    }
+}

@@ -1,0 +1,25 @@
+//! `non-conflicting`: one account a transaction, which changes what is its own and logs that.
+
+use super::super::fault::Fault;
+use super::super::fields::Fields;
+use super::{Around, Kind, LoadKind};
+
+/// Transactions of distinct accounts that have nothing in common, or a total supply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NonConflicting {
+    /// Whether each also changes the total supply of the token, which all have in common.
+    pub changes_supply: bool,
+}
+
+pub(super) const KIND: Kind = Kind { name: "non-conflicting", keys: &["supply"], read };
+
+impl NonConflicting {
+    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
+        vec![("supply", self.changes_supply.to_string())]
+    }
+}
+
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+    let changes_supply = fields.flag("supply")?.unwrap_or(false);
+    Ok(LoadKind::NonConflicting(NonConflicting { changes_supply }))
+}
