@@ -9,7 +9,9 @@ interface Vm {
     function assertLe(uint256 left, uint256 right, string calldata reason) external pure;
     function assertTrue(bool condition, string calldata reason) external pure;
     function cool(address target) external;
+    function deal(address account, uint256 balance) external;
     function deployCode(string calldata artifact) external returns (address);
+    function getCode(string calldata artifact) external view returns (bytes memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
     function record() external;
     function store(address target, bytes32 slot, bytes32 value) external;
