@@ -5,7 +5,7 @@ import {Logs} from "../src/Logs.sol";
 import {vm} from "./Vm.sol";
 
 contract LogsTest {
-    uint256 private constant REST_GAS_MAX = 190;
+    uint256 private constant REST_GAS_MAX = 210;
 
     event log_named_uint(string name, uint256 value);
 

@@ -17,6 +17,7 @@ mod probe;
 pub mod random_blocks;
 pub mod reference;
 pub mod scenario;
+mod trial;
 
 pub use error::GeneratorError;
 pub use generate::{GENERATOR_VERSION, Progress, generate};
