@@ -11,6 +11,7 @@ interface Vm {
     function cool(address target) external;
     function deal(address account, uint256 balance) external;
     function deployCode(string calldata artifact) external returns (address);
+    function getCode(string calldata artifact) external view returns (bytes memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
     function record() external;
     function store(address target, bytes32 slot, bytes32 value) external;

@@ -25,17 +25,34 @@ pub enum Contract {
     Chain,
     /// `spend` and `burn`: balances at mapping slot 0, the total supply at slot 1.
     Supply,
+    /// OpenZeppelin's ERC-20, and `airdrop(address[],uint256)`.
+    StandardToken,
+    /// `swap(bool,uint256,uint256)`: a constant-product pool of two tokens.
+    Pair,
+    /// OpenZeppelin's ERC-721, and `mint()`.
+    Nft,
+    /// `hash`, `modexp`, `pairing`, `loop` of `(uint256)`: work without state.
+    Compute,
+    /// `write(uint256,uint256,uint256)`: logs of some topics and some data.
+    Logs,
+    /// `execute(address,uint256)`: what accounts delegate to (EIP-7702).
+    Wallet,
+    /// `deploy(bytes32,bytes)`: CREATE2.
+    Factory,
+    /// A contract of any size, deployed with what follows its creation code.
+    Deployed,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Artifact {
+    bytecode: Bytes,
     deployed_bytecode: Bytes,
 }
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 16] = [
         Self::KeccakStorm,
         Self::WeylStorm,
         Self::ChaseStorm,
@@ -44,6 +61,14 @@ impl Contract {
         Self::Dapp,
         Self::Chain,
         Self::Supply,
+        Self::StandardToken,
+        Self::Pair,
+        Self::Nft,
+        Self::Compute,
+        Self::Logs,
+        Self::Wallet,
+        Self::Factory,
+        Self::Deployed,
     ];
 
     /// Name of its source and its artifact.
@@ -57,6 +82,14 @@ impl Contract {
             Self::Dapp => "Dapp",
             Self::Chain => "Chain",
             Self::Supply => "Supply",
+            Self::StandardToken => "StandardToken",
+            Self::Pair => "Pair",
+            Self::Nft => "Nft",
+            Self::Compute => "Compute",
+            Self::Logs => "Logs",
+            Self::Wallet => "Wallet",
+            Self::Factory => "Factory",
+            Self::Deployed => "Deployed",
         }
     }
 
@@ -65,6 +98,31 @@ impl Contract {
     /// # Errors
     /// [`GeneratorError::Artifact`] when the committed artifact is not what it should be.
     pub fn code(self) -> Result<Bytes, GeneratorError> {
+        let code = self.artifact()?.deployed_bytecode;
+        self.not_empty(code)
+    }
+
+    /// The code that creates a contract: what a transaction that deploys it carries.
+    ///
+    /// # Errors
+    /// [`GeneratorError::Artifact`] when the committed artifact is not what it should be.
+    pub fn creation_code(self) -> Result<Bytes, GeneratorError> {
+        let code = self.artifact()?.bytecode;
+        self.not_empty(code)
+    }
+
+    fn bad(self, reason: String) -> GeneratorError {
+        GeneratorError::Artifact { contract: self.name(), reason }
+    }
+
+    fn not_empty(self, code: Bytes) -> Result<Bytes, GeneratorError> {
+        if code.is_empty() {
+            return Err(self.bad("it has no bytecode".to_owned()));
+        }
+        Ok(code)
+    }
+
+    fn artifact(self) -> Result<Artifact, GeneratorError> {
         let json = match self {
             Self::KeccakStorm => include_str!("../../contracts/artifacts/KeccakStorm.json"),
             Self::WeylStorm => include_str!("../../contracts/artifacts/WeylStorm.json"),
@@ -74,12 +132,15 @@ impl Contract {
             Self::Dapp => include_str!("../../contracts/artifacts/Dapp.json"),
             Self::Chain => include_str!("../../contracts/artifacts/Chain.json"),
             Self::Supply => include_str!("../../contracts/artifacts/Supply.json"),
+            Self::StandardToken => include_str!("../../contracts/artifacts/StandardToken.json"),
+            Self::Pair => include_str!("../../contracts/artifacts/Pair.json"),
+            Self::Nft => include_str!("../../contracts/artifacts/Nft.json"),
+            Self::Compute => include_str!("../../contracts/artifacts/Compute.json"),
+            Self::Logs => include_str!("../../contracts/artifacts/Logs.json"),
+            Self::Wallet => include_str!("../../contracts/artifacts/Wallet.json"),
+            Self::Factory => include_str!("../../contracts/artifacts/Factory.json"),
+            Self::Deployed => include_str!("../../contracts/artifacts/Deployed.json"),
         };
-        let bad = |reason: String| GeneratorError::Artifact { contract: self.name(), reason };
-        let artifact: Artifact = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;
-        if artifact.deployed_bytecode.is_empty() {
-            return Err(bad("it has no deployed bytecode".to_owned()));
-        }
-        Ok(artifact.deployed_bytecode)
+        serde_json::from_str(json).map_err(|e| self.bad(e.to_string()))
     }
 }

@@ -87,6 +87,23 @@ pub enum GeneratorError {
         /// What the smallest useful transaction needs.
         needed_gas: u64,
     },
+    /// A transaction as large as the scenario asks for does not fit in its gas.
+    #[error(
+        "load[{load}].{key} = {count} does not fit in a transaction of {tx_gas} gas, which holds \
+         {most_count}; lower load[{load}].{key}, or raise block.tx_gas"
+    )]
+    TooLarge {
+        /// Place of the load.
+        load: usize,
+        /// The key that says the size.
+        key: &'static str,
+        /// What it says.
+        count: u64,
+        /// The most that fits.
+        most_count: u64,
+        /// Gas of a transaction.
+        tx_gas: u64,
+    },
     /// A transaction's gas could not be measured.
     #[error(transparent)]
     Meter(#[from] MeterError),

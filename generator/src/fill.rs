@@ -75,8 +75,11 @@ impl<'a, 'g> Filler<'a, 'g> {
         gas_limit: u64,
         people: &mut People<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        let next = self.planners[load].next(Room { gas_limit, turn: self.turn }, people)?;
-        self.turn += u64::from(next.is_some());
+        let mut next = self.planners[load].next(Room { gas_limit, turn: self.turn }, people)?;
+        if let Some(tx) = &mut next {
+            tx.nonce = people.count_sent(tx.sender);
+            self.turn += 1;
+        }
         Ok(next)
     }
 

@@ -1,10 +1,10 @@
 //! From a scenario to a workload: genesis, blocks, then the reference run that says what must
 //! come of them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use workload::{
-    Batch, Block, Genesis, Transaction, TxStatus, TxType, Workload,
+    Batch, Block, Genesis, Transaction, TxStatus, Workload,
     block::{IndexRange, Plan},
     senders::SenderError,
 };
@@ -102,7 +102,6 @@ fn assemble(
     people: &mut People<'_>,
 ) -> Result<Workload, GeneratorError> {
     let environments = Environments { seed: scenario.block.seed.unwrap_or(scenario.seed) };
-    let mut nonces = HashMap::new();
     let batch_len = usize::try_from(scenario.block.batch_block_count).unwrap_or(usize::MAX).max(1);
     let block_count = planned.len() as u64;
     let mut batches = Vec::with_capacity(planned.len().div_ceil(batch_len));
@@ -110,7 +109,7 @@ fn assemble(
         let mut batch = BatchBuilder::default();
         for (place, block) in blocks.iter().enumerate() {
             let place = (batch_place * batch_len + place) as u64;
-            batch.add(environments, place, block, (&mut *people, &mut nonces))?;
+            batch.add(environments, place, block, people)?;
         }
         batches.push(batch.finish());
     }
@@ -134,6 +133,8 @@ fn assemble(
 struct BatchBuilder {
     batch: Batch,
     senders: BTreeSet<u64>,
+    /// Accounts of other families.
+    others: BTreeSet<IndexRange>,
     slots: Vec<IndexRange>,
 }
 
@@ -143,25 +144,16 @@ impl BatchBuilder {
         environments: Environments,
         place: u64,
         planned: &PlannedBlock,
-        (people, nonces): (&mut People<'_>, &mut HashMap<u64, u64>),
+        people: &mut People<'_>,
     ) -> Result<(), SenderError> {
         let mut transactions = Vec::with_capacity(planned.transactions.len());
         for tx in &planned.transactions {
             self.touch(tx);
-            let nonce = nonces.entry(tx.sender).or_default();
             transactions.push(Transaction {
-                tx_type: TxType::DynamicFee,
-                sender: people.address(tx.sender)?,
-                nonce: *nonce,
-                gas_limit: tx.gas_limit,
                 max_fee_per_gas: environment::MAX_FEE,
                 max_priority_fee_per_gas: environment::PRIORITY_FEE,
-                to: tx.to,
-                value: tx.value,
-                input: tx.input.clone(),
-                ..Transaction::default()
+                ..tx.to_run(people)?
             });
-            *nonce += 1;
         }
         let fresh = environments.fresh_addresses(place);
         // To those whose turn is next.
@@ -181,19 +173,22 @@ impl BatchBuilder {
 
     /// Takes what a transaction touches into the plan.
     fn touch(&mut self, tx: &PlannedTx) {
-        let Touched { slots, senders, absent } = &tx.touched;
+        let Touched { slots, senders, others, absent } = &tx.touched;
         self.slots.extend(slots);
         self.senders.insert(tx.sender);
         self.senders.extend(senders);
+        self.others.extend(others);
         self.batch.plan.absent_accounts.extend(absent);
     }
 
     fn finish(mut self) -> Batch {
         let one = |index| IndexRange { family: 0, start: index, count: 1 };
         let Plan { slots, senders, absent_accounts } = &mut self.batch.plan;
-        *senders = joined(self.senders.into_iter().map(one).collect());
+        *senders = joined(self.senders.into_iter().map(one).chain(self.others).collect());
         *slots = joined(self.slots);
         absent_accounts.sort_unstable();
+        // An account that one transaction creates is touched again by those that call it.
+        absent_accounts.dedup();
         self.batch
     }
 }

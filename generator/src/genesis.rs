@@ -10,7 +10,10 @@ use workload::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    loads::transfers::{balance_key, mapping_key},
+    loads::{
+        self,
+        transfers::{balance_key, mapping_key},
+    },
     scenario::{Dapps, KeyOrder, Load, LoadKind, Scenario, SloadStorm, Through},
 };
 
@@ -18,11 +21,11 @@ use crate::{
 pub const BENEFICIARY: Address = address!("be9ef1c1a27e00000000000000000000000000be");
 
 /// Wei of a sender, 10^24: more than any generated workload burns.
-const SENDER_BALANCE: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
+pub(crate) const SENDER_BALANCE: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
 /// Wei of the beneficiary, 1 ether: not zero, since an empty account would not survive (EIP-161).
 const BENEFICIARY_BALANCE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 /// Units of a token that a holder has at least, 10^24: more than it can give away.
-const TOKEN_BALANCE: U256 = SENDER_BALANCE;
+pub(crate) const TOKEN_BALANCE: U256 = SENDER_BALANCE;
 
 /// Slot of the total supply of `Supply`.
 const SUPPLY_KEY: U256 = U256::ONE;
@@ -50,6 +53,8 @@ pub(crate) struct Placed {
     pub(crate) families: std::ops::Range<u32>,
     /// Its contract, if it has one; that of a storm with its families.
     pub(crate) contract: Address,
+    /// Its family of accounts beside the senders, by its place in [`Genesis::senders`].
+    pub(crate) people: u32,
 }
 
 /// The contract that a storm calls.
@@ -67,7 +72,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
     let mut genesis = Genesis {
         accounts: system::contracts(scenario.fork),
         senders: vec![SenderFamily {
-            first_secret: first_secret(seed),
+            first_secret: first_secret(seed, "state/senders"),
             // Without a sender there is no transaction.
             count: scenario.state.account_count.max(1),
             balance: SENDER_BALANCE,
@@ -88,8 +93,8 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
 }
 
 /// A secret key k0 with room above it: below 2^252, so below the order of the curve by far.
-fn first_secret(seed: u64) -> B256 {
-    let mut secret = stream_seed(seed, "state/senders");
+pub(crate) fn first_secret(seed: u64, stream: &str) -> B256 {
+    let mut secret = stream_seed(seed, stream);
     secret[0] &= 0x0f;
     secret
 }
@@ -145,12 +150,14 @@ fn add_load(
                 (balance_key(holder), TOKEN_BALANCE + U256::from(place))
             };
             let balances = holders.iter().enumerate().map(balance).collect();
-            let contract = add_contract(index, Contract::Token, balances, genesis)?;
+            let at = (index, Contract::Token.name());
+            let contract = add_contract(at, Contract::Token, balances, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
         LoadKind::OneSlot(_) => {
             let slot = vec![(U256::ZERO, U256::ONE)];
-            let contract = add_contract(index, Contract::OneSlot, slot, genesis)?;
+            let at = (index, Contract::OneSlot.name());
+            let contract = add_contract(at, Contract::OneSlot, slot, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
         LoadKind::Dapps(dapps) => add_dapps(index, dapps, genesis),
@@ -160,7 +167,8 @@ fn add_load(
                 Through::Account => 0,
             };
             let slots = filled_places(places);
-            let contract = add_contract(index, Contract::Chain, slots, genesis)?;
+            let contract =
+                add_contract((index, Contract::Chain.name()), Contract::Chain, slots, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
         LoadKind::NonConflicting(_) => {
@@ -168,22 +176,40 @@ fn add_load(
             let balance = |holder: &Address| (balance_key(holder), TOKEN_BALANCE);
             let mut slots: Vec<_> = holders.iter().map(balance).collect();
             slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holders.len())));
-            let contract = add_contract(index, Contract::Supply, slots, genesis)?;
+            let contract =
+                add_contract((index, Contract::Supply.name()), Contract::Supply, slots, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
+        LoadKind::Erc721(erc721) => loads::nft::place(erc721.holder_count, index, genesis),
+        LoadKind::NftMint(mint) => loads::nft::place(mint.minter_count, index, genesis),
+        LoadKind::Amm(amm) => loads::amm::place(amm, index, seed, genesis),
+        LoadKind::Airdrop(airdrop) => loads::airdrop::place(airdrop, index, genesis),
+        LoadKind::Deploy(_) => loads::deploy::place(index, genesis),
+        LoadKind::Delegate(delegate) => loads::delegate::place(delegate, index, seed, genesis),
+        LoadKind::Compute(_) => add_stateless(index, Contract::Compute, genesis),
+        LoadKind::Logs(_) => add_stateless(index, Contract::Logs, genesis),
     }
 }
 
-/// Adds the account of a load's only contract, with slots written out.
-fn add_contract(
+fn add_stateless(
     index: usize,
+    contract: Contract,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let contract = add_contract((index, contract.name()), contract, Vec::new(), genesis)?;
+    Ok(Placed { contract, ..Placed::default() })
+}
+
+/// Adds the account of a contract of the load at `index`, which calls it `name`, with slots written
+/// out.
+pub(crate) fn add_contract(
+    (index, name): (usize, &str),
     contract: Contract,
     mut storage: Vec<(U256, U256)>,
     genesis: &mut Genesis,
 ) -> Result<Address, GeneratorError> {
     storage.sort_unstable_by_key(|(key, _)| *key);
-    let name = format!("load[{index}]/{}", contract.name());
-    let address = contract_address(&name);
+    let address = contract_address(index, name);
     let code = contract.code()?;
     genesis.accounts.push(GenesisAccount {
         address,
@@ -195,13 +221,14 @@ fn add_contract(
     Ok(address)
 }
 
-fn contract_address(name: &str) -> Address {
-    Address::from_word(keccak256(format!("stress contract {name}")))
+/// Address of the contract that the load at `index` calls `name`.
+pub(crate) fn contract_address(index: usize, name: &str) -> Address {
+    Address::from_word(keccak256(format!("stress contract load[{index}]/{name}")))
 }
 
 /// Address of one of a load's equal contracts.
 pub(crate) fn numbered_contract(load: usize, contract: Contract, place: u64) -> Address {
-    contract_address(&format!("load[{load}]/{}/{place}", contract.name()))
+    contract_address(load, &format!("{}/{place}", contract.name()))
 }
 
 fn add_dapps(index: usize, dapps: &Dapps, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
@@ -259,8 +286,8 @@ fn add_storm(
     let contract = storm_contract(storm);
     let code = contract.code()?;
     for place in 0..contract_count {
-        let name = format!("load[{index}]/{}/{place}", contract.name());
-        let address = contract_address(&name);
+        let name = format!("{}/{place}", contract.name());
+        let address = contract_address(index, &name);
         let account =
             GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
         genesis.accounts.push(account);
@@ -270,7 +297,7 @@ fn add_storm(
             count: slot_count / contract_count + extra,
             keys,
             values,
-            seed: stream_seed(seed, &format!("state/{name}")),
+            seed: stream_seed(seed, &format!("state/load[{index}]/{name}")),
         });
     }
     Ok(())

@@ -18,6 +18,7 @@ mod random;
 pub mod random_blocks;
 pub mod reference;
 pub mod scenario;
+mod trial;
 
 pub use error::GeneratorError;
 pub use generate::{GENERATOR_VERSION, Progress, generate};

@@ -16,12 +16,14 @@ const CHUNK: u64 = 1_024;
 pub(crate) struct People<'g> {
     family: &'g SenderFamily,
     chunks: HashMap<u64, Vec<Address>>,
+    /// Next nonces of those that have sent.
+    nonces: HashMap<u64, u64>,
 }
 
 impl<'g> People<'g> {
     /// The accounts of `family`, which has at least one.
     pub(crate) fn new(family: &'g SenderFamily) -> Self {
-        Self { family, chunks: HashMap::new() }
+        Self { family, chunks: HashMap::new(), nonces: HashMap::new() }
     }
 
     /// Number of accounts.
@@ -32,6 +34,18 @@ impl<'g> People<'g> {
     /// Who it is at `turn`, when all take turns.
     pub(crate) const fn in_turn(&self, turn: u64) -> u64 {
         turn % self.family.count
+    }
+
+    /// Nonce of the next transaction that account `index` sends.
+    pub(crate) fn nonce(&self, index: u64) -> u64 {
+        self.nonces.get(&index).copied().unwrap_or_default()
+    }
+
+    /// Counts a transaction that account `index` sends; its nonce.
+    pub(crate) fn count_sent(&mut self, index: u64) -> u64 {
+        let next = self.nonces.entry(index).or_default();
+        *next += 1;
+        *next - 1
     }
 
     /// Address of account `index`.

@@ -3,14 +3,26 @@
 //! [`Planner`] and an arm in [`of_load`].
 
 use alloy_primitives::{Address, Bytes, U256};
-use workload::block::IndexRange;
+use workload::{
+    Transaction, TxType,
+    block::{Authorization, IndexRange},
+    senders::SenderError,
+};
 
 use crate::{
     error::GeneratorError,
     genesis::{self, State, holder_count},
     loads::{
+        airdrop::Airdrops,
+        amm::Swaps,
+        calls::{Around, Calls},
         chains::{self, Chains},
+        compute::Computations,
         dapps::Dapps,
+        delegate::Delegations,
+        deploy::Deployments,
+        logs::LogWrites,
+        nft::{Mints, NftTransfers},
         non_conflicting::NonConflicting,
         one_slot::OneSlot,
         storm::Storm,
@@ -34,14 +46,42 @@ pub(crate) struct PlannedTx {
     pub(crate) refund: u64,
     /// Who sends it, by place in the genesis' senders.
     pub(crate) sender: u64,
+    /// The sender's nonce: counted by whoever fills the block.
+    pub(crate) nonce: u64,
     /// Whom it calls, or `None` to create.
     pub(crate) to: Option<Address>,
     /// Wei that it carries.
     pub(crate) value: U256,
     /// Calldata.
     pub(crate) input: Bytes,
+    /// Delegations (EIP-7702); with any it is a set-code transaction.
+    pub(crate) authorizations: Vec<Authorization>,
     /// What it touches beside its sender and accounts written out in the genesis.
     pub(crate) touched: Touched,
+}
+
+impl PlannedTx {
+    /// It as it is run, but for its fees.
+    ///
+    /// # Errors
+    /// [`SenderError`] when its sender has no valid secret.
+    pub(crate) fn to_run(&self, people: &mut People<'_>) -> Result<Transaction, SenderError> {
+        let tx_type = match self.authorizations.is_empty() {
+            true => TxType::DynamicFee,
+            false => TxType::SetCode,
+        };
+        Ok(Transaction {
+            tx_type,
+            sender: people.address(self.sender)?,
+            nonce: self.nonce,
+            gas_limit: self.gas_limit,
+            to: self.to,
+            value: self.value,
+            input: self.input.clone(),
+            authorizations: self.authorizations.clone(),
+            ..Transaction::default()
+        })
+    }
 }
 
 /// What a transaction touches of families, or of nothing.
@@ -51,7 +91,9 @@ pub(crate) struct Touched {
     pub(crate) slots: Vec<IndexRange>,
     /// Accounts, by place in the genesis' senders.
     pub(crate) senders: Vec<u64>,
-    /// Addresses without an account.
+    /// Accounts of other sender families than the first.
+    pub(crate) others: Vec<IndexRange>,
+    /// Addresses without an account, or without one before the workload's transactions.
     pub(crate) absent: Vec<Address>,
 }
 
@@ -110,6 +152,12 @@ pub(crate) fn of_load<'g>(
     let seed = load.seed.unwrap_or(scenario.seed);
     let stream = format!("load[{index}]");
     let batch = scenario.block.batch_block_count;
+    let around = Around {
+        load: index,
+        fork: scenario.fork,
+        genesis: &state.genesis,
+        tx_gas: scenario.block.tx_gas,
+    };
     Ok(match &load.kind {
         LoadKind::SloadStorm(storm) => {
             let contract = genesis::storm_contract(storm);
@@ -150,6 +198,37 @@ pub(crate) fn of_load<'g>(
             let members = Members::new(index, 0..holder_count(scenario), batch);
             let at = (placed.contract, scenario.fork);
             Box::new(NonConflicting::new(holders, members, at, people)?)
+        }
+        LoadKind::Erc721(erc721) => {
+            let script = NftTransfers::new(placed.contract, erc721.holder_count);
+            Box::new(Calls::new(script, around, people)?)
+        }
+        LoadKind::NftMint(mint) => {
+            let script = Mints::new(placed.contract, mint.minter_count);
+            Box::new(Calls::new(script, around, people)?)
+        }
+        LoadKind::Amm(amm) => {
+            let script = Swaps::new(amm, index, scenario.state.seed.unwrap_or(scenario.seed));
+            Box::new(Calls::new(script, around, people)?)
+        }
+        LoadKind::Airdrop(airdrop) => {
+            let script = Airdrops::new(airdrop.clone(), placed.contract, (seed, stream));
+            Box::new(Calls::new(script, around, people)?)
+        }
+        LoadKind::Deploy(deploy) => {
+            let script = Deployments::new(deploy.clone(), placed.contract, (seed, stream))?;
+            Box::new(Calls::new(script, around, people)?)
+        }
+        LoadKind::Delegate(delegate) => {
+            let script = Delegations::new(delegate.clone(), index, placed, &state.genesis)?;
+            Box::new(Calls::new(script, around, people)?)
+        }
+        LoadKind::Compute(compute) => {
+            Box::new(Calls::new(Computations::new(compute, placed.contract), around, people)?)
+        }
+        LoadKind::Logs(logs) => {
+            let script = LogWrites::new(logs.clone(), placed.contract);
+            Box::new(Calls::new(script, around, people)?)
         }
     })
 }

@@ -59,20 +59,7 @@ impl Probe {
     /// # Errors
     /// [`MeterError::Probe`].
     pub(crate) fn cost(&self, input: &Bytes) -> Result<Cost, MeterError> {
-        let gas = self.gas(input)?;
-        // The least limit with which it succeeds; most often that is what it uses.
-        let (mut least, mut most) = (gas, PROBE_GAS);
-        if self.gas_within(input, least).is_ok() {
-            return Ok(Cost { gas, refund: 0 });
-        }
-        while most - least > 1 {
-            let middle = least + (most - least) / 2;
-            match self.gas_within(input, middle) {
-                Ok(_) => most = middle,
-                Err(_) => least = middle,
-            }
-        }
-        Ok(Cost { gas, refund: most - gas })
+        cost_by(|gas_limit| self.gas_within(input, gas_limit))
     }
 
     /// Gas of the transaction with `input`, which must succeed.
@@ -106,6 +93,38 @@ impl Probe {
             other => Err(fail(format!("{other:?}"))),
         }
     }
+}
+
+/// What a transaction costs that uses `gas_within` a limit, or does not succeed within it.
+///
+/// # Errors
+/// That of `gas_within` the most that a probe may have.
+pub(crate) fn cost_by(
+    gas_within: impl Fn(u64) -> Result<u64, MeterError>,
+) -> Result<Cost, MeterError> {
+    let gas = gas_within(PROBE_GAS)?;
+    // The least limit with which it succeeds; most often that is what it uses.
+    if gas_within(gas).is_ok() {
+        return Ok(Cost { gas, refund: 0 });
+    }
+    // Most often little is missing: what a call holds back (EIP-150), or a refund.
+    let (mut least, mut most, mut step) = (gas, PROBE_GAS, 1_024);
+    while least + step < most {
+        if gas_within(least + step).is_ok() {
+            most = least + step;
+        } else {
+            least += step;
+            step *= 2;
+        }
+    }
+    while most - least > 1 {
+        let middle = least + (most - least) / 2;
+        match gas_within(middle) {
+            Ok(_) => most = middle,
+            Err(_) => least = middle,
+        }
+    }
+    Ok(Cost { gas, refund: most - gas })
 }
 
 struct ProbeState<'p> {

@@ -23,13 +23,17 @@ mod write;
 
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
+pub use load::{
+    Airdrop, Amm, Compute, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,
+    SloadStorm, Transfers,
+};
 pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
-pub use load::{Erc20, Load, LoadKind, OneSlot, SloadStorm, Transfers};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName,
+    AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, Creation,
     DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, Pattern,
-    PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName,
+    PrefetchName, ReadName, Recipients, ScheduleName, ShareName, StopName, StoreName,
+    WarmCacheName, Work,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};

@@ -148,6 +148,7 @@ impl Chains {
             value: self.probe.value,
             input,
             touched: Touched { senders, ..Touched::default() },
+            ..PlannedTx::default()
         })
     }
 

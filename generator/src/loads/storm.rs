@@ -163,12 +163,11 @@ impl Planner for Storm<'_> {
             // All that there is room for: what a storm leaves of it shows nothing.
             gas_limit: room.gas_limit,
             gas: storm.gas,
-            refund: 0,
             sender: people.in_turn(room.turn),
             to: Some(self.families[storm.family].address),
-            value: U256::ZERO,
             input: storm.input,
             touched: Touched { slots: storm.ranges, ..Touched::default() },
+            ..PlannedTx::default()
         };
         Ok(storm.map(planned))
     }

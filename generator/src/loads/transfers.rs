@@ -174,7 +174,9 @@ impl Transfers {
         };
         let to = Some(to);
         let gas_limit = gas + refund;
-        Ok(PlannedTx { gas_limit, gas, refund, sender: giver, to, value, input, touched })
+        let sender = giver;
+        let plan = PlannedTx { gas_limit, gas, refund, sender, to, ..PlannedTx::default() };
+        Ok(PlannedTx { value, input, touched, ..plan })
     }
 }
 

@@ -1,24 +1,40 @@
 //! What the transactions of a scenario do. One kind of load is one struct in its own file, which
 //! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
 
+mod airdrop;
+mod amm;
 mod chains;
+mod compute;
 mod dapps;
+mod delegate;
+mod deploy;
 mod erc20;
+mod erc721;
+mod logs;
+mod nft_mint;
 mod non_conflicting;
 mod one_slot;
 mod sload_storm;
 mod transfers;
 
+pub use airdrop::Airdrop;
+pub use amm::Amm;
 pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
+pub use compute::Compute;
 pub use dapps::{Dapps, PerUser};
+pub use delegate::Delegate;
+pub use deploy::Deploy;
 pub use erc20::Erc20;
+pub use erc721::Erc721;
+pub use logs::Logs;
+pub use nft_mint::NftMint;
 pub use non_conflicting::NonConflicting;
 pub use one_slot::OneSlot;
 pub use sload_storm::SloadStorm;
 pub use transfers::Transfers;
 
 use super::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
-use super::fields::Fields;
+use super::fields::{Fields, Range};
 use super::keys;
 use super::spec::StateSpec;
 use super::tree::{Node, Table, Value};
@@ -51,6 +67,22 @@ pub enum LoadKind {
     Chains(Chains),
     /// One account a transaction.
     NonConflicting(NonConflicting),
+    /// Swaps of tokens at pairs.
+    Amm(Amm),
+    /// Transfers of tokens that are one of a kind.
+    Erc721(Erc721),
+    /// Mints that share a counter.
+    NftMint(NftMint),
+    /// A token given to many at once.
+    Airdrop(Airdrop),
+    /// Deployments of contracts.
+    Deploy(Deploy),
+    /// Delegations of code.
+    Delegate(Delegate),
+    /// Work without state.
+    Compute(Compute),
+    /// Logs.
+    Logs(Logs),
 }
 
 impl LoadKind {
@@ -64,6 +96,14 @@ impl LoadKind {
             Self::Dapps(_) => dapps::KIND.name,
             Self::Chains(_) => chains::KIND.name,
             Self::NonConflicting(_) => non_conflicting::KIND.name,
+            Self::Amm(_) => amm::KIND.name,
+            Self::Erc721(_) => erc721::KIND.name,
+            Self::NftMint(_) => nft_mint::KIND.name,
+            Self::Airdrop(_) => airdrop::KIND.name,
+            Self::Deploy(_) => deploy::KIND.name,
+            Self::Delegate(_) => delegate::KIND.name,
+            Self::Compute(_) => compute::KIND.name,
+            Self::Logs(_) => logs::KIND.name,
         }
     }
 
@@ -77,6 +117,14 @@ impl LoadKind {
             Self::Dapps(dapps) => dapps.entries(),
             Self::Chains(chains) => chains.entries(),
             Self::NonConflicting(holders) => holders.entries(),
+            Self::Amm(amm) => amm.entries(),
+            Self::Erc721(erc721) => erc721.entries(),
+            Self::NftMint(nft_mint) => nft_mint.entries(),
+            Self::Airdrop(airdrop) => airdrop.entries(),
+            Self::Deploy(deploy) => deploy.entries(),
+            Self::Delegate(delegate) => delegate.entries(),
+            Self::Compute(compute) => compute.entries(),
+            Self::Logs(logs) => logs.entries(),
         }
     }
 }
@@ -99,6 +147,14 @@ pub(super) const KINDS: &[Kind] = &[
     dapps::KIND,
     chains::KIND,
     non_conflicting::KIND,
+    amm::KIND,
+    erc721::KIND,
+    nft_mint::KIND,
+    airdrop::KIND,
+    deploy::KIND,
+    delegate::KIND,
+    compute::KIND,
+    logs::KIND,
 ];
 
 /// What a load's rules may depend on.
@@ -143,6 +199,25 @@ pub(super) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>,
         Some(last) if (sum - 1.0).abs() > SHARE_TOLERANCE => Err(wrong_sum(&last, &out, sum)),
         _ => Ok(out),
     }
+}
+
+/// How many of the accounts take part, each with slots written out in the state's recipe: their
+/// number bounds its memory.
+const PEOPLE_MAX: u64 = 1_000_000;
+
+/// The count at `key`: how many of the accounts take part, at least `least`.
+fn people(
+    fields: &Fields<'_>,
+    around: &Around<'_, '_>,
+    key: &str,
+    (least, usual): (u64, u64),
+) -> Result<u64, Fault> {
+    let (most, above) = match around.state.account_count.max(least) {
+        count if count < PEOPLE_MAX => (count, "the number of accounts: each of these is one"),
+        _ => (PEOPLE_MAX, "the most that is supported"),
+    };
+    let range = Range { least, most, below: "the fewest that can take part", above };
+    Ok(fields.count(key, &range)?.unwrap_or(usual.min(most)))
 }
 
 /// Who gives and who takes are two.

@@ -284,6 +284,43 @@ names! {
 }
 
 names! {
+    /// What a transaction without state computes.
+    Work, "sort of work",
+    {
+        /// Hashes of 4 KiB.
+        Keccak = "keccak",
+        /// Powers of 256 bits, by the precompile (EIP-198).
+        Modexp = "modexp",
+        /// Pairings of two pairs of points, by the precompile (EIP-197).
+        Pairing = "pairing",
+        /// Plain arithmetic in a loop.
+        Loop = "loop",
+    }
+}
+
+names! {
+    /// By which operation contracts are deployed.
+    Creation, "way to deploy",
+    {
+        /// A transaction that creates.
+        Create = "create",
+        /// A factory's CREATE2.
+        Create2 = "create2",
+    }
+}
+
+names! {
+    /// Who receives an airdrop.
+    Recipients, "sort of recipients",
+    {
+        /// Addresses that have none of the token.
+        Fresh = "fresh",
+        /// Those who hold it.
+        Holders = "holders",
+    }
+}
+
+names! {
     /// A preset of list, engine and I/O.
     DesignName, "design",
     {

@@ -1,0 +1,112 @@
+//! A token given to many in one transaction: to addresses that have none of it, or to holders.
+
+use alloy_primitives::Address;
+use workload::{Genesis, stream::stream_seed};
+
+use super::{
+    calls::{Call, Script, Size},
+    solidity::{calldata, of_account, word},
+};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    genesis::{Placed, TOKEN_BALANCE, add_contract},
+    people::People,
+    planner::PlannedTx,
+    scenario::{Airdrop, Recipients},
+};
+
+/// Slot of `StandardToken`.
+const BALANCES: u64 = 0;
+
+/// Adds the token, which all holders have.
+pub(crate) fn place(
+    airdrop: &Airdrop,
+    index: usize,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let holders = genesis.senders[0].addresses(0..airdrop.holder_count)?;
+    let balance = |holder: &Address| (of_account(holder, BALANCES), TOKEN_BALANCE);
+    let balances = holders.iter().map(balance).collect();
+    let name = Contract::StandardToken.name();
+    let contract = add_contract((index, name), Contract::StandardToken, balances, genesis)?;
+    Ok(Placed { contract, ..Placed::default() })
+}
+
+/// Gifts of one unit to each of some recipients.
+#[derive(Debug)]
+pub(crate) struct Airdrops {
+    airdrop: Airdrop,
+    contract: Address,
+    /// Seed and name of the addresses that have none.
+    stream: (u64, String),
+    /// Recipients so far: whose turn it is to receive.
+    received_count: u64,
+}
+
+impl Airdrops {
+    /// Gifts of the token of `contract`.
+    pub(crate) const fn new(airdrop: Airdrop, contract: Address, stream: (u64, String)) -> Self {
+        Self { airdrop, contract, stream, received_count: 0 }
+    }
+
+    /// The next recipient but `place`, of a gift from `giver`.
+    fn recipient(
+        &self,
+        giver: u64,
+        place: u64,
+        people: &mut People<'_>,
+    ) -> Result<Address, GeneratorError> {
+        let turn = self.received_count + place;
+        match self.airdrop.recipients {
+            Recipients::Fresh => {
+                let (seed, stream) = &self.stream;
+                let name = format!("{stream}/fresh/{turn}");
+                Ok(Address::from_word(stream_seed(*seed, &name)))
+            }
+            // All but the giver.
+            Recipients::Holders => {
+                let other = turn % (self.airdrop.holder_count - 1);
+                Ok(people.address(other + u64::from(other >= giver))?)
+            }
+        }
+    }
+}
+
+impl Script for Airdrops {
+    type Form = ();
+
+    fn name(&self) -> &'static str {
+        Contract::StandardToken.name()
+    }
+
+    fn size(&self) -> Size {
+        Size::Asked("recipients", self.airdrop.recipient_count)
+    }
+
+    fn call(
+        &self,
+        turn: u64,
+        size: u64,
+        people: &mut People<'_>,
+    ) -> Result<Call<()>, GeneratorError> {
+        let sender = turn % self.airdrop.holder_count;
+        // Where the array begins, the amount, the array's length.
+        let mut words = vec![word(64), word(1), word(size)];
+        for place in 0..size {
+            words.push(self.recipient(sender, place, people)?.into_word());
+        }
+        let input = calldata("airdrop(address[],uint256)", &words);
+        Ok(Call { sender, to: Some(self.contract), input, ..Call::default() })
+    }
+
+    fn placed(
+        &mut self,
+        (_, size): (u64, u64),
+        _: &PlannedTx,
+        _: &mut People<'_>,
+    ) -> Result<(), GeneratorError> {
+        self.received_count += size;
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! Swaps at constant-product pairs of tokens, one pair hot. Each trader keeps to one pair, which
+//! chance gives it when the state is made: so the state has its balances and allowances there and
+//! no more, and a swap has one price each way. Swaps at one pair conflict, others do not.
+
+use alloy_primitives::{Address, B256, U256};
+use workload::{Genesis, stream::stream_seed};
+
+use super::{
+    calls::{Call, Script},
+    solidity::{calldata, mapped, of_account, value_of, word},
+};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    genesis::{Placed, TOKEN_BALANCE, add_contract, contract_address},
+    people::People,
+    scenario::Amm,
+};
+
+/// What a swap gives: a millionth of what a trader has at least, 10^18.
+const AMOUNT: u64 = 1_000_000_000_000_000_000;
+/// What a pair has of each token, in traders' balances: enough that swaps hardly move its price.
+const POOL: u64 = 1_000;
+/// Slots of `StandardToken`.
+const BALANCES: u64 = 0;
+const ALLOWANCES: u64 = 1;
+
+/// At which pair the trader trades.
+fn pair_of(amm: &Amm, index: usize, seed: u64, trader: u64) -> u64 {
+    let drawn = stream_seed(seed, &format!("state/load[{index}]/trader/{trader}"));
+    let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| drawn[at + i]));
+    // The top 53 bits as a fraction: exact.
+    let is_hot = ((word(0) >> 11) as f64) < amm.hot_share * (1_u64 << 53) as f64;
+    match amm.pair_count - 1 {
+        cold_count if is_hot || cold_count == 0 => 0,
+        cold_count => 1 + word(8) % cold_count,
+    }
+}
+
+fn pair_name(pair: u64) -> String {
+    format!("{}/{pair}", Contract::Pair.name())
+}
+
+fn token_name(pair: u64) -> String {
+    format!("{}/{pair}", Contract::StandardToken.name())
+}
+
+/// Adds the pairs, the token that all have, and each one's other token.
+pub(crate) fn place(
+    amm: &Amm,
+    index: usize,
+    seed: u64,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let traders = genesis.senders[0].addresses(0..amm.trader_count)?;
+    let pair_address = |pair| contract_address(index, &pair_name(pair));
+    let pool = TOKEN_BALANCE * U256::from(POOL);
+    let mut tokens = vec![Vec::new(); amm.pair_count as usize];
+    let mut base = Vec::new();
+    for (trader, address) in traders.iter().enumerate() {
+        let pair = pair_of(amm, index, seed, trader as u64);
+        let allowances = of_account(address, ALLOWANCES);
+        let allowance = mapped(pair_address(pair).into_word(), allowances);
+        for token in [&mut base, &mut tokens[pair as usize]] {
+            token.push((of_account(address, BALANCES), TOKEN_BALANCE));
+            token.push((allowance, U256::MAX));
+        }
+    }
+    let base_address = contract_address(index, Contract::StandardToken.name());
+    for (pair, mut storage) in (0..).zip(tokens) {
+        let balance = (of_account(&pair_address(pair), BALANCES), pool);
+        storage.push(balance);
+        base.push(balance);
+        let other =
+            add_contract((index, &token_name(pair)), Contract::StandardToken, storage, genesis)?;
+        let slots = [value_of(&base_address), value_of(&other), (pool << 128) | pool];
+        let slots = (0_u64..).map(U256::from).zip(slots).collect();
+        add_contract((index, &pair_name(pair)), Contract::Pair, slots, genesis)?;
+    }
+    let name = Contract::StandardToken.name();
+    add_contract((index, name), Contract::StandardToken, base, genesis)?;
+    Ok(Placed::default())
+}
+
+/// Swaps, each trader's one way and the next time back.
+#[derive(Debug)]
+pub(crate) struct Swaps {
+    /// By trader: the pair's address.
+    pairs: Vec<Address>,
+}
+
+impl Swaps {
+    /// Swaps at the pairs of the load at `index` of a state of `seed`.
+    pub(crate) fn new(amm: &Amm, index: usize, seed: u64) -> Self {
+        let pair = |trader| pair_of(amm, index, seed, trader);
+        let address = |trader| contract_address(index, &pair_name(pair(trader)));
+        Self { pairs: (0..amm.trader_count).map(address).collect() }
+    }
+}
+
+impl Script for Swaps {
+    /// Whether the token that all pairs have is given.
+    type Form = bool;
+
+    fn name(&self) -> &'static str {
+        Contract::Pair.name()
+    }
+
+    fn call(&self, turn: u64, _: u64, _: &mut People<'_>) -> Result<Call<bool>, GeneratorError> {
+        let trader_count = self.pairs.len() as u64;
+        let (round, trader) = (turn / trader_count, turn % trader_count);
+        let gives_base = (round + trader) % 2 == 0;
+        let words = [word(u64::from(gives_base)), word(AMOUNT), B256::ZERO];
+        Ok(Call {
+            form: gives_base,
+            sender: trader,
+            to: Some(self.pairs[trader as usize]),
+            input: calldata("swap(bool,uint256,uint256)", &words),
+            ..Call::default()
+        })
+    }
+}

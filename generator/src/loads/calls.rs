@@ -1,0 +1,300 @@
+//! The planner of loads whose transactions are calls, or creations, by a script. What one costs
+//! depends on its form, its size and the bytes of its calldata that are not zero: the first of
+//! each is run on stock revm over the genesis, and all others cost the same. A size is how much of
+//! the same a transaction does: rounds, recipients, bytes of code.
+
+use std::{collections::HashMap, hash::Hash};
+
+use alloy_primitives::{Address, Bytes};
+use workload::{Fork, Genesis, Transaction, block::Authorization};
+
+use crate::{
+    error::GeneratorError,
+    people::People,
+    planner::{PlannedTx, Planner, Room, Touched},
+    probe::Cost,
+    trial::Trial,
+};
+
+/// The size that is tried first: large enough that it costs more than the calldata floor (EIP-7623,
+/// EIP-7976), below which sizes cost the same.
+const FIRST_GUESS: u64 = 64;
+
+/// One transaction of a script.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call<F> {
+    /// What its price depends on beside its size and its calldata.
+    pub(crate) form: F,
+    /// Who sends it, by place in the genesis' senders.
+    pub(crate) sender: u64,
+    /// Whom it calls, or `None` to create.
+    pub(crate) to: Option<Address>,
+    /// Calldata.
+    pub(crate) input: Bytes,
+    /// Delegations (EIP-7702).
+    pub(crate) authorizations: Vec<Authorization>,
+    /// What it touches beside its sender and accounts written out in the genesis.
+    pub(crate) touched: Touched,
+    /// Earlier transactions without which it would cost something else.
+    pub(crate) before: Vec<Transaction>,
+}
+
+impl<F: Clone> Call<F> {
+    /// It without its gas.
+    fn planned(&self, people: &People<'_>) -> PlannedTx {
+        PlannedTx {
+            sender: self.sender,
+            nonce: people.nonce(self.sender),
+            to: self.to,
+            input: self.input.clone(),
+            authorizations: self.authorizations.clone(),
+            touched: self.touched.clone(),
+            ..PlannedTx::default()
+        }
+    }
+}
+
+/// How large the next transaction of a script is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// All are alike.
+    One,
+    /// As large as its gas allows.
+    AsGas,
+    /// What the scenario's key says; only the last of a block may be smaller.
+    Asked(&'static str, u64),
+}
+
+impl Size {
+    /// What a scenario says: the key's count, or none.
+    pub(crate) fn of(key: &'static str, count: Option<u64>) -> Self {
+        count.map_or(Self::AsGas, |count| Self::Asked(key, count))
+    }
+
+    const fn most(self) -> u64 {
+        match self {
+            Self::One => 1,
+            // More than any gas pays for, and far from overflow.
+            Self::AsGas => 1 << 32,
+            Self::Asked(_, count) => count,
+        }
+    }
+}
+
+/// Which transactions a load has, one after another.
+pub(crate) trait Script {
+    /// What tells prices apart.
+    type Form: Copy + Eq + Hash;
+
+    /// What errors call its transactions.
+    fn name(&self) -> &'static str;
+
+    /// How large the next one is.
+    fn size(&self) -> Size {
+        Size::One
+    }
+
+    /// The next one, of `size`, at `turn`. Asking again gives the same.
+    fn call(
+        &self,
+        turn: u64,
+        size: u64,
+        people: &mut People<'_>,
+    ) -> Result<Call<Self::Form>, GeneratorError>;
+
+    /// The one that was asked for with `turn` and `size` is in a block; `tx` is what it became.
+    ///
+    /// # Errors
+    /// When an address cannot be derived.
+    fn placed(
+        &mut self,
+        (_turn, _size): (u64, u64),
+        _tx: &PlannedTx,
+        _people: &mut People<'_>,
+    ) -> Result<(), GeneratorError> {
+        Ok(())
+    }
+}
+
+/// Where a load is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Around<'g> {
+    /// Place of the load.
+    pub(crate) load: usize,
+    /// Rules of the blocks.
+    pub(crate) fork: Fork,
+    /// The state.
+    pub(crate) genesis: &'g Genesis,
+    /// The most gas of a transaction.
+    pub(crate) tx_gas: u64,
+}
+
+/// Plans the transactions of a script.
+#[derive(Debug)]
+pub(crate) struct Calls<'g, S: Script> {
+    script: S,
+    around: Around<'g>,
+    /// By form, size, length of the calldata and its bytes that are not zero.
+    prices: HashMap<(S::Form, u64, usize, usize), Cost>,
+    /// The largest size within a limit, where only that decides.
+    largest: HashMap<u64, Option<u64>>,
+    /// Gas limit of the smallest.
+    useful_gas: u64,
+}
+
+impl<'g, S: Script> Calls<'g, S> {
+    /// The transactions of `script`.
+    ///
+    /// # Errors
+    /// [`GeneratorError::TooLarge`] when the size that the scenario asks for does not fit in a
+    /// transaction; [`GeneratorError::Meter`] when one cannot be measured.
+    pub(crate) fn new(
+        script: S,
+        around: Around<'g>,
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let (prices, largest) = (HashMap::new(), HashMap::new());
+        let mut new = Self { script, around, prices, largest, useful_gas: 0 };
+        let smallest = new.script.call(0, 1, people)?;
+        new.useful_gas = limit(new.price(&smallest, 1, people)?);
+        if let Size::Asked(key, count) = new.script.size() {
+            let (load, tx_gas) = (around.load, around.tx_gas);
+            // Where not even the smallest fits, the filler says so.
+            match new.search(0, tx_gas, count, people)? {
+                Some(most_count) if most_count < count => {
+                    return Err(GeneratorError::TooLarge { load, key, count, most_count, tx_gas });
+                }
+                _ => {}
+            }
+        }
+        Ok(new)
+    }
+
+    fn trial(
+        &self,
+        call: &Call<S::Form>,
+        people: &mut People<'_>,
+    ) -> Result<Trial<'g>, GeneratorError> {
+        let named = call.touched.senders.iter().map(|index| people.address(*index));
+        Ok(Trial {
+            name: self.script.name(),
+            fork: self.around.fork,
+            genesis: self.around.genesis,
+            named: named.collect::<Result<_, _>>()?,
+            before: call.before.clone(),
+            tx: call.planned(people).to_run(people)?,
+        })
+    }
+
+    fn price(
+        &mut self,
+        call: &Call<S::Form>,
+        size: u64,
+        people: &mut People<'_>,
+    ) -> Result<Cost, GeneratorError> {
+        let nonzero_count = call.input.iter().filter(|byte| **byte != 0).count();
+        let key = (call.form, size, call.input.len(), nonzero_count);
+        if let Some(cost) = self.prices.get(&key) {
+            return Ok(*cost);
+        }
+        let cost = self.trial(call, people)?.cost()?;
+        self.prices.insert(key, cost);
+        Ok(cost)
+    }
+
+    fn fits(
+        &self,
+        turn: u64,
+        size: u64,
+        gas_limit: u64,
+        people: &mut People<'_>,
+    ) -> Result<bool, GeneratorError> {
+        let call = self.script.call(turn, size, people)?;
+        Ok(self.trial(&call, people)?.fits(gas_limit))
+    }
+
+    /// The largest size up to `most` that fits in `gas_limit`; `None` where 1 does not.
+    fn search(
+        &mut self,
+        turn: u64,
+        gas_limit: u64,
+        most: u64,
+        people: &mut People<'_>,
+    ) -> Result<Option<u64>, GeneratorError> {
+        let first = self.script.call(turn, 1, people)?;
+        let least_gas = limit(self.price(&first, 1, people)?);
+        if least_gas > gas_limit {
+            return Ok(None);
+        }
+        // Sizes that fit and do not; prices are nearly linear, so the first guess is nearly right.
+        let (mut fitting, mut fitting_gas, mut beyond) = (1, least_gas, most + 1);
+        let (mut unit_gas, mut back) = (None, 1);
+        while beyond - fitting > 1 {
+            let guess = match unit_gas {
+                Some(unit_gas) => fitting + (gas_limit - fitting_gas) / unit_gas,
+                None => FIRST_GUESS,
+            };
+            let guess = match guess < beyond {
+                true => guess.max(fitting + 1),
+                // What was guessed did not fit: a little less, then much less.
+                false => beyond.saturating_sub(back).max(fitting + 1),
+            };
+            if self.fits(turn, guess, gas_limit, people)? {
+                let call = self.script.call(turn, guess, people)?;
+                let gas = limit(self.price(&call, guess, people)?);
+                unit_gas = Some(((gas - least_gas) / (guess - 1)).max(1));
+                (fitting, fitting_gas, back) = (guess, gas, 1);
+            } else {
+                (beyond, back) = (guess, back * 2);
+            }
+        }
+        Ok(Some(fitting))
+    }
+
+    /// The size of the next transaction within `gas_limit`, if any fits.
+    fn size_within(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<u64>, GeneratorError> {
+        let Room { gas_limit, turn } = room;
+        let most = self.script.size().most();
+        if self.script.size() == Size::AsGas {
+            if let Some(known) = self.largest.get(&gas_limit) {
+                return Ok(*known);
+            }
+            let found = self.search(turn, gas_limit, most, people)?;
+            self.largest.insert(gas_limit, found);
+            return Ok(found);
+        }
+        let call = self.script.call(turn, most, people)?;
+        if limit(self.price(&call, most, people)?) <= gas_limit {
+            return Ok(Some(most));
+        }
+        if most == 1 { Ok(None) } else { self.search(turn, gas_limit, most - 1, people) }
+    }
+}
+
+const fn limit(cost: Cost) -> u64 {
+    cost.gas + cost.refund
+}
+
+impl<S: Script> Planner for Calls<'_, S> {
+    fn next(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let Some(size) = self.size_within(room, people)? else { return Ok(None) };
+        let call = self.script.call(room.turn, size, people)?;
+        let cost = self.price(&call, size, people)?;
+        let Cost { gas, refund } = cost;
+        let tx = PlannedTx { gas_limit: limit(cost), gas, refund, ..call.planned(people) };
+        self.script.placed((room.turn, size), &tx, people)?;
+        Ok(Some(tx))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.useful_gas
+    }
+}

@@ -1,0 +1,62 @@
+//! Work without state: hashes, powers, pairings or plain arithmetic, as many rounds as the scenario
+//! says or the gas allows.
+
+use alloy_primitives::Address;
+
+use super::{
+    calls::{Call, Script, Size},
+    solidity::{calldata, word},
+};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    people::People,
+    scenario::{Compute, Work},
+};
+
+/// Calls of one of the functions of `Compute`.
+#[derive(Debug)]
+pub(crate) struct Computations {
+    contract: Address,
+    signature: &'static str,
+    size: Size,
+}
+
+impl Computations {
+    /// Calls of the contract at `contract`.
+    pub(crate) fn new(compute: &Compute, contract: Address) -> Self {
+        let signature = match compute.work {
+            Work::Keccak => "hash(uint256)",
+            Work::Modexp => "modexp(uint256)",
+            Work::Pairing => "pairing(uint256)",
+            Work::Loop => "loop(uint256)",
+        };
+        Self { contract, signature, size: Size::of("rounds", compute.round_count) }
+    }
+}
+
+impl Script for Computations {
+    type Form = ();
+
+    fn name(&self) -> &'static str {
+        Contract::Compute.name()
+    }
+
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn call(
+        &self,
+        turn: u64,
+        size: u64,
+        people: &mut People<'_>,
+    ) -> Result<Call<()>, GeneratorError> {
+        Ok(Call {
+            sender: people.in_turn(turn),
+            to: Some(self.contract),
+            input: calldata(self.signature, &[word(size)]),
+            ..Call::default()
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! Accounts that delegate their code (EIP-7702): transactions that carry delegations and call the
+//! first of those accounts, and transactions that call it afterwards. The accounts are a family of
+//! their own, so that no other load pays one that has code.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use workload::{
+    Genesis, SenderFamily, Transaction, TxType,
+    block::{Authorization, IndexRange},
+};
+
+use super::{
+    calls::{Call, Script},
+    solidity::{calldata, word},
+};
+use crate::{
+    artifact::Contract,
+    environment::CHAIN_ID,
+    error::GeneratorError,
+    genesis::{BENEFICIARY, Placed, SENDER_BALANCE, add_contract, contract_address, first_secret},
+    people::People,
+    planner::{PlannedTx, Touched},
+    probe::PROBE_GAS,
+    scenario::Delegate,
+};
+
+/// Wallets that accounts delegate to: one, the next time the other.
+const WALLET_COUNT: u64 = 2;
+
+fn wallet_name(wallet: u64) -> String {
+    format!("{}/{wallet}", Contract::Wallet.name())
+}
+
+/// Adds the wallets, and the family of accounts that delegate.
+pub(crate) fn place(
+    delegate: &Delegate,
+    index: usize,
+    seed: u64,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    for wallet in 0..WALLET_COUNT {
+        let name = wallet_name(wallet);
+        add_contract((index, &name), Contract::Wallet, Vec::new(), genesis)?;
+    }
+    let people = genesis.senders.len() as u32;
+    genesis.senders.push(SenderFamily {
+        first_secret: first_secret(seed, &format!("state/load[{index}]/authorities")),
+        count: delegate.account_count,
+        balance: SENDER_BALANCE,
+    });
+    Ok(Placed { people, ..Placed::default() })
+}
+
+/// What a transaction of this load does, as far as its price depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// The accounts delegate for the first time.
+    #[default]
+    First,
+    /// They have delegated before.
+    Again,
+    /// It only calls.
+    Calls,
+}
+
+/// Delegations, each with the calls that follow it.
+#[derive(Debug)]
+pub(crate) struct Delegations {
+    delegate: Delegate,
+    wallets: Vec<Address>,
+    /// The accounts that delegate, and their family.
+    authorities: Vec<Address>,
+    family: u32,
+    /// Delegating transactions so far.
+    delegated_count: u64,
+    /// The last of them, while calls are left to make.
+    last: Option<Transaction>,
+    left_count: u64,
+}
+
+impl Delegations {
+    /// Delegations of the accounts that the load at `index` has of the state.
+    pub(crate) fn new(
+        delegate: Delegate,
+        index: usize,
+        placed: &Placed,
+        genesis: &Genesis,
+    ) -> Result<Self, GeneratorError> {
+        let family = &genesis.senders[placed.people as usize];
+        let wallet = |wallet| contract_address(index, &wallet_name(wallet));
+        Ok(Self {
+            delegate,
+            wallets: (0..WALLET_COUNT).map(wallet).collect(),
+            authorities: family.addresses(0..family.count)?,
+            family: placed.people,
+            delegated_count: 0,
+            last: None,
+            left_count: 0,
+        })
+    }
+
+    /// The first account of the group of delegating transaction `number`, and how often the group
+    /// has delegated before.
+    fn group(&self, number: u64) -> (u64, u64) {
+        let each = self.delegate.authorization_count;
+        // Accounts that fill no group delegate never.
+        let group_count = self.delegate.account_count / each;
+        (number % group_count * each, number / group_count)
+    }
+
+    fn authorizations(&self, first: u64, round: u64) -> Vec<Authorization> {
+        let authorization = |authority: u64| Authorization {
+            chain_id: U256::from(CHAIN_ID),
+            address: self.wallets[(round % WALLET_COUNT) as usize],
+            nonce: round,
+            authority: Some(self.authorities[authority as usize]),
+        };
+        (first..first + self.delegate.authorization_count).map(authorization).collect()
+    }
+
+    fn touched(&self, authorities: std::ops::Range<u64>) -> Touched {
+        let one = |start| IndexRange { family: self.family, start, count: 1 };
+        Touched { others: authorities.map(one).collect(), ..Touched::default() }
+    }
+
+    /// A transaction that delegates as the next does, of the round before.
+    fn delegated_before(&self, first: u64, round: u64, input: &Bytes) -> Option<Transaction> {
+        Some(Transaction {
+            tx_type: TxType::SetCode,
+            // Neither the next one's sender nor a stranger.
+            sender: BENEFICIARY,
+            gas_limit: PROBE_GAS,
+            to: Some(self.authorities[first as usize]),
+            input: input.clone(),
+            authorizations: self.authorizations(first, round.checked_sub(1)?),
+            ..Transaction::default()
+        })
+    }
+}
+
+impl Script for Delegations {
+    type Form = Form;
+
+    fn name(&self) -> &'static str {
+        Contract::Wallet.name()
+    }
+
+    fn call(
+        &self,
+        turn: u64,
+        _: u64,
+        people: &mut People<'_>,
+    ) -> Result<Call<Form>, GeneratorError> {
+        let sender = people.in_turn(turn);
+        // Whoever calls is paid: no account more than the two is touched.
+        let paid: B256 = people.address(sender)?.into_word();
+        let input = calldata("execute(address,uint256)", &[paid, word(1)]);
+        if let Some(last) = &self.last {
+            let (first, _) = self.group(self.delegated_count - 1);
+            return Ok(Call {
+                form: Form::Calls,
+                sender,
+                to: last.to,
+                input,
+                touched: self.touched(first..first + 1),
+                before: vec![last.clone()],
+                ..Call::default()
+            });
+        }
+        let (first, round) = self.group(self.delegated_count);
+        let before = self.delegated_before(first, round, &input);
+        Ok(Call {
+            form: if before.is_some() { Form::Again } else { Form::First },
+            sender,
+            to: Some(self.authorities[first as usize]),
+            input,
+            authorizations: self.authorizations(first, round),
+            touched: self.touched(first..first + self.delegate.authorization_count),
+            before: before.into_iter().collect(),
+        })
+    }
+
+    fn placed(
+        &mut self,
+        _: (u64, u64),
+        tx: &PlannedTx,
+        people: &mut People<'_>,
+    ) -> Result<(), GeneratorError> {
+        if self.last.is_some() {
+            self.left_count -= 1;
+        } else {
+            self.delegated_count += 1;
+            self.left_count = self.delegate.call_count;
+            self.last = Some(tx.to_run(people)?);
+        }
+        if self.left_count == 0 {
+            self.last = None;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Contracts deployed by transactions that create, or by a factory (CREATE2), each with a code of its
+//! own, and called by later transactions.
+
+use std::collections::VecDeque;
+
+use alloy_primitives::{Address, B256, Bytes, keccak256};
+use workload::{Genesis, Transaction, stream::stream_seed};
+
+use super::{
+    calls::{Call, Script, Size},
+    solidity::{calldata, word},
+};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    genesis::{Placed, add_contract},
+    people::People,
+    planner::{PlannedTx, Touched},
+    scenario::{Creation, Deploy},
+};
+
+/// Adds the factory.
+pub(crate) fn place(index: usize, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    let name = Contract::Factory.name();
+    let contract = add_contract((index, name), Contract::Factory, Vec::new(), genesis)?;
+    Ok(Placed { contract, ..Placed::default() })
+}
+
+/// What a transaction of this load does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    #[default]
+    Deploys,
+    Calls,
+}
+
+/// A contract that is still to be called.
+#[derive(Clone, Debug)]
+struct ToCall {
+    address: Address,
+    /// What deployed it.
+    deployed_by: Transaction,
+    left_count: u64,
+}
+
+/// Deployments, each with the calls that follow it.
+#[derive(Debug)]
+pub(crate) struct Deployments {
+    deploy: Deploy,
+    factory: Address,
+    /// Creation code of `Deployed`, and how much of it is deployed.
+    creation: Bytes,
+    runtime_bytes: usize,
+    /// Seed and name of the codes.
+    stream: (u64, String),
+    deployed_count: u64,
+    to_call: VecDeque<ToCall>,
+}
+
+impl Deployments {
+    /// Deployments, those by CREATE2 by `factory`.
+    pub(crate) fn new(
+        deploy: Deploy,
+        factory: Address,
+        stream: (u64, String),
+    ) -> Result<Self, GeneratorError> {
+        Ok(Self {
+            deploy,
+            factory,
+            creation: Contract::Deployed.creation_code()?,
+            runtime_bytes: Contract::Deployed.code()?.len(),
+            stream,
+            deployed_count: 0,
+            to_call: VecDeque::new(),
+        })
+    }
+
+    /// Creation code of the next contract, which has `code_bytes` bytes. No byte of its padding is
+    /// zero, so that all cost the same.
+    fn init_code(&self, code_bytes: u64) -> Bytes {
+        let (seed, stream) = &self.stream;
+        let count = (code_bytes as usize).saturating_sub(self.runtime_bytes);
+        let mut code = self.creation.to_vec();
+        let whole = code.len() + count;
+        for part in 0.. {
+            if code.len() >= whole {
+                break;
+            }
+            let name = format!("{stream}/code/{}/{part}", self.deployed_count);
+            code.extend(stream_seed(*seed, &name).iter().map(|byte| (*byte).max(1)));
+        }
+        code.truncate(whole);
+        code.into()
+    }
+
+    fn deployment(
+        &self,
+        turn: u64,
+        size: u64,
+        people: &mut People<'_>,
+    ) -> Result<(Call<Form>, Address), GeneratorError> {
+        let sender = people.in_turn(turn);
+        let code = self.init_code(size);
+        let (to, input, address) = match self.deploy.creation {
+            Creation::Create => {
+                let address = people.address(sender)?.create(people.nonce(sender));
+                (None, code, address)
+            }
+            Creation::Create2 => {
+                let salt = word(self.deployed_count);
+                let address = self.factory.create2(salt, keccak256(&code));
+                (Some(self.factory), factory_calldata(salt, &code), address)
+            }
+        };
+        let touched = Touched { absent: vec![address], ..Touched::default() };
+        let form = Form::Deploys;
+        Ok((Call { form, sender, to, input, touched, ..Call::default() }, address))
+    }
+}
+
+/// Calldata of `deploy(salt, code)`.
+fn factory_calldata(salt: B256, code: &Bytes) -> Bytes {
+    let head = calldata("deploy(bytes32,bytes)", &[salt, word(64), word(code.len() as u64)]);
+    let mut input = [&head[..], code].concat();
+    // An array ends with its last word: behind the selector, words are whole.
+    input.resize(4 + (input.len() - 4).next_multiple_of(32), 0);
+    input.into()
+}
+
+impl Script for Deployments {
+    type Form = Form;
+
+    fn name(&self) -> &'static str {
+        Contract::Deployed.name()
+    }
+
+    fn size(&self) -> Size {
+        match self.to_call.is_empty() {
+            true => Size::Asked("code", self.deploy.code_bytes),
+            false => Size::One,
+        }
+    }
+
+    fn call(
+        &self,
+        turn: u64,
+        size: u64,
+        people: &mut People<'_>,
+    ) -> Result<Call<Form>, GeneratorError> {
+        let Some(next) = self.to_call.front() else {
+            return Ok(self.deployment(turn, size, people)?.0);
+        };
+        Ok(Call {
+            form: Form::Calls,
+            sender: people.in_turn(turn),
+            to: Some(next.address),
+            touched: Touched { absent: vec![next.address], ..Touched::default() },
+            before: vec![next.deployed_by.clone()],
+            ..Call::default()
+        })
+    }
+
+    fn placed(
+        &mut self,
+        (turn, size): (u64, u64),
+        tx: &PlannedTx,
+        people: &mut People<'_>,
+    ) -> Result<(), GeneratorError> {
+        if let Some(called) = self.to_call.front_mut() {
+            called.left_count -= 1;
+            if called.left_count == 0 {
+                self.to_call.pop_front();
+            }
+            return Ok(());
+        }
+        let (_, address) = self.deployment(turn, size, people)?;
+        if self.deploy.call_count > 0 {
+            let deployed_by = tx.to_run(people)?;
+            let left_count = self.deploy.call_count;
+            self.to_call.push_back(ToCall { address, deployed_by, left_count });
+        }
+        self.deployed_count += 1;
+        Ok(())
+    }
+}

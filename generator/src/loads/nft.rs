@@ -1,0 +1,137 @@
+//! Tokens that are one of a kind: their transfers, which have nothing in common, and mints, which
+//! all take the next id from one counter.
+
+use std::collections::HashMap;
+
+use alloy_primitives::{Address, U256};
+use workload::Genesis;
+
+use super::{
+    calls::{Call, Script},
+    solidity::{calldata, mapped, of_account, value_of, word},
+};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    genesis::{Placed, add_contract},
+    people::People,
+    planner::PlannedTx,
+};
+
+/// Slots of `Nft`.
+const OWNERS: u64 = 2;
+const BALANCES: u64 = 3;
+const COUNTER: u64 = 6;
+
+/// Id of the token that the first holder has; the others' follow.
+const FIRST_ID: u64 = 1_000_000;
+/// Ids that have been minted.
+const MINTED_COUNT: u64 = 10_000_000;
+/// Tokens of a holder, beside those whose owner is written out: no balance becomes 0.
+const BALANCE: u64 = 1_000;
+
+/// Adds the contract, with one token for each of `holder_count` holders.
+pub(crate) fn place(
+    holder_count: u64,
+    index: usize,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let holders = genesis.senders[0].addresses(0..holder_count)?;
+    let mut slots = vec![(U256::from(COUNTER), U256::from(MINTED_COUNT))];
+    for (id, holder) in (FIRST_ID..).zip(&holders) {
+        slots.push((mapped(word(id), U256::from(OWNERS)), value_of(holder)));
+        slots.push((of_account(holder, BALANCES), U256::from(BALANCE)));
+    }
+    let contract = add_contract((index, Contract::Nft.name()), Contract::Nft, slots, genesis)?;
+    Ok(Placed { contract, ..Placed::default() })
+}
+
+/// Transfers between holders as far apart as can be.
+#[derive(Debug)]
+pub(crate) struct NftTransfers {
+    contract: Address,
+    holder_count: u64,
+    /// What those hold that have given or taken, by holder; the others have their first token.
+    held: HashMap<u64, Vec<u64>>,
+}
+
+impl NftTransfers {
+    /// Transfers of the tokens of `contract`.
+    pub(crate) fn new(contract: Address, holder_count: u64) -> Self {
+        Self { contract, holder_count, held: HashMap::new() }
+    }
+
+    /// The first that has a token from the one on whose turn it is: giver, taker, id.
+    fn parties(&self, turn: u64) -> (u64, u64, u64) {
+        let mut giver = turn % self.holder_count;
+        let id = loop {
+            match self.held.get(&giver).map(|held| held.first().copied()) {
+                None => break FIRST_ID + giver,
+                Some(Some(id)) => break id,
+                Some(None) => giver = (giver + 1) % self.holder_count,
+            }
+        };
+        (giver, (giver + self.holder_count / 2) % self.holder_count, id)
+    }
+}
+
+impl Script for NftTransfers {
+    type Form = ();
+
+    fn name(&self) -> &'static str {
+        Contract::Nft.name()
+    }
+
+    fn call(&self, turn: u64, _: u64, people: &mut People<'_>) -> Result<Call<()>, GeneratorError> {
+        let (giver, taker, id) = self.parties(turn);
+        let (from, to) = (people.address(giver)?, people.address(taker)?);
+        let words = [from.into_word(), to.into_word(), word(id)];
+        Ok(Call {
+            sender: giver,
+            to: Some(self.contract),
+            input: calldata("transferFrom(address,address,uint256)", &words),
+            ..Call::default()
+        })
+    }
+
+    fn placed(
+        &mut self,
+        (turn, _): (u64, u64),
+        _: &PlannedTx,
+        _: &mut People<'_>,
+    ) -> Result<(), GeneratorError> {
+        let (giver, taker, id) = self.parties(turn);
+        let own = |holder| vec![FIRST_ID + holder];
+        self.held.entry(giver).or_insert_with(|| own(giver)).retain(|held| *held != id);
+        self.held.entry(taker).or_insert_with(|| own(taker)).push(id);
+        Ok(())
+    }
+}
+
+/// Mints of the next id.
+#[derive(Debug)]
+pub(crate) struct Mints {
+    contract: Address,
+    minter_count: u64,
+}
+
+impl Mints {
+    /// Mints of `contract` by `minter_count` accounts in turn.
+    pub(crate) const fn new(contract: Address, minter_count: u64) -> Self {
+        Self { contract, minter_count }
+    }
+}
+
+impl Script for Mints {
+    type Form = ();
+
+    fn name(&self) -> &'static str {
+        Contract::Nft.name()
+    }
+
+    fn call(&self, turn: u64, _: u64, _: &mut People<'_>) -> Result<Call<()>, GeneratorError> {
+        let sender = turn % self.minter_count;
+        let input = calldata("mint()", &[]);
+        Ok(Call { sender, to: Some(self.contract), input, ..Call::default() })
+    }
+}

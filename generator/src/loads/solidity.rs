@@ -1,0 +1,30 @@
+//! How Solidity lays out storage and calldata: keys of mappings, selectors, words.
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+
+/// Key of `key` in the mapping at `slot`.
+pub(crate) fn mapped(key: B256, slot: U256) -> U256 {
+    U256::from_be_bytes(keccak256([key, B256::from(slot)].concat()).0)
+}
+
+/// Key of an account in the mapping at slot number `slot`.
+pub(crate) fn of_account(account: &Address, slot: u64) -> U256 {
+    mapped(account.into_word(), U256::from(slot))
+}
+
+/// Calldata of the function with `signature`, its arguments as words.
+pub(crate) fn calldata(signature: &str, words: &[B256]) -> Bytes {
+    let selector = &keccak256(signature)[..4];
+    let words = words.iter().flat_map(|word| word.0);
+    selector.iter().copied().chain(words).collect::<Vec<u8>>().into()
+}
+
+/// A number as a word.
+pub(crate) fn word(number: u64) -> B256 {
+    B256::from(U256::from(number))
+}
+
+/// An account as a value in storage.
+pub(crate) fn value_of(account: &Address) -> U256 {
+    account.into_word().into()
+}

@@ -1,0 +1,35 @@
+//! `compute`: work that touches no state.
+
+use super::super::fault::Fault;
+use super::super::fields::{Fields, Range};
+use super::super::names::Work;
+use super::super::quantity::underscored;
+use super::{Around, Kind, LoadKind};
+
+/// Work without state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compute {
+    /// Of which sort.
+    pub work: Work,
+    /// Rounds of a transaction; as many as its gas allows where it is not said.
+    pub round_count: Option<u64>,
+}
+
+const ROUNDS: Range =
+    Range { least: 1, most: 1_000_000, below: "a round", above: "the most that is supported" };
+
+pub(super) const KIND: Kind = Kind { name: "compute", keys: &["work", "rounds"], read };
+
+impl Compute {
+    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
+        let work = ("work", format!("\"{}\"", self.work));
+        let rounds = self.round_count.map(|count| ("rounds", underscored(count)));
+        [work].into_iter().chain(rounds).collect()
+    }
+}
+
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+    let work = fields.named("work")?.unwrap_or(Work::Keccak);
+    let round_count = fields.count("rounds", &ROUNDS)?;
+    Ok(LoadKind::Compute(Compute { work, round_count }))
+}

@@ -1,0 +1,28 @@
+//! `nft-mint`: mints that all take the next id from one counter.
+
+use super::super::fault::Fault;
+use super::super::fields::Fields;
+use super::super::quantity::underscored;
+use super::{Around, Kind, LoadKind, people};
+
+/// Mints of an ERC-721 token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NftMint {
+    /// Accounts that mint, in turn; 1 to the number of accounts.
+    pub minter_count: u64,
+}
+
+const DEFAULT_MINTER_COUNT: u64 = 100_000;
+
+pub(super) const KIND: Kind = Kind { name: "nft-mint", keys: &["minters"], read };
+
+impl NftMint {
+    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
+        vec![("minters", underscored(self.minter_count))]
+    }
+}
+
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+    let minter_count = people(fields, around, "minters", (1, DEFAULT_MINTER_COUNT))?;
+    Ok(LoadKind::NftMint(NftMint { minter_count }))
+}

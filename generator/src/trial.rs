@@ -1,0 +1,138 @@
+//! One transaction run on stock revm to see what it costs, over a genesis and after others whose
+//! effect it meets. Only what is written out in the genesis exists, and the accounts that send,
+//! sign or are named: a trial costs what the transaction will.
+
+use std::{collections::BTreeMap, convert::Infallible};
+
+use alloy_primitives::{Address, B256, U256};
+use evm::{Runner, StepError};
+use revm::{
+    Database, DatabaseCommit, bytecode::Bytecode, database::State, primitives::KECCAK_EMPTY,
+    state::AccountInfo,
+};
+use workload::{Block, BlockEnv, Fork, Genesis, StepKind, Transaction, TxStatus, Workload};
+
+use crate::{
+    environment::CHAIN_ID,
+    meter::MeterError,
+    probe::{Cost, PROBE_GAS, cost_by},
+};
+
+/// A transaction to be tried.
+#[derive(Clone, Debug)]
+pub(crate) struct Trial<'g> {
+    /// What errors call it.
+    pub(crate) name: &'static str,
+    /// Under which rules.
+    pub(crate) fork: Fork,
+    /// What exists, families apart.
+    pub(crate) genesis: &'g Genesis,
+    /// Accounts of sender families that it touches beside senders and authorities.
+    pub(crate) named: Vec<Address>,
+    /// What runs before it.
+    pub(crate) before: Vec<Transaction>,
+    /// The transaction; its gas limit is of no account.
+    pub(crate) tx: Transaction,
+}
+
+impl Trial<'_> {
+    /// What the transaction, which must succeed, costs.
+    ///
+    /// # Errors
+    /// [`MeterError::Probe`].
+    pub(crate) fn cost(&self) -> Result<Cost, MeterError> {
+        cost_by(|gas_limit| self.gas_within(gas_limit))
+    }
+
+    /// Whether it succeeds with `gas_limit`.
+    pub(crate) fn fits(&self, gas_limit: u64) -> bool {
+        self.gas_within(gas_limit).is_ok()
+    }
+
+    fn gas_within(&self, gas_limit: u64) -> Result<u64, MeterError> {
+        let fail = |reason: String| MeterError::Probe { contract: self.name, reason };
+        let mut transactions = self.before.clone();
+        transactions.push(Transaction { gas_limit, ..self.tx.clone() });
+        for tx in &mut transactions {
+            // The block's base fee is none.
+            (tx.max_fee_per_gas, tx.max_priority_fee_per_gas) = (0, 0);
+        }
+        let gas_limit = PROBE_GAS.saturating_mul(transactions.len() as u64);
+        let env = BlockEnv { gas_limit, ..BlockEnv::default() };
+        let block = Block { env, transactions, withdrawals: Vec::new() };
+        let rules = Workload { fork: self.fork, chain_id: CHAIN_ID, ..Workload::default() };
+        let state = TrialState { genesis: self.genesis, people: self.people() };
+        let mut runner = Runner::new(&rules, State::builder().with_database(state).build());
+        runner.enter(&block);
+        let mut used = 0;
+        for place in 0..block.transactions.len() {
+            let output = runner
+                .run(&block, StepKind::Transaction(place), |db, changes| db.commit(changes))
+                .map_err(|error: StepError<_>| fail(error.to_string()))?;
+            match output.outcome {
+                Some(outcome) if outcome.status == TxStatus::Success => used = outcome.gas_used,
+                other => return Err(fail(format!("{other:?}"))),
+            }
+        }
+        Ok(used)
+    }
+
+    /// Accounts of families that exist here, with their nonces before the first transaction.
+    fn people(&self) -> BTreeMap<Address, u64> {
+        let mut people = BTreeMap::new();
+        for tx in self.before.iter().chain([&self.tx]) {
+            people.entry(tx.sender).or_insert(tx.nonce);
+            for authorization in &tx.authorizations {
+                if let Some(authority) = authorization.authority {
+                    people.entry(authority).or_insert(authorization.nonce);
+                }
+            }
+        }
+        for account in &self.named {
+            people.entry(*account).or_insert(0);
+        }
+        people
+    }
+}
+
+struct TrialState<'g> {
+    genesis: &'g Genesis,
+    people: BTreeMap<Address, u64>,
+}
+
+impl Database for TrialState<'_> {
+    type Error = Infallible;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
+        if let Some(account) = self.genesis.account(&address) {
+            let code = Bytecode::new_raw(account.code.clone());
+            let code_hash = if account.code.is_empty() { KECCAK_EMPTY } else { code.hash_slow() };
+            let (balance, nonce) = (account.balance, account.nonce);
+            let code = Some(code);
+            return Ok(Some(AccountInfo {
+                balance,
+                nonce,
+                code_hash,
+                code,
+                ..AccountInfo::default()
+            }));
+        }
+        let balance = U256::from(1) << 128;
+        let person = |nonce: &u64| AccountInfo { balance, nonce: *nonce, ..AccountInfo::default() };
+        Ok(self.people.get(&address).map(person))
+    }
+
+    fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
+        Ok(Bytecode::new())
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, Infallible> {
+        let storage = self.genesis.account(&address).map_or(&[][..], |account| &account.storage);
+        let place = storage.binary_search_by(|(at, _)| at.cmp(&key));
+        Ok(place.map_or(U256::ZERO, |place| storage[place].1))
+    }
+
+    fn block_hash(&mut self, _: u64) -> Result<B256, Infallible> {
+        Ok(B256::ZERO)
+    }
+}
