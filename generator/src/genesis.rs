@@ -103,7 +103,8 @@ fn slots_of_loads(scenario: &Scenario) -> Vec<u64> {
     let mut left = total;
     let mut counts: Vec<u64> = Vec::with_capacity(scenario.loads.len());
     for load in 0..scenario.loads.len() {
-        let count = ((total as f64 * slot_share(scenario, load)) as u64).min(left);
+        // Rounded: a third load must not take a slot from the first because of a float's last bit.
+        let count = ((total as f64 * slot_share(scenario, load)).round() as u64).min(left);
         left -= count;
         counts.push(count);
     }
@@ -120,10 +121,11 @@ fn add_load(
     slot_count: u64,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
+    let tag = &scenario.loads[index].tag(index);
     match &scenario.loads[index].kind {
         LoadKind::SloadStorm(storm) => {
             let first = genesis.slots.len() as u32;
-            let at = StormPlace { index, seed, slot_count };
+            let at = StormPlace { index, tag, seed, slot_count };
             add_storm(scenario, storm, &at, genesis)?;
             Ok(Placed { families: first..genesis.slots.len() as u32, ..Placed::default() })
         }
@@ -134,26 +136,26 @@ fn add_load(
                 (balance_key(holder), TOKEN_BALANCE + U256::from(place))
             };
             let balances = holders.iter().enumerate().map(balance).collect();
-            let contract = add_contract(index, Contract::Token, balances, genesis)?;
+            let contract = add_contract(tag, Contract::Token, balances, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
         LoadKind::OneSlot(_) => {
             let slot = vec![(U256::ZERO, U256::ONE)];
-            let contract = add_contract(index, Contract::OneSlot, slot, genesis)?;
+            let contract = add_contract(tag, Contract::OneSlot, slot, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
     }
 }
 
-/// Adds the account of a load's only contract, with slots written out.
+/// Adds the account of a load's only contract, with slots written out. `tag` stands for the load.
 fn add_contract(
-    index: usize,
+    tag: &str,
     contract: Contract,
     mut storage: Vec<(U256, U256)>,
     genesis: &mut Genesis,
 ) -> Result<Address, GeneratorError> {
     storage.sort_unstable_by_key(|(key, _)| *key);
-    let name = format!("load[{index}]/{}", contract.name());
+    let name = format!("load[{tag}]/{}", contract.name());
     let address = contract_address(&name);
     let code = contract.code()?;
     genesis.accounts.push(GenesisAccount {
@@ -171,8 +173,9 @@ fn contract_address(name: &str) -> Address {
 }
 
 /// Where a storm is among the loads, and what it has of the state.
-struct StormPlace {
+struct StormPlace<'a> {
     index: usize,
+    tag: &'a str,
     seed: u64,
     slot_count: u64,
 }
@@ -180,10 +183,10 @@ struct StormPlace {
 fn add_storm(
     scenario: &Scenario,
     storm: &SloadStorm,
-    at: &StormPlace,
+    at: &StormPlace<'_>,
     genesis: &mut Genesis,
 ) -> Result<(), GeneratorError> {
-    let StormPlace { index, seed, slot_count } = *at;
+    let StormPlace { index, tag, seed, slot_count } = *at;
     let contract_count = storm.contract_count;
     if slot_count < contract_count {
         let state_slot_count = scenario.state.slot_count;
@@ -202,7 +205,7 @@ fn add_storm(
     let contract = storm_contract(storm);
     let code = contract.code()?;
     for place in 0..contract_count {
-        let name = format!("load[{index}]/{}/{place}", contract.name());
+        let name = format!("load[{tag}]/{}/{place}", contract.name());
         let address = contract_address(&name);
         let account =
             GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };

@@ -55,7 +55,8 @@ pub(crate) struct Touched {
 pub(crate) struct Room {
     /// The most gas that its limit may be.
     pub(crate) gas_limit: u64,
-    /// Transactions of the workload before it: whose turn it is to send.
+    /// Whose turn it is to send: the load's transactions before it, from a place of the load's own
+    /// among the accounts.
     pub(crate) turn: u64,
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn of_load<'g>(
     let load = &scenario.loads[index];
     let placed = &state.loads[index];
     let seed = load.seed.unwrap_or(scenario.seed);
-    let stream = format!("load[{index}]");
+    let stream = format!("load[{}]", load.tag(index));
     Ok(match &load.kind {
         LoadKind::SloadStorm(storm) => {
             let contract = genesis::storm_contract(storm);
