@@ -107,6 +107,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         &mut self,
         people: &mut People<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
+        self.check_sizes()?;
         let mut block = match self.spec.target {
             BlockTarget::Gas(gas) => self.by_gas(gas, people)?,
             BlockTarget::Transactions(count) => self.by_count(count, people)?,
@@ -177,6 +178,18 @@ impl<'a, 'g> Filler<'a, 'g> {
             out.loads.push(load as u32);
         }
         Ok(out)
+    }
+
+    /// No size may be too small: whether one is drawn must not decide whether there is a workload.
+    fn check_sizes(&self) -> Result<(), GeneratorError> {
+        for (load, turns) in self.turns.iter().enumerate() {
+            if let Some(sizes) = &turns.sizes
+                && sizes.least_gas() < self.planners[load].useful_gas()
+            {
+                return Err(self.too_little(sizes.least_key(), load, sizes.least_gas()));
+            }
+        }
+        Ok(())
     }
 
     /// The load whose transaction comes next; `None` when all is used.

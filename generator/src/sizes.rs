@@ -37,6 +37,11 @@ impl SizeDraw {
         Self { sizes, seed, stream, cumulative }
     }
 
+    /// The least that a transaction gets.
+    pub(crate) const fn least_gas(&self) -> u64 {
+        self.sizes.least_gas
+    }
+
     /// The key that says the least a transaction gets.
     pub(crate) const fn least_key(&self) -> &'static str {
         match self.sizes.shape {

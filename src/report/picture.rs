@@ -9,11 +9,11 @@ use crate::description::{Described, SizeClass};
 use super::{describe::size_words, page::clean, units};
 
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 560.0;
+const HEIGHT: f64 = 580.0;
 /// Where the discs are: left, top, width, height.
-const DISCS: (f64, f64, f64, f64) = (24.0, 84.0, 540.0, 400.0);
+const DISCS: (f64, f64, f64, f64) = (24.0, 100.0, 540.0, 400.0);
 /// Where the bars are.
-const BARS: (f64, f64, f64, f64) = (600.0, 84.0, 336.0, 400.0);
+const BARS: (f64, f64, f64, f64) = (600.0, 100.0, 336.0, 400.0);
 /// Discs that are drawn at most: more are no longer told apart.
 const SHOWN_DISC_COUNT: usize = 400;
 /// Radius below which a disc is not seen.
@@ -51,15 +51,16 @@ struct Disc {
 pub fn picture(described: &Described) -> String {
     let conflicts = &described.conflicts;
     let title = format!("Conflict graph of {}", escaped(&described.workload.scenario));
-    let words = words(described);
+    let [size, ideal] = words(described);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-labelledby=\"title desc\">\n\
-         <title id=\"title\">{title}</title>\n<desc id=\"desc\">{words}</desc>\n{STYLE}\
+         <title id=\"title\">{title}</title>\n<desc id=\"desc\">{size} {ideal}</desc>\n{STYLE}\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n"
     );
     text(&mut out, (DISCS.0, 34.0), "text head", &title);
-    text(&mut out, (DISCS.0, 56.0), "faint", &words);
+    text(&mut out, (DISCS.0, 56.0), "text", &size);
+    text(&mut out, (DISCS.0, 74.0), "text", &ideal);
     discs(&mut out, &conflicts.components);
     bars(&mut out, &conflicts.sizes, described.all.tx_count);
     legend(&mut out, &conflicts.components);
@@ -67,20 +68,21 @@ pub fn picture(described: &Described) -> String {
     out
 }
 
-/// The picture in a sentence.
-fn words(described: &Described) -> String {
+/// The picture in two sentences.
+fn words(described: &Described) -> [String; 2] {
     let conflicts = &described.conflicts;
     let ideal = conflicts.ideal.iter().map(|at| {
         format!("{} at {}", units::ratio(at.speedup), units::things(at.threads, "thread"))
     });
-    format!(
-        "{} in {}; the largest has {}, the longest chain {}. Ideal speed-up without a list: {}.",
+    let size = format!(
+        "{} in {}; the largest has {}, the longest chain {}.",
         units::things(described.all.tx_count, "transaction"),
         units::things(conflicts.component_count, "component"),
         units::count(conflicts.largest_tx_count),
         units::count(conflicts.longest_chain_tx_count),
-        ideal.collect::<Vec<_>>().join(", "),
-    )
+    );
+    let ideal = ideal.collect::<Vec<_>>().join(", ");
+    [size, format!("Ideal speed-up without a list: {ideal}.")]
 }
 
 fn discs(out: &mut String, components: &[Component]) {

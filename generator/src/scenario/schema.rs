@@ -44,7 +44,8 @@ pub fn json_schema() -> String {
     let mut run = object(&tree, "run", keys::RUN, &[]);
     run["properties"]["rocksdb"] = object(&tree, rocksdb::PATH, rocksdb::KEYS, &[]);
     let mut expect = object(&tree, "expect", keys::EXPECT, &["metric"]);
-    expect["properties"]["when"] = object(&tree, "expect.when", keys::WHEN, &[]);
+    let when = object(&tree, "expect.when", keys::WHEN, &[]);
+    expect["properties"]["when"] = described(when, "expect.when", None);
     let mut top = object(&tree, "", keys::TOP, &["schema", "name", "state", "block", "load"]);
     let properties = &mut top["properties"];
     properties["schema"] = described(json!({ "const": keys::SCHEMA as u64 }), "schema", None);
