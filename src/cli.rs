@@ -1,5 +1,6 @@
 //! The command line.
 
+mod describe;
 mod import;
 mod io;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use generator::scenario::Override;
 
+pub use describe::DescribeArgs;
 pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, T8nArgs};
 pub use io::IoArgs;
 
@@ -17,7 +19,8 @@ Examples:
   stress --scenario sload-storm --quick         the same in small, in seconds
   stress --scenario sload-storm --gas 64M --design batched-io --io-threads 16,64
   stress --scenario my.toml --set state.slots=50M --out results/
-  stress show sload-storm > my.toml             a scenario to start from
+  stress describe one-slot                      what a workload holds: keys, conflicts, lists
+  stress new my-storm                           a scenario to start from
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
@@ -57,6 +60,12 @@ pub enum Command {
         /// A scenario file
         file: PathBuf,
     },
+    /// Say what a workload holds before it runs: keys, conflicts, lists
+    Describe(DescribeArgs),
+    /// Write a commented scenario to start from
+    New(NewArgs),
+    /// Print the JSON Schema of scenarios, for editors
+    Schema,
     /// Generate a workload file, to be run with --workload
     Generate(GenerateArgs),
     /// Lay results side by side: settings, counters, figures
@@ -192,6 +201,20 @@ pub struct ShowArgs {
     /// How it is run
     #[command(flatten)]
     pub how: HowArgs,
+}
+
+/// Arguments of `stress new`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress new my-storm                     writes my-storm.toml
+  stress new my-token --kind erc20
+  stress --scenario my-token.toml         runs it, in seconds")]
+pub struct NewArgs {
+    /// The scenario's name; its file is NAME.toml, here
+    pub name: String,
+    /// The kind of its load
+    #[arg(long, value_name = "KIND", default_value = "sload-storm")]
+    pub kind: String,
 }
 
 /// Arguments of `stress generate`.

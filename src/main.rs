@@ -12,6 +12,7 @@ mod claims;
 mod cli;
 mod cmd;
 mod comparison;
+mod description;
 mod environment;
 mod exit;
 mod facts;
@@ -58,6 +59,9 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::List) => cmd::scenarios::list(),
         Some(Command::Show(args)) => cmd::scenarios::show(&args),
         Some(Command::Validate { file }) => cmd::scenarios::validate(&file),
+        Some(Command::Describe(args)) => cmd::describe::describe(&args),
+        Some(Command::New(args)) => cmd::new::new(&args),
+        Some(Command::Schema) => cmd::new::schema(),
         Some(Command::Generate(args)) => cmd::generate::generate(&args),
         Some(Command::Compare(args)) => cmd::compare::compare(&args),
         Some(Command::Doctor(args)) => cmd::doctor::doctor(&args),

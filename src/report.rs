@@ -8,12 +8,15 @@ mod cells;
 mod checks;
 mod comparison;
 mod conclude;
+mod describe;
 mod facts;
 mod head;
 mod io;
 mod json_out;
+mod kinds;
 mod out;
 mod page;
+mod picture;
 mod table;
 pub mod units;
 
@@ -25,10 +28,13 @@ mod tests;
 pub use checks::checks;
 pub use comparison::comparison;
 pub use conclude::conclude;
+pub use describe::describe;
 pub use facts::best;
 pub use io::io_table;
 pub use json_out::JsonOut;
+pub use kinds::{KindRow, kinds};
 pub use out::{HistogramLog, LogKind, Out, readable};
+pub use picture::picture;
 pub use table::table;
 
 /// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).

@@ -1,13 +1,16 @@
 //! Fills blocks: which load's transaction comes next, and with how much gas. A transaction is
-//! admitted as the protocol does it: its limit is within what those before it have left.
+//! admitted as the protocol does it: its limit is within what those before it have left. What a
+//! load does depends on its own transactions before, never on those of another load.
 
+use alloy_primitives::{U256, keccak256};
 use workload::file::MAX_BLOCK_GAS;
 
 use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room},
-    scenario::{BlockSpec, BlockTarget, Load},
+    scenario::{BlockSpec, BlockTarget, Load, LoadOrder, Scenario},
+    sizes::SizeDraw,
 };
 
 /// A planned block.
@@ -17,6 +20,8 @@ pub(crate) struct PlannedBlock {
     pub(crate) gas_limit: u64,
     /// Its transactions.
     pub(crate) transactions: Vec<PlannedTx>,
+    /// The load of each, by its place.
+    pub(crate) loads: Vec<u32>,
     /// Transactions of the workload up to its end.
     pub(crate) turn: u64,
 }
@@ -27,8 +32,53 @@ pub(crate) struct Filler<'a, 'g> {
     loads: &'a [Load],
     /// One for each load.
     planners: Vec<Box<dyn Planner + 'g>>,
+    /// Of each load, what it knows of its own transactions.
+    turns: Vec<Turns>,
     /// Transactions planned so far.
     turn: u64,
+}
+
+/// Whose turn it is in a load, and how large its next transaction is.
+struct Turns {
+    /// Where among all accounts its turns begin, as a share of 2^64.
+    begin: u64,
+    /// Its transactions so far.
+    count: u64,
+    sizes: Option<SizeDraw>,
+}
+
+impl Turns {
+    fn new(scenario: &Scenario, index: usize) -> Self {
+        let load = &scenario.loads[index];
+        let begin = match &load.name {
+            // 0, 1/2, 1/4, 3/4, 1/8, …: however many loads follow, each keeps its place, and they
+            // are as far apart as can be.
+            None => (index as u64).reverse_bits(),
+            Some(name) => {
+                let hash = keccak256(format!("stress load {name}"));
+                U256::from_be_bytes(hash.0).as_limbs()[0]
+            }
+        };
+        let stream = format!("load[{}]", load.tag(index));
+        let seed = load.seed.unwrap_or(scenario.seed);
+        let sizes = load.sizes.map(|sizes| SizeDraw::new(sizes, seed, stream));
+        Self { begin, count: 0, sizes }
+    }
+
+    /// The next turn of `account_count` accounts. Loads begin in the lower half of the accounts,
+    /// so that those who give there do not meet those who take in the upper one.
+    fn next(&self, account_count: u64) -> u64 {
+        let begin = (u128::from(account_count) * u128::from(self.begin)) >> 65;
+        begin as u64 + self.count
+    }
+
+    /// The most gas of the next transaction, and the key that says it.
+    fn most_gas(&self, tx_gas: u64) -> (u64, &'static str) {
+        match &self.sizes {
+            Some(sizes) => (sizes.at(self.count), sizes.least_key()),
+            None => (tx_gas, "block.tx_gas"),
+        }
+    }
 }
 
 /// What a load has left of a block.
@@ -39,13 +89,10 @@ struct Budget {
 }
 
 impl<'a, 'g> Filler<'a, 'g> {
-    /// A filler by `spec` with a planner for each of `loads`.
-    pub(crate) fn new(
-        spec: &'a BlockSpec,
-        loads: &'a [Load],
-        planners: Vec<Box<dyn Planner + 'g>>,
-    ) -> Self {
-        Self { spec, loads, planners, turn: 0 }
+    /// A filler for the blocks of `scenario` with a planner for each of its loads.
+    pub(crate) fn new(scenario: &'a Scenario, planners: Vec<Box<dyn Planner + 'g>>) -> Self {
+        let turns = (0..scenario.loads.len()).map(|index| Turns::new(scenario, index)).collect();
+        Self { spec: &scenario.block, loads: &scenario.loads, planners, turns, turn: 0 }
     }
 
     /// Per load, its [`Planner::shortfall`].
@@ -61,6 +108,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         &mut self,
         people: &mut People<'_>,
     ) -> Result<PlannedBlock, GeneratorError> {
+        self.check_sizes()?;
         let mut block = match self.spec.target {
             BlockTarget::Gas(gas) => self.by_gas(gas, people)?,
             BlockTarget::Transactions(count) => self.by_count(count, people)?,
@@ -75,9 +123,11 @@ impl<'a, 'g> Filler<'a, 'g> {
         gas_limit: u64,
         people: &mut People<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        let mut next = self.planners[load].next(Room { gas_limit, turn: self.turn }, people)?;
+        let turn = self.turns[load].next(people.count());
+        let mut next = self.planners[load].next(Room { gas_limit, turn }, people)?;
         if let Some(tx) = &mut next {
             tx.nonce = people.count_sent(tx.sender);
+            self.turns[load].count += 1;
             self.turn += 1;
         }
         Ok(next)
@@ -94,18 +144,20 @@ impl<'a, 'g> Filler<'a, 'g> {
             planner.begin(BlockTarget::Gas(budget.total))?;
         }
         let mut out = PlannedBlock { gas_limit: gas, ..PlannedBlock::default() };
-        while let Some(load) = least_used(&budgets) {
+        while let Some(load) = self.next_load(&budgets) {
             let Budget { total, left } = budgets[load];
-            let gas_limit = next_limit(left, tx_gas, self.planners[load].useful_gas());
+            let (most_gas, most_key) = self.turns[load].most_gas(tx_gas);
+            let gas_limit = next_limit(left, most_gas, self.planners[load].useful_gas());
             match self.next(load, gas_limit, people)? {
                 Some(tx) => {
                     budgets[load].left -= tx.gas;
                     // The block's gas is that of its receipts, and refunds are in none.
                     out.gas_limit += tx.refund;
                     out.transactions.push(tx);
+                    out.loads.push(load as u32);
                 }
-                None if left == total || gas_limit == tx_gas => {
-                    let key = if gas_limit == tx_gas { "block.tx_gas" } else { "block.gas" };
+                None if left == total || gas_limit == most_gas => {
+                    let key = if gas_limit == most_gas { most_key } else { "block.gas" };
                     return Err(self.too_little(key, load, gas_limit));
                 }
                 // What is left is less than a transaction needs.
@@ -127,13 +179,35 @@ impl<'a, 'g> Filler<'a, 'g> {
         }
         let gas_limit = count.saturating_mul(tx_gas).min(MAX_BLOCK_GAS);
         let mut out = PlannedBlock { gas_limit, ..PlannedBlock::default() };
-        while let Some(load) = least_used(&budgets) {
-            let tx = self.next(load, tx_gas, people)?;
-            let tx = tx.ok_or_else(|| self.too_little("block.tx_gas", load, tx_gas))?;
+        while let Some(load) = self.next_load(&budgets) {
+            let (most_gas, most_key) = self.turns[load].most_gas(tx_gas);
+            let tx = self.next(load, most_gas, people)?;
+            let tx = tx.ok_or_else(|| self.too_little(most_key, load, most_gas))?;
             budgets[load].left -= 1;
             out.transactions.push(tx);
+            out.loads.push(load as u32);
         }
         Ok(out)
+    }
+
+    /// No size may be too small: whether one is drawn must not decide whether there is a workload.
+    fn check_sizes(&self) -> Result<(), GeneratorError> {
+        for (load, turns) in self.turns.iter().enumerate() {
+            if let Some(sizes) = &turns.sizes
+                && sizes.least_gas() < self.planners[load].useful_gas()
+            {
+                return Err(self.too_little(sizes.least_key(), load, sizes.least_gas()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The load whose transaction comes next; `None` when all is used.
+    fn next_load(&self, budgets: &[Budget]) -> Option<usize> {
+        match self.spec.order {
+            LoadOrder::Interleaved => least_used(budgets),
+            LoadOrder::Phases => budgets.iter().position(|budget| budget.left > 0),
+        }
     }
 
     fn too_little(&self, key: &'static str, load: usize, gas: u64) -> GeneratorError {

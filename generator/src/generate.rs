@@ -32,6 +32,15 @@ pub struct Progress {
     pub total_tx_count: u64,
 }
 
+/// A workload, and what is known of its making.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// The workload.
+    pub workload: Workload,
+    /// The place of the load in the scenario, per transaction through all blocks.
+    pub loads: Vec<u32>,
+}
+
 /// Generates the workload of `scenario`: a pure function of its work keys, its seed and
 /// [`GENERATOR_VERSION`]. `progress` is told after each transaction of the reference run, and may
 /// answer with a [`ControlFlow`](std::ops::ControlFlow) to stop it.
@@ -41,14 +50,26 @@ pub struct Progress {
 /// [`GeneratorError::Cancelled`] when `progress` asks to stop.
 pub fn generate<A: Answer>(
     scenario: &Scenario,
-    mut progress: impl FnMut(Progress) -> A,
+    progress: impl FnMut(Progress) -> A,
 ) -> Result<Workload, GeneratorError> {
+    generate_by_load(scenario, progress).map(|generated| generated.workload)
+}
+
+/// As [`generate`]; also says which load each transaction is of, which a workload does not.
+///
+/// # Errors
+/// As [`generate`].
+pub fn generate_by_load<A: Answer>(
+    scenario: &Scenario,
+    mut progress: impl FnMut(Progress) -> A,
+) -> Result<Generated, GeneratorError> {
     let state = genesis::build(scenario)?;
     let senders = state.genesis.senders[0].clone();
     let mut people = People::new(&senders);
     let planned = plan_blocks(scenario, &state, &mut people)?;
     let planned_gas: Vec<Vec<u64>> =
         planned.iter().map(|block| block.transactions.iter().map(|tx| tx.gas).collect()).collect();
+    let loads = planned.iter().flat_map(|block| &block.loads).copied().collect();
     let mut workload = assemble(scenario, state.genesis, planned, &mut people)?;
     let total_tx_count = workload.tx_count();
     let mut tx_count = 0;
@@ -57,7 +78,7 @@ pub fn generate<A: Answer>(
         progress(Progress { tx_count, total_tx_count }).flow()
     })?;
     check(&workload, &planned_gas)?;
-    Ok(workload)
+    Ok(Generated { workload, loads })
 }
 
 fn plan_blocks(
@@ -68,7 +89,7 @@ fn plan_blocks(
     let planners = (0..scenario.loads.len())
         .map(|index| planner::of_load(scenario, index, state, people))
         .collect::<Result<_, _>>()?;
-    let mut filler = Filler::new(&scenario.block, &scenario.loads, planners);
+    let mut filler = Filler::new(scenario, planners);
     let blocks = (0..scenario.block.block_count)
         .map(|_| filler.block(people))
         .collect::<Result<Vec<_>, _>>()?;

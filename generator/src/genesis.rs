@@ -119,7 +119,8 @@ fn slots_of_loads(scenario: &Scenario) -> Vec<u64> {
     let mut left = total;
     let mut counts: Vec<u64> = Vec::with_capacity(scenario.loads.len());
     for load in 0..scenario.loads.len() {
-        let count = ((total as f64 * slot_share(scenario, load)) as u64).min(left);
+        // Rounded: a third load must not take a slot from the first because of a float's last bit.
+        let count = ((total as f64 * slot_share(scenario, load)).round() as u64).min(left);
         left -= count;
         counts.push(count);
     }
@@ -136,10 +137,12 @@ fn add_load(
     slot_count: u64,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
+    let tag = scenario.loads[index].tag(index);
+    let tag = tag.as_str();
     match &scenario.loads[index].kind {
         LoadKind::SloadStorm(storm) => {
             let first = genesis.slots.len() as u32;
-            let at = StormPlace { index, seed, slot_count };
+            let at = StormPlace { index, tag, seed, slot_count };
             add_storm(scenario, storm, &at, genesis)?;
             Ok(Placed { families: first..genesis.slots.len() as u32, ..Placed::default() })
         }
@@ -150,17 +153,17 @@ fn add_load(
                 (balance_key(holder), TOKEN_BALANCE + U256::from(place))
             };
             let balances = holders.iter().enumerate().map(balance).collect();
-            let at = (index, Contract::Token.name());
+            let at = (tag, Contract::Token.name());
             let contract = add_contract(at, Contract::Token, balances, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
         LoadKind::OneSlot(_) => {
             let slot = vec![(U256::ZERO, U256::ONE)];
-            let at = (index, Contract::OneSlot.name());
+            let at = (tag, Contract::OneSlot.name());
             let contract = add_contract(at, Contract::OneSlot, slot, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
-        LoadKind::Dapps(dapps) => add_dapps(index, dapps, genesis),
+        LoadKind::Dapps(dapps) => add_dapps(tag, dapps, genesis),
         LoadKind::Chains(chains) => {
             let places = match chains.through {
                 Through::Slot => holder_count(scenario),
@@ -168,7 +171,7 @@ fn add_load(
             };
             let slots = filled_places(places);
             let contract =
-                add_contract((index, Contract::Chain.name()), Contract::Chain, slots, genesis)?;
+                add_contract((tag, Contract::Chain.name()), Contract::Chain, slots, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
         LoadKind::NonConflicting(_) => {
@@ -177,39 +180,39 @@ fn add_load(
             let mut slots: Vec<_> = holders.iter().map(balance).collect();
             slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holders.len())));
             let contract =
-                add_contract((index, Contract::Supply.name()), Contract::Supply, slots, genesis)?;
+                add_contract((tag, Contract::Supply.name()), Contract::Supply, slots, genesis)?;
             Ok(Placed { contract, ..Placed::default() })
         }
-        LoadKind::Erc721(erc721) => loads::nft::place(erc721.holder_count, index, genesis),
-        LoadKind::NftMint(mint) => loads::nft::place(mint.minter_count, index, genesis),
-        LoadKind::Amm(amm) => loads::amm::place(amm, index, seed, genesis),
-        LoadKind::Airdrop(airdrop) => loads::airdrop::place(airdrop, index, genesis),
-        LoadKind::Deploy(_) => loads::deploy::place(index, genesis),
-        LoadKind::Delegate(delegate) => loads::delegate::place(delegate, index, seed, genesis),
-        LoadKind::Compute(_) => add_stateless(index, Contract::Compute, genesis),
-        LoadKind::Logs(_) => add_stateless(index, Contract::Logs, genesis),
+        LoadKind::Erc721(erc721) => loads::nft::place(erc721.holder_count, tag, genesis),
+        LoadKind::NftMint(mint) => loads::nft::place(mint.minter_count, tag, genesis),
+        LoadKind::Amm(amm) => loads::amm::place(amm, tag, seed, genesis),
+        LoadKind::Airdrop(airdrop) => loads::airdrop::place(airdrop, tag, genesis),
+        LoadKind::Deploy(_) => loads::deploy::place(tag, genesis),
+        LoadKind::Delegate(delegate) => loads::delegate::place(delegate, tag, seed, genesis),
+        LoadKind::Compute(_) => add_stateless(tag, Contract::Compute, genesis),
+        LoadKind::Logs(_) => add_stateless(tag, Contract::Logs, genesis),
     }
 }
 
 fn add_stateless(
-    index: usize,
+    tag: &str,
     contract: Contract,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let contract = add_contract((index, contract.name()), contract, Vec::new(), genesis)?;
+    let contract = add_contract((tag, contract.name()), contract, Vec::new(), genesis)?;
     Ok(Placed { contract, ..Placed::default() })
 }
 
-/// Adds the account of a contract of the load at `index`, which calls it `name`, with slots written
+/// Adds the account of a contract that the load of `tag` calls `name`, with slots written
 /// out.
 pub(crate) fn add_contract(
-    (index, name): (usize, &str),
+    (tag, name): (&str, &str),
     contract: Contract,
     mut storage: Vec<(U256, U256)>,
     genesis: &mut Genesis,
 ) -> Result<Address, GeneratorError> {
     storage.sort_unstable_by_key(|(key, _)| *key);
-    let address = contract_address(index, name);
+    let address = contract_address(tag, name);
     let code = contract.code()?;
     genesis.accounts.push(GenesisAccount {
         address,
@@ -221,22 +224,22 @@ pub(crate) fn add_contract(
     Ok(address)
 }
 
-/// Address of the contract that the load at `index` calls `name`.
-pub(crate) fn contract_address(index: usize, name: &str) -> Address {
-    Address::from_word(keccak256(format!("stress contract load[{index}]/{name}")))
+/// Address of the contract that the load of `tag` calls `name`.
+pub(crate) fn contract_address(tag: &str, name: &str) -> Address {
+    Address::from_word(keccak256(format!("stress contract load[{tag}]/{name}")))
 }
 
 /// Address of one of a load's equal contracts.
-pub(crate) fn numbered_contract(load: usize, contract: Contract, place: u64) -> Address {
-    contract_address(load, &format!("{}/{place}", contract.name()))
+pub(crate) fn numbered_contract(tag: &str, contract: Contract, place: u64) -> Address {
+    contract_address(tag, &format!("{}/{place}", contract.name()))
 }
 
-fn add_dapps(index: usize, dapps: &Dapps, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+fn add_dapps(tag: &str, dapps: &Dapps, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
     let mut storage = filled_places(dapps.resource_count);
     storage.sort_unstable_by_key(|(key, _)| *key);
     let code = Contract::Dapp.code()?;
     genesis.accounts.extend((0..dapps.dapp_count).map(|place| GenesisAccount {
-        address: numbered_contract(index, Contract::Dapp, place),
+        address: numbered_contract(tag, Contract::Dapp, place),
         nonce: 1,
         code: code.clone(),
         storage: storage.clone(),
@@ -255,8 +258,9 @@ fn filled_places(count: u64) -> Vec<(U256, U256)> {
 }
 
 /// Where a storm is among the loads, and what it has of the state.
-struct StormPlace {
+struct StormPlace<'a> {
     index: usize,
+    tag: &'a str,
     seed: u64,
     slot_count: u64,
 }
@@ -264,10 +268,10 @@ struct StormPlace {
 fn add_storm(
     scenario: &Scenario,
     storm: &SloadStorm,
-    at: &StormPlace,
+    at: &StormPlace<'_>,
     genesis: &mut Genesis,
 ) -> Result<(), GeneratorError> {
-    let StormPlace { index, seed, slot_count } = *at;
+    let StormPlace { index, tag, seed, slot_count } = *at;
     let contract_count = storm.contract_count;
     if slot_count < contract_count {
         let state_slot_count = scenario.state.slot_count;
@@ -287,7 +291,7 @@ fn add_storm(
     let code = contract.code()?;
     for place in 0..contract_count {
         let name = format!("{}/{place}", contract.name());
-        let address = contract_address(index, &name);
+        let address = contract_address(tag, &name);
         let account =
             GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
         genesis.accounts.push(account);
@@ -297,7 +301,7 @@ fn add_storm(
             count: slot_count / contract_count + extra,
             keys,
             values,
-            seed: stream_seed(seed, &format!("state/load[{index}]/{name}")),
+            seed: stream_seed(seed, &format!("state/load[{tag}]/{name}")),
         });
     }
     Ok(())

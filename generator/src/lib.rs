@@ -3,6 +3,7 @@
 //! executor: what is expected comes from stock revm, run in order over the planned state.
 
 pub mod artifact;
+pub mod describe;
 mod environment;
 mod error;
 mod fill;
@@ -18,8 +19,9 @@ mod random;
 pub mod random_blocks;
 pub mod reference;
 pub mod scenario;
+mod sizes;
 mod trial;
 
 pub use error::GeneratorError;
-pub use generate::{GENERATOR_VERSION, Progress, generate};
+pub use generate::{GENERATOR_VERSION, Generated, Progress, generate, generate_by_load};
 pub use genesis::BENEFICIARY;

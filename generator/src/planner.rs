@@ -102,7 +102,8 @@ pub(crate) struct Touched {
 pub(crate) struct Room {
     /// The most gas that its limit may be.
     pub(crate) gas_limit: u64,
-    /// Transactions of the workload before it: whose turn it is to send.
+    /// Whose turn it is to send: the load's transactions before it, from a place of the load's own
+    /// among the accounts.
     pub(crate) turn: u64,
 }
 
@@ -150,7 +151,8 @@ pub(crate) fn of_load<'g>(
     let load = &scenario.loads[index];
     let placed = &state.loads[index];
     let seed = load.seed.unwrap_or(scenario.seed);
-    let stream = format!("load[{index}]");
+    let tag = load.tag(index);
+    let stream = format!("load[{tag}]");
     let batch = scenario.block.batch_block_count;
     let around = Around {
         load: index,
@@ -186,7 +188,7 @@ pub(crate) fn of_load<'g>(
         LoadKind::Dapps(dapps) => {
             let members = Members::new(index, 0..people.count(), batch);
             let random = Random::new(seed, &stream);
-            Box::new(Dapps::new(dapps, members, random, scenario.fork, people)?)
+            Box::new(Dapps::new(dapps, &tag, members, random, scenario.fork, people)?)
         }
         LoadKind::Chains(chains) => {
             let random = Random::new(seed, &stream);
@@ -208,7 +210,7 @@ pub(crate) fn of_load<'g>(
             Box::new(Calls::new(script, around, people)?)
         }
         LoadKind::Amm(amm) => {
-            let script = Swaps::new(amm, index, scenario.state.seed.unwrap_or(scenario.seed));
+            let script = Swaps::new(amm, &tag, scenario.state.seed.unwrap_or(scenario.seed));
             Box::new(Calls::new(script, around, people)?)
         }
         LoadKind::Airdrop(airdrop) => {
@@ -220,7 +222,7 @@ pub(crate) fn of_load<'g>(
             Box::new(Calls::new(script, around, people)?)
         }
         LoadKind::Delegate(delegate) => {
-            let script = Delegations::new(delegate.clone(), index, placed, &state.genesis)?;
+            let script = Delegations::new(delegate.clone(), &tag, placed, &state.genesis)?;
             Box::new(Calls::new(script, around, people)?)
         }
         LoadKind::Compute(compute) => {

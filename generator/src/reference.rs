@@ -18,7 +18,7 @@ use evm::{Parts, Runner, StepOutput, TxGas, net_changes};
 use revm::{
     DatabaseCommit,
     database::{State, states::bundle_state::BundleRetention},
-    state::bal::alloy::AlloyBal,
+    state::{EvmState, bal::alloy::AlloyBal},
 };
 use workload::{
     Batch, Block, BlockAccessIndex, Fork, NetChanges, StepKind, Steps, TxOutcome, Workload,
@@ -135,11 +135,33 @@ impl<'w> ReferenceRun<'w> {
         &mut self,
         mut on_tx: impl FnMut(Ran<'_>) -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
+        let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
+        self.run_next(&mut Watch { on_tx: &mut on_tx, on_state: &mut |_, _| {} })
+    }
+
+    /// As [`Self::next_batch_seen`]; before that, `on_state` is shown all that a transaction
+    /// touched, with the values before and after it.
+    ///
+    /// # Errors
+    /// [`ReferenceError`]; the run cannot go on after it.
+    pub(crate) fn next_batch_watched<A: Answer>(
+        &mut self,
+        mut on_tx: impl FnMut(Ran<'_>) -> A,
+        mut on_state: impl FnMut(usize, &EvmState),
+    ) -> Option<Result<BatchReference, ReferenceError>> {
+        let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
+        self.run_next(&mut Watch { on_tx: &mut on_tx, on_state: &mut on_state })
+    }
+
+    fn run_next(
+        &mut self,
+        watch: &mut Watch<'_>,
+    ) -> Option<Result<BatchReference, ReferenceError>> {
         let batch = self.workload.batches.get(self.next)?;
         let state = self.state.take()?;
         let place = self.next;
         self.next += 1;
-        Some(self.run_batch(place, batch, state, &mut |ran| on_tx(ran).flow()))
+        Some(self.run_batch(place, batch, state, watch))
     }
 
     fn run_batch(
@@ -147,7 +169,7 @@ impl<'w> ReferenceRun<'w> {
         place: usize,
         batch: &Batch,
         mut state: PlannedState<'w>,
-        on_tx: &mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<BatchReference, ReferenceError> {
         state.plan(batch).map_err(|source| ReferenceError::Plan { batch: place, source })?;
         let db =
@@ -168,12 +190,12 @@ impl<'w> ReferenceRun<'w> {
                 }
                 StepKind::AfterTransactions => {}
             }
-            let output = run_step(&mut runner, block, &at)?;
+            let output = run_step(&mut runner, block, &at, watch.on_state)?;
             if let Some(outcome) = output.outcome {
                 out.expected.transactions.push(outcome);
                 out.gas[step.block].add(&output.gas);
                 let ran = Ran { block: step.block, outcome, logs: runner.logs() };
-                if on_tx(ran).is_break() {
+                if (watch.on_tx)(ran).is_break() {
                     return Err(ReferenceError::Cancelled);
                 }
             }
@@ -229,6 +251,13 @@ fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanErr
     }
 }
 
+/// Who looks on while a batch is run.
+struct Watch<'a> {
+    on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
+    /// Told a transaction's block in its batch, and what it touched.
+    on_state: &'a mut dyn FnMut(usize, &EvmState),
+}
+
 /// Where in a workload a step is.
 struct At {
     batch: usize,
@@ -257,10 +286,14 @@ fn run_step(
     runner: &mut Runner<State<PlannedState<'_>>>,
     block: &Block,
     at: &At,
+    on_state: &mut dyn FnMut(usize, &EvmState),
 ) -> Result<StepOutput, ReferenceError> {
     let mut parts = Parts::default();
     let commit = |db: &mut State<PlannedState<'_>>, mut changes| {
         parts.join(&mut changes);
+        if matches!(at.kind, StepKind::Transaction(_)) {
+            on_state(at.block, &changes);
+        }
         db.commit(changes);
     };
     runner.run(block, at.kind, commit).map_err(|source| {

@@ -5,6 +5,7 @@
 mod error;
 mod fault;
 mod fields;
+mod guide;
 mod keys;
 mod load;
 mod metric;
@@ -14,8 +15,12 @@ mod prefetch;
 mod quantity;
 mod read;
 mod rocksdb;
+mod schema;
+mod shape;
 pub mod shipped;
+mod sizes;
 mod spec;
+mod starter;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -25,20 +30,23 @@ pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
 pub use load::{
     Airdrop, Amm, Compute, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,
-    SloadStorm, Transfers,
+    SloadStorm, Transfers, kinds,
 };
 pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, Creation,
-    DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, Pattern,
-    PrefetchName, ReadName, Recipients, ScheduleName, ShareName, StopName, StoreName,
+    DesignName, FilterName, IndexName, KeyOrder, ListName, LoadOrder, OrderName, Overlap, Pattern,
+    PrefetchName, ReadName, Recipients, ScheduleName, ShareName, SizesName, StopName, StoreName,
     WarmCacheName, Work,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};
 pub use rocksdb::RocksdbSpec;
+pub use schema::json_schema;
+pub use sizes::Sizes;
 pub use spec::{BlockSpec, BlockTarget, PrefetchSpec, RunSpec, Scenario, StateSpec};
+pub use starter::starter;
 
 use std::fs::File;
 use std::io::{self, Read};

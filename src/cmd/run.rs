@@ -15,7 +15,7 @@ use executor::{
     state::BuiltState,
 };
 use generator::{
-    GeneratorError,
+    Generated, GeneratorError,
     reference::{self, ReferenceError},
     scenario::{DesignName, Override, RunSpec, Scenario},
 };
@@ -53,13 +53,18 @@ struct Request {
 
 /// Generates the workload of `scenario` and shows how far it is.
 pub fn generate(scenario: &Scenario, progress: &Progress) -> Result<Workload, Failure> {
+    generate_by_load(scenario, progress).map(|generated| generated.workload)
+}
+
+/// The same, with the load of each transaction.
+pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Generated, Failure> {
     let stage = progress.stage("generating the block", 0);
-    let workload = generator::generate(scenario, |at| {
+    let generated = generator::generate_by_load(scenario, |at| {
         stage.set(at.tx_count, at.total_tx_count);
         interrupt::answer()
     });
     stage.finish();
-    workload.map_err(|error| {
+    generated.map_err(|error| {
         let code = match &error {
             GeneratorError::Cancelled => Code::Interrupted,
             GeneratorError::Reference(_) => Code::Disagree,
@@ -139,6 +144,28 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     let result = result_of(&sampled);
     show(args.format, &result, &written);
     code(&result, sampled.failure, args)
+}
+
+/// Runs a workload and answers with its cells, without a report.
+pub fn measure(
+    workload: Workload,
+    run: &RunSpec,
+    progress: &Progress,
+) -> Result<Vec<Cell>, Failure> {
+    let machine = Machine::this();
+    let (session, device) = open(workload, run, None, &machine, progress)?;
+    check_lists(&session, run, progress)?;
+    let sampling = Sampling::new(&session, run, device.as_ref(), machine);
+    let sampled = sampling.run(progress, |_| Ok(()));
+    let cells = sampling.cells(&sampled);
+    if let Some(difference) = sampled.disagreements.first() {
+        return Err(anyhow!("{difference}")).or_exit(Code::Disagree);
+    }
+    match sampled.failure {
+        Some(failure) => Err(failure).or_exit(Code::Io),
+        None if interrupt::happened() => Err(anyhow!("interrupted")).or_exit(Code::Interrupted),
+        None => Ok(cells),
+    }
 }
 
 /// Prints the result, and which files hold it.
@@ -359,7 +386,7 @@ fn add_quick(overrides: &mut Vec<Override>) {
 
 /// Reads a workload file and runs the reference again: neither its lists nor what it says is
 /// expected is taken on trust.
-fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
+pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
     let workload = file::read(path).or_exit(Code::Io)?;
     let total = workload.tx_count();
     let stage = progress.stage("checking the workload file", total);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::result::RunResult;
+use crate::result::{RunResult, WorkloadFacts};
 
 use super::{
     facts,
@@ -15,7 +15,17 @@ const DIGEST_LENGTH: usize = 12;
 
 /// What was run.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
-    let workload = &result.workload;
+    workload(page, &result.workload);
+    for store in &result.stores {
+        let words = store_words(store.store, &store.facts);
+        if !words.is_empty() {
+            page.labelled(Tone::Plain, store.store, &words);
+        }
+    }
+}
+
+/// The workload: its size, its lists, its state.
+pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
     let mut size = format!(
         "{} gas, {}, {}",
         units::count(workload.gas),
@@ -52,12 +62,6 @@ pub(super) fn work(page: &mut Page, result: &RunResult) {
         workload.layout,
     );
     page.labelled(Tone::Plain, "state", &text);
-    for store in &result.stores {
-        let words = store_words(store.store, &store.facts);
-        if !words.is_empty() {
-            page.labelled(Tone::Plain, store.store, &words);
-        }
-    }
 }
 
 /// How cold it was, and what the device can do.

@@ -22,14 +22,14 @@ const BALANCES: u64 = 0;
 /// Adds the token, which all holders have.
 pub(crate) fn place(
     airdrop: &Airdrop,
-    index: usize,
+    tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
     let holders = genesis.senders[0].addresses(0..airdrop.holder_count)?;
     let balance = |holder: &Address| (of_account(holder, BALANCES), TOKEN_BALANCE);
     let balances = holders.iter().map(balance).collect();
     let name = Contract::StandardToken.name();
-    let contract = add_contract((index, name), Contract::StandardToken, balances, genesis)?;
+    let contract = add_contract((tag, name), Contract::StandardToken, balances, genesis)?;
     Ok(Placed { contract, ..Placed::default() })
 }
 

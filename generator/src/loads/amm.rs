@@ -26,8 +26,8 @@ const BALANCES: u64 = 0;
 const ALLOWANCES: u64 = 1;
 
 /// At which pair the trader trades.
-fn pair_of(amm: &Amm, index: usize, seed: u64, trader: u64) -> u64 {
-    let drawn = stream_seed(seed, &format!("state/load[{index}]/trader/{trader}"));
+fn pair_of(amm: &Amm, tag: &str, seed: u64, trader: u64) -> u64 {
+    let drawn = stream_seed(seed, &format!("state/load[{tag}]/trader/{trader}"));
     let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| drawn[at + i]));
     // The top 53 bits as a fraction: exact.
     let is_hot = ((word(0) >> 11) as f64) < amm.hot_share * (1_u64 << 53) as f64;
@@ -48,17 +48,17 @@ fn token_name(pair: u64) -> String {
 /// Adds the pairs, the token that all have, and each one's other token.
 pub(crate) fn place(
     amm: &Amm,
-    index: usize,
+    tag: &str,
     seed: u64,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
     let traders = genesis.senders[0].addresses(0..amm.trader_count)?;
-    let pair_address = |pair| contract_address(index, &pair_name(pair));
+    let pair_address = |pair| contract_address(tag, &pair_name(pair));
     let pool = TOKEN_BALANCE * U256::from(POOL);
     let mut tokens = vec![Vec::new(); amm.pair_count as usize];
     let mut base = Vec::new();
     for (trader, address) in traders.iter().enumerate() {
-        let pair = pair_of(amm, index, seed, trader as u64);
+        let pair = pair_of(amm, tag, seed, trader as u64);
         let allowances = of_account(address, ALLOWANCES);
         let allowance = mapped(pair_address(pair).into_word(), allowances);
         for token in [&mut base, &mut tokens[pair as usize]] {
@@ -66,19 +66,19 @@ pub(crate) fn place(
             token.push((allowance, U256::MAX));
         }
     }
-    let base_address = contract_address(index, Contract::StandardToken.name());
+    let base_address = contract_address(tag, Contract::StandardToken.name());
     for (pair, mut storage) in (0..).zip(tokens) {
         let balance = (of_account(&pair_address(pair), BALANCES), pool);
         storage.push(balance);
         base.push(balance);
         let other =
-            add_contract((index, &token_name(pair)), Contract::StandardToken, storage, genesis)?;
+            add_contract((tag, &token_name(pair)), Contract::StandardToken, storage, genesis)?;
         let slots = [value_of(&base_address), value_of(&other), (pool << 128) | pool];
         let slots = (0_u64..).map(U256::from).zip(slots).collect();
-        add_contract((index, &pair_name(pair)), Contract::Pair, slots, genesis)?;
+        add_contract((tag, &pair_name(pair)), Contract::Pair, slots, genesis)?;
     }
     let name = Contract::StandardToken.name();
-    add_contract((index, name), Contract::StandardToken, base, genesis)?;
+    add_contract((tag, name), Contract::StandardToken, base, genesis)?;
     Ok(Placed::default())
 }
 
@@ -90,10 +90,10 @@ pub(crate) struct Swaps {
 }
 
 impl Swaps {
-    /// Swaps at the pairs of the load at `index` of a state of `seed`.
-    pub(crate) fn new(amm: &Amm, index: usize, seed: u64) -> Self {
-        let pair = |trader| pair_of(amm, index, seed, trader);
-        let address = |trader| contract_address(index, &pair_name(pair(trader)));
+    /// Swaps at the pairs of the load of `tag` of a state of `seed`.
+    pub(crate) fn new(amm: &Amm, tag: &str, seed: u64) -> Self {
+        let pair = |trader| pair_of(amm, tag, seed, trader);
+        let address = |trader| contract_address(tag, &pair_name(pair(trader)));
         Self { pairs: (0..amm.trader_count).map(address).collect() }
     }
 }

@@ -48,12 +48,13 @@ impl Dapps {
     /// Calls of the load's DApps by `members`; `random` is the load's stream.
     pub(crate) fn new(
         spec: &Spec,
+        tag: &str,
         members: Members,
         random: Random,
         fork: Fork,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
-        let contract = |place| numbered_contract(members.load(), Contract::Dapp, place);
+        let contract = |place| numbered_contract(tag, Contract::Dapp, place);
         let contracts: Vec<Address> = (0..spec.dapp_count).map(contract).collect();
         let probe = Probe {
             name: Contract::Dapp.name(),

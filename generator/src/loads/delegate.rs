@@ -33,17 +33,17 @@ fn wallet_name(wallet: u64) -> String {
 /// Adds the wallets, and the family of accounts that delegate.
 pub(crate) fn place(
     delegate: &Delegate,
-    index: usize,
+    tag: &str,
     seed: u64,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
     for wallet in 0..WALLET_COUNT {
         let name = wallet_name(wallet);
-        add_contract((index, &name), Contract::Wallet, Vec::new(), genesis)?;
+        add_contract((tag, &name), Contract::Wallet, Vec::new(), genesis)?;
     }
     let people = genesis.senders.len() as u32;
     genesis.senders.push(SenderFamily {
-        first_secret: first_secret(seed, &format!("state/load[{index}]/authorities")),
+        first_secret: first_secret(seed, &format!("state/load[{tag}]/authorities")),
         count: delegate.account_count,
         balance: SENDER_BALANCE,
     });
@@ -78,15 +78,15 @@ pub(crate) struct Delegations {
 }
 
 impl Delegations {
-    /// Delegations of the accounts that the load at `index` has of the state.
+    /// Delegations of the accounts that the load of `tag` has of the state.
     pub(crate) fn new(
         delegate: Delegate,
-        index: usize,
+        tag: &str,
         placed: &Placed,
         genesis: &Genesis,
     ) -> Result<Self, GeneratorError> {
         let family = &genesis.senders[placed.people as usize];
-        let wallet = |wallet| contract_address(index, &wallet_name(wallet));
+        let wallet = |wallet| contract_address(tag, &wallet_name(wallet));
         Ok(Self {
             delegate,
             wallets: (0..WALLET_COUNT).map(wallet).collect(),

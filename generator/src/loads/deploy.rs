@@ -20,9 +20,9 @@ use crate::{
 };
 
 /// Adds the factory.
-pub(crate) fn place(index: usize, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
     let name = Contract::Factory.name();
-    let contract = add_contract((index, name), Contract::Factory, Vec::new(), genesis)?;
+    let contract = add_contract((tag, name), Contract::Factory, Vec::new(), genesis)?;
     Ok(Placed { contract, ..Placed::default() })
 }
 

@@ -33,7 +33,7 @@ const BALANCE: u64 = 1_000;
 /// Adds the contract, with one token for each of `holder_count` holders.
 pub(crate) fn place(
     holder_count: u64,
-    index: usize,
+    tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
     let holders = genesis.senders[0].addresses(0..holder_count)?;
@@ -42,7 +42,7 @@ pub(crate) fn place(
         slots.push((mapped(word(id), U256::from(OWNERS)), value_of(holder)));
         slots.push((of_account(holder, BALANCES), U256::from(BALANCE)));
     }
-    let contract = add_contract((index, Contract::Nft.name()), Contract::Nft, slots, genesis)?;
+    let contract = add_contract((tag, Contract::Nft.name()), Contract::Nft, slots, genesis)?;
     Ok(Placed { contract, ..Placed::default() })
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
 use super::names::Named;
 use super::quantity::{self, grouped, underscored};
+use super::shape::Shape;
 use super::tree::{Node, Table, Value};
 
 /// A table's keys, with the table's path for errors.
@@ -71,50 +72,61 @@ impl<'tree> Fields<'tree> {
     }
 
     pub(super) fn text(&self, key: &str) -> Result<Option<&'tree str>, Fault> {
+        self.table.ask(key, || Shape::Text);
         let Some(node) = self.get(key) else { return Ok(None) };
         text(node).map(Some).map_err(|misfit| self.fault(key, misfit))
     }
 
     pub(super) fn count(&self, key: &str, range: &Range) -> Result<Option<u64>, Fault> {
+        self.table.ask(key, || Shape::Count(range.least, range.most));
         self.read(key, |node| count(node, key, range))
     }
 
     pub(super) fn seed(&self) -> Result<Option<u64>, Fault> {
+        self.table.ask("seed", || Shape::Seed);
         self.read("seed", seed)
     }
 
     pub(super) fn share(&self, key: &str) -> Result<Option<f64>, Fault> {
+        self.table.ask(key, || Shape::Share);
         self.read(key, share)
     }
 
     /// A finite number of any sign.
     pub(super) fn number(&self, key: &str) -> Result<Option<f64>, Fault> {
+        self.table.ask(key, || Shape::Number);
         self.read(key, number)
     }
 
     pub(super) fn flag(&self, key: &str) -> Result<Option<bool>, Fault> {
+        self.table.ask(key, || Shape::Flag);
         self.read(key, flag)
     }
 
     pub(super) fn bytes(&self, key: &str) -> Result<Option<u64>, Fault> {
+        self.table.ask(key, || Shape::Size);
         self.read(key, |node| quantity::bytes(unit_text(node, key, "10GiB")?))
     }
 
     pub(super) fn duration(&self, key: &str) -> Result<Option<Duration>, Fault> {
+        self.table.ask(key, || Shape::Duration);
         self.read(key, |node| quantity::duration(unit_text(node, key, "60s")?))
     }
 
     pub(super) fn named<T: Named>(&self, key: &str) -> Result<Option<T>, Fault> {
+        self.table.ask(key, || Shape::Name(names::<T>()));
         self.read(key, |node| named(text(node)?))
     }
 
     pub(super) fn named_list<T: Named>(&self, key: &str) -> Result<Option<Vec<T>>, Fault> {
+        self.table.ask(key, || Shape::Names(names::<T>()));
         let example = T::ALL.first().map_or("", |(name, _)| *name);
         self.list(key, &format!("[\"{example}\"]"), |node| named(text(node)?))
     }
 
     /// One name, or a list of them; a single one is a list of one.
     pub(super) fn one_or_more<T: Named>(&self, key: &str) -> Result<Vec<T>, Fault> {
+        self.table.ask(key, || Shape::NameOrNames(names::<T>()));
         match self.get(key).map(|node| &node.value) {
             Some(Value::Text(_)) => Ok(self.named(key)?.into_iter().collect()),
             _ => Ok(self.named_list(key)?.unwrap_or_default()),
@@ -122,6 +134,7 @@ impl<'tree> Fields<'tree> {
     }
 
     pub(super) fn count_list(&self, key: &str, range: &Range) -> Result<Option<Vec<u64>>, Fault> {
+        self.table.ask(key, || Shape::Counts(range.least, range.most));
         self.list(key, "[8, 16]", |node| {
             count(node, key, range).map_err(|misfit| Misfit {
                 // The remedy of a single value would replace the list.
@@ -167,6 +180,10 @@ impl<'tree> Fields<'tree> {
         }
         Ok(Some(out))
     }
+}
+
+fn names<T: Named>() -> Vec<&'static str> {
+    T::ALL.iter().map(|(name, _)| *name).collect()
 }
 
 fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {

@@ -10,9 +10,11 @@ pub(super) const SCHEMA: i128 = 1;
 pub(super) const TOP: &[&str] =
     &["schema", "name", "description", "fork", "seed", "state", "block", "load", "run", "expect"];
 pub(super) const STATE: &[&str] = &["accounts", "slots", "size", "layout", "present", "seed"];
-pub(super) const BLOCK: &[&str] = &["gas", "transactions", "blocks", "batch", "tx_gas", "seed"];
+pub(super) const BLOCK: &[&str] =
+    &["gas", "transactions", "blocks", "batch", "tx_gas", "order", "seed"];
 /// Keys of every load; each kind adds its own.
-pub(super) const LOAD: &[&str] = &["kind", "share", "seed"];
+pub(super) const LOAD: &[&str] =
+    &["kind", "share", "name", "tx_gas", "tx_gas_least", "sizes", "zipf", "seed"];
 pub(super) const RUN: &[&str] = &[
     "designs",
     "stores",

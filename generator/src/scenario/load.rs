@@ -36,6 +36,7 @@ pub use transfers::Transfers;
 use super::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
 use super::fields::{Fields, Range};
 use super::keys;
+use super::sizes::{self, Sizes};
 use super::spec::StateSpec;
 use super::tree::{Node, Table, Value};
 
@@ -44,6 +45,11 @@ use super::tree::{Node, Table, Value};
 pub struct Load {
     /// Share of the gas, above 0; the shares of all loads sum to 1.
     pub share: f64,
+    /// What its streams are named by, in place of its place among the loads: then it stays what it
+    /// is wherever it stands.
+    pub name: Option<String>,
+    /// How large its transactions are; `None`: as large as `block.tx_gas` lets them be.
+    pub sizes: Option<Sizes>,
     /// Seed of this load's stream, in place of the derived one.
     pub seed: Option<u64>,
     /// What it does.
@@ -85,6 +91,22 @@ pub enum LoadKind {
     Logs(Logs),
 }
 
+impl Load {
+    /// What stands for the load at `index` in the names of its streams, as in `load[0]`.
+    pub(crate) fn tag(&self, index: usize) -> String {
+        self.name.clone().unwrap_or_else(|| index.to_string())
+    }
+
+    /// The keys of its sizes with their values as TOML, or with what leaving them out means.
+    pub(super) fn size_entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
+        match &self.sizes {
+            Some(sizes) => sizes.entries(),
+            None if self.kind.fills_room() => vec![("tx_gas", Err(sizes::UNSAID))],
+            None => vec![("tx_gas", Err(sizes::NEEDED))],
+        }
+    }
+}
+
 impl LoadKind {
     /// The name of the kind in a scenario.
     pub const fn name(&self) -> &'static str {
@@ -105,6 +127,12 @@ impl LoadKind {
             Self::Compute(_) => compute::KIND.name,
             Self::Logs(_) => logs::KIND.name,
         }
+    }
+
+    /// Whether a transaction of it uses up the gas that it is given, whatever that is. Others
+    /// need what they need.
+    pub const fn fills_room(&self) -> bool {
+        matches!(self, Self::SloadStorm(_))
     }
 
     /// The kind's own keys with their values as TOML.
@@ -157,11 +185,20 @@ pub(super) const KINDS: &[Kind] = &[
     logs::KIND,
 ];
 
+/// The name of every kind of load.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name)
+}
+
 /// What a load's rules may depend on.
 pub(super) struct Around<'fields, 'tree> {
     pub(super) state: &'fields StateSpec,
     pub(super) state_fields: &'fields Fields<'tree>,
+    /// The most gas of any transaction.
+    pub(super) tx_gas: u64,
 }
+
+const NAME_CHARS_MAX: usize = 64;
 
 /// The shares of all loads sum to 1 within this.
 const SHARE_TOLERANCE: f64 = 1e-9;
@@ -191,7 +228,10 @@ pub(super) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>,
             }
         };
         let seed = fields.seed()?;
-        out.push(Load { share, seed, kind: (kind.read)(&fields, around)? });
+        let name = name(&fields, &out)?;
+        let kind = (kind.read)(&fields, around)?;
+        let sizes = sizes::read(&fields, &kind, around.tx_gas)?;
+        out.push(Load { share, name, sizes, seed, kind });
         last = Some(fields);
     }
     let sum: f64 = out.iter().map(|load| load.share).sum();
@@ -218,6 +258,27 @@ fn people(
     };
     let range = Range { least, most, below: "the fewest that can take part", above };
     Ok(fields.count(key, &range)?.unwrap_or(usual.min(most)))
+}
+
+/// A load's name: not one that a load has already, nor a number, which is a place.
+fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
+    let Some(name) = fields.text("name")? else { return Ok(None) };
+    let fits = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if !is_name || name.len() > NAME_CHARS_MAX || !name.chars().all(fits) {
+        let rule = format!(
+            "{} is no name of a load; it begins with a letter and is 1 to {NAME_CHARS_MAX} \
+             lower-case letters, digits and hyphens",
+            shown(name)
+        );
+        return Err(fields.fault("name", Misfit::new(rule, Remedy::text("hot"))));
+    }
+    if others.iter().any(|load| load.name.as_deref() == Some(name)) {
+        let rule = format!("{name} is the name of a load before it");
+        let remedy = Remedy::advice("choose another; streams are told apart by names");
+        return Err(fields.fault("name", Misfit::new(rule, remedy)));
+    }
+    Ok(Some(name.to_owned()))
 }
 
 /// Who gives and who takes are two.

@@ -256,6 +256,30 @@ names! {
 }
 
 names! {
+    /// How the loads of a block follow one another.
+    LoadOrder, "order of loads",
+    {
+        /// They take turns, each by its share.
+        Interleaved = "interleaved",
+        /// One after the other, as the scenario has them.
+        Phases = "phases",
+    }
+}
+
+names! {
+    /// How large the transactions of a load are.
+    SizesName, "distribution of sizes",
+    {
+        /// All have the most.
+        Fixed = "fixed",
+        /// Evenly from the least to the most.
+        Range = "range",
+        /// Multiples of the least by Zipf's law: many small, few large.
+        Zipf = "zipf",
+    }
+}
+
+names! {
     /// Which keys the transactions of a storm have in common.
     Overlap, "overlap",
     {

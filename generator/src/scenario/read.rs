@@ -9,8 +9,8 @@ use super::fault::{Fault, Misfit, Origin, Remedy};
 use super::fields::{Fields, Range};
 use super::load::{self, Around, Load};
 use super::names::{
-    Cache, CacheFillName, ChecksumsName, CommitName, DesignName, ScheduleName, StoreName,
-    WarmCacheName,
+    Cache, CacheFillName, ChecksumsName, CommitName, DesignName, LoadOrder, ScheduleName,
+    StoreName, WarmCacheName,
 };
 use super::quantity::grouped;
 use super::rocksdb::RocksdbSpec;
@@ -62,7 +62,7 @@ pub(super) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario
     let state = state(&state_fields)?;
     let block_fields = subtable(&top, "block", keys::BLOCK)?;
     let block = block(&block_fields, fork)?;
-    let around = Around { state: &state, state_fields: &state_fields };
+    let around = Around { state: &state, state_fields: &state_fields, tx_gas: block.tx_gas };
     let load_nodes = tables(&top, "load")?;
     if load_nodes.is_empty() {
         let remedy = Remedy::advice("add [[load]] with kind = \"sload-storm\"");
@@ -228,6 +228,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
         block_count,
         batch_block_count,
         tx_gas: fields.count("tx_gas", &tx_gas)?.unwrap_or(tx_gas_cap),
+        order: fields.named("order")?.unwrap_or(LoadOrder::Interleaved),
         seed: fields.seed()?,
     })
 }

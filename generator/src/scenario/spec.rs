@@ -8,7 +8,8 @@ use super::load::Load;
 use super::metric::Expect;
 use super::names::{
     AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, DesignName,
-    OrderName, PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName,
+    LoadOrder, OrderName, PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName,
+    WarmCacheName,
 };
 use super::rocksdb::RocksdbSpec;
 
@@ -63,6 +64,8 @@ pub struct BlockSpec {
     pub batch_block_count: u64,
     /// Gas limit of a transaction; the last of a block may have less.
     pub tx_gas: u64,
+    /// How the loads follow one another within a block.
+    pub order: LoadOrder,
     /// Seed of the blocks' stream, in place of the derived one.
     pub seed: Option<u64>,
 }

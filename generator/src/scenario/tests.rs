@@ -4,6 +4,7 @@ mod docs;
 mod good;
 mod overridden;
 mod panics;
+mod schema;
 mod wrong;
 
 use super::{Override, Scenario, ScenarioError};

@@ -1,12 +1,14 @@
 //! A scenario's TOML as a tree in which every key and value remembers where it came from, so that
 //! a value from the command line can take a file's place before anything is checked.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fault::{Fault, Misfit, Origin, Remedy, shown};
+use super::shape::Shape;
 
 /// A value and its place.
 #[derive(Debug, Clone)]
@@ -52,6 +54,8 @@ impl Value {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
     pub(super) entries: Vec<Entry>,
+    /// What the reader has asked for, there or not: each key once, with what it takes.
+    pub(super) asked: RefCell<Vec<(String, Shape)>>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,6 +72,14 @@ impl Table {
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
+    /// Notes what a key takes.
+    pub(super) fn ask(&self, key: &str, shape: impl FnOnce() -> Shape) {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.iter().any(|(known, _)| known == key) {
+            asked.push((key.to_owned(), shape()));
+        }
     }
 
     /// Puts the value under the key, in place of the one that was there.
@@ -105,7 +117,7 @@ fn table(entries: &DeTable<'_>, text: &str) -> Table {
         Origin::File(span) => span.start,
         Origin::WholeFile | Origin::Outside { .. } => usize::MAX,
     });
-    Table { entries }
+    Table { entries, asked: RefCell::default() }
 }
 
 fn node(spanned: &Spanned<DeValue<'_>>, text: &str) -> Node {

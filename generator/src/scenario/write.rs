@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::metric::{Bound, Expect, When};
-use super::names::Named;
+use super::names::{LoadOrder, Named};
 use super::quantity::underscored;
 use super::spec::{BlockTarget, RunSpec, Scenario};
 use super::{keys, load::Load, rocksdb};
 
 /// A key and its value as TOML; `None` is a key left out, with what that means.
-type Entry = (&'static str, Result<String, &'static str>);
+pub(super) type Entry = (&'static str, Result<String, &'static str>);
 
 const DERIVED: &str = "derived from the scenario's seed";
 
@@ -68,7 +68,7 @@ impl Scenario {
         out
     }
 
-    fn state_entries(&self) -> Vec<Entry> {
+    pub(super) fn state_entries(&self) -> Vec<Entry> {
         let state = &self.state;
         vec![
             ("accounts", Ok(underscored(state.account_count))),
@@ -79,7 +79,7 @@ impl Scenario {
         ]
     }
 
-    fn block_entries(&self) -> Vec<Entry> {
+    pub(super) fn block_entries(&self) -> Vec<Entry> {
         let block = &self.block;
         let target = match block.target {
             BlockTarget::Gas(gas) => ("gas", Ok(underscored(gas))),
@@ -90,20 +90,30 @@ impl Scenario {
             ("blocks", Ok(underscored(block.block_count))),
             ("batch", Ok(underscored(block.batch_block_count))),
             ("tx_gas", Ok(underscored(block.tx_gas))),
+            // Left out where it is the default: the work is what it was before there was the key.
+            (
+                "order",
+                match block.order {
+                    LoadOrder::Interleaved => Err("interleaved"),
+                    order => Ok(quoted(order.name())),
+                },
+            ),
             ("seed", seed(block.seed)),
         ]
     }
 }
 
-fn load_entries(load: &Load) -> Vec<Entry> {
+pub(super) fn load_entries(load: &Load) -> Vec<Entry> {
     let mut entries: Vec<Entry> =
         vec![("kind", Ok(quoted(load.kind.name()))), ("share", Ok(float(load.share)))];
     entries.extend(load.kind.entries().into_iter().map(|(key, value)| (key, Ok(value))));
+    entries.extend(load.size_entries());
+    entries.push(("name", load.name.as_deref().map(quoted).ok_or("its place")));
     entries.push(("seed", seed(load.seed)));
     entries
 }
 
-fn run_entries(run: &RunSpec) -> Vec<Entry> {
+pub(super) fn run_entries(run: &RunSpec) -> Vec<Entry> {
     vec![
         ("designs", Ok(list(run.designs.iter().map(|design| quoted(design.name()))))),
         ("stores", Ok(list(run.stores.iter().map(|store| quoted(store.name()))))),

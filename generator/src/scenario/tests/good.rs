@@ -28,6 +28,7 @@ transactions = "1k"
 blocks = 12
 batch = 4
 tx_gas = "1.5M"
+order = "phases"
 seed = 2
 
 [[load]]
@@ -35,6 +36,11 @@ kind = "sload-storm"
 share = 0.3
 keys = "weyl"
 contracts = "1k"
+name = "many"
+sizes = "zipf"
+tx_gas = "1M"
+tx_gas_least = "100k"
+zipf = 1.5
 seed = 3
 
 [[load]]
@@ -107,10 +113,13 @@ fn what_is_left_out_has_its_default() {
             block_count: 1,
             batch_block_count: 1,
             tx_gas: 16_777_216,
+            order: LoadOrder::Interleaved,
             seed: None,
         },
         loads: vec![Load {
             share: 1.0,
+            name: None,
+            sizes: None,
             seed: None,
             kind: LoadKind::SloadStorm(SloadStorm {
                 keys: KeyOrder::Keccak,
@@ -163,7 +172,13 @@ fn every_key_is_read() {
     assert_eq!((state.slot_count, state.seed), ((1 << 30) / 76, Some(16)));
     assert_eq!(scenario.block.target, BlockTarget::Transactions(1_000));
     assert_eq!((scenario.block.batch_block_count, scenario.block.tx_gas), (4, 1_500_000));
+    assert_eq!(scenario.block.order, LoadOrder::Phases);
     assert_eq!(scenario.loads.len(), 2);
+    assert_eq!(scenario.loads[0].name.as_deref(), Some("many"));
+    let zipf = (SizesName::Zipf, 100_000, 1_000_000, 1.5);
+    let sizes =
+        scenario.loads[0].sizes.map(|of| (of.shape, of.least_gas, of.most_gas, of.exponent));
+    assert_eq!(sizes, Some(zipf));
     assert_eq!(scenario.run.budget, Duration::from_millis(1_500));
     let prefetch = PrefetchSpec {
         times: vec![PrefetchName::While, PrefetchName::Before],
@@ -249,6 +264,9 @@ fn the_identity_of_the_work_is_that_of_the_work_keys_alone() {
         ("[block]", "present = 0.5\n[block]"),
         ("[[load]]", "tx_gas = \"1M\"\n[[load]]"),
         ("gas = \"64M\"", "transactions = 4"),
+        ("[[load]]", "order = \"phases\"\n[[load]]"),
+        ("kind =", "name = \"own\"\nkind ="),
+        ("kind =", "tx_gas = \"1M\"\nkind ="),
         ("kind =", "keys = \"weyl\"\nkind ="),
         ("kind =", "seed = 0\nkind ="),
     ] {

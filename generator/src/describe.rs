@@ -1,0 +1,186 @@
+//! What a workload holds, before any variant runs it: what its transactions touch and where they
+//! meet, as they do in the reference run; nothing is taken from what a planner says of them.
+//!
+//! A key is an account's row (balance, nonce, code) or a slot, as a state database has them. The
+//! row of a block's beneficiary is left out: every transaction pays it, and no client lets that
+//! keep transactions apart. System calls and withdrawals are no transactions.
+
+mod graph;
+
+pub use graph::{Access, Accesses, Component, ConflictGraph, Hottest};
+
+use alloy_primitives::{Address, U256};
+use evm::StepWrites;
+use revm::state::EvmState;
+use workload::{
+    Batch, Workload,
+    list::{AccountId, ListBounds, ListIndex, SlotId},
+};
+
+use crate::reference::{Answer, ReferenceError, ReferenceRun};
+
+/// What one transaction touches; what is written is also counted as read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TxKeys {
+    /// Accounts.
+    pub account_count: u32,
+    /// Slots.
+    pub slot_count: u32,
+    /// Accounts that it leaves with another balance, nonce or code.
+    pub written_account_count: u32,
+    /// Slots that it leaves with another value.
+    pub written_slot_count: u32,
+}
+
+/// A key by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyName {
+    /// The account.
+    pub address: Address,
+    /// Its slot; `None` for the account's own row.
+    pub slot: Option<U256>,
+}
+
+/// What one batch holds.
+#[derive(Clone, Debug)]
+pub struct BatchDescription {
+    /// Where its transactions meet.
+    pub graph: ConflictGraph,
+    /// The name of the key of [`ConflictGraph::hottest`].
+    pub hottest: Option<KeyName>,
+}
+
+/// What a workload holds.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// What each transaction touches, through all batches in order.
+    pub transactions: Vec<TxKeys>,
+    /// Where they meet, batch by batch.
+    pub batches: Vec<BatchDescription>,
+}
+
+/// Runs the reference over `workload`, whose lists and outcomes are the reference's own
+/// ([`crate::generate`], [`crate::reference::verify`]), and says what it holds. `on_tx` is called
+/// after each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`], also where a list lacks what a transaction touches.
+pub fn describe<A: Answer>(
+    workload: &Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Description, ReferenceError> {
+    let mut run = ReferenceRun::new(workload)?;
+    let mut out = Description::default();
+    for (place, batch) in workload.batches.iter().enumerate() {
+        let mut census = Census::new(place, batch, workload)?;
+        let ran =
+            run.next_batch_watched(|_| on_tx(), |block, state| census.add(batch, block, state));
+        let Some(ran) = ran else { break };
+        let gas = ran?.expected.transactions.iter().map(|outcome| outcome.gas_used).collect();
+        census.end(gas, &mut out)?;
+    }
+    Ok(out)
+}
+
+/// What the transactions of a batch touch.
+struct Census {
+    batch: usize,
+    list: ListIndex,
+    accesses: Accesses,
+    transactions: Vec<TxKeys>,
+    /// What the list lacks, the first time.
+    missing: Option<KeyName>,
+}
+
+impl Census {
+    fn new(place: usize, batch: &Batch, workload: &Workload) -> Result<Self, ReferenceError> {
+        let list = ListIndex::decode(&batch.list, &ListBounds::of(batch, workload.fork));
+        let list = list.map_err(|error| ReferenceError::Differs {
+            batch: place,
+            part: "the list",
+            detail: error.to_string(),
+        })?;
+        Ok(Self {
+            batch: place,
+            list,
+            accesses: Accesses::default(),
+            transactions: Vec::new(),
+            missing: None,
+        })
+    }
+
+    fn add(&mut self, batch: &Batch, block: usize, state: &EvmState) {
+        let beneficiary = batch.blocks[block].env.beneficiary;
+        let mut written = StepWrites::default();
+        written.add(state);
+        written.accounts.retain(|write| write.address != beneficiary);
+        written.accounts.sort_unstable_by_key(|write| write.address);
+        written.slots.sort_unstable_by_key(|(address, key, _)| (*address, *key));
+        let mut keys = TxKeys {
+            written_account_count: written.accounts.len() as u32,
+            written_slot_count: written.slots.len() as u32,
+            ..TxKeys::default()
+        };
+        for (address, account) in state {
+            let id = self.list.account_id(address);
+            if *address != beneficiary {
+                keys.account_count += 1;
+                let writes = written.accounts.binary_search_by_key(address, |write| write.address);
+                let changed = id.map(|id| self.list.first_account_change(id).is_some());
+                let name = KeyName { address: *address, slot: None };
+                self.touch(name, id.map(|id| id.0).zip(changed), writes.is_ok());
+            }
+            keys.slot_count += account.storage.len() as u32;
+            for key in account.storage.keys() {
+                let place =
+                    written.slots.binary_search_by(|(at, slot, _)| (at, slot).cmp(&(address, key)));
+                let slot = id.and_then(|id| self.list.slot_id(id, key));
+                let changed = slot.map(|slot| self.list.has_changes(slot));
+                let number = slot.map(|slot| self.list.account_count() + slot.0);
+                let name = KeyName { address: *address, slot: Some(*key) };
+                self.touch(name, number.zip(changed), place.is_ok());
+            }
+        }
+        self.accesses.end_tx();
+        self.transactions.push(keys);
+    }
+
+    /// Notes that a key is touched, given its number and whether the list has changes of it. Of
+    /// keys that nothing in the batch changes there is nothing to keep.
+    fn touch(&mut self, name: KeyName, listed: Option<(u32, bool)>, writes: bool) {
+        match listed {
+            None => self.missing = self.missing.or(Some(name)),
+            Some((_, false)) => {}
+            Some((key, true)) => self.accesses.push(Access { key, writes }),
+        }
+    }
+
+    fn end(self, gas: Vec<u64>, out: &mut Description) -> Result<(), ReferenceError> {
+        if let Some(KeyName { address, slot }) = self.missing {
+            let slot = slot.map(|slot| format!("slot {slot:#x} of ")).unwrap_or_default();
+            return Err(ReferenceError::Differs {
+                batch: self.batch,
+                part: "the list",
+                detail: format!("it lacks {slot}{address}, which a transaction touches"),
+            });
+        }
+        let key_count = self.list.account_count() as usize + self.list.slot_count() as usize;
+        let graph = ConflictGraph::new(gas, &self.accesses, key_count);
+        let hottest = graph.hottest().map(|hottest| self.name(hottest.key));
+        out.transactions.extend(self.transactions);
+        out.batches.push(BatchDescription { graph, hottest });
+        Ok(())
+    }
+
+    /// The name of the key of this number: accounts first, then slots.
+    fn name(&self, key: u32) -> KeyName {
+        match key.checked_sub(self.list.account_count()) {
+            None => KeyName { address: *self.list.address(AccountId(key)), slot: None },
+            Some(slot) => {
+                let slot = SlotId(slot);
+                let address = *self.list.address(self.list.account_of(slot));
+                KeyName { address, slot: Some(self.list.slot_key(slot)) }
+            }
+        }
+    }
+}

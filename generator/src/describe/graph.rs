@@ -1,0 +1,300 @@
+//! The conflict graph of transactions that run as one batch. Its nodes are transactions; two are
+//! in conflict where both touch a key and at least one of them writes it. Memory and time are
+//! linear in what they touch.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// No transaction.
+const NOBODY: u32 = u32::MAX;
+
+/// A key that a transaction touches, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Number of the key.
+    pub key: u32,
+    /// Whether it is left with another value; otherwise it is only read.
+    pub writes: bool,
+}
+
+/// What transactions touch, each key once a transaction.
+#[derive(Clone, Debug, Default)]
+pub struct Accesses {
+    /// Where the accesses of each transaction end.
+    ends: Vec<usize>,
+    all: Vec<Access>,
+}
+
+impl Accesses {
+    /// Adds an access of the transaction that is being added.
+    pub fn push(&mut self, access: Access) {
+        self.all.push(access);
+    }
+
+    /// Ends the transaction that is being added.
+    pub fn end_tx(&mut self) {
+        self.ends.push(self.all.len());
+    }
+
+    fn of(&self, tx: usize) -> &[Access] {
+        let start = if tx == 0 { 0 } else { self.ends[tx - 1] };
+        &self.all[start..self.ends[tx]]
+    }
+}
+
+/// Transactions that are joined by conflicts, directly or through others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Component {
+    /// Transactions.
+    pub tx_count: u64,
+    /// Their gas.
+    pub gas: u64,
+    /// The most transactions of which each reads what one before it in the list wrote.
+    pub chain_tx_count: u64,
+    /// The most gas of such a chain.
+    pub chain_gas: u64,
+}
+
+/// The key that most transactions touch, of those that one of them writes and two touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hottest {
+    /// Number of the key.
+    pub key: u32,
+    /// Transactions that touch it.
+    pub tx_count: u64,
+    /// Those of them that write it.
+    pub writer_count: u64,
+}
+
+/// The conflicts of a batch.
+#[derive(Clone, Debug)]
+pub struct ConflictGraph {
+    gas: Vec<u64>,
+    components: Vec<Component>,
+    hottest: Option<Hottest>,
+    /// Where the dependencies of each transaction end.
+    dependency_ends: Vec<usize>,
+    /// Earlier transactions that wrote what a transaction reads, each once.
+    dependencies: Vec<u32>,
+}
+
+/// What is known of a key while transactions are looked at in order.
+#[derive(Clone, Copy, Debug)]
+struct KeyState {
+    is_written: bool,
+    first: u32,
+    last_writer: u32,
+    tx_count: u32,
+    writer_count: u32,
+}
+
+impl ConflictGraph {
+    /// The graph of transactions with this gas each and these accesses, to keys below
+    /// `key_count`.
+    ///
+    /// # Panics
+    /// Where `accesses` has another number of transactions, or a key is not below `key_count`.
+    pub fn new(gas: Vec<u64>, accesses: &Accesses, key_count: usize) -> Self {
+        assert_eq!(gas.len(), accesses.ends.len(), "gas and accesses of each transaction");
+        let unseen = KeyState {
+            is_written: false,
+            first: NOBODY,
+            last_writer: NOBODY,
+            tx_count: 0,
+            writer_count: 0,
+        };
+        let mut keys = vec![unseen; key_count];
+        for access in accesses.all.iter().filter(|access| access.writes) {
+            keys[access.key as usize].is_written = true;
+        }
+        let mut groups = Groups::new(gas.len());
+        let mut graph = Self {
+            dependency_ends: Vec::with_capacity(gas.len()),
+            gas,
+            components: Vec::new(),
+            hottest: None,
+            dependencies: Vec::new(),
+        };
+        for tx in 0..graph.gas.len() {
+            graph.add(tx as u32, accesses.of(tx), &mut keys, &mut groups);
+        }
+        graph.hottest = hottest(&keys);
+        graph.components = graph.components_of(&mut groups);
+        graph
+    }
+
+    fn add(&mut self, tx: u32, accesses: &[Access], keys: &mut [KeyState], groups: &mut Groups) {
+        let first_dependency = self.dependencies.len();
+        for access in accesses {
+            let key = &mut keys[access.key as usize];
+            if !key.is_written {
+                continue;
+            }
+            key.tx_count += 1;
+            if key.first == NOBODY {
+                key.first = tx;
+            } else {
+                groups.join(key.first, tx);
+            }
+            // Whoever writes reads too: a slot's price and a balance follow from what was there.
+            if key.last_writer != NOBODY {
+                self.dependencies.push(key.last_writer);
+            }
+            if access.writes {
+                key.last_writer = tx;
+                key.writer_count += 1;
+            }
+        }
+        self.dependencies[first_dependency..].sort_unstable();
+        let mut kept = first_dependency;
+        for place in first_dependency..self.dependencies.len() {
+            let dependency = self.dependencies[place];
+            if kept == first_dependency || self.dependencies[kept - 1] != dependency {
+                self.dependencies[kept] = dependency;
+                kept += 1;
+            }
+        }
+        self.dependencies.truncate(kept);
+        self.dependency_ends.push(kept);
+    }
+
+    fn components_of(&self, groups: &mut Groups) -> Vec<Component> {
+        let mut of_root = vec![Component::default(); self.gas.len()];
+        let mut chains: Vec<(u64, u64)> = Vec::with_capacity(self.gas.len());
+        for (tx, gas) in self.gas.iter().enumerate() {
+            let before = self.dependencies_of(tx).iter().map(|earlier| chains[*earlier as usize]);
+            let (count, chain_gas) =
+                before.fold((0, 0), |most, chain| (most.0.max(chain.0), most.1.max(chain.1)));
+            let chain = (count + 1, chain_gas + gas);
+            chains.push(chain);
+            let component = &mut of_root[groups.root(tx as u32) as usize];
+            component.tx_count += 1;
+            component.gas += gas;
+            component.chain_tx_count = component.chain_tx_count.max(chain.0);
+            component.chain_gas = component.chain_gas.max(chain.1);
+        }
+        of_root.retain(|component| component.tx_count > 0);
+        of_root.sort_unstable_by_key(|of| Reverse((of.tx_count, of.gas, of.chain_gas)));
+        of_root
+    }
+
+    fn dependencies_of(&self, tx: usize) -> &[u32] {
+        let start = if tx == 0 { 0 } else { self.dependency_ends[tx - 1] };
+        &self.dependencies[start..self.dependency_ends[tx]]
+    }
+
+    /// All components, those of most transactions first.
+    pub fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// The key that most transactions meet at; `None` where no two meet.
+    pub const fn hottest(&self) -> Option<Hottest> {
+        self.hottest
+    }
+
+    /// Gas of the transactions that are done one after the other where `thread_count` threads
+    /// execute, each free one takes the transaction whose chain ahead is longest among those
+    /// whose dependencies are done, and gas is time: list scheduling, within a factor of two of
+    /// the best there is (Graham 1969).
+    pub fn makespan_gas(&self, thread_count: usize) -> u64 {
+        let (later_ends, later) = self.dependents();
+        let ahead = self.gas_ahead();
+        let mut missing: Vec<usize> =
+            (0..self.gas.len()).map(|tx| self.dependencies_of(tx).len()).collect();
+        let task = |tx: u32| (ahead[tx as usize], Reverse(tx));
+        let free = (0..self.gas.len() as u32).filter(|tx| missing[*tx as usize] == 0);
+        let mut ready: BinaryHeap<(u64, Reverse<u32>)> = free.map(task).collect();
+        let mut running: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
+        let mut now_gas = 0;
+        loop {
+            while running.len() < thread_count.max(1) {
+                let Some((_, Reverse(tx))) = ready.pop() else { break };
+                running.push(Reverse((now_gas + self.gas[tx as usize], tx)));
+            }
+            let Some(Reverse((end_gas, tx))) = running.pop() else { return now_gas };
+            now_gas = end_gas;
+            let tx = tx as usize;
+            let start = if tx == 0 { 0 } else { later_ends[tx - 1] };
+            for dependent in &later[start..later_ends[tx]] {
+                missing[*dependent as usize] -= 1;
+                if missing[*dependent as usize] == 0 {
+                    ready.push(task(*dependent));
+                }
+            }
+        }
+    }
+
+    /// Per transaction, those that depend on it: where they end, and all of them.
+    fn dependents(&self) -> (Vec<usize>, Vec<u32>) {
+        let mut places = vec![0; self.gas.len()];
+        for dependency in &self.dependencies {
+            places[*dependency as usize] += 1;
+        }
+        let mut sum = 0;
+        for place in &mut places {
+            sum += std::mem::replace(place, sum);
+        }
+        let mut later = vec![0; self.dependencies.len()];
+        for tx in 0..self.gas.len() {
+            for dependency in self.dependencies_of(tx) {
+                let place = &mut places[*dependency as usize];
+                later[*place] = tx as u32;
+                *place += 1;
+            }
+        }
+        (places, later)
+    }
+
+    /// Per transaction, the gas of the longest chain that begins with it.
+    fn gas_ahead(&self) -> Vec<u64> {
+        let mut ahead = vec![0; self.gas.len()];
+        for tx in (0..self.gas.len()).rev() {
+            // All that depend on it come later, and have said what is ahead of them.
+            ahead[tx] += self.gas[tx];
+            let of_tx = ahead[tx];
+            for dependency in self.dependencies_of(tx) {
+                let after = &mut ahead[*dependency as usize];
+                *after = of_tx.max(*after);
+            }
+        }
+        ahead
+    }
+}
+
+fn hottest(keys: &[KeyState]) -> Option<Hottest> {
+    let met = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
+    // The first of equals: keys are numbered, so that the answer is one.
+    let most = met.max_by_key(|(place, key)| (key.tx_count, key.writer_count, Reverse(*place)))?;
+    Some(Hottest {
+        key: most.0 as u32,
+        tx_count: most.1.tx_count.into(),
+        writer_count: most.1.writer_count.into(),
+    })
+}
+
+/// Disjoint sets of transactions.
+struct Groups {
+    parents: Vec<u32>,
+}
+
+impl Groups {
+    fn new(count: usize) -> Self {
+        Self { parents: (0..count as u32).collect() }
+    }
+
+    fn root(&mut self, mut at: u32) -> u32 {
+        while self.parents[at as usize] != at {
+            let above = self.parents[self.parents[at as usize] as usize];
+            // Paths are halved on the way, so that later walks are short.
+            self.parents[at as usize] = above;
+            at = above;
+        }
+        at
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        // The first transaction stands for its component: the result has one order.
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+}

@@ -1,0 +1,37 @@
+//! `stress new` and `stress schema`: what helps to write a scenario.
+
+use std::{fs::File, io::Write, path::PathBuf};
+
+use anyhow::{Context, anyhow};
+use generator::scenario;
+
+use crate::{
+    cli::NewArgs,
+    exit::{Code, Failure, OrExit},
+    terminal,
+};
+
+/// Writes a commented scenario into the current directory.
+pub fn new(args: &NewArgs) -> Result<Code, Failure> {
+    let text = scenario::starter(&args.name, &args.kind).or_exit(Code::Usage)?;
+    let path = PathBuf::from(format!("{}.toml", args.name));
+    let name = path.display();
+    let file = File::create_new(&path);
+    if file.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
+        let error = anyhow!("{name} is there already: remove it, or choose another name");
+        return Err(error).or_exit(Code::Usage);
+    }
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("cannot write {name}")).or_exit(Code::Io)?;
+    terminal::out(&format!(
+        "wrote {name}\n  stress describe {name}      what it holds\n  stress --scenario {name}    \
+         run it\n"
+    ));
+    Ok(Code::Fine)
+}
+
+/// Prints the JSON Schema of scenarios.
+pub fn schema() -> Result<Code, Failure> {
+    terminal::out(&scenario::json_schema());
+    Ok(Code::Fine)
+}

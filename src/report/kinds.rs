@@ -1,0 +1,58 @@
+//! The table of all shipped scenarios in Markdown, for `docs/workloads.md`, with a paragraph for
+//! each: what it does to a client, in the words at the head of its file.
+
+use super::units;
+
+/// One shipped scenario.
+#[derive(Clone, Debug)]
+pub struct KindRow {
+    /// Its name.
+    pub scenario: String,
+    /// The kinds of its loads.
+    pub kinds: Vec<&'static str>,
+    /// What an operation is: a key where transactions fill what they are given, else a
+    /// transaction.
+    pub operation: &'static str,
+    /// Gas of one.
+    pub operation_gas: f64,
+    /// How many are in 2^24 gas, the most that a transaction may have (EIP-7825).
+    pub operations_per_tx_cap: f64,
+    /// Bytes of the EIP-7928 list for each million gas.
+    pub list_bytes_per_mgas: f64,
+    /// MGas/s in order.
+    pub in_order_mgas_per_s: Option<f64>,
+    /// The fastest variant with its MGas/s.
+    pub best: Option<(String, f64)>,
+    /// What the scenario does to a client.
+    pub about: String,
+}
+
+const HEAD: &str = "\
+| scenario | load | operation | gas each | in 2^24 gas | list B/MGas | MGas/s in order | MGas/s at best | by |
+|---|---|---|---|---|---|---|---|---|
+";
+
+/// The table, then a paragraph for each row.
+pub fn kinds(rows: &[KindRow]) -> String {
+    let mut out = HEAD.to_owned();
+    let rate = |rate: Option<f64>| rate.map_or_else(|| units::UNKNOWN.to_owned(), units::number);
+    for row in rows {
+        let best = row.best.as_ref();
+        out.push_str(&format!(
+            "| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+            row.scenario,
+            row.kinds.join(", "),
+            row.operation,
+            units::plain(row.operation_gas),
+            units::plain(row.operations_per_tx_cap),
+            units::plain(row.list_bytes_per_mgas),
+            rate(row.in_order_mgas_per_s),
+            rate(best.map(|(_, rate)| *rate)),
+            best.map_or_else(|| units::UNKNOWN.to_owned(), |(name, _)| format!("`{name}`")),
+        ));
+    }
+    for row in rows {
+        out.push_str(&format!("\n**`{}`.** {}\n", row.scenario, row.about));
+    }
+    out
+}
