@@ -1,6 +1,8 @@
 //! The laws of loads whose transactions depend on each other by shape: that blocks are full, that
 //! the rate and the lengths are as asked, and that what cannot be is one error that says what to do.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
+
 #[path = "common/blocks.rs"]
 mod blocks;
 
