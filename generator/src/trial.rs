@@ -29,7 +29,7 @@ pub(crate) struct Trial<'g> {
     pub(crate) genesis: &'g Genesis,
     /// Accounts of sender families that it touches beside senders and authorities.
     pub(crate) named: Vec<Address>,
-    /// What runs before it.
+    /// What runs before it, with as much gas as can be.
     pub(crate) before: Vec<Transaction>,
     /// The transaction; its gas limit is of no account.
     pub(crate) tx: Transaction,
@@ -52,6 +52,10 @@ impl Trial<'_> {
     fn gas_within(&self, gas_limit: u64) -> Result<u64, MeterError> {
         let fail = |reason: String| MeterError::Probe { contract: self.name, reason };
         let mut transactions = self.before.clone();
+        for tx in &mut transactions {
+            // In its place in a block it may have cost less than it does here.
+            tx.gas_limit = PROBE_GAS;
+        }
         transactions.push(Transaction { gas_limit, ..self.tx.clone() });
         for tx in &mut transactions {
             // The block's base fee is none.

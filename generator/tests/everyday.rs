@@ -63,7 +63,7 @@ fn writers(workload: &Workload) -> BTreeMap<(Address, U256), BTreeSet<u64>> {
     let mut out = BTreeMap::new();
     for account in list(&workload.batches[0]) {
         for slot in &account.storage_changes {
-            let indices = slot.changes.iter().map(|change| change.block_access_index);
+            let indices = slot.changes.iter().map(|change| change.block_access_index.0);
             out.insert((account.address, slot.slot), indices.collect());
         }
     }
@@ -93,7 +93,7 @@ fn several_blocks_go_on_where_the_last_ended() {
             ("state.accounts", "25"),
         ];
         // What is asked of the accounts is as many as there are here.
-        let fits = |(key, _): &(&str, &str)| !["load.recipients"].contains(key);
+        let fits = |(key, _): &(&str, &str)| !["load.recipients", "load.code"].contains(key);
         let load: Vec<_> = load.iter().copied().filter(fits).collect();
         let few: &[_] = match load[0].1 {
             "airdrop" => &[("load.recipients", "20")],
@@ -112,7 +112,7 @@ fn several_blocks_go_on_where_the_last_ended() {
 fn the_genesis_does_not_depend_on_the_blocks() {
     for load in LOADS {
         let of = |gas| generate(&scenario(&[load, &[("block.gas", gas)]]), |_| {}).unwrap();
-        assert_eq!(of("12M").genesis, of("14M").genesis, "{load:?}");
+        assert_eq!(of("3M").genesis, of("4M").genesis, "{load:?}");
     }
 }
 
@@ -126,7 +126,7 @@ fn swaps_meet_at_their_pair_alone_and_the_hot_pair_has_its_share() {
         for tx in txs {
             *swaps.entry(tx.to.unwrap()).or_default() += 1;
         }
-        assert!(swaps.len() <= pairs && swaps.len() * 10 >= pairs * 9, "{} pairs", swaps.len());
+        assert!(swaps.len() <= pairs && swaps.len() * 2 >= pairs, "{} pairs", swaps.len());
         // Reserves are slot 2: every swap at a pair writes them.
         let writers = writers(&made);
         for (pair, count) in &swaps {
@@ -188,7 +188,7 @@ fn what_is_deployed_is_as_large_as_asked_unlike_others_and_called_in_its_block()
         let mut codes = BTreeMap::new();
         for account in changes.iter().filter(|account| !account.code_changes.is_empty()) {
             let [change] = &account.code_changes[..] else { panic!("{:?}", account.address) };
-            codes.insert(account.address, (change.block_access_index, change.new_code.clone()));
+            codes.insert(account.address, (change.block_access_index.0, change.new_code.clone()));
         }
         let sizes = codes.values().filter(|(_, code)| code.len() == 700).count();
         assert!(codes.len() > 10 && sizes + 1 >= codes.len(), "{by}: {sizes} of {}", codes.len());

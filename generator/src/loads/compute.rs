@@ -11,6 +11,7 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
+    planner::Touched,
     scenario::{Compute, Work},
 };
 
@@ -19,19 +20,22 @@ use crate::{
 pub(crate) struct Computations {
     contract: Address,
     signature: &'static str,
+    /// Precompiles that they call: accounts that do not exist.
+    precompiles: &'static [u8],
     size: Size,
 }
 
 impl Computations {
     /// Calls of the contract at `contract`.
     pub(crate) fn new(compute: &Compute, contract: Address) -> Self {
-        let signature = match compute.work {
-            Work::Keccak => "hash(uint256)",
-            Work::Modexp => "modexp(uint256)",
-            Work::Pairing => "pairing(uint256)",
-            Work::Loop => "loop(uint256)",
+        let (signature, precompiles): (_, &[u8]) = match compute.work {
+            Work::Keccak => ("hash(uint256)", &[]),
+            Work::Modexp => ("modexp(uint256)", &[5]),
+            Work::Pairing => ("pairing(uint256)", &[6, 7, 8]),
+            Work::Loop => ("loop(uint256)", &[]),
         };
-        Self { contract, signature, size: Size::of("rounds", compute.round_count) }
+        let size = Size::of("rounds", compute.round_count);
+        Self { contract, signature, precompiles, size }
     }
 }
 
@@ -52,10 +56,13 @@ impl Script for Computations {
         size: u64,
         people: &mut People<'_>,
     ) -> Result<Call<()>, GeneratorError> {
+        let absent =
+            self.precompiles.iter().map(|number| Address::with_last_byte(*number)).collect();
         Ok(Call {
             sender: people.in_turn(turn),
             to: Some(self.contract),
             input: calldata(self.signature, &[word(size)]),
+            touched: Touched { absent, ..Touched::default() },
             ..Call::default()
         })
     }

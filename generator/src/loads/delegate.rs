@@ -19,7 +19,6 @@ use crate::{
     genesis::{BENEFICIARY, Placed, SENDER_BALANCE, add_contract, contract_address, first_secret},
     people::People,
     planner::{PlannedTx, Touched},
-    probe::PROBE_GAS,
     scenario::Delegate,
 };
 
@@ -128,7 +127,6 @@ impl Delegations {
             tx_type: TxType::SetCode,
             // Neither the next one's sender nor a stranger.
             sender: BENEFICIARY,
-            gas_limit: PROBE_GAS,
             to: Some(self.authorities[first as usize]),
             input: input.clone(),
             authorizations: self.authorizations(first, round.checked_sub(1)?),
