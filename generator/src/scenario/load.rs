@@ -132,7 +132,12 @@ impl LoadKind {
     /// Whether a transaction of it uses up the gas that it is given, whatever that is. Others
     /// need what they need.
     pub const fn fills_room(&self) -> bool {
-        matches!(self, Self::SloadStorm(_))
+        match self {
+            Self::SloadStorm(_) => true,
+            Self::Compute(compute) => compute.round_count.is_none(),
+            Self::Logs(logs) => logs.log_count.is_none(),
+            _ => false,
+        }
     }
 
     /// The kind's own keys with their values as TOML.
