@@ -183,6 +183,29 @@ fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
     }
 }
 
+/// The texts of storms beside plain reads.
+const OTHER_STORMS: &[&str] = &[
+    "kind = \"sstore-storm\"\nop = \"create\"",
+    "kind = \"sstore-storm\"\nop = \"update\"\ncontracts = 3",
+    "kind = \"sstore-storm\"\nop = \"clear\"",
+    "kind = \"sstore-storm\"\nop = \"no-op\"",
+    "kind = \"prefetch-miss\"\nkeys = \"keccak\"",
+    "kind = \"prefetch-miss\"\nkeys = \"chase\"",
+];
+
+#[test]
+fn all_variants_agree_on_storms_that_do_more_than_read_slots() {
+    for (fork, batch) in [("amsterdam", 1), ("amsterdam", 2), ("osaka", 2)] {
+        let head = format!(
+            "fork = \"{fork}\"\n[state]\naccounts = 30\nslots = 20_000\n\
+             [block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = {batch}\n"
+        );
+        for load in OTHER_STORMS {
+            assert_all_agree(&meeting(&head, &format!("[[load]]\n{load}")), load);
+        }
+    }
+}
+
 fn assert_committed_once_a_batch(workload: &Workload) {
     let store = agree::in_memory(workload);
     for variant in agree::variants() {

@@ -7,13 +7,12 @@ use workload::block::IndexRange;
 
 use crate::{
     error::GeneratorError,
-    genesis::{self, State},
+    genesis::State,
     loads::{
         one_slot::OneSlot,
-        storm::Storm,
+        storm,
         transfers::{Asset, Parties, Transfers},
     },
-    meter::Meter,
     people::People,
     scenario::{LoadKind, Scenario},
 };
@@ -91,19 +90,11 @@ pub(crate) fn of_load<'g>(
     let placed = &state.loads[index];
     let seed = load.seed.unwrap_or(scenario.seed);
     let stream = format!("load[{index}]");
+    let at = storm::At { scenario, state, placed, stream: (seed, &stream) };
     Ok(match &load.kind {
-        LoadKind::SloadStorm(storm) => {
-            let contract = genesis::storm_contract(storm);
-            let families = &placed.families;
-            let slots = &state.genesis.slots[families.start as usize..families.end as usize];
-            Box::new(Storm::new(
-                Meter::measure(contract, scenario.fork)?,
-                contract,
-                (scenario.state.present_share, storm.overlap),
-                (families.start, slots),
-                (seed, &stream),
-            ))
-        }
+        LoadKind::SloadStorm(load) => Box::new(storm::sload(at, load)?),
+        LoadKind::SstoreStorm(load) => Box::new(storm::sstore(at, load)?),
+        LoadKind::PrefetchMiss(load) => Box::new(storm::prefetch_miss(at, load)?),
         LoadKind::Transfers(transfers) => {
             let parties = Parties::new(transfers.pattern, people.count(), (seed, stream));
             Box::new(Transfers::new(Asset::Ether, parties, scenario.fork, people)?)

@@ -23,12 +23,12 @@ mod write;
 
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
-pub use load::{Erc20, Load, LoadKind, OneSlot, SloadStorm, Transfers};
+pub use load::{Erc20, Load, LoadKind, OneSlot, PrefetchMiss, SloadStorm, SstoreStorm, Transfers};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName,
     DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, Pattern,
-    PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName,
+    PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName, WriteOp,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};
@@ -66,7 +66,8 @@ pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Scen
         let source_name = format!("scenarios/{name_or_path}.toml");
         return Scenario::parse(&source_name, text, overrides);
     }
-    if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
+    let is_name = !name_or_path.contains('/') || name_or_path.starts_with(shipped::OFFICIAL);
+    if is_name && !name_or_path.ends_with(".toml") {
         return Err(unknown_name(name_or_path));
     }
     let text = read_file(name_or_path)?;

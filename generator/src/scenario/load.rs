@@ -3,12 +3,16 @@
 
 mod erc20;
 mod one_slot;
+mod prefetch_miss;
 mod sload_storm;
+mod sstore_storm;
 mod transfers;
 
 pub use erc20::Erc20;
 pub use one_slot::OneSlot;
+pub use prefetch_miss::PrefetchMiss;
 pub use sload_storm::SloadStorm;
+pub use sstore_storm::SstoreStorm;
 pub use transfers::Transfers;
 
 use super::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
@@ -33,6 +37,10 @@ pub struct Load {
 pub enum LoadKind {
     /// Cold storage reads, nothing else.
     SloadStorm(SloadStorm),
+    /// Cold storage writes, nothing else.
+    SstoreStorm(SstoreStorm),
+    /// Cold storage reads of what the transaction before has decided.
+    PrefetchMiss(PrefetchMiss),
     /// Transfers of ether, nothing else.
     Transfers(Transfers),
     /// Transfers of an ERC-20 token.
@@ -46,6 +54,8 @@ impl LoadKind {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SloadStorm(_) => sload_storm::KIND.name,
+            Self::SstoreStorm(_) => sstore_storm::KIND.name,
+            Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
             Self::Transfers(_) => transfers::KIND.name,
             Self::Erc20(_) => erc20::KIND.name,
             Self::OneSlot(_) => one_slot::KIND.name,
@@ -56,6 +66,8 @@ impl LoadKind {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::SloadStorm(storm) => storm.entries(),
+            Self::SstoreStorm(storm) => storm.entries(),
+            Self::PrefetchMiss(storm) => storm.entries(),
             Self::Transfers(transfers) => transfers.entries(),
             Self::Erc20(erc20) => erc20.entries(),
             Self::OneSlot(one_slot) => one_slot.entries(),
@@ -73,8 +85,14 @@ pub(super) struct Kind {
 }
 
 /// Every kind of load.
-pub(super) const KINDS: &[Kind] =
-    &[sload_storm::KIND, transfers::KIND, erc20::KIND, one_slot::KIND];
+pub(super) const KINDS: &[Kind] = &[
+    sload_storm::KIND,
+    sstore_storm::KIND,
+    prefetch_miss::KIND,
+    transfers::KIND,
+    erc20::KIND,
+    one_slot::KIND,
+];
 
 /// What a load's rules may depend on.
 pub(super) struct Around<'fields, 'tree> {

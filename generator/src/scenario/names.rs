@@ -265,6 +265,21 @@ names! {
 }
 
 names! {
+    /// What the writes of a storm do to their slots.
+    WriteOp, "operation",
+    {
+        /// 0 becomes a value: slots that do not exist.
+        Create = "create",
+        /// A value becomes another.
+        Update = "update",
+        /// A value becomes 0.
+        Clear = "clear",
+        /// A slot is read, and written as it was.
+        Nothing = "no-op",
+    }
+}
+
+names! {
     /// Who gives to whom in transfers.
     Pattern, "pattern",
     {

@@ -1,4 +1,5 @@
-//! The scenarios that come with `stress`, embedded: the files of `scenarios/`.
+//! The scenarios that come with `stress`, embedded: the files of `scenarios/`. Twins of official
+//! benchmark tests lie in `scenarios/official/`, under the tests' own names.
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
@@ -13,8 +14,17 @@ const ALL: &[(&str, &str)] = shipped![
     "pointer-chase",
     "transfers",
     "erc20",
-    "one-slot"
+    "one-slot",
+    "sstore-storm",
+    "prefetch-miss",
+    "official/test_prefetch_cold_storage",
+    "official/test_sload_bloated",
+    "official/test_sload_bloated_prefetch_miss",
+    "official/test_sstore_bloated",
 ];
+
+/// What the names of the twins begin with.
+pub(super) const OFFICIAL: &str = "official/";
 
 /// Name and text of every shipped scenario, the default worst case first.
 pub fn all() -> &'static [(&'static str, &'static str)] {
