@@ -42,6 +42,8 @@ pub(crate) struct Placed {
     pub(crate) families: std::ops::Range<u32>,
     /// Its contract, if it has one; that of a storm with its families.
     pub(crate) contract: Address,
+    /// Its account family, by its place in [`Genesis::account_families`].
+    pub(crate) account_family: u32,
 }
 
 /// Builds the genesis of `scenario`.
@@ -55,7 +57,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
             count: scenario.state.account_count.max(1),
             balance: SENDER_BALANCE,
         }],
-        slots: Vec::new(),
+        ..Genesis::default()
     };
     genesis.accounts.push(GenesisAccount {
         address: BENEFICIARY,
@@ -123,6 +125,7 @@ fn add_load(
         LoadKind::SloadStorm(storm) => at.sload(storm, genesis),
         LoadKind::SstoreStorm(storm) => at.sstore(storm, genesis),
         LoadKind::PrefetchMiss(storm) => at.prefetch_miss(storm, genesis),
+        LoadKind::AccountStorm(storm) => at.accounts(storm, genesis),
         LoadKind::Transfers(_) => Ok(Placed::default()),
         LoadKind::Erc20(erc20) => {
             let holders = genesis.senders[0].addresses(0..erc20.holder_count)?;

@@ -45,6 +45,8 @@ pub(crate) struct Touched {
     pub(crate) slots: Vec<IndexRange>,
     /// Accounts, by place in the genesis' senders.
     pub(crate) senders: Vec<u64>,
+    /// Accounts of families.
+    pub(crate) accounts: Vec<IndexRange>,
     /// Addresses without an account.
     pub(crate) absent: Vec<Address>,
 }
@@ -70,7 +72,7 @@ pub(crate) trait Planner {
     /// Gas in which a useful transaction fits.
     fn useful_gas(&self) -> u64;
 
-    /// Slots asked of the contract that lacks most, and slots it holds, if those are fewer.
+    /// Slots or accounts asked of the family that lacks most, and those it holds, if these are fewer.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }
@@ -95,6 +97,7 @@ pub(crate) fn of_load<'g>(
         LoadKind::SloadStorm(load) => Box::new(storm::sload(at, load)?),
         LoadKind::SstoreStorm(load) => Box::new(storm::sstore(at, load)?),
         LoadKind::PrefetchMiss(load) => Box::new(storm::prefetch_miss(at, load)?),
+        LoadKind::AccountStorm(load) => Box::new(storm::account(at, load)?),
         LoadKind::Transfers(transfers) => {
             let parties = Parties::new(transfers.pattern, people.count(), (seed, stream));
             Box::new(Transfers::new(Asset::Ether, parties, scenario.fork, people)?)

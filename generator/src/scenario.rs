@@ -23,12 +23,15 @@ mod write;
 
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
-pub use load::{Erc20, Load, LoadKind, OneSlot, PrefetchMiss, SloadStorm, SstoreStorm, Transfers};
+pub use load::{
+    AccountStorm, Erc20, Load, LoadKind, OneSlot, PrefetchMiss, SloadStorm, SstoreStorm, Transfers,
+};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName,
-    DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName, Overlap, Pattern,
-    PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName, WarmCacheName, WriteOp,
+    AccessName, AccountOp, AccountTarget, AccountsName, Cache, CacheFillName, ChecksumsName,
+    CodesName, CommitName, DesignName, FilterName, IndexName, KeyOrder, ListName, OrderName,
+    Overlap, Pattern, PrefetchName, ReadName, ScheduleName, ShareName, StopName, StoreName,
+    WarmCacheName, WriteOp,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};

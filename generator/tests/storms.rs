@@ -26,6 +26,10 @@ gas = "30M"
 kind = "sstore-storm"
 "#;
 
+/// Contracts of few codes, which keeps a large block in little memory.
+const COPY: [(&str, &str); 3] =
+    [("load.kind", "account-storm"), ("load.target", "contracts"), ("load.codes", "50")];
+
 fn make(overrides: &[(&str, &str)]) -> Workload {
     let made = generate(&parse(BASE, overrides), |_| {});
     made.unwrap_or_else(|error| panic!("{overrides:?}: {error}"))
@@ -154,22 +158,41 @@ fn where_a_transaction_reads_was_written_by_the_one_before() {
     }
 }
 
-#[test]
-fn blocks_of_every_storm_are_full_at_three_sizes() {
+fn assert_full_at_three_sizes(loads: &[&[(&str, &str)]]) {
     for (gas, value) in [("30M", 30_000_000), ("640M", 640_000_000), ("2.2G", 2_200_000_000)] {
-        for load in [
-            &[("load.op", "create")][..],
-            &[("load.op", "update")],
-            &[("load.op", "clear")],
-            &[("load.op", "no-op")],
-            &[("load.kind", "prefetch-miss"), ("load.keys", "keccak")],
-            &[("load.kind", "prefetch-miss"), ("load.keys", "chase"), ("block.tx_gas", "1M")],
-        ] {
+        for load in loads {
             let size = [("block.gas", gas), ("state.slots", "2M")];
-            let made = make(&[&size, load].concat());
-            assert_full(&made, value);
+            assert_full(&make(&[&size, *load].concat()), value);
         }
     }
+}
+
+#[test]
+fn blocks_of_writes_are_full_at_three_sizes() {
+    assert_full_at_three_sizes(&[
+        &[("load.op", "create")],
+        &[("load.op", "update")],
+        &[("load.op", "clear")],
+        &[("load.op", "no-op")],
+    ]);
+}
+
+#[test]
+fn blocks_that_a_slot_moves_on_are_full_at_three_sizes() {
+    assert_full_at_three_sizes(&[
+        &[("load.kind", "prefetch-miss"), ("load.keys", "keccak")],
+        &[("load.kind", "prefetch-miss"), ("load.keys", "chase"), ("block.tx_gas", "1M")],
+    ]);
+}
+
+#[test]
+fn blocks_of_accounts_are_full_at_three_sizes() {
+    assert_full_at_three_sizes(&[
+        &[("load.kind", "account-storm"), ("load.op", "balance")],
+        &[("load.kind", "account-storm"), ("load.op", "code-hash"), ("load.target", "absent")],
+        &[COPY[0], COPY[1], COPY[2], ("load.op", "code-copy")],
+        &[COPY[0], COPY[1], COPY[2], ("load.op", "call")],
+    ]);
 }
 
 #[test]
@@ -191,4 +214,103 @@ fn more_slots_than_the_state_holds_is_an_error_that_names_the_key() {
     }
     // New slots need none that exist.
     assert_full(&make(&[("state.slots", "1"), ("load.op", "create")]), 30_000_000);
+}
+
+/// The accounts of the first family that a workload's lists name, by index.
+fn named(made: &Workload) -> Vec<u64> {
+    let family = &made.genesis.account_families[0];
+    let by_address: HashMap<Address, u64> = made.batches[0]
+        .plan
+        .accounts
+        .iter()
+        .flat_map(|range| range.start..range.start + range.count)
+        .map(|index| (family.address(index), index))
+        .collect();
+    let accounts = list(&made.batches[0]).into_iter();
+    let mut named: Vec<u64> =
+        accounts.filter_map(|account| by_address.get(&account.address).copied()).collect();
+    named.sort_unstable();
+    named
+}
+
+#[test]
+fn an_account_storm_looks_at_each_account_once_and_the_list_names_it() {
+    for fork in ["amsterdam", "osaka"] {
+        for (op, target) in [
+            ("balance", "plain"),
+            ("balance", "absent"),
+            ("code-size", "contracts"),
+            ("code-hash", "contracts"),
+            ("code-copy", "contracts"),
+            ("code-copy", "plain"),
+            ("call", "contracts"),
+            ("call", "absent"),
+        ] {
+            let made = make(&[
+                ("fork", fork),
+                ("load.kind", "account-storm"),
+                ("load.op", op),
+                ("load.target", target),
+                ("load.accounts", "15k"),
+                ("load.codes", "100"),
+            ]);
+            assert_full(&made, 30_000_000);
+            let named = named(&made);
+            let planned: u64 = made.batches[0].plan.accounts.iter().map(|range| range.count).sum();
+            assert_eq!(named.len() as u64, planned, "{op} {target}");
+            let is_present = |index: &u64| *index < 15_000;
+            assert!(named.iter().all(|index| is_present(index) == (target != "absent")), "{op}");
+            reference::verify(&made, || {}).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_account_costs_what_is_documented() {
+    // Osaka: EIP-2929, and 3 gas a word of a copy; contracts/README.md.
+    for (op, target, least, most) in [
+        ("balance", "plain", 2_600.0, 2_690.0),
+        ("code-hash", "absent", 2_600.0, 2_690.0),
+        ("code-copy", "contracts", 4_904.0, 5_010.0),
+        ("call", "contracts", 27_171.0, 27_400.0),
+    ] {
+        let made = make(&[
+            ("fork", "osaka"),
+            ("block.transactions", "1"),
+            ("load.kind", "account-storm"),
+            ("load.op", op),
+            ("load.target", target),
+            ("load.codes", "100"),
+        ]);
+        let gas = made.gas_used() as f64 / named(&made).len() as f64;
+        assert!((least..most).contains(&gas), "{op}: {gas}");
+    }
+}
+
+#[test]
+fn what_an_account_storm_sees_depends_on_every_account() {
+    // Code of another length, other codes, other accounts: another output, all else the same.
+    let output = |overrides: &[(&str, &str)]| {
+        let base = [("block.transactions", "1"), ("block.tx_gas", "1M")];
+        let made = make(&[&base, overrides].concat());
+        made.batches[0].expected.transactions[0].output
+    };
+    let storm = |op, code, codes| {
+        output(&[COPY[0], COPY[1], ("load.op", op), ("load.code", code), ("load.codes", codes)])
+    };
+    assert_ne!(storm("code-size", "24KiB", "50"), storm("code-size", "20KiB", "50"));
+    assert_ne!(storm("code-copy", "24KiB", "50"), storm("code-copy", "24KiB", "51"));
+    let balances = |seed| output(&[COPY[0], ("load.op", "balance"), ("load.seed", seed)]);
+    assert_ne!(balances("8"), balances("9"));
+}
+
+#[test]
+fn more_accounts_than_the_state_holds_is_an_error_that_names_the_key() {
+    let few = [("load.kind", "account-storm"), ("load.accounts", "1k")];
+    let message = generate(&parse(BASE, &few), |_| {}).unwrap_err().to_string();
+    assert!(message.contains("raise load[0].accounts to "), "{message}");
+    let enough = message.split("accounts to ").nth(1).unwrap();
+    let enough: String = enough.chars().take_while(char::is_ascii_digit).collect();
+    let overrides = [("load.kind", "account-storm"), ("load.accounts", enough.as_str())];
+    assert_full(&make(&overrides), 30_000_000);
 }

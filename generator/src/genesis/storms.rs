@@ -1,13 +1,18 @@
 //! What storms have of a genesis: contracts with families of slots, and what moves them on.
 
 use alloy_primitives::U256;
-use workload::{Genesis, GenesisAccount, KeyRule, SlotFamily, ValueRule, stream::stream_seed};
+use workload::{
+    AccountFamily, CodeRule, Genesis, GenesisAccount, KeyRule, SlotFamily, ValueRule,
+    stream::stream_seed,
+};
 
 use super::{Placed, add_contract, contract_address};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    scenario::{KeyOrder, PrefetchMiss, SloadStorm, SstoreStorm, WriteOp},
+    scenario::{
+        AccountStorm, AccountTarget, KeyOrder, PrefetchMiss, SloadStorm, SstoreStorm, WriteOp,
+    },
 };
 
 /// Index that a pointer points at in the state.
@@ -93,6 +98,25 @@ impl StormPlace {
         let slot = vec![(U256::ZERO, pointer)];
         let contract = add_contract(self.index, pointer_contract(storm.keys), slot, genesis)?;
         Ok(Placed { contract, ..placed })
+    }
+
+    pub(super) fn accounts(
+        &self,
+        storm: &AccountStorm,
+        genesis: &mut Genesis,
+    ) -> Result<Placed, GeneratorError> {
+        let contract = add_contract(self.index, Contract::AccountStorm, Vec::new(), genesis)?;
+        let code = match storm.target {
+            AccountTarget::Plain | AccountTarget::Absent => CodeRule::Nothing,
+            AccountTarget::Contracts => {
+                CodeRule::Jumpdests { bytes: storm.code_bytes, distinct_count: storm.code_count }
+            }
+        };
+        let name = format!("state/load[{}]/accounts", self.index);
+        let seed = stream_seed(self.seed, &name);
+        let account_family = genesis.account_families.len() as u32;
+        genesis.account_families.push(AccountFamily { seed, count: storm.account_count, code });
+        Ok(Placed { contract, account_family, ..Placed::default() })
     }
 
     /// Adds contracts with the storm's slots spread over them.

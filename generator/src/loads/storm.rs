@@ -4,7 +4,7 @@
 
 mod kinds;
 
-pub(crate) use kinds::{At, prefetch_miss, sload, sstore};
+pub(crate) use kinds::{At, account, prefetch_miss, sload, sstore};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{SlotFamily, block::IndexRange, stream::stream_seed};
@@ -60,6 +60,8 @@ pub(crate) struct Target<'g> {
 pub(crate) enum Asked {
     /// Slots.
     Slots,
+    /// Accounts.
+    Accounts,
 }
 
 /// The first word of a storm's calldata.
@@ -197,6 +199,7 @@ impl Planner for Storm<'_> {
         let target = &self.parts.targets[storm.target];
         let touched = match target.asked {
             Asked::Slots => Touched { slots: storm.ranges, ..Touched::default() },
+            Asked::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
         };
         Ok(Some(PlannedTx {
             // All that there is room for: what a storm leaves of it shows nothing.

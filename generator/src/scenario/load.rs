@@ -1,6 +1,7 @@
 //! What the transactions of a scenario do. One kind of load is one struct in its own file, which
 //! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
 
+mod account_storm;
 mod erc20;
 mod one_slot;
 mod prefetch_miss;
@@ -8,12 +9,15 @@ mod sload_storm;
 mod sstore_storm;
 mod transfers;
 
+pub use account_storm::AccountStorm;
 pub use erc20::Erc20;
 pub use one_slot::OneSlot;
 pub use prefetch_miss::PrefetchMiss;
 pub use sload_storm::SloadStorm;
 pub use sstore_storm::SstoreStorm;
 pub use transfers::Transfers;
+
+use workload::Fork;
 
 use super::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
 use super::fields::Fields;
@@ -41,6 +45,8 @@ pub enum LoadKind {
     SstoreStorm(SstoreStorm),
     /// Cold storage reads of what the transaction before has decided.
     PrefetchMiss(PrefetchMiss),
+    /// Cold reads of accounts and codes, or calls.
+    AccountStorm(AccountStorm),
     /// Transfers of ether, nothing else.
     Transfers(Transfers),
     /// Transfers of an ERC-20 token.
@@ -56,6 +62,7 @@ impl LoadKind {
             Self::SloadStorm(_) => sload_storm::KIND.name,
             Self::SstoreStorm(_) => sstore_storm::KIND.name,
             Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
+            Self::AccountStorm(_) => account_storm::KIND.name,
             Self::Transfers(_) => transfers::KIND.name,
             Self::Erc20(_) => erc20::KIND.name,
             Self::OneSlot(_) => one_slot::KIND.name,
@@ -68,6 +75,7 @@ impl LoadKind {
             Self::SloadStorm(storm) => storm.entries(),
             Self::SstoreStorm(storm) => storm.entries(),
             Self::PrefetchMiss(storm) => storm.entries(),
+            Self::AccountStorm(storm) => storm.entries(),
             Self::Transfers(transfers) => transfers.entries(),
             Self::Erc20(erc20) => erc20.entries(),
             Self::OneSlot(one_slot) => one_slot.entries(),
@@ -89,6 +97,7 @@ pub(super) const KINDS: &[Kind] = &[
     sload_storm::KIND,
     sstore_storm::KIND,
     prefetch_miss::KIND,
+    account_storm::KIND,
     transfers::KIND,
     erc20::KIND,
     one_slot::KIND,
@@ -96,6 +105,7 @@ pub(super) const KINDS: &[Kind] = &[
 
 /// What a load's rules may depend on.
 pub(super) struct Around<'fields, 'tree> {
+    pub(super) fork: Fork,
     pub(super) state: &'fields StateSpec,
     pub(super) state_fields: &'fields Fields<'tree>,
 }

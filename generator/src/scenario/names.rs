@@ -280,6 +280,36 @@ names! {
 }
 
 names! {
+    /// How a storm looks at an account.
+    AccountOp, "operation",
+    {
+        /// BALANCE.
+        Balance = "balance",
+        /// EXTCODESIZE.
+        CodeSize = "code-size",
+        /// EXTCODEHASH.
+        CodeHash = "code-hash",
+        /// EXTCODECOPY of all of the code.
+        CodeCopy = "code-copy",
+        /// CALL without value.
+        Call = "call",
+    }
+}
+
+names! {
+    /// What is where a storm looks.
+    AccountTarget, "target",
+    {
+        /// Accounts without code.
+        Plain = "plain",
+        /// Contracts.
+        Contracts = "contracts",
+        /// Nothing.
+        Absent = "absent",
+    }
+}
+
+names! {
     /// Who gives to whom in transfers.
     Pattern, "pattern",
     {

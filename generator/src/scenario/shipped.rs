@@ -17,6 +17,8 @@ const ALL: &[(&str, &str)] = shipped![
     "one-slot",
     "sstore-storm",
     "prefetch-miss",
+    "account-storm",
+    "official/test_account_access",
     "official/test_prefetch_cold_storage",
     "official/test_sload_bloated",
     "official/test_sload_bloated_prefetch_miss",

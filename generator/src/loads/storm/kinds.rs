@@ -1,6 +1,6 @@
 //! The storms that scenarios name, as [`Parts`]: which contract, which families, what it passes.
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, U256};
 use workload::{SlotFamily, stream::stream_seed};
 
 use super::{Asked, First, Parts, Storm, Target};
@@ -10,7 +10,10 @@ use crate::{
     genesis::{self, Placed, State},
     meter::{Ground, Meter},
     probe::Absent,
-    scenario::{KeyOrder, Overlap, PrefetchMiss, Scenario, SloadStorm, SstoreStorm, WriteOp},
+    scenario::{
+        AccountOp, AccountStorm, AccountTarget, KeyOrder, Overlap, PrefetchMiss, Scenario,
+        SloadStorm, SstoreStorm, WriteOp,
+    },
 };
 
 /// Where a load is.
@@ -125,6 +128,47 @@ pub(crate) fn prefetch_miss<'g>(
         present_share: 1.0,
         overlap: Overlap::Nothing,
         targets,
+    };
+    Ok(Storm::new(parts, at.stream))
+}
+
+/// Looks at cold accounts.
+pub(crate) fn account<'g>(
+    at: At<'g, '_>,
+    storm: &AccountStorm,
+) -> Result<Storm<'g>, GeneratorError> {
+    let contract = Contract::AccountStorm;
+    // As the contract numbers them.
+    let op = match storm.op {
+        AccountOp::Balance => 0,
+        AccountOp::CodeSize => 1,
+        AccountOp::CodeHash => 2,
+        AccountOp::CodeCopy => 3,
+        AccountOp::Call => 4,
+    };
+    let family = &at.state.genesis.account_families[at.placed.account_family as usize];
+    let is_absent = storm.target == AccountTarget::Absent;
+    let word = |number: u32| B256::from(U256::from(number));
+    let ground = Ground {
+        tail: vec![word(op), word(storm.code_bytes)],
+        absent: if is_absent { Absent::Accounts } else { Absent::Nothing },
+        elsewhere: family.code(0),
+    };
+    let target = Target {
+        to: at.placed.contract,
+        asked: Asked::Accounts,
+        family: at.placed.account_family,
+        held_count: family.count,
+        first: First::Word(family.seed),
+        tail: ground.tail.clone(),
+        start: None,
+    };
+    let parts = Parts {
+        contract,
+        meter: at.meter(contract, &ground)?,
+        present_share: if is_absent { 0.0 } else { 1.0 },
+        overlap: Overlap::Nothing,
+        targets: vec![target],
     };
     Ok(Storm::new(parts, at.stream))
 }
