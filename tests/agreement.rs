@@ -82,13 +82,14 @@ fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
     }
 }
 
-/// Accounts and slots that the lists name.
 /// Codes below the batches, once for each batch.
 fn code_count(workload: &Workload) -> u64 {
-    let codes = workload.genesis.accounts.iter().filter(|account| !account.code.is_empty());
-    (codes.count() * workload.batches.len()) as u64
+    let explicit = workload.genesis.accounts.iter().filter(|account| !account.code.is_empty());
+    let made = workload.genesis.account_families.iter().map(|family| family.code_count());
+    (explicit.count() as u64 + made.sum::<u64>()) * workload.batches.len() as u64
 }
 
+/// Accounts and slots that the lists name.
 fn declared_key_count(workload: &Workload) -> u64 {
     let count = |batch: &workload::Batch| {
         let bounds = ListBounds::of(batch, workload.fork);
@@ -208,6 +209,34 @@ fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
     }
 }
 
+/// The texts of storms beside plain reads.
+const OTHER_STORMS: &[&str] = &[
+    "kind = \"sstore-storm\"\nop = \"create\"",
+    "kind = \"sstore-storm\"\nop = \"update\"\ncontracts = 3",
+    "kind = \"sstore-storm\"\nop = \"clear\"",
+    "kind = \"sstore-storm\"\nop = \"no-op\"",
+    "kind = \"prefetch-miss\"\nkeys = \"keccak\"",
+    "kind = \"prefetch-miss\"\nkeys = \"chase\"",
+    "kind = \"account-storm\"\nop = \"balance\"\naccounts = 5_000",
+    "kind = \"account-storm\"\nop = \"code-hash\"\naccounts = 9\ntarget = \"absent\"",
+    "kind = \"account-storm\"\nop = \"code-copy\"\naccounts = 5_000\ntarget = \"contracts\"\ncodes = 50",
+    "kind = \"account-storm\"\nop = \"call\"\naccounts = 5_000\ntarget = \"contracts\"\ncodes = 50",
+    "kind = \"account-storm\"\nop = \"call\"\naccounts = 5_000\ntarget = \"absent\"",
+];
+
+#[test]
+fn all_variants_agree_on_storms_that_do_more_than_read_slots() {
+    for (fork, batch) in [("amsterdam", 1), ("amsterdam", 2), ("osaka", 2)] {
+        let head = format!(
+            "fork = \"{fork}\"\n[state]\naccounts = 30\nslots = 20_000\n\
+             [block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = {batch}\n"
+        );
+        for load in OTHER_STORMS {
+            assert_all_agree(&meeting(&head, &format!("[[load]]\n{load}")), load);
+        }
+    }
+}
+
 fn assert_committed_once_a_batch(workload: &Workload) {
     let store = agree::in_memory(workload);
     for variant in agree::variants() {
@@ -270,6 +299,22 @@ fn all_variants_agree_over_mdbx_and_flat_files() {
         let dir = tempfile::tempdir().unwrap();
         assert_all_agree_on(&mdbx(dir.path(), &workload), &workload, &format!("mdbx, {load}"));
         assert_all_agree_on(&flat(dir.path(), &workload), &workload, &format!("flat, {load}"));
+    }
+}
+
+#[test]
+fn all_variants_agree_on_made_accounts_and_codes_over_every_store() {
+    let head = "[state]\naccounts = 50\n[block]\ngas = \"2M\"\ntx_gas = \"1M\"\n";
+    let load = "kind = \"account-storm\"\naccounts = 3_000\ntarget = \"contracts\"\ncodes = 300";
+    for (op, code) in [("code-copy", "64KiB"), ("call", "24KiB"), ("code-size", "10B")] {
+        let load = format!("[[load]]\n{load}\nop = \"{op}\"\ncode = \"{code}\"");
+        let workload = meeting(head, &load);
+        let dir = tempfile::tempdir().unwrap();
+        assert_all_agree_on(&mdbx(dir.path(), &workload), &workload, &format!("mdbx, {op}"));
+        assert_all_agree_on(&flat(dir.path(), &workload), &workload, &format!("flat, {op}"));
+        let built = build(dir.path(), &workload, &RocksFormat::default());
+        let store = RocksStore::open(built, RocksSettings::default()).unwrap();
+        assert_all_agree_on(&store, &workload, &format!("rocksdb, {op}"));
     }
 }
 

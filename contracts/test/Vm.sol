@@ -3,14 +3,17 @@ pragma solidity 0.8.37;
 
 /// The cheatcodes used here, and no more: compiling forge-std takes longer than all of these tests.
 interface Vm {
-    function accesses(address target) external returns (bytes32[] memory read, bytes32[] memory);
+    function accesses(address target)
+        external
+        returns (bytes32[] memory read, bytes32[] memory written);
     function assertEq(uint256 left, uint256 right, string calldata reason) external pure;
     function assertGe(uint256 left, uint256 right, string calldata reason) external pure;
     function assertLe(uint256 left, uint256 right, string calldata reason) external pure;
     function assertTrue(bool condition, string calldata reason) external pure;
     function cool(address target) external;
-    function deal(address account, uint256 balance) external;
+    function deal(address target, uint256 balance) external;
     function deployCode(string calldata artifact) external returns (address);
+    function etch(address target, bytes calldata code) external;
     function getCode(string calldata artifact) external view returns (bytes memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
     function record() external;

@@ -15,6 +15,18 @@ pub enum Contract {
     WeylStorm,
     /// `key, count`: reads the slot that the last value names.
     ChaseStorm,
+    /// `seed, value, (start, count)*`: writes the value to keccak(seed ‖ i).
+    WriteStorm,
+    /// `seed, change, (start, count)*`: reads keccak(seed ‖ i), and writes it XOR the change.
+    RewriteStorm,
+    /// `seed, op, bytes, (start, count)*`: looks at the accounts keccak(seed ‖ i).
+    AccountStorm,
+    /// `seed, token, (start, count)*`: asks a token for balances of the accounts keccak(seed ‖ i).
+    BalanceStorm,
+    /// `seed, storm, count`: has a storm read the range that slot 0 says, and moves it.
+    RangePointer,
+    /// `storm, count`: has a storm follow the chain from slot 0, and moves it.
+    ChainPointer,
     /// `transfer(address,uint256)`: an ERC-20 with its balances at mapping slot 0.
     Token,
     /// `mix(uint256)`: some hashes, then slot 0 read and written.
@@ -52,10 +64,16 @@ struct Artifact {
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 22] = [
         Self::KeccakStorm,
         Self::WeylStorm,
         Self::ChaseStorm,
+        Self::WriteStorm,
+        Self::RewriteStorm,
+        Self::AccountStorm,
+        Self::BalanceStorm,
+        Self::RangePointer,
+        Self::ChainPointer,
         Self::Token,
         Self::OneSlot,
         Self::Dapp,
@@ -77,6 +95,12 @@ impl Contract {
             Self::KeccakStorm => "KeccakStorm",
             Self::WeylStorm => "WeylStorm",
             Self::ChaseStorm => "ChaseStorm",
+            Self::WriteStorm => "WriteStorm",
+            Self::RewriteStorm => "RewriteStorm",
+            Self::AccountStorm => "AccountStorm",
+            Self::BalanceStorm => "BalanceStorm",
+            Self::RangePointer => "RangePointer",
+            Self::ChainPointer => "ChainPointer",
             Self::Token => "Token",
             Self::OneSlot => "OneSlot",
             Self::Dapp => "Dapp",
@@ -91,6 +115,23 @@ impl Contract {
             Self::Factory => "Factory",
             Self::Deployed => "Deployed",
         }
+    }
+
+    /// Of a storm: operations in one unrolled block; the rest of a count costs more each.
+    pub(crate) const fn unrolled_count(self) -> u64 {
+        match self {
+            Self::KeccakStorm
+            | Self::WeylStorm
+            | Self::ChaseStorm
+            | Self::RangePointer
+            | Self::ChainPointer => 64,
+            _ => 8,
+        }
+    }
+
+    /// Of a storm: whether it is told how many, and knows from where by itself.
+    pub(crate) const fn takes_count_alone(self) -> bool {
+        matches!(self, Self::ChaseStorm | Self::RangePointer | Self::ChainPointer)
     }
 
     /// The code that an account of the contract has.
@@ -127,6 +168,24 @@ impl Contract {
             Self::KeccakStorm => include_str!("../../contracts/artifacts/KeccakStorm.json"),
             Self::WeylStorm => include_str!("../../contracts/artifacts/WeylStorm.json"),
             Self::ChaseStorm => include_str!("../../contracts/artifacts/ChaseStorm.json"),
+            Self::WriteStorm => {
+                include_str!("../../contracts/artifacts/WriteStorm.json")
+            }
+            Self::RewriteStorm => {
+                include_str!("../../contracts/artifacts/RewriteStorm.json")
+            }
+            Self::AccountStorm => {
+                include_str!("../../contracts/artifacts/AccountStorm.json")
+            }
+            Self::BalanceStorm => {
+                include_str!("../../contracts/artifacts/BalanceStorm.json")
+            }
+            Self::RangePointer => {
+                include_str!("../../contracts/artifacts/RangePointer.json")
+            }
+            Self::ChainPointer => {
+                include_str!("../../contracts/artifacts/ChainPointer.json")
+            }
             Self::Token => include_str!("../../contracts/artifacts/Token.json"),
             Self::OneSlot => include_str!("../../contracts/artifacts/OneSlot.json"),
             Self::Dapp => include_str!("../../contracts/artifacts/Dapp.json"),

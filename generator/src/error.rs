@@ -25,6 +25,22 @@ pub enum GeneratorError {
         /// Slots of the state that would do.
         enough_count: u64,
     },
+    /// The blocks ask for more distinct accounts than there are.
+    #[error(
+        "load[{load}] asks for {wanted_count} distinct accounts, and {held_count} are held; raise \
+         load[{load}].accounts to {enough_count}, or lower block.gas, block.transactions or \
+         block.blocks"
+    )]
+    TooFewAccounts {
+        /// Place of the load.
+        load: usize,
+        /// Distinct accounts asked for.
+        wanted_count: u64,
+        /// Accounts that the state holds for it.
+        held_count: u64,
+        /// Accounts that would do.
+        enough_count: u64,
+    },
     /// A load's share of the slots is less than one a contract.
     #[error(
         "load[{load}] gets {slot_count} of state.slots = {state_slot_count}, less than one for \
@@ -46,7 +62,7 @@ pub enum GeneratorError {
          has {held_count} of state.accounts (at most {HOLDERS_MAX} where each has a slot of its \
          own); raise state.accounts, or lower block.gas, block.transactions or block.batch"
     )]
-    TooFewAccounts {
+    TooFewSenders {
         /// Place of the load.
         load: usize,
         /// Accounts that it needs.

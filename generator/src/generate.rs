@@ -17,11 +17,11 @@ use crate::{
     people::People,
     planner::{self, PlannedTx, Touched},
     reference::{self, Answer},
-    scenario::Scenario,
+    scenario::{LoadKind, Scenario},
 };
 
 /// Version of the generator. Whatever changes the bytes of any workload raises it.
-pub const GENERATOR_VERSION: u32 = 1;
+pub const GENERATOR_VERSION: u32 = 2;
 
 /// How far the generator is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,23 +95,27 @@ fn plan_blocks(
         .collect::<Result<Vec<_>, _>>()?;
     for (index, shortfall) in filler.shortfalls().enumerate() {
         if let Some((wanted_count, held_count)) = shortfall {
-            return Err(too_few_slots(scenario, index, state, wanted_count, held_count));
+            return Err(too_few(scenario, index, state, wanted_count, held_count));
         }
     }
     Ok(blocks)
 }
 
-fn too_few_slots(
+fn too_few(
     scenario: &Scenario,
     load: usize,
     state: &State,
     wanted_count: u64,
     held_count: u64,
 ) -> GeneratorError {
+    // A thousandth more: other counts have other calldata, and room for one more or less.
+    let enough_count = wanted_count + wanted_count / 1_000 + 2;
+    if let LoadKind::AccountStorm(_) = scenario.loads[load].kind {
+        return GeneratorError::TooFewAccounts { load, wanted_count, held_count, enough_count };
+    }
     let families = &state.loads[load].families;
     let contract_count = u64::from(families.end - families.start);
-    // A thousandth more: other counts have other calldata, and room for a slot more or less.
-    let of_load = (wanted_count + wanted_count / 1_000 + 2) * contract_count;
+    let of_load = enough_count * contract_count;
     let enough_count = (of_load as f64 / genesis::slot_share(scenario, load)).ceil() as u64;
     GeneratorError::TooFewSlots { load, wanted_count, contract_count, held_count, enough_count }
 }
@@ -157,6 +161,7 @@ struct BatchBuilder {
     /// Accounts of other families.
     others: BTreeSet<IndexRange>,
     slots: Vec<IndexRange>,
+    accounts: Vec<IndexRange>,
 }
 
 impl BatchBuilder {
@@ -194,7 +199,8 @@ impl BatchBuilder {
 
     /// Takes what a transaction touches into the plan.
     fn touch(&mut self, tx: &PlannedTx) {
-        let Touched { slots, senders, others, absent } = &tx.touched;
+        let Touched { slots, senders, others, accounts, absent } = &tx.touched;
+        self.accounts.extend(accounts);
         self.slots.extend(slots);
         self.senders.insert(tx.sender);
         self.senders.extend(senders);
@@ -204,7 +210,8 @@ impl BatchBuilder {
 
     fn finish(mut self) -> Batch {
         let one = |index| IndexRange { family: 0, start: index, count: 1 };
-        let Plan { slots, senders, absent_accounts } = &mut self.batch.plan;
+        let Plan { slots, senders, accounts, absent_accounts } = &mut self.batch.plan;
+        *accounts = joined(self.accounts);
         *senders = joined(self.senders.into_iter().map(one).chain(self.others).collect());
         *slots = joined(self.slots);
         absent_accounts.sort_unstable();

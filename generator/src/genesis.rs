@@ -1,11 +1,13 @@
 //! The genesis of a scenario: what `[state]` and the loads need, independent of `[block]`, so
 //! that blocks of any size run on the same state database.
 
+mod storms;
+
+pub(crate) use storms::{POINTER_START, pointer_contract, read_contract, write_contract};
+
 use alloy_primitives::{Address, B256, U256, address, keccak256};
 use evm::system;
-use workload::{
-    Genesis, GenesisAccount, KeyRule, SenderFamily, SlotFamily, ValueRule, stream::stream_seed,
-};
+use workload::{Genesis, GenesisAccount, SenderFamily, stream::stream_seed};
 
 use crate::{
     artifact::Contract,
@@ -14,8 +16,9 @@ use crate::{
         self,
         transfers::{balance_key, mapping_key},
     },
-    scenario::{Dapps, KeyOrder, Load, LoadKind, Scenario, SloadStorm, Through},
+    scenario::{Dapps, Load, LoadKind, Scenario, Through},
 };
+use storms::StormPlace;
 
 /// Receives the priority fees of all blocks. It exists, as a block builder's account does.
 pub const BENEFICIARY: Address = address!("be9ef1c1a27e00000000000000000000000000be");
@@ -55,15 +58,8 @@ pub(crate) struct Placed {
     pub(crate) contract: Address,
     /// Its family of accounts beside the senders, by its place in [`Genesis::senders`].
     pub(crate) people: u32,
-}
-
-/// The contract that a storm calls.
-pub(crate) const fn storm_contract(storm: &SloadStorm) -> Contract {
-    match storm.keys {
-        KeyOrder::Keccak => Contract::KeccakStorm,
-        KeyOrder::Weyl => Contract::WeylStorm,
-        KeyOrder::Chase => Contract::ChaseStorm,
-    }
+    /// Its account family, by its place in [`Genesis::account_families`].
+    pub(crate) account_family: u32,
 }
 
 /// Builds the genesis of `scenario`.
@@ -77,7 +73,7 @@ pub(crate) fn build(scenario: &Scenario) -> Result<State, GeneratorError> {
             count: scenario.state.account_count.max(1),
             balance: SENDER_BALANCE,
         }],
-        slots: Vec::new(),
+        ..Genesis::default()
     };
     genesis.accounts.push(GenesisAccount {
         address: BENEFICIARY,
@@ -109,8 +105,12 @@ pub(crate) fn slot_share(scenario: &Scenario, load: usize) -> f64 {
     }
 }
 
+/// Whether a load has a part of the state's slots.
 const fn is_storm(load: &Load) -> bool {
-    matches!(load.kind, LoadKind::SloadStorm(_))
+    matches!(
+        load.kind,
+        LoadKind::SloadStorm(_) | LoadKind::SstoreStorm(_) | LoadKind::PrefetchMiss(_)
+    )
 }
 
 /// Each load's slots: the state's by their shares, the rest to the last storm.
@@ -139,13 +139,13 @@ fn add_load(
 ) -> Result<Placed, GeneratorError> {
     let tag = scenario.loads[index].tag(index);
     let tag = tag.as_str();
+    let state_slot_count = scenario.state.slot_count;
+    let at = StormPlace { index, tag, seed, slot_count, state_slot_count };
     match &scenario.loads[index].kind {
-        LoadKind::SloadStorm(storm) => {
-            let first = genesis.slots.len() as u32;
-            let at = StormPlace { index, tag, seed, slot_count };
-            add_storm(scenario, storm, &at, genesis)?;
-            Ok(Placed { families: first..genesis.slots.len() as u32, ..Placed::default() })
-        }
+        LoadKind::SloadStorm(storm) => at.sload(storm, genesis),
+        LoadKind::SstoreStorm(storm) => at.sstore(storm, genesis),
+        LoadKind::PrefetchMiss(storm) => at.prefetch_miss(storm, genesis),
+        LoadKind::AccountStorm(storm) => at.accounts(storm, genesis),
         LoadKind::Transfers(_) => Ok(Placed::default()),
         LoadKind::Erc20(erc20) => {
             let holders = genesis.senders[0].addresses(0..erc20.holder_count)?;
@@ -255,56 +255,6 @@ fn filled_places(count: u64) -> Vec<(U256, U256)> {
         (mapping_key(word), U256::from(place + 1))
     };
     (0..count).map(place).collect()
-}
-
-/// Where a storm is among the loads, and what it has of the state.
-struct StormPlace<'a> {
-    index: usize,
-    tag: &'a str,
-    seed: u64,
-    slot_count: u64,
-}
-
-fn add_storm(
-    scenario: &Scenario,
-    storm: &SloadStorm,
-    at: &StormPlace<'_>,
-    genesis: &mut Genesis,
-) -> Result<(), GeneratorError> {
-    let StormPlace { index, tag, seed, slot_count } = *at;
-    let contract_count = storm.contract_count;
-    if slot_count < contract_count {
-        let state_slot_count = scenario.state.slot_count;
-        return Err(GeneratorError::TooFewSlotsPerContract {
-            load: index,
-            slot_count,
-            state_slot_count,
-            contract_count,
-        });
-    }
-    let (keys, values) = match storm.keys {
-        KeyOrder::Keccak => (KeyRule::Keccak, ValueRule::Random),
-        KeyOrder::Weyl => (KeyRule::Weyl, ValueRule::Random),
-        KeyOrder::Chase => (KeyRule::Keccak, ValueRule::NextKey),
-    };
-    let contract = storm_contract(storm);
-    let code = contract.code()?;
-    for place in 0..contract_count {
-        let name = format!("{}/{place}", contract.name());
-        let address = contract_address(tag, &name);
-        let account =
-            GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
-        genesis.accounts.push(account);
-        let extra = u64::from(place < slot_count % contract_count);
-        genesis.slots.push(SlotFamily {
-            address,
-            count: slot_count / contract_count + extra,
-            keys,
-            values,
-            seed: stream_seed(seed, &format!("state/load[{tag}]/{name}")),
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

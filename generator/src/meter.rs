@@ -7,17 +7,22 @@ use workload::Fork;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    probe::{Absent, Probe},
+    probe::{Absent, PROBE_GAS, Probe},
 };
 
-/// Slots that a contract reads in one unrolled block; the rest of a count costs more a slot.
-const UNROLLED_SLOT_COUNT: u64 = 64;
 /// Unrolled blocks of a probe: enough that execution costs more than the calldata floor
 /// (EIP-7623, EIP-7976), which would hide the parts.
 const PROBE_BLOCK_COUNT: u64 = 8;
-/// Fewest slots of a transaction: enough that execution costs more than the calldata floor of
-/// three ranges.
-pub const USEFUL_SLOT_COUNT: u64 = 8;
+/// Gas of the operations of a useful transaction: enough that execution costs more than the
+/// calldata floor of three ranges. That is eight of the cheapest.
+const USEFUL_GAS: u64 = 8 * 2_100;
+/// A refund is at most this part of the gas spent (EIP-3529).
+const REFUND_QUOTIENT: u64 = 5;
+/// An SSTORE needs more gas than this, whatever it costs (EIP-2200).
+const SSTORE_SENTRY_GAS: u64 = 2_300;
+/// A call passes on all but a 64th of the gas that is left (EIP-150): of what it needs, a 63rd more
+/// must be there.
+const CALL_DIVISOR: u64 = 63;
 
 const SENDER: Address = Address::repeat_byte(0x51);
 const TARGET: Address = Address::repeat_byte(0x7a);
@@ -48,13 +53,13 @@ pub enum MeterError {
 /// A range of indices in calldata: first, count.
 pub type Pair = (u64, u64);
 
-/// Calldata of a contract in 32-byte words: the first word (a seed, or the first key), then the
-/// ranges; a chase has the count alone.
-pub fn calldata(contract: Contract, first: &B256, pairs: &[Pair]) -> Bytes {
-    let mut out = first.to_vec();
+/// Calldata of a contract in 32-byte words: the words of `head`, then the ranges, or of some
+/// contracts a count alone.
+pub fn calldata(contract: Contract, head: &[B256], pairs: &[Pair]) -> Bytes {
+    let mut out = head.concat();
     let word = |number: u64| U256::from(number).to_be_bytes::<32>();
     for (start, count) in pairs {
-        if contract != Contract::ChaseStorm {
+        if !contract.takes_count_alone() {
             out.extend(word(*start));
         }
         out.extend(word(*count));
@@ -62,28 +67,58 @@ pub fn calldata(contract: Contract, first: &B256, pairs: &[Pair]) -> Bytes {
     out.into()
 }
 
-/// The parts of a storm transaction's gas.
+/// What a storm's probes pass beside their first word, and what they find.
+#[derive(Clone, Debug, Default)]
+pub struct Ground {
+    /// The words of calldata between the first one and the ranges.
+    pub tail: Vec<B256>,
+    /// What does not exist.
+    pub absent: Absent,
+    /// Code of every account that is neither the storm's contract nor a sender.
+    pub elsewhere: Bytes,
+}
+
+/// The parts of the gas that a storm transaction spends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
     contract: Contract,
+    /// Words before the ranges.
+    head_count: u64,
     /// A transaction of calldata of zeros, without a range.
     base_gas: u64,
     /// A byte of calldata that is not zero, above one that is.
     nonzero_byte_gas: u64,
-    /// A range of no slots.
+    /// A range of nothing.
     range_gas: u64,
-    /// An unrolled block of slots.
+    /// An unrolled block of operations.
     block_gas: u64,
-    /// A slot outside unrolled blocks.
+    /// An operation outside unrolled blocks.
     rest_gas: u64,
+    /// Whether as much comes back as may.
+    is_refunded: bool,
+}
+
+/// What a storm transaction costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Gas in its receipt, after refunds.
+    pub gas: u64,
+    /// Gas that comes back at its end.
+    pub refund: u64,
+    /// The least gas limit with which it succeeds, or a little more.
+    pub limit: u64,
 }
 
 impl Meter {
-    /// Measures a storm's `contract` under the rules of `fork`.
+    /// Measures a storm's `contract` on `ground` under the rules of `fork`.
     ///
     /// # Errors
     /// [`MeterError`] when a probe fails or its gas is not the sum of its parts.
-    pub fn measure(contract: Contract, fork: Fork) -> Result<Self, GeneratorError> {
+    pub fn measure(
+        contract: Contract,
+        ground: &Ground,
+        fork: Fork,
+    ) -> Result<Self, GeneratorError> {
         let probe = Probe {
             name: contract.name(),
             fork,
@@ -91,79 +126,124 @@ impl Meter {
             to: TARGET,
             code: contract.code()?,
             value: U256::ZERO,
-            absent: Absent::Nothing,
+            absent: ground.absent,
         };
-        let (dark, bright) = (B256::with_last_byte(1), B256::repeat_byte(1));
-        let slots = PROBE_BLOCK_COUNT * UNROLLED_SLOT_COUNT;
-        let run = |first: &B256, pairs: &[Pair]| probe.gas(&calldata(contract, first, pairs));
-        // All counts here are of two bytes that are not zero, or of none.
-        let one = run(&dark, &[(0, slots | 1)])?;
-        let nonzero_byte_gas = (run(&bright, &[(0, slots | 1)])? - one) / 31;
-        let rest_gas = run(&dark, &[(0, slots | 2)])? - one;
-        let two_blocks = run(&dark, &[(0, (slots + 2 * UNROLLED_SLOT_COUNT) | 1)])? - one;
-        let range_gas = if contract == Contract::ChaseStorm {
-            0
-        } else {
-            run(&dark, &[(0, slots | 1), (0, 0)])? - one
+        let head = |first: B256| [&[first], &ground.tail[..]].concat();
+        // One byte that is not zero, in a place where the word is no precompile's address.
+        let mut dark = B256::ZERO;
+        dark[12] = 1;
+        let input = |first, pairs: &[Pair]| calldata(contract, &head(first), pairs);
+        let spent = |input: &Bytes| probe.spent(input, PROBE_GAS, &ground.elsewhere);
+        let run = |first, pairs: &[Pair]| spent(&input(first, pairs)).map(|spent| spent.gas);
+        let unrolled = contract.unrolled_count();
+        let count = PROBE_BLOCK_COUNT * unrolled;
+        // All counts here are of as many bytes that are not zero, or of none.
+        let one = run(dark, &[(0, count | 1)])?;
+        let nonzero_byte_gas = (run(B256::repeat_byte(1), &[(0, count | 1)])? - one) / 31;
+        let rest_gas = run(dark, &[(0, count | 2)])? - one;
+        let block_gas = (run(dark, &[(0, (count + 2 * unrolled) | 1)])? - one) / 2;
+        let range_gas = match contract.takes_count_alone() {
+            true => 0,
+            false => run(dark, &[(0, count | 1), (0, 0)])? - one,
         };
-        let block_gas = two_blocks / 2;
-        let base_gas =
-            one - PROBE_BLOCK_COUNT * block_gas - rest_gas - 3 * nonzero_byte_gas - range_gas;
-        let meter = Self { contract, base_gas, nonzero_byte_gas, range_gas, block_gas, rest_gas };
-        meter.check(&probe)?;
+        let input = input(dark, &[(0, count | 1)]);
+        let base_gas = one
+            - PROBE_BLOCK_COUNT * block_gas
+            - rest_gas
+            - nonzero_count(&input) * nonzero_byte_gas
+            - range_gas;
+        let is_refunded = spent(&input)?.is_refunded();
+        let meter = Self {
+            contract,
+            head_count: 1 + ground.tail.len() as u64,
+            base_gas,
+            nonzero_byte_gas,
+            range_gas,
+            block_gas,
+            rest_gas,
+            is_refunded,
+        };
+        meter.check(&probe, &head(B256::repeat_byte(3)), &ground.elsewhere)?;
         Ok(meter)
     }
 
-    fn check(&self, probe: &Probe) -> Result<(), MeterError> {
+    /// Runs probes with the limits that their prices say: one that is too low is found here.
+    fn check(&self, probe: &Probe, head: &[B256], elsewhere: &Bytes) -> Result<(), MeterError> {
+        let unrolled = self.contract.unrolled_count();
         let probes: [&[Pair]; 3] = [
-            &[(0, USEFUL_SLOT_COUNT)],
-            &[(5, 1_000), (70_000, 777), (1 << 40, 63)],
-            &[(0, 77 * UNROLLED_SLOT_COUNT)],
+            &[(0, self.useful_count())],
+            &[(5, 3 * unrolled + 5), (70_000, 2 * unrolled + 7), (1 << 40, unrolled - 1)],
+            &[(0, 9 * unrolled)],
         ];
         for pairs in probes {
-            let pairs = if self.contract == Contract::ChaseStorm { &pairs[..1] } else { pairs };
-            let input = calldata(self.contract, &B256::repeat_byte(3), pairs);
-            let (used_gas, planned_gas) = (probe.gas(&input)?, self.gas(&input, pairs));
-            if used_gas != planned_gas {
-                let contract = self.contract.name();
+            let pairs = if self.contract.takes_count_alone() { &pairs[..1] } else { pairs };
+            let input = calldata(self.contract, head, pairs);
+            let price = self.price(&input, pairs);
+            let used_gas = probe.spent(&input, price.limit, elsewhere)?.receipt_gas;
+            if used_gas != price.gas {
+                let (contract, planned_gas) = (self.contract.name(), price.gas);
                 return Err(MeterError::NotLinear { contract, used_gas, planned_gas });
             }
         }
         Ok(())
     }
 
-    /// Gas of a transaction with `input` that reads `pairs`, each slot for the first time.
-    /// Exact from [`USEFUL_SLOT_COUNT`] slots on.
-    pub fn gas(&self, input: &[u8], pairs: &[Pair]) -> u64 {
-        let nonzero_count = input.iter().filter(|byte| **byte != 0).count() as u64;
+    /// The price of a transaction with `input` that asks for `pairs`, each index for the first
+    /// time. Exact from [`Self::useful_count`] operations on.
+    pub fn price(&self, input: &[u8], pairs: &[Pair]) -> Price {
+        let unrolled = self.contract.unrolled_count();
         let reads = pairs.iter().map(|(_, count)| {
-            let (blocks, rest) = (count / UNROLLED_SLOT_COUNT, count % UNROLLED_SLOT_COUNT);
+            let (blocks, rest) = (count / unrolled, count % unrolled);
             self.range_gas + blocks * self.block_gas + rest * self.rest_gas
         });
-        self.base_gas + nonzero_count * self.nonzero_byte_gas + reads.sum::<u64>()
+        let bytes_gas = nonzero_count(input) * self.nonzero_byte_gas;
+        let spent = self.base_gas + bytes_gas + reads.sum::<u64>();
+        let refund = if self.is_refunded { spent / REFUND_QUOTIENT } else { 0 };
+        Price { gas: spent - refund, refund, limit: spent + self.reserve_gas(spent) }
     }
 
-    /// Slots that `gas` certainly cannot pay for one more of.
-    pub fn slots_at_most(&self, gas: u64) -> u64 {
+    /// Gas that must be there beside what is spent.
+    fn reserve_gas(&self, spent: u64) -> u64 {
+        match self.contract {
+            // All that is read is read within one call.
+            Contract::RangePointer | Contract::ChainPointer => spent / CALL_DIVISOR + 1,
+            Contract::AccountStorm | Contract::BalanceStorm => self.rest_gas / CALL_DIVISOR + 1,
+            Contract::RewriteStorm => SSTORE_SENTRY_GAS,
+            _ => 0,
+        }
+    }
+
+    /// Operations that `gas` certainly cannot pay for one more of.
+    pub fn count_at_most(&self, gas: u64) -> u64 {
         let gas = u128::from(gas.saturating_sub(self.base_gas));
-        let count = gas * u128::from(UNROLLED_SLOT_COUNT) / u128::from(self.block_gas) + 1;
-        u64::try_from(count).unwrap_or(u64::MAX)
+        let unrolled = u128::from(self.contract.unrolled_count());
+        u64::try_from(gas * unrolled / u128::from(self.block_gas) + 1).unwrap_or(u64::MAX)
     }
 
-    /// Gas in which a transaction of [`USEFUL_SLOT_COUNT`] slots fits, whatever its ranges.
+    /// Fewest operations of a transaction.
+    pub fn useful_count(&self) -> u64 {
+        USEFUL_GAS.div_ceil(self.block_gas / self.contract.unrolled_count()).max(1)
+    }
+
+    /// Gas in which a transaction of [`Self::useful_count`] operations fits, whatever its ranges.
     pub fn useful_gas(&self) -> u64 {
         let ranges = 4 * (self.range_gas + 16 * self.nonzero_byte_gas);
-        let first = 32 * self.nonzero_byte_gas;
-        self.base_gas + ranges + first + USEFUL_SLOT_COUNT * self.rest_gas
+        let head = self.head_count * 32 * self.nonzero_byte_gas;
+        let spent = self.base_gas + ranges + head + self.useful_count() * self.rest_gas;
+        spent + self.reserve_gas(spent)
     }
 
-    /// Gas of a slot in an unrolled block, at most: rounded up.
-    pub fn slot_gas(&self) -> u64 {
-        self.block_gas.div_ceil(UNROLLED_SLOT_COUNT)
+    /// Gas of an operation in an unrolled block, at most: rounded up.
+    pub fn operation_gas(&self) -> u64 {
+        self.block_gas.div_ceil(self.contract.unrolled_count())
     }
 
-    /// Gas of a slot outside unrolled blocks.
-    pub fn rest_slot_gas(&self) -> u64 {
+    /// Gas of an operation outside unrolled blocks.
+    pub fn rest_gas(&self) -> u64 {
         self.rest_gas
     }
+}
+
+fn nonzero_count(input: &[u8]) -> u64 {
+    input.iter().filter(|byte| **byte != 0).count() as u64
 }

@@ -95,6 +95,6 @@ impl Members {
         if needed_count <= end {
             return Ok(());
         }
-        Err(GeneratorError::TooFewAccounts { load: self.load, needed_count, held_count: end })
+        Err(GeneratorError::TooFewSenders { load: self.load, needed_count, held_count: end })
     }
 }

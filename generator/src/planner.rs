@@ -11,7 +11,7 @@ use workload::{
 
 use crate::{
     error::GeneratorError,
-    genesis::{self, State, holder_count},
+    genesis::{State, holder_count},
     loads::{
         airdrop::Airdrops,
         amm::Swaps,
@@ -25,10 +25,9 @@ use crate::{
         nft::{Mints, NftTransfers},
         non_conflicting::NonConflicting,
         one_slot::OneSlot,
-        storm::Storm,
+        storm,
         transfers::{Asset, Parties, Transfers},
     },
-    meter::Meter,
     people::{Members, People},
     probe::Cost,
     random::Random,
@@ -93,6 +92,8 @@ pub(crate) struct Touched {
     pub(crate) senders: Vec<u64>,
     /// Accounts of other sender families than the first.
     pub(crate) others: Vec<IndexRange>,
+    /// Accounts of account families.
+    pub(crate) accounts: Vec<IndexRange>,
     /// Addresses without an account, or without one before the workload's transactions.
     pub(crate) absent: Vec<Address>,
 }
@@ -124,7 +125,7 @@ pub(crate) trait Planner {
     /// Gas in which a useful transaction fits.
     fn useful_gas(&self) -> u64;
 
-    /// Slots asked of the contract that lacks most, and slots it holds, if those are fewer.
+    /// Slots or accounts asked of the family that lacks most, and those it holds, if these are fewer.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }
@@ -160,19 +161,12 @@ pub(crate) fn of_load<'g>(
         genesis: &state.genesis,
         tx_gas: scenario.block.tx_gas,
     };
+    let at = storm::At { scenario, state, placed, stream: (seed, &stream) };
     Ok(match &load.kind {
-        LoadKind::SloadStorm(storm) => {
-            let contract = genesis::storm_contract(storm);
-            let families = &placed.families;
-            let slots = &state.genesis.slots[families.start as usize..families.end as usize];
-            Box::new(Storm::new(
-                Meter::measure(contract, scenario.fork)?,
-                contract,
-                (scenario.state.present_share, storm.overlap),
-                (families.start, slots),
-                (seed, &stream),
-            ))
-        }
+        LoadKind::SloadStorm(load) => Box::new(storm::sload(at, load)?),
+        LoadKind::SstoreStorm(load) => Box::new(storm::sstore(at, load)?),
+        LoadKind::PrefetchMiss(load) => Box::new(storm::prefetch_miss(at, load)?),
+        LoadKind::AccountStorm(load) => Box::new(storm::account(at, load)?),
         LoadKind::Transfers(transfers) => {
             let parties = Parties::new(transfers.pattern, people.count(), (seed, stream));
             Box::new(Transfers::new(Asset::Ether, parties, scenario.fork, people)?)

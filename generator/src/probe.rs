@@ -34,7 +34,7 @@ pub(crate) struct Probe {
 
 /// What does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Absent {
+pub enum Absent {
     /// All that is asked for exists.
     #[default]
     Nothing,
@@ -42,6 +42,26 @@ pub(crate) enum Absent {
     Account(Address),
     /// This slot does not.
     Slot(U256),
+    /// No slot does.
+    Slots,
+    /// No account does but sender, callee and beneficiary.
+    Accounts,
+}
+
+/// What a transaction spends before anything comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spent {
+    /// Execution and state gas together.
+    pub(crate) gas: u64,
+    /// Gas in the receipt.
+    pub(crate) receipt_gas: u64,
+}
+
+impl Spent {
+    /// Whether something comes back.
+    pub(crate) const fn is_refunded(self) -> bool {
+        self.receipt_gas < self.gas
+    }
 }
 
 /// What a transaction costs.
@@ -62,15 +82,21 @@ impl Probe {
         cost_by(|gas_limit| self.gas_within(input, gas_limit))
     }
 
-    /// Gas of the transaction with `input`, which must succeed.
+    fn gas_within(&self, input: &Bytes, gas_limit: u64) -> Result<u64, MeterError> {
+        self.spent(input, gas_limit, &Bytes::new()).map(|spent| spent.receipt_gas)
+    }
+
+    /// What the transaction with `input` and `gas_limit`, which must succeed, spends where every
+    /// account but the sender, the callee and the beneficiary has the code `elsewhere`.
     ///
     /// # Errors
     /// [`MeterError::Probe`].
-    pub(crate) fn gas(&self, input: &Bytes) -> Result<u64, MeterError> {
-        self.gas_within(input, PROBE_GAS)
-    }
-
-    fn gas_within(&self, input: &Bytes, gas_limit: u64) -> Result<u64, MeterError> {
+    pub(crate) fn spent(
+        &self,
+        input: &Bytes,
+        gas_limit: u64,
+        elsewhere: &Bytes,
+    ) -> Result<Spent, MeterError> {
         let tx = Transaction {
             sender: self.sender,
             gas_limit,
@@ -82,14 +108,17 @@ impl Probe {
         let env = BlockEnv { gas_limit: PROBE_GAS, ..BlockEnv::default() };
         let block = Block { env, transactions: vec![tx], withdrawals: Vec::new() };
         let rules = Workload { fork: self.fork, chain_id: 1, ..Workload::default() };
-        let mut runner = Runner::new(&rules, ProbeState { probe: self });
+        let mut runner = Runner::new(&rules, ProbeState { probe: self, elsewhere });
         runner.enter(&block);
         let fail = |reason: String| MeterError::Probe { contract: self.name, reason };
         let output = runner
             .run(&block, StepKind::Transaction(0), |_, _| {})
             .map_err(|error: StepError<Infallible>| fail(error.to_string()))?;
         match output.outcome {
-            Some(outcome) if outcome.status == TxStatus::Success => Ok(outcome.gas_used),
+            Some(outcome) if outcome.status == TxStatus::Success => Ok(Spent {
+                gas: output.gas.block_regular_gas + output.gas.block_state_gas,
+                receipt_gas: outcome.gas_used,
+            }),
             other => Err(fail(format!("{other:?}"))),
         }
     }
@@ -129,18 +158,30 @@ pub(crate) fn cost_by(
 
 struct ProbeState<'p> {
     probe: &'p Probe,
+    elsewhere: &'p Bytes,
 }
 
 impl Database for ProbeState<'_> {
     type Error = Infallible;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
-        if self.probe.absent == Absent::Account(address) {
+        let probe = self.probe;
+        let is_elsewhere = ![probe.sender, probe.to, Address::ZERO].contains(&address);
+        let is_absent = match probe.absent {
+            Absent::Account(absent) => absent == address,
+            Absent::Accounts => is_elsewhere,
+            Absent::Nothing | Absent::Slot(_) | Absent::Slots => false,
+        };
+        if is_absent {
             return Ok(None);
         }
         let balance = U256::from(1) << 128;
-        let has_code = address == self.probe.to && !self.probe.code.is_empty();
-        let code = has_code.then(|| Bytecode::new_raw(self.probe.code.clone()));
+        let code = match is_elsewhere {
+            true => self.elsewhere,
+            false if address == probe.to => &probe.code,
+            false => &Bytes::new(),
+        };
+        let code = (!code.is_empty()).then(|| Bytecode::new_raw(code.clone()));
         let code_hash = code.as_ref().map_or(KECCAK_EMPTY, Bytecode::hash_slow);
         Ok(Some(AccountInfo { balance, code_hash, code, ..AccountInfo::default() }))
     }
@@ -150,7 +191,8 @@ impl Database for ProbeState<'_> {
     }
 
     fn storage(&mut self, _: Address, key: U256) -> Result<U256, Infallible> {
-        let is_absent = self.probe.absent == Absent::Slot(key);
+        let is_absent =
+            self.probe.absent == Absent::Slots || self.probe.absent == Absent::Slot(key);
         Ok(if is_absent { U256::ZERO } else { key.wrapping_add(U256::ONE) })
     }
 

@@ -29,16 +29,16 @@ mod write;
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
 pub use load::{
-    Airdrop, Amm, Compute, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,
-    SloadStorm, Transfers, kinds,
+    AccountStorm, Airdrop, Amm, Compute, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs,
+    NftMint, OneSlot, PrefetchMiss, SloadStorm, SstoreStorm, Transfers, kinds,
 };
 pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
-    AccessName, AccountsName, Cache, CacheFillName, ChecksumsName, CodesName, CommitName, Creation,
-    DesignName, FilterName, IndexName, KeyOrder, ListName, LoadOrder, OrderName, Overlap, Pattern,
-    PrefetchName, ReadName, Recipients, ScheduleName, ShareName, SizesName, StopName, StoreName,
-    WarmCacheName, Work,
+    AccessName, AccountOp, AccountTarget, AccountsName, Cache, CacheFillName, ChecksumsName,
+    CodesName, CommitName, Creation, DesignName, FilterName, IndexName, KeyOrder, ListName,
+    LoadOrder, OrderName, Overlap, Pattern, PrefetchName, ReadName, Recipients, ScheduleName,
+    ShareName, SizesName, StopName, StoreName, WarmCacheName, Work, WriteOp,
 };
 pub use overrides::Override;
 pub use read::{ROW_BYTES, TX_GAS_MIN};
@@ -79,7 +79,8 @@ pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Scen
         let source_name = format!("scenarios/{name_or_path}.toml");
         return Scenario::parse(&source_name, text, overrides);
     }
-    if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
+    let is_name = !name_or_path.contains('/') || name_or_path.starts_with(shipped::OFFICIAL);
+    if is_name && !name_or_path.ends_with(".toml") {
         return Err(unknown_name(name_or_path));
     }
     let text = read_file(name_or_path)?;

@@ -206,7 +206,7 @@ fn a_rate_that_a_block_is_too_small_for_is_an_error_that_names_the_keys() {
     assert!(message.contains("load[0].hotspots needs 600"), "{message}");
     for kind in ["chains", "non-conflicting"] {
         let few = [("load.kind", kind), ("state.accounts", "100")];
-        let GeneratorError::TooFewAccounts { needed_count, held_count, .. } = error(&few) else {
+        let GeneratorError::TooFewSenders { needed_count, held_count, .. } = error(&few) else {
             panic!("{kind}")
         };
         assert_eq!(held_count, 100);
@@ -215,7 +215,7 @@ fn a_rate_that_a_block_is_too_small_for_is_an_error_that_names_the_keys() {
         error(&[few[0], ("state.accounts", &least)]);
     }
     let few = [("load.kind", "dapps"), ("state.accounts", "20")];
-    assert!(matches!(error(&few), GeneratorError::TooFewAccounts { held_count: 20, .. }));
+    assert!(matches!(error(&few), GeneratorError::TooFewSenders { held_count: 20, .. }));
 }
 
 #[test]

@@ -127,7 +127,6 @@ fn genesis(rows: u64) -> Genesis {
     let account = GenesisAccount { address: CONTRACT, nonce: 1, ..GenesisAccount::default() };
     Genesis {
         accounts: vec![account],
-        senders: Vec::new(),
         slots: vec![SlotFamily {
             address: CONTRACT,
             count: rows,
@@ -135,6 +134,7 @@ fn genesis(rows: u64) -> Genesis {
             values: ValueRule::Random,
             seed: stream_seed(STATE_SEED, "rows of stress io"),
         }],
+        ..Genesis::default()
     }
 }
 

@@ -83,6 +83,8 @@ pub struct Plan {
     pub slots: Vec<IndexRange>,
     /// Accounts of [`Genesis::senders`].
     pub senders: Vec<IndexRange>,
+    /// Accounts of [`Genesis::account_families`]; indices from a family's count on are absent.
+    pub accounts: Vec<IndexRange>,
     /// Addresses that no account and no family of the genesis has, ascending. Only needed where
     /// there are sender families: without them every address not written out is absent.
     pub absent_accounts: Vec<Address>,

@@ -25,7 +25,7 @@ use crate::block::Workload;
 pub const MAGIC: [u8; 8] = *b"stresswl";
 
 /// Version of the format this build reads and writes.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Largest body in bytes: 4 GiB, many times a batch of blocks at ten times today's gas.
 pub const MAX_BODY_BYTES: u64 = 1 << 32;

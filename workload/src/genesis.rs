@@ -96,6 +96,32 @@ pub struct SlotFamily {
     pub seed: B256,
 }
 
+/// How the codes of an account family are made. A rule's meaning never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CodeRule {
+    /// No account has code.
+    Nothing,
+    /// Account i has code i mod `distinct_count`: PUSH8 of that number, POP, JUMPDEST to the end.
+    Jumpdests {
+        /// Length of every code, 10 to 65,536.
+        bytes: u32,
+        /// Number of different codes, 1 to 2^20.
+        distinct_count: u64,
+    },
+}
+
+/// Accounts whose addresses code can compute: address(i) = the low 20 bytes of keccak(seed ‖ i), both
+/// as 32-byte big-endian words, for i in 0..count. Account i has i + 1 wei; nonce 1 if it has code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountFamily {
+    /// Seed of the addresses.
+    pub seed: B256,
+    /// Number of accounts that exist. The rule goes on beyond: those addresses are absent.
+    pub count: u64,
+    /// Rule of their codes.
+    pub code: CodeRule,
+}
+
 /// What a state holds before the first block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Genesis {
@@ -105,6 +131,8 @@ pub struct Genesis {
     pub senders: Vec<SenderFamily>,
     /// Families of slots, each of another account.
     pub slots: Vec<SlotFamily>,
+    /// Families of accounts by computable addresses.
+    pub account_families: Vec<AccountFamily>,
 }
 
 impl Genesis {
@@ -122,7 +150,9 @@ impl Genesis {
 
     /// Number of account rows.
     pub fn account_count(&self) -> u64 {
-        self.accounts.len() as u64 + self.senders.iter().map(|family| family.count).sum::<u64>()
+        let senders = self.senders.iter().map(|family| family.count);
+        let families = self.account_families.iter().map(|family| family.count);
+        self.accounts.len() as u64 + senders.chain(families).sum::<u64>()
     }
 
     /// The explicit account at `address`.

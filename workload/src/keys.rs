@@ -98,7 +98,8 @@ fn not_zero(value: U256) -> U256 {
     if value.is_zero() { U256::ONE } else { value }
 }
 
-fn keccak_input(seed: &B256, index: u64) -> [u8; 64] {
+/// seed ‖ index, both as 32-byte big-endian words.
+pub(crate) fn keccak_input(seed: &B256, index: u64) -> [u8; 64] {
     let mut input = [0; 64];
     input[..32].copy_from_slice(seed.as_slice());
     input[56..].copy_from_slice(&index.to_be_bytes());

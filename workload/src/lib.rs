@@ -2,6 +2,7 @@
 //! what a block is, which state it touches (its block-level access list, EIP-7928), and what
 //! its outcome must be. Knows no EVM, no store and no scenario file.
 
+pub mod accounts;
 pub mod block;
 pub mod file;
 pub mod fork;
@@ -21,7 +22,8 @@ pub use block::{Batch, Block, BlockEnv, Transaction, TxType, Withdrawal, Workloa
 pub use file::{FileError, WorkloadError};
 pub use fork::Fork;
 pub use genesis::{
-    AccountState, Genesis, GenesisAccount, KeyRule, SenderFamily, SlotFamily, ValueRule,
+    AccountFamily, AccountState, CodeRule, Genesis, GenesisAccount, KeyRule, SenderFamily,
+    SlotFamily, ValueRule,
 };
 pub use layout::Layout;
 pub use list::{AccountId, Code, ListBounds, ListError, ListIndex, SlotId};

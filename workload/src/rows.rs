@@ -19,14 +19,14 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use alloy_primitives::{B256, Bytes};
+use alloy_primitives::B256;
 
 pub use digest::ContentDigest;
 pub use emit::PartBuffers;
 pub use error::{AccountOrigin, RowError};
 
-use crate::{genesis::Genesis, layout::Layout};
-use plan::Plan;
+use crate::{accounts::CodeHashes, genesis::Genesis, layout::Layout};
+use plan::{Code, Plan};
 use source::{AccountSource, SlotSource};
 
 /// The tables of flat state.
@@ -101,7 +101,7 @@ pub struct RowStream<'a> {
 enum Rows<'a> {
     Accounts(Plan<AccountSource<'a>>),
     Slots(Plan<SlotSource<'a>>),
-    Codes(Vec<(B256, &'a Bytes)>),
+    Codes(Vec<(B256, Code<'a>)>),
 }
 
 impl<'a> RowStream<'a> {
@@ -121,14 +121,14 @@ impl<'a> RowStream<'a> {
         check::check_accounts(genesis)?;
         let rows = match table {
             Table::Accounts => {
-                let source = AccountSource::new(layout, genesis);
+                let source = AccountSource::new(layout, genesis, code_hashes(genesis, settings)?);
                 Rows::Accounts(Plan::new(vec![source], settings, progress)?)
             }
             Table::Slots => {
                 let sources = check::slot_sources(genesis, layout)?;
                 Rows::Slots(Plan::new(sources, settings, progress)?)
             }
-            Table::Codes => Rows::Codes(plan::codes(genesis)),
+            Table::Codes => Rows::Codes(plan::codes(genesis, &code_hashes(genesis, settings)?)),
         };
         Ok(Self { settings: settings.clone(), rows })
     }
@@ -182,12 +182,16 @@ impl<'a> RowStream<'a> {
             Rows::Codes(codes) => {
                 for (hash, code) in codes {
                     self.settings.check_cancel()?;
-                    sink(hash.as_slice(), code)?;
+                    sink(hash.as_slice(), &code.bytes())?;
                 }
                 Ok(())
             }
         }
     }
+}
+
+fn code_hashes(genesis: &Genesis, settings: &RowSettings<'_>) -> Result<CodeHashes, RowError> {
+    CodeHashes::of(genesis, settings.threads, settings.cancel).ok_or(RowError::Cancelled)
 }
 
 #[cfg(test)]

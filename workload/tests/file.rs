@@ -5,8 +5,9 @@ use std::{fs, path::PathBuf};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use proptest::prelude::*;
 use workload::{
-    Batch, Block, BlockEnv, Genesis, GenesisAccount, Transaction, TxOutcome, TxStatus, Workload,
-    WorkloadError,
+    AccountFamily, Batch, Block, BlockEnv, CodeRule, Genesis, GenesisAccount, Transaction,
+    TxOutcome, TxStatus, Workload, WorkloadError,
+    accounts::CodeRuleError,
     block::{BatchOutcome, IndexRange, ListSizes},
     file::{self, FORMAT_VERSION, FamilyKind, FileError, MAX_BLOCK_GAS, MAX_BODY_BYTES},
 };
@@ -206,6 +207,18 @@ fn contradictions_are_refused_when_writing() {
     check(
         |w| w.batches[1].plan.senders = vec![IndexRange { family: 0, start: 0, count: 1 }],
         WorkloadError::PlannedRange { batch: 1, kind: FamilyKind::Sender, range },
+    );
+    check(
+        |w| w.batches[1].plan.accounts = vec![IndexRange { family: 0, start: 0, count: 1 }],
+        WorkloadError::PlannedRange { batch: 1, kind: FamilyKind::Account, range },
+    );
+    check(
+        |w| {
+            let code = CodeRule::Jumpdests { bytes: 9, distinct_count: 1 };
+            let family = AccountFamily { seed: B256::ZERO, count: 1, code };
+            w.genesis.account_families = vec![family];
+        },
+        WorkloadError::AccountFamily { family: 0, source: CodeRuleError::Bytes(9) },
     );
     check(
         |w| w.batches[0].plan.absent_accounts = vec![Address::repeat_byte(1); 2],

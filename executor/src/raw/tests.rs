@@ -13,7 +13,6 @@ fn genesis(count: u64) -> Genesis {
     let seed = B256::repeat_byte(3);
     Genesis {
         accounts: vec![GenesisAccount { address, nonce: 1, ..GenesisAccount::default() }],
-        senders: Vec::new(),
         slots: vec![SlotFamily {
             address,
             count,
@@ -21,6 +20,7 @@ fn genesis(count: u64) -> Genesis {
             values: ValueRule::Random,
             seed,
         }],
+        ..Genesis::default()
     }
 }
 

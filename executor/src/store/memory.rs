@@ -1,9 +1,16 @@
 //! State in hash maps, for tests and for the EVM's own speed. Never cold.
 
-use std::sync::Arc;
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, atomic::AtomicBool},
+    thread,
+};
 
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
-use workload::{Genesis, NetChanges, genesis::AccountState, senders::SenderError};
+use workload::{
+    AccountFamily, Genesis, NetChanges, accounts::CodeHashes, genesis::AccountState,
+    senders::SenderError,
+};
 
 use super::{CacheMode, ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
 
@@ -18,8 +25,8 @@ const BYTES_PER_ACCOUNT: u64 = 150;
 pub enum MemoryError {
     /// It would not fit.
     #[error(
-        "memory store: {slot_count} slots and {account_count} accounts need about {need_bytes} \
-         bytes, and {limit_bytes} are allowed; take fewer (state.slots) or the rocksdb store"
+        "memory store: {slot_count} slots and {account_count} accounts with their codes need about \
+         {need_bytes} bytes, and {limit_bytes} are allowed; take fewer (state.slots) or the rocksdb store"
     )]
     TooLarge {
         /// Slots asked for.
@@ -59,8 +66,10 @@ impl MemoryStore {
     /// [`MemoryError`].
     pub fn build(genesis: &Genesis, limit_bytes: u64) -> Result<Self, MemoryError> {
         let (slot_count, account_count) = (genesis.slot_count(), genesis.account_count());
+        let codes = genesis.account_families.iter().map(AccountFamily::code_bytes);
         let need_bytes = slot_count
             .saturating_mul(BYTES_PER_SLOT)
+            .saturating_add(codes.fold(0, u64::saturating_add))
             .saturating_add(account_count.saturating_mul(BYTES_PER_ACCOUNT));
         if need_bytes > limit_bytes {
             return Err(MemoryError::TooLarge {
@@ -87,6 +96,7 @@ impl MemoryStore {
                 maps.accounts.insert(address, row);
             }
         }
+        add_families(&mut maps, genesis);
         for family in &genesis.slots {
             let slots = maps.slots.entry(family.address).or_default();
             slots.reserve(usize::try_from(family.count).unwrap_or(usize::MAX));
@@ -94,6 +104,21 @@ impl MemoryStore {
         }
         Ok(Self { base: Arc::new(maps) })
     }
+}
+
+/// The accounts and codes that families make.
+fn add_families(maps: &mut Maps, genesis: &Genesis) {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let hashes = CodeHashes::of(genesis, threads, &AtomicBool::new(false)).unwrap_or_default();
+    for (place, family) in genesis.account_families.iter().enumerate() {
+        for index in 0..family.count {
+            let row = family.state(index, hashes.get(place, family, index));
+            maps.accounts.insert(family.address(index), row);
+        }
+    }
+    let codes = hashes.iter();
+    let codes = codes.map(|(hash, place, code)| (hash, genesis.account_families[place].code(code)));
+    maps.codes.extend(codes);
 }
 
 impl Store for MemoryStore {

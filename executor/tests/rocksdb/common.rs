@@ -11,7 +11,10 @@ use executor::{
     state::{BuiltState, DataDir, Manifest, Quiet, StateError, StateSpec},
     store::rocksdb::{RocksFormat, RocksSettings, RocksStore},
 };
-use workload::{Genesis, GenesisAccount, KeyRule, Layout, SenderFamily, SlotFamily, ValueRule};
+use workload::{
+    AccountFamily, CodeRule, Genesis, GenesisAccount, KeyRule, Layout, SenderFamily, SlotFamily,
+    ValueRule,
+};
 
 /// So small that a few thousand rows fill several files.
 pub(crate) const FORMAT: RocksFormat = RocksFormat { file_bytes: 100_000, ..RocksFormat::DEFAULT };
@@ -54,6 +57,14 @@ pub(crate) fn genesis(slot_count: u64) -> Genesis {
         slots: vec![
             family(KECCAK, KeyRule::Keccak, ValueRule::Random),
             family(WEYL, KeyRule::Weyl, ValueRule::NextKey),
+        ],
+        account_families: vec![
+            AccountFamily { seed: B256::repeat_byte(6), count: 500, code: CodeRule::Nothing },
+            AccountFamily {
+                seed: B256::repeat_byte(7),
+                count: 100,
+                code: CodeRule::Jumpdests { bytes: 1 << 16, distinct_count: 20 },
+            },
         ],
     }
 }

@@ -24,6 +24,17 @@ pub(crate) fn assert_holds(reader: &mut impl Reader, genesis: &Genesis) {
             assert_eq!(reader.account(&address).unwrap(), Some(state));
         }
     }
+    for family in &genesis.account_families {
+        for index in 0..family.count + 5 {
+            let code = family.code_place(index).map(|place| family.code(place));
+            let state = family.state(index, code.as_ref().map(keccak256));
+            let held = (index < family.count).then_some(state);
+            assert_eq!(reader.account(&family.address(index)).unwrap(), held);
+            if let Some(code) = code {
+                assert_eq!(reader.code(&state.code_hash).unwrap(), Some(code));
+            }
+        }
+    }
     for family in &genesis.slots {
         let keys: Vec<U256> = (0..family.count + 50).map(|index| family.key(index)).collect();
         let mut seen = vec![0; keys.len()];

@@ -9,8 +9,8 @@ use alloy_primitives::{
 };
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use workload::{
-    AccountState, Batch, GenesisAccount, NetChanges, SlotFamily, Workload, WorkloadError,
-    block::IndexRange, list::ListBounds, senders::SenderError,
+    AccountFamily, AccountState, Batch, GenesisAccount, NetChanges, SlotFamily, Workload,
+    WorkloadError, block::IndexRange, list::ListBounds, senders::SenderError,
 };
 
 /// Indices whose keys and values are made at a time.
@@ -42,7 +42,7 @@ pub enum PlanError {
     /// The plan names a family that the genesis does not have.
     #[error("the plan names family {family} of {what}, and the genesis has {count}")]
     Family {
-        /// Slots or senders.
+        /// Slots, senders or accounts.
         what: &'static str,
         /// The family named.
         family: u32,
@@ -63,7 +63,7 @@ pub enum PlanError {
     /// memory without bound.
     #[error("the plan has {planned_count} {what}; the batch can touch {most_count} at most")]
     TooLarge {
-        /// Slots or senders.
+        /// Slots, senders or accounts.
         what: &'static str,
         /// What the plan has.
         planned_count: u64,
@@ -85,6 +85,10 @@ pub(crate) struct PlannedState<'w> {
     /// Contracts whose slots are a family's.
     families: HashSet<Address>,
     codes: B256Map<Bytecode>,
+    /// Codes that families make of what is planned, by hash; they are made when they are asked for.
+    made_codes: B256Map<(&'w AccountFamily, u64)>,
+    /// Their hashes, by family and by place there.
+    made_hashes: HashMap<(u32, u64), B256>,
     planned_accounts: AddressMap<Option<AccountState>>,
     planned_slots: AddressMap<HashMap<U256, U256, RandomKeys>>,
     written_accounts: AddressMap<Option<AccountState>>,
@@ -108,6 +112,8 @@ impl<'w> PlannedState<'w> {
             explicit: genesis.accounts.iter().map(|account| (account.address, account)).collect(),
             families: genesis.slots.iter().map(|family| family.address).collect(),
             codes: genesis.accounts.iter().map(code).collect::<Result<_, _>>()?,
+            made_codes: B256Map::default(),
+            made_hashes: HashMap::new(),
             planned_accounts: AddressMap::default(),
             planned_slots: AddressMap::default(),
             written_accounts: AddressMap::default(),
@@ -119,7 +125,9 @@ impl<'w> PlannedState<'w> {
     pub(super) fn plan(&mut self, batch: &Batch) -> Result<(), PlanError> {
         let plan = &batch.plan;
         let most_count = ListBounds::max_touched_count(batch, self.workload.fork);
-        for (what, ranges) in [("slots", &plan.slots), ("senders", &plan.senders)] {
+        let all =
+            [("slots", &plan.slots), ("senders", &plan.senders), ("accounts", &plan.accounts)];
+        for (what, ranges) in all {
             let planned_count = ranges.iter().map(|range| range.count).fold(0, u64::saturating_add);
             if planned_count > most_count {
                 return Err(PlanError::TooLarge { what, planned_count, most_count });
@@ -129,6 +137,9 @@ impl<'w> PlannedState<'w> {
         self.planned_slots.clear();
         for range in &plan.senders {
             self.plan_senders(range)?;
+        }
+        for range in &plan.accounts {
+            self.plan_accounts(range)?;
         }
         let absent = plan.absent_accounts.iter().map(|address| (*address, None));
         self.planned_accounts.extend(absent);
@@ -158,6 +169,38 @@ impl<'w> PlannedState<'w> {
         let addresses = family.addresses(range.start..end)?;
         self.planned_accounts.extend(addresses.into_iter().map(|address| (address, Some(state))));
         Ok(())
+    }
+
+    fn plan_accounts(&mut self, range: &IndexRange) -> Result<(), PlanError> {
+        let families = &self.workload.genesis.account_families;
+        let count = families.len();
+        let missing = PlanError::Family { what: "accounts", family: range.family, count };
+        let family = families.get(range.family as usize).ok_or(missing)?;
+        let end = range.start.saturating_add(range.count);
+        let mut addresses = Vec::new();
+        let mut start = range.start;
+        while start < end {
+            let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
+            family.addresses(&indices, &mut addresses);
+            for (index, address) in indices.iter().zip(&addresses) {
+                let code = family.code_place(*index).filter(|_| *index < family.count);
+                let code_hash = code.map(|code| self.made_hash(range.family, family, code));
+                let state = (*index < family.count).then(|| family.state(*index, code_hash));
+                self.planned_accounts.insert(*address, state);
+            }
+            start += indices.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// The hash of the code at `code` of a family, hashed once.
+    fn made_hash(&mut self, place: u32, family: &'w AccountFamily, code: u64) -> B256 {
+        let made = &mut self.made_codes;
+        *self.made_hashes.entry((place, code)).or_insert_with(|| {
+            let hash = keccak256(family.code(code));
+            made.insert(hash, (family, code));
+            hash
+        })
     }
 
     fn plan_slots(&mut self, family: &SlotFamily, range: &IndexRange) {
@@ -202,9 +245,15 @@ impl<'w> PlannedState<'w> {
         }
         match self.planned_accounts.get(address) {
             Some(planned) => Ok(*planned),
-            None if self.workload.genesis.senders.is_empty() => Ok(None),
+            None if self.has_no_families() => Ok(None),
             None => Err(PlanError::Account(*address)),
         }
+    }
+
+    /// Whether every account is written out, so that all others are absent.
+    const fn has_no_families(&self) -> bool {
+        let genesis = &self.workload.genesis;
+        genesis.senders.is_empty() && genesis.account_families.is_empty()
     }
 
     /// The slot before the batch; zero where it is absent.
@@ -238,7 +287,11 @@ impl Database for PlannedState<'_> {
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, PlanError> {
-        self.codes.get(&hash).cloned().ok_or(PlanError::Code(hash))
+        if let Some(code) = self.codes.get(&hash) {
+            return Ok(code.clone());
+        }
+        let (family, code) = self.made_codes.get(&hash).ok_or(PlanError::Code(hash))?;
+        Ok(Bytecode::new_raw(family.code(*code)))
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, PlanError> {

@@ -1,6 +1,7 @@
 //! What the transactions of a scenario do. One kind of load is one struct in its own file, which
 //! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
 
+mod account_storm;
 mod airdrop;
 mod amm;
 mod chains;
@@ -14,9 +15,12 @@ mod logs;
 mod nft_mint;
 mod non_conflicting;
 mod one_slot;
+mod prefetch_miss;
 mod sload_storm;
+mod sstore_storm;
 mod transfers;
 
+pub use account_storm::AccountStorm;
 pub use airdrop::Airdrop;
 pub use amm::Amm;
 pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
@@ -30,8 +34,12 @@ pub use logs::Logs;
 pub use nft_mint::NftMint;
 pub use non_conflicting::NonConflicting;
 pub use one_slot::OneSlot;
+pub use prefetch_miss::PrefetchMiss;
 pub use sload_storm::SloadStorm;
+pub use sstore_storm::SstoreStorm;
 pub use transfers::Transfers;
+
+use workload::Fork;
 
 use super::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
 use super::fields::{Fields, Range};
@@ -61,6 +69,12 @@ pub struct Load {
 pub enum LoadKind {
     /// Cold storage reads, nothing else.
     SloadStorm(SloadStorm),
+    /// Cold storage writes, nothing else.
+    SstoreStorm(SstoreStorm),
+    /// Cold storage reads of what the transaction before has decided.
+    PrefetchMiss(PrefetchMiss),
+    /// Cold reads of accounts and codes, or calls.
+    AccountStorm(AccountStorm),
     /// Transfers of ether, nothing else.
     Transfers(Transfers),
     /// Transfers of an ERC-20 token.
@@ -112,6 +126,9 @@ impl LoadKind {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SloadStorm(_) => sload_storm::KIND.name,
+            Self::SstoreStorm(_) => sstore_storm::KIND.name,
+            Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
+            Self::AccountStorm(_) => account_storm::KIND.name,
             Self::Transfers(_) => transfers::KIND.name,
             Self::Erc20(_) => erc20::KIND.name,
             Self::OneSlot(_) => one_slot::KIND.name,
@@ -144,6 +161,9 @@ impl LoadKind {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::SloadStorm(storm) => storm.entries(),
+            Self::SstoreStorm(storm) => storm.entries(),
+            Self::PrefetchMiss(storm) => storm.entries(),
+            Self::AccountStorm(storm) => storm.entries(),
             Self::Transfers(transfers) => transfers.entries(),
             Self::Erc20(erc20) => erc20.entries(),
             Self::OneSlot(one_slot) => one_slot.entries(),
@@ -174,6 +194,9 @@ pub(super) struct Kind {
 /// Every kind of load.
 pub(super) const KINDS: &[Kind] = &[
     sload_storm::KIND,
+    sstore_storm::KIND,
+    prefetch_miss::KIND,
+    account_storm::KIND,
     transfers::KIND,
     erc20::KIND,
     one_slot::KIND,
@@ -197,6 +220,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 
 /// What a load's rules may depend on.
 pub(super) struct Around<'fields, 'tree> {
+    pub(super) fork: Fork,
     pub(super) state: &'fields StateSpec,
     pub(super) state_fields: &'fields Fields<'tree>,
     /// The most gas of any transaction.

@@ -291,6 +291,51 @@ names! {
 }
 
 names! {
+    /// What the writes of a storm do to their slots.
+    WriteOp, "operation",
+    {
+        /// 0 becomes a value: slots that do not exist.
+        Create = "create",
+        /// A value becomes another.
+        Update = "update",
+        /// A value becomes 0.
+        Clear = "clear",
+        /// A slot is read, and written as it was.
+        Nothing = "no-op",
+    }
+}
+
+names! {
+    /// How a storm looks at an account.
+    AccountOp, "operation",
+    {
+        /// BALANCE.
+        Balance = "balance",
+        /// EXTCODESIZE.
+        CodeSize = "code-size",
+        /// EXTCODEHASH.
+        CodeHash = "code-hash",
+        /// EXTCODECOPY of all of the code.
+        CodeCopy = "code-copy",
+        /// CALL without value.
+        Call = "call",
+    }
+}
+
+names! {
+    /// What is where a storm looks.
+    AccountTarget, "target",
+    {
+        /// Accounts without code.
+        Plain = "plain",
+        /// Contracts.
+        Contracts = "contracts",
+        /// Nothing.
+        Absent = "absent",
+    }
+}
+
+names! {
     /// Who gives to whom in transfers.
     Pattern, "pattern",
     {

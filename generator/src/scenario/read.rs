@@ -62,7 +62,7 @@ pub(super) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario
     let state = state(&state_fields)?;
     let block_fields = subtable(&top, "block", keys::BLOCK)?;
     let block = block(&block_fields, fork)?;
-    let around = Around { state: &state, state_fields: &state_fields, tx_gas: block.tx_gas };
+    let around = Around { fork, state: &state, state_fields: &state_fields, tx_gas: block.tx_gas };
     let load_nodes = tables(&top, "load")?;
     if load_nodes.is_empty() {
         let remedy = Remedy::advice("add [[load]] with kind = \"sload-storm\"");

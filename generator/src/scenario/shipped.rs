@@ -1,4 +1,5 @@
-//! The scenarios that come with `stress`, embedded: the files of `scenarios/`.
+//! The scenarios that come with `stress`, embedded: the files of `scenarios/`. Twins of official
+//! benchmark tests lie in `scenarios/official/`, under the tests' own names.
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
@@ -17,8 +18,19 @@ const ALL: &[(&str, &str)] = shipped![
     "dapps",
     "non-conflicting",
     "chains",
-    "mixed-graph"
+    "mixed-graph",
+    "sstore-storm",
+    "prefetch-miss",
+    "account-storm",
+    "official/test_account_access",
+    "official/test_prefetch_cold_storage",
+    "official/test_sload_bloated",
+    "official/test_sload_bloated_prefetch_miss",
+    "official/test_sstore_bloated",
 ];
+
+/// What the names of the twins begin with.
+pub(super) const OFFICIAL: &str = "official/";
 
 /// Name and text of every shipped scenario, the default worst case first.
 pub fn all() -> &'static [(&'static str, &'static str)] {

@@ -6,6 +6,7 @@ use std::fmt;
 use alloy_primitives::{Address, B256, U256};
 
 use crate::{
+    accounts::CodeRuleError,
     block::{Batch, IndexRange, Plan, Workload},
     genesis::Genesis,
     list::Code,
@@ -34,6 +35,8 @@ pub enum WorkloadError {
     FamilyWithoutAccount { address: Address },
     #[error("slot family of {address}: the account has slots of its own, or another family")]
     FamilyOverlap { address: Address },
+    #[error("account family {family}: {source}")]
+    AccountFamily { family: usize, source: CodeRuleError },
     #[error("genesis has more rows than 64 bits count")]
     TooManyRows,
     #[error("there is no batch, and so nothing to run")]
@@ -74,6 +77,8 @@ pub enum FamilyKind {
     Slot,
     /// [`Genesis::senders`].
     Sender,
+    /// [`Genesis::account_families`].
+    Account,
 }
 
 impl fmt::Display for FamilyKind {
@@ -81,6 +86,7 @@ impl fmt::Display for FamilyKind {
         f.write_str(match self {
             Self::Slot => "slot",
             Self::Sender => "sender",
+            Self::Account => "account",
         })
     }
 }
@@ -172,9 +178,14 @@ fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
     if let Some(twice) = families.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(WorkloadError::FamilyOverlap { address: twice[0] });
     }
+    for (family, accounts) in genesis.account_families.iter().enumerate() {
+        let wrong = |source| WorkloadError::AccountFamily { family, source };
+        accounts.code.check().map_err(wrong)?;
+    }
     let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
     let slots = explicit.chain(genesis.slots.iter().map(|family| family.count));
-    let accounts = genesis.senders.iter().map(|family| family.count);
+    let families = genesis.account_families.iter().map(|family| family.count);
+    let accounts = genesis.senders.iter().map(|family| family.count).chain(families);
     let rows = slots.chain(accounts).chain([genesis.accounts.len() as u64]);
     let sum = rows.into_iter().try_fold(0_u64, u64::checked_add);
     sum.map(drop).ok_or(WorkloadError::TooManyRows)
@@ -205,7 +216,8 @@ fn validate_batch(place: usize, batch: &Batch) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Slot indices may go beyond their family's count, where keys are absent; senders may not.
+/// Indices of slots and accounts may go beyond their family's count, where they are absent; those of
+/// senders may not.
 fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), WorkloadError> {
     let check = |kind, ranges: &[IndexRange], end_of: &dyn Fn(usize) -> Option<u64>| {
         let is_wrong = |range: &&IndexRange| {
@@ -219,6 +231,8 @@ fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), Wor
     };
     let any_index = |family: usize| genesis.slots.get(family).map(|_| u64::MAX);
     check(FamilyKind::Slot, &plan.slots, &any_index)?;
+    let any_account = |family: usize| genesis.account_families.get(family).map(|_| u64::MAX);
+    check(FamilyKind::Account, &plan.accounts, &any_account)?;
     let sender = |family: usize| genesis.senders.get(family).map(|senders| senders.count);
     check(FamilyKind::Sender, &plan.senders, &sender)?;
     let mut pairs = plan.absent_accounts.windows(2);

@@ -16,7 +16,7 @@ use crate::{
 /// Rows that one index can name.
 const ROW_COUNT_MAX: u64 = 1 << 32;
 
-/// Explicit accounts ascend; sender families have valid secrets and share none.
+/// Explicit accounts ascend; sender families have valid secrets and share none; codes can be made.
 pub(super) fn check_accounts(genesis: &Genesis) -> Result<(), RowError> {
     for pair in genesis.accounts.windows(2) {
         let address = pair[1].address;
@@ -37,6 +37,10 @@ pub(super) fn check_accounts(genesis: &Genesis) -> Result<(), RowError> {
         let secret =
             |index| senders.secret(index).map_err(|source| RowError::Sender { family, source });
         ranges.push((secret(0)?, secret(last)?, family));
+    }
+    for (family, accounts) in genesis.account_families.iter().enumerate() {
+        total = total.saturating_add(accounts.count);
+        accounts.code.check().map_err(|source| RowError::Codes { family, source })?;
     }
     check_count("accounts", total)?;
     ranges.sort_unstable();

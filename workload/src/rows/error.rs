@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use alloy_primitives::{Address, U256};
 
-use crate::senders::SenderError;
+use crate::{accounts::CodeRuleError, senders::SenderError};
 
 /// Why rows cannot be made. Each text names the culprit and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,14 @@ pub enum RowError {
         family: usize,
         /// What is wrong.
         source: SenderError,
+    },
+    /// An account family has codes that cannot be.
+    #[error("account family {family}: {source}")]
+    Codes {
+        /// Place of the family in the recipe.
+        family: usize,
+        /// What is wrong.
+        source: CodeRuleError,
     },
     /// Explicit accounts are not by ascending address.
     #[error("explicit accounts are out of order at {address}; sort them by address")]
@@ -120,6 +128,13 @@ pub enum AccountOrigin {
         /// Index of the sender.
         index: u64,
     },
+    /// A member of an account family.
+    Family {
+        /// Place of the family in the recipe.
+        family: usize,
+        /// Index of the account.
+        index: u64,
+    },
 }
 
 impl std::fmt::Display for AccountOrigin {
@@ -127,6 +142,9 @@ impl std::fmt::Display for AccountOrigin {
         match self {
             Self::Explicit => f.write_str("an explicit account"),
             Self::Sender { family, index } => write!(f, "sender {index} of family {family}"),
+            Self::Family { family, index } => {
+                write!(f, "account {index} of account family {family}")
+            }
         }
     }
 }

@@ -9,7 +9,8 @@ use std::{
 use alloy_primitives::{B256, Bytes, keccak256};
 
 use crate::{
-    genesis::Genesis,
+    accounts::CodeHashes,
+    genesis::{AccountFamily, Genesis},
     rows::{
         RowProgress, RowSettings,
         error::RowError,
@@ -146,11 +147,34 @@ impl<S: Source> Plan<S> {
     }
 }
 
+/// A code of a recipe.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Code<'a> {
+    /// Written out.
+    Explicit(&'a Bytes),
+    /// One of those that a family makes, by its place there.
+    Made(&'a AccountFamily, u64),
+}
+
+impl Code<'_> {
+    /// The code's bytes.
+    pub(super) fn bytes(&self) -> Bytes {
+        match self {
+            Self::Explicit(bytes) => (*bytes).clone(),
+            Self::Made(family, place) => family.code(*place),
+        }
+    }
+}
+
 /// The codes of all accounts, each once, by ascending hash.
-pub(super) fn codes(genesis: &Genesis) -> Vec<(B256, &Bytes)> {
+pub(super) fn codes<'a>(genesis: &'a Genesis, made: &CodeHashes) -> Vec<(B256, Code<'a>)> {
     let accounts = genesis.accounts.iter().filter(|account| !account.code.is_empty());
-    let mut codes: Vec<_> =
-        accounts.map(|account| (keccak256(&account.code), &account.code)).collect();
+    let explicit =
+        accounts.map(|account| (keccak256(&account.code), Code::Explicit(&account.code)));
+    let families = &genesis.account_families;
+    let made =
+        made.iter().map(|(hash, family, place)| (hash, Code::Made(&families[family], place)));
+    let mut codes: Vec<_> = explicit.chain(made).collect();
     codes.sort_unstable_by_key(|(hash, _)| *hash);
     codes.dedup_by_key(|(hash, _)| *hash);
     codes

@@ -6,7 +6,10 @@ use std::ops::Range;
 use alloy_primitives::{Address, U256};
 
 use crate::{
-    genesis::{AccountState, Genesis, GenesisAccount, KeyRule, SenderFamily, SlotFamily},
+    accounts::CodeHashes,
+    genesis::{
+        AccountFamily, AccountState, Genesis, GenesisAccount, KeyRule, SenderFamily, SlotFamily,
+    },
     keccak::{keccak256_many_20, keccak256_many_32},
     layout::{ACCOUNT_VALUE_BYTES, Layout, RowKey, encode_account, encode_slot},
     rows::{
@@ -177,21 +180,56 @@ fn widen(records: &[u32]) -> [u64; CHUNK] {
     indices
 }
 
-/// All accounts: those written out, then the sender families.
+/// All accounts: those written out, then the sender families, then the account families.
 #[derive(Debug)]
 pub(super) struct AccountSource<'a> {
     layout: Layout,
     accounts: &'a [GenesisAccount],
-    senders: Vec<Senders<'a>>,
+    members: Vec<Members<'a>>,
+    code_hashes: CodeHashes,
     row_count: u64,
 }
 
+/// A family of accounts among all.
 #[derive(Debug)]
-struct Senders<'a> {
-    family: &'a SenderFamily,
+struct Members<'a> {
+    /// Its place in its list in the recipe.
+    place: usize,
+    kind: MemberKind<'a>,
     /// Index of the first among all accounts.
     start: u64,
-    value: [u8; ACCOUNT_VALUE_BYTES],
+    count: u64,
+}
+
+#[derive(Debug)]
+enum MemberKind<'a> {
+    Senders(&'a SenderFamily, [u8; ACCOUNT_VALUE_BYTES]),
+    Hashed(&'a AccountFamily),
+}
+
+impl Members<'_> {
+    fn addresses(&self, range: Range<u64>) -> Result<Vec<Address>, RowError> {
+        match self.kind {
+            MemberKind::Senders(senders, _) => senders
+                .addresses(range)
+                .map_err(|source| RowError::Sender { family: self.place, source }),
+            MemberKind::Hashed(family) => {
+                let mut addresses = Vec::new();
+                family.addresses(&range.collect::<Vec<_>>(), &mut addresses);
+                Ok(addresses)
+            }
+        }
+    }
+
+    fn value(&self, index: u64, code_hashes: &CodeHashes) -> [u8; ACCOUNT_VALUE_BYTES] {
+        match self.kind {
+            MemberKind::Senders(_, value) => value,
+            MemberKind::Hashed(family) => {
+                let code_hash = code_hashes.get(self.place, family, index);
+                encode_account(&family.state(index, code_hash))
+            }
+        }
+    }
 }
 
 /// An account by index; its address is kept since deriving it costs many hashes.
@@ -202,28 +240,36 @@ pub(super) struct AccountRecord {
 }
 
 impl<'a> AccountSource<'a> {
-    pub(super) fn new(layout: Layout, genesis: &'a Genesis) -> Self {
+    pub(super) fn new(layout: Layout, genesis: &'a Genesis, code_hashes: CodeHashes) -> Self {
         let mut start = genesis.accounts.len() as u64;
-        let mut senders = Vec::with_capacity(genesis.senders.len());
-        for family in &genesis.senders {
+        let senders = genesis.senders.iter().enumerate().map(|(place, family)| {
             let state = AccountState { balance: family.balance, ..AccountState::default() };
-            senders.push(Senders { family, start, value: encode_account(&state) });
-            start += family.count;
-        }
-        Self { layout, accounts: &genesis.accounts, senders, row_count: start }
+            (place, MemberKind::Senders(family, encode_account(&state)), family.count)
+        });
+        let families = genesis.account_families.iter().enumerate();
+        let families =
+            families.map(|(place, family)| (place, MemberKind::Hashed(family), family.count));
+        let members = senders.chain(families).map(|(place, kind, count)| {
+            let members = Members { place, kind, start, count };
+            start += count;
+            members
+        });
+        let members = members.collect();
+        Self { layout, accounts: &genesis.accounts, members, code_hashes, row_count: start }
     }
 
-    /// Place of the sender family that has account `index`; `None` for an explicit one.
-    fn family_of(&self, index: u64) -> Option<usize> {
-        self.senders.partition_point(|senders| senders.start <= index).checked_sub(1)
+    /// The family that has account `index`; `None` for an explicit one.
+    fn family_of(&self, index: u64) -> Option<&Members<'a>> {
+        let after = self.members.partition_point(|members| members.start <= index);
+        after.checked_sub(1).map(|place| &self.members[place])
     }
 
     fn origin(&self, index: u64) -> AccountOrigin {
-        match self.family_of(index) {
-            None => AccountOrigin::Explicit,
-            Some(family) => {
-                AccountOrigin::Sender { family, index: index - self.senders[family].start }
-            }
+        let Some(members) = self.family_of(index) else { return AccountOrigin::Explicit };
+        let (family, index) = (members.place, index - members.start);
+        match members.kind {
+            MemberKind::Senders(..) => AccountOrigin::Sender { family, index },
+            MemberKind::Hashed(_) => AccountOrigin::Family { family, index },
         }
     }
 }
@@ -263,15 +309,11 @@ impl Source for AccountSource<'_> {
         let written = range.start.min(explicit)..range.end.min(explicit);
         let accounts = &self.accounts[written.start as usize..written.end as usize];
         append(written.start, &mut accounts.iter().map(|account| account.address));
-        for (family, senders) in self.senders.iter().enumerate() {
-            let first = range.start.max(senders.start);
-            let end = range.end.min(senders.start + senders.family.count);
+        for members in &self.members {
+            let first = range.start.max(members.start);
+            let end = range.end.min(members.start + members.count);
             if first < end {
-                let range = first - senders.start..end - senders.start;
-                let addresses = senders
-                    .family
-                    .addresses(range)
-                    .map_err(|source| RowError::Sender { family, source })?;
+                let addresses = members.addresses(first - members.start..end - members.start)?;
                 append(first, &mut addresses.into_iter());
             }
         }
@@ -300,9 +342,10 @@ impl Source for AccountSource<'_> {
 
     fn values(&self, records: &[AccountRecord], out: &mut [[u8; ACCOUNT_VALUE_BYTES]]) {
         for (out, record) in out.iter_mut().zip(records) {
-            *out = match self.family_of(u64::from(record.index)) {
+            let index = u64::from(record.index);
+            *out = match self.family_of(index) {
                 None => encode_account(&self.accounts[record.index as usize].state()),
-                Some(family) => self.senders[family].value,
+                Some(members) => members.value(index - members.start, &self.code_hashes),
             };
         }
     }

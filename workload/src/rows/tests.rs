@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, U256, keccak256};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    genesis::{GenesisAccount, KeyRule, SenderFamily, SlotFamily, ValueRule},
+    genesis::{
+        AccountFamily, CodeRule, GenesisAccount, KeyRule, SenderFamily, SlotFamily, ValueRule,
+    },
     layout::{encode_account, encode_slot},
     senders::SenderError,
 };
@@ -62,6 +64,14 @@ fn naive(genesis: &Genesis, layout: Layout, table: Table) -> Rows {
                     add(key.as_slice(), &encode_account(&state));
                 }
             }
+            for family in &genesis.account_families {
+                for index in 0..family.count {
+                    let key = layout.account_key(&family.address(index));
+                    let code = family.code_place(index).map(|place| family.code(place));
+                    let state = family.state(index, code.map(keccak256));
+                    add(key.as_slice(), &encode_account(&state));
+                }
+            }
         }
         Table::Slots => {
             let explicit = genesis.accounts.iter().flat_map(|account| {
@@ -79,6 +89,12 @@ fn naive(genesis: &Genesis, layout: Layout, table: Table) -> Rows {
             for account in genesis.accounts.iter().filter(|account| !account.code.is_empty()) {
                 let state = account.state();
                 rows.insert(state.code_hash.to_vec(), account.code.to_vec());
+            }
+            for family in &genesis.account_families {
+                let places = (0..family.count).filter_map(|index| family.code_place(index));
+                for code in places.map(|place| family.code(place)) {
+                    rows.insert(keccak256(&code).to_vec(), code.to_vec());
+                }
             }
         }
     }
@@ -111,7 +127,30 @@ fn mixed(counts: [u64; 4]) -> Genesis {
         family(4, counts[2], KeyRule::Weyl, ValueRule::Random),
         family(2, counts[3], KeyRule::Keccak, ValueRule::NextKey),
     ];
-    Genesis { accounts, senders: vec![senders(1000, counts[0] / 8), senders(5, 3)], slots }
+    let senders = vec![senders(1000, counts[0] / 8), senders(5, 3)];
+    let account_families = vec![
+        made_accounts(1, counts[1], CodeRule::Nothing),
+        made_accounts(2, counts[2], CodeRule::Jumpdests { bytes: 50, distinct_count: 30 }),
+        made_accounts(3, 2, CodeRule::Jumpdests { bytes: 50, distinct_count: 40 }),
+    ];
+    Genesis { accounts, senders, slots, account_families }
+}
+
+fn made_accounts(seed: u8, count: u64, code: CodeRule) -> AccountFamily {
+    AccountFamily { seed: B256::repeat_byte(seed), count, code }
+}
+
+#[test]
+fn codes_that_cannot_be_made_and_accounts_twice_are_named() {
+    let long = CodeRule::Jumpdests { bytes: 1 << 20, distinct_count: 1 };
+    let mut genesis =
+        Genesis { account_families: vec![made_accounts(1, 1, long)], ..Default::default() };
+    for table in Table::ALL {
+        assert!(matches!(fault(&genesis, table), RowError::Codes { family: 0, .. }));
+    }
+    genesis.account_families = vec![made_accounts(1, 20, CodeRule::Nothing); 2];
+    let error = fault(&genesis, Table::Accounts).to_string();
+    assert!(error.contains("of account family 0 and account"), "{error}");
 }
 
 fn fault(genesis: &Genesis, table: Table) -> RowError {

@@ -35,10 +35,26 @@ impl SloadStorm {
 }
 
 fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+    check_slots(around)?;
+    let keys = fields.named("keys")?.unwrap_or(KeyOrder::Keccak);
+    let contract_count = contracts(fields, around)?;
+    if keys == KeyOrder::Chase {
+        check_chain(around)?;
+    }
+    let overlap = fields.named("overlap")?.unwrap_or(Overlap::Nothing);
+    Ok(LoadKind::SloadStorm(SloadStorm { keys, contract_count, overlap }))
+}
+
+/// A storm over slots needs some.
+pub(super) fn check_slots(around: &Around<'_, '_>) -> Result<(), Fault> {
     if around.state.slot_count == 0 {
         return Err(exactly_one(around.state_fields, ["slots", "size"], "128M"));
     }
-    let keys = fields.named("keys")?.unwrap_or(KeyOrder::Keccak);
+    Ok(())
+}
+
+/// Contracts that the slots are spread over.
+pub(super) fn contracts(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<u64, Fault> {
     let (most, above) = match around.state.slot_count {
         slot_count if slot_count < CONTRACTS_MAX => {
             (slot_count, "the number of slots: every contract has one")
@@ -47,12 +63,7 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
     };
     let below = "the fewest contracts a storm can read";
     let contracts = Range { least: 1, most, below, above };
-    let contract_count = fields.count("contracts", &contracts)?.unwrap_or(1);
-    if keys == KeyOrder::Chase {
-        check_chain(around)?;
-    }
-    let overlap = fields.named("overlap")?.unwrap_or(Overlap::Nothing);
-    Ok(LoadKind::SloadStorm(SloadStorm { keys, contract_count, overlap }))
+    Ok(fields.count("contracts", &contracts)?.unwrap_or(1))
 }
 
 /// A chase lives on the values it reads.

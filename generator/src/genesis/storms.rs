@@ -1,0 +1,169 @@
+//! What storms have of a genesis: contracts with families of slots, and what moves them on.
+
+use alloy_primitives::{Address, U256};
+use workload::{
+    AccountFamily, CodeRule, Genesis, GenesisAccount, KeyRule, SlotFamily, ValueRule,
+    stream::stream_seed,
+};
+
+use super::{Placed, add_contract, numbered_contract};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    scenario::{
+        AccountStorm, AccountTarget, KeyOrder, PrefetchMiss, SloadStorm, SstoreStorm, WriteOp,
+    },
+};
+
+/// Index that a pointer points at in the state.
+pub(crate) const POINTER_START: u64 = 0;
+
+/// The contract that reads slots by `keys`.
+pub(crate) const fn read_contract(keys: KeyOrder) -> Contract {
+    match keys {
+        KeyOrder::Keccak => Contract::KeccakStorm,
+        KeyOrder::Weyl => Contract::WeylStorm,
+        KeyOrder::Chase => Contract::ChaseStorm,
+    }
+}
+
+/// The contract that has the reader by `keys` read what the transaction before has decided.
+pub(crate) const fn pointer_contract(keys: KeyOrder) -> Contract {
+    match keys {
+        KeyOrder::Keccak | KeyOrder::Weyl => Contract::RangePointer,
+        KeyOrder::Chase => Contract::ChainPointer,
+    }
+}
+
+/// The contract that writes.
+pub(crate) const fn write_contract(op: WriteOp) -> Contract {
+    match op {
+        WriteOp::Create | WriteOp::Update | WriteOp::Clear => Contract::WriteStorm,
+        WriteOp::Nothing => Contract::RewriteStorm,
+    }
+}
+
+/// Rules of the slots that are read by `keys`.
+const fn rules(keys: KeyOrder) -> (KeyRule, ValueRule) {
+    match keys {
+        KeyOrder::Keccak => (KeyRule::Keccak, ValueRule::Random),
+        KeyOrder::Weyl => (KeyRule::Weyl, ValueRule::Random),
+        KeyOrder::Chase => (KeyRule::Keccak, ValueRule::NextKey),
+    }
+}
+
+/// Where a storm is among the loads, and what it has of the state.
+pub(super) struct StormPlace<'a> {
+    pub(super) index: usize,
+    /// What stands for it in names.
+    pub(super) tag: &'a str,
+    /// Of the state.
+    pub(super) seed: u64,
+    /// The storm's slots.
+    pub(super) slot_count: u64,
+    /// All slots.
+    pub(super) state_slot_count: u64,
+}
+
+impl StormPlace<'_> {
+    pub(super) fn sload(
+        &self,
+        storm: &SloadStorm,
+        genesis: &mut Genesis,
+    ) -> Result<Placed, GeneratorError> {
+        let contract = read_contract(storm.keys);
+        self.families(contract, storm.contract_count, rules(storm.keys), genesis)
+    }
+
+    pub(super) fn sstore(
+        &self,
+        storm: &SstoreStorm,
+        genesis: &mut Genesis,
+    ) -> Result<Placed, GeneratorError> {
+        let contract = write_contract(storm.op);
+        self.families(contract, storm.contract_count, rules(KeyOrder::Keccak), genesis)
+    }
+
+    pub(super) fn prefetch_miss(
+        &self,
+        storm: &PrefetchMiss,
+        genesis: &mut Genesis,
+    ) -> Result<Placed, GeneratorError> {
+        let reader = read_contract(storm.keys);
+        let placed = self.families(reader, 1, rules(storm.keys), genesis)?;
+        let family = &genesis.slots[placed.families.start as usize];
+        let pointer = match pointer_contract(storm.keys) {
+            Contract::ChainPointer => family.key(POINTER_START),
+            // One more than the index: a slot of zero would not exist.
+            _ => U256::from(POINTER_START + 1),
+        };
+        let slot = vec![(U256::ZERO, pointer)];
+        let contract = self.contract(pointer_contract(storm.keys), slot, genesis)?;
+        Ok(Placed { contract, ..placed })
+    }
+
+    pub(super) fn accounts(
+        &self,
+        storm: &AccountStorm,
+        genesis: &mut Genesis,
+    ) -> Result<Placed, GeneratorError> {
+        let contract = self.contract(Contract::AccountStorm, Vec::new(), genesis)?;
+        let code = match storm.target {
+            AccountTarget::Plain | AccountTarget::Absent => CodeRule::Nothing,
+            AccountTarget::Contracts => {
+                CodeRule::Jumpdests { bytes: storm.code_bytes, distinct_count: storm.code_count }
+            }
+        };
+        let name = format!("state/load[{}]/accounts", self.tag);
+        let seed = stream_seed(self.seed, &name);
+        let account_family = genesis.account_families.len() as u32;
+        genesis.account_families.push(AccountFamily { seed, count: storm.account_count, code });
+        Ok(Placed { contract, account_family, ..Placed::default() })
+    }
+
+    /// Adds the account of a contract of the load, with slots written out.
+    fn contract(
+        &self,
+        contract: Contract,
+        storage: Vec<(U256, U256)>,
+        genesis: &mut Genesis,
+    ) -> Result<Address, GeneratorError> {
+        add_contract((self.tag, contract.name()), contract, storage, genesis)
+    }
+
+    /// Adds contracts with the storm's slots spread over them.
+    fn families(
+        &self,
+        contract: Contract,
+        contract_count: u64,
+        (keys, values): (KeyRule, ValueRule),
+        genesis: &mut Genesis,
+    ) -> Result<Placed, GeneratorError> {
+        let Self { index, tag, seed, slot_count, state_slot_count } = *self;
+        if slot_count < contract_count {
+            return Err(GeneratorError::TooFewSlotsPerContract {
+                load: index,
+                slot_count,
+                state_slot_count,
+                contract_count,
+            });
+        }
+        let first = genesis.slots.len() as u32;
+        let code = contract.code()?;
+        for place in 0..contract_count {
+            let address = numbered_contract(tag, contract, place);
+            let account =
+                GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
+            genesis.accounts.push(account);
+            let extra = u64::from(place < slot_count % contract_count);
+            genesis.slots.push(SlotFamily {
+                address,
+                count: slot_count / contract_count + extra,
+                keys,
+                values,
+                seed: stream_seed(seed, &format!("state/load[{tag}]/{}/{place}", contract.name())),
+            });
+        }
+        Ok(Placed { families: first..genesis.slots.len() as u32, ..Placed::default() })
+    }
+}

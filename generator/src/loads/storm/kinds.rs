@@ -1,0 +1,174 @@
+//! The storms that scenarios name, as [`Parts`]: which contract, which families, what it passes.
+
+use alloy_primitives::{B256, U256};
+use workload::{SlotFamily, stream::stream_seed};
+
+use super::{Asked, First, Parts, Storm, Target};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    genesis::{self, Placed, State},
+    meter::{Ground, Meter},
+    probe::Absent,
+    scenario::{
+        AccountOp, AccountStorm, AccountTarget, KeyOrder, Overlap, PrefetchMiss, Scenario,
+        SloadStorm, SstoreStorm, WriteOp,
+    },
+};
+
+/// Where a load is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<'g, 's> {
+    pub(crate) scenario: &'s Scenario,
+    pub(crate) state: &'g State,
+    /// What the load has of the state.
+    pub(crate) placed: &'g Placed,
+    /// Seed and name of the load's stream.
+    pub(crate) stream: (u64, &'s str),
+}
+
+impl<'g> At<'g, '_> {
+    /// The load's slot families with their places.
+    fn families(&self) -> impl Iterator<Item = (u32, &'g SlotFamily)> + use<'g> {
+        let state = self.state;
+        let families = self.placed.families.clone();
+        families.map(move |place| (place, &state.genesis.slots[place as usize]))
+    }
+
+    /// The load's slot families, each asked by its own contract, which is told their seed.
+    fn slots(&self, tail: &[B256]) -> Vec<Target<'g>> {
+        let target = |(place, family): (u32, &'g SlotFamily)| Target {
+            to: family.address,
+            asked: Asked::Slots,
+            family: place,
+            held_count: family.count,
+            first: First::Word(family.seed),
+            tail: tail.to_vec(),
+            start: None,
+        };
+        self.families().map(target).collect()
+    }
+
+    fn meter(&self, contract: Contract, ground: &Ground) -> Result<Meter, GeneratorError> {
+        Meter::measure(contract, ground, self.scenario.fork)
+    }
+
+    /// A word of the load's own, never zero.
+    fn word(&self, name: &str) -> B256 {
+        let word = stream_seed(self.stream.0, &format!("{}/{name}", self.stream.1));
+        if word.is_zero() { B256::with_last_byte(1) } else { word }
+    }
+}
+
+/// Cold reads.
+pub(crate) fn sload<'g>(at: At<'g, '_>, storm: &SloadStorm) -> Result<Storm<'g>, GeneratorError> {
+    let contract = genesis::read_contract(storm.keys);
+    let mut targets = at.slots(&[]);
+    if storm.keys == KeyOrder::Chase {
+        for (target, (_, family)) in targets.iter_mut().zip(at.families()) {
+            target.first = First::KeyOf(family);
+        }
+    }
+    let parts = Parts {
+        contract,
+        meter: at.meter(contract, &Ground::default())?,
+        present_share: at.scenario.state.present_share,
+        overlap: storm.overlap,
+        targets,
+    };
+    Ok(Storm::new(parts, at.stream))
+}
+
+/// Cold writes.
+pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, GeneratorError> {
+    let contract = genesis::write_contract(storm.op);
+    let written = match storm.op {
+        WriteOp::Create | WriteOp::Update => at.word("value"),
+        WriteOp::Clear | WriteOp::Nothing => B256::ZERO,
+    };
+    let (present_share, absent) = match storm.op {
+        WriteOp::Create => (0.0, Absent::Slots),
+        WriteOp::Update | WriteOp::Clear => (1.0, Absent::Nothing),
+        // Present or not costs the same.
+        WriteOp::Nothing => (at.scenario.state.present_share, Absent::Nothing),
+    };
+    let ground = Ground { tail: vec![written], absent, ..Ground::default() };
+    let parts = Parts {
+        contract,
+        meter: at.meter(contract, &ground)?,
+        present_share,
+        overlap: Overlap::Nothing,
+        targets: at.slots(&ground.tail),
+    };
+    Ok(Storm::new(parts, at.stream))
+}
+
+/// Cold reads of what the transaction before has decided.
+pub(crate) fn prefetch_miss<'g>(
+    at: At<'g, '_>,
+    storm: &PrefetchMiss,
+) -> Result<Storm<'g>, GeneratorError> {
+    let contract = genesis::pointer_contract(storm.keys);
+    let mut targets = at.slots(&[]);
+    let mut ground =
+        Ground { elsewhere: genesis::read_contract(storm.keys).code()?, ..Ground::default() };
+    for target in &mut targets {
+        let reader = target.to.into_word();
+        match contract {
+            Contract::ChainPointer => target.first = First::Word(reader),
+            _ => target.tail = vec![reader],
+        }
+        target.to = at.placed.contract;
+        target.start = Some(genesis::POINTER_START);
+        ground.tail.clone_from(&target.tail);
+    }
+    let parts = Parts {
+        contract,
+        meter: at.meter(contract, &ground)?,
+        present_share: 1.0,
+        overlap: Overlap::Nothing,
+        targets,
+    };
+    Ok(Storm::new(parts, at.stream))
+}
+
+/// Looks at cold accounts.
+pub(crate) fn account<'g>(
+    at: At<'g, '_>,
+    storm: &AccountStorm,
+) -> Result<Storm<'g>, GeneratorError> {
+    let contract = Contract::AccountStorm;
+    // As the contract numbers them.
+    let op = match storm.op {
+        AccountOp::Balance => 0,
+        AccountOp::CodeSize => 1,
+        AccountOp::CodeHash => 2,
+        AccountOp::CodeCopy => 3,
+        AccountOp::Call => 4,
+    };
+    let family = &at.state.genesis.account_families[at.placed.account_family as usize];
+    let is_absent = storm.target == AccountTarget::Absent;
+    let word = |number: u32| B256::from(U256::from(number));
+    let ground = Ground {
+        tail: vec![word(op), word(storm.code_bytes)],
+        absent: if is_absent { Absent::Accounts } else { Absent::Nothing },
+        elsewhere: family.code(0),
+    };
+    let target = Target {
+        to: at.placed.contract,
+        asked: Asked::Accounts,
+        family: at.placed.account_family,
+        held_count: family.count,
+        first: First::Word(family.seed),
+        tail: ground.tail.clone(),
+        start: None,
+    };
+    let parts = Parts {
+        contract,
+        meter: at.meter(contract, &ground)?,
+        present_share: if is_absent { 0.0 } else { 1.0 },
+        overlap: Overlap::Nothing,
+        targets: vec![target],
+    };
+    Ok(Storm::new(parts, at.stream))
+}

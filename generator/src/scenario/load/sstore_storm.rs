@@ -1,0 +1,32 @@
+//! `sstore-storm`: transactions that write one cold storage slot after another until their gas ends.
+
+use super::super::fault::Fault;
+use super::super::fields::Fields;
+use super::super::names::WriteOp;
+use super::super::quantity::underscored;
+use super::sload_storm::{check_slots, contracts};
+use super::{Around, Kind, LoadKind};
+
+/// Cold storage writes over one contract or many.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SstoreStorm {
+    /// What a write does to its slot.
+    pub op: WriteOp,
+    /// Contracts that the slots are spread over; 1 to the number of slots.
+    pub contract_count: u64,
+}
+
+pub(super) const KIND: Kind = Kind { name: "sstore-storm", keys: &["op", "contracts"], read };
+
+impl SstoreStorm {
+    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
+        vec![("op", format!("\"{}\"", self.op)), ("contracts", underscored(self.contract_count))]
+    }
+}
+
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+    check_slots(around)?;
+    let op = fields.named("op")?.unwrap_or(WriteOp::Update);
+    let contract_count = contracts(fields, around)?;
+    Ok(LoadKind::SstoreStorm(SstoreStorm { op, contract_count }))
+}
