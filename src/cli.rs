@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use generator::scenario::Override;
 
-pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, T8nArgs};
+pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs};
 pub use io::IoArgs;
 
 const EXAMPLES: &str = "\

@@ -17,6 +17,7 @@ mod exit;
 mod facts;
 mod interrupt;
 mod io;
+mod node;
 mod open;
 mod plan;
 mod progress;
