@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use generator::scenario::Override;
 
 pub use describe::DescribeArgs;
-pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, T8nArgs};
+pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs};
 pub use io::IoArgs;
 
 const EXAMPLES: &str = "\

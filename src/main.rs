@@ -18,6 +18,7 @@ mod exit;
 mod facts;
 mod interrupt;
 mod io;
+mod node;
 mod open;
 mod plan;
 mod progress;

@@ -1,12 +1,16 @@
 //! Wrong lists of every kind are rejected with the reason by every way to execute that takes a
 //! list, before they cost what they ask for; and a store that is wrong is found by a right list.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
 
 #[path = "hostile/lists.rs"]
 mod hostile;
 
-use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
+use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, Bytes, U256};
 use executor::{
@@ -19,10 +23,10 @@ use executor::{
     },
     variant::{Design, Io, ListForm, Prefetch, ReadTime, Variant},
 };
-use generator::{reference, scenario::Scenario};
+use generator::{import, reference, scenario::Scenario};
 use workload::{
     GenesisAccount, Workload,
-    list::{FullList, ListBounds, ListError, full_encode},
+    list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
 };
 
 fn storm() -> Workload {
@@ -200,6 +204,56 @@ fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
     }
     // Without its code the account does nothing: whatever is met first is told.
     rejection(&store, &workload, &wrong(2), design);
+}
+
+#[test]
+fn wrong_lists_of_another_client_are_rejected_in_every_form_that_they_can_take() {
+    let Some(dir) = std::env::var_os("STRESS_VECTORS").map(PathBuf::from) else {
+        eprintln!("STRESS_VECTORS is not set: lists that nobody here wrote are NOT tested");
+        return;
+    };
+    let read = |name: &str| std::fs::read_to_string(dir.join("eip7928").join(name)).unwrap();
+    let mut tests = import::blockchain_tests("combined.json", &read("combined.json")).unwrap();
+    let mut workload = tests.remove(0).workload;
+    reference::complete(&mut workload, || ()).unwrap();
+    let store = memory(&workload);
+    let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+    let lists: serde_json::Value = serde_json::from_str(&read("invalid-of-combined.json")).unwrap();
+    let right = ListIndex::decode(&workload.batches[0].list, &bounds).unwrap().to_changes();
+    let (right_writes, mut counts) = (list::parallel_io_form(&right), [0; 3]);
+    let account = |address: &Address| workload.genesis.account(address).map(GenesisAccount::state);
+    let slot = |address: &Address, key: &U256| {
+        let storage = workload.genesis.account(address).map_or(&[][..], |a| &a.storage);
+        let place = storage.binary_search_by(|(at, _)| at.cmp(key));
+        place.map_or(U256::ZERO, |place| storage[place].1)
+    };
+    let wrong =
+        lists["variants"].as_array().unwrap().iter().filter(|entry| entry["valid"] == false);
+    for entry in wrong {
+        let bytes: Bytes = entry["blockAccessList"].as_str().unwrap().parse().unwrap();
+        // What is no list at all has no other form; a wrong read none without reads.
+        let changes = ListIndex::decode(&bytes, &bounds).map(|index| index.to_changes());
+        let writes = changes.as_ref().map(|changes| list::parallel_io_form(changes));
+        let forms = [
+            (ListForm::BatchedIo, Some(bytes)),
+            (ListForm::Full, changes.as_ref().ok().map(|all| full_encode(all, account, slot))),
+            (
+                ListForm::ParallelIo,
+                writes.ok().filter(|all| *all != right_writes).map(|all| list::encode(&all)),
+            ),
+        ];
+        for (place, (form, bytes)) in forms.into_iter().enumerate() {
+            let Some(bytes) = bytes else { continue };
+            for variant in variants().into_iter().filter(|variant| variant.list == form) {
+                rejection(&store, &workload, &bytes, variant);
+            }
+            counts[place] += 1;
+        }
+    }
+    let [batched, full, parallel] = counts;
+    eprintln!("rejected: {batched} wrong lists, {full} in full form, {parallel} of changes alone");
+    assert_eq!(batched, 29);
+    assert!(full >= 10 && parallel >= 8, "{full}, {parallel}");
 }
 
 #[test]

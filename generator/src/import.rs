@@ -1,26 +1,31 @@
-//! Imports blocks that others have made: files of go-ethereum's transition tool, and the
-//! `blockchain_test` JSON of execution-spec-tests. What a file says of a block is compared with
-//! what the reference makes of it; nothing of it is taken over.
+//! Imports blocks that others have made: files of go-ethereum's transition tool, the
+//! `blockchain_test` JSON of execution-spec-tests, and blocks of a running node. What is said of a
+//! block is compared with what the reference makes of it; nothing of it is taken over.
 
+mod batches;
 mod blockchain_test;
 mod complete;
 mod envelope;
+mod header;
 mod node;
 mod read;
 mod receipt;
+pub mod rpc;
 mod signature;
 mod t8n;
 mod trie;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use alloy_primitives::{Address, B256, Bloom, Bytes, keccak256};
 use workload::{Fork, Genesis, GenesisAccount, NetChanges, Workload};
 
 use crate::reference::ReferenceError;
 
+pub use batches::in_batches;
 pub use blockchain_test::blockchain_tests;
 pub use complete::complete;
+pub use rpc::blocks as rpc_blocks;
 pub use t8n::{Text, TransitionFiles, transition};
 
 /// Blocks as a workload with one block a batch, and what the files say of them. What is expected
@@ -35,6 +40,26 @@ pub struct Imported {
     pub blocks: Vec<ImportedBlock>,
     /// The state after the last block by ascending address, empty where no file has it.
     pub post_state: Vec<GenesisAccount>,
+    /// Who says what is compared.
+    pub source: Source,
+}
+
+/// Who says what blocks come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Files.
+    Files,
+    /// A running node.
+    Node,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Files => "in the file",
+            Self::Node => "by the node",
+        })
+    }
 }
 
 /// What files say of a block; `None` where they say nothing.
@@ -121,9 +146,34 @@ pub enum ImportError {
     /// The reference cannot be run, or was stopped.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
-    /// The reference makes something else of a block than the files say.
-    #[error("block {block}: {what} is {said} in the file, and {made} by the reference")]
+    /// A block cannot be run, for another reason than one of its transactions.
+    #[error("block {block}: {reason}")]
+    Block {
+        /// Number of the block.
+        block: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A node gives no answer that can be used.
+    #[error("{node}: {call}: {said}; {remedy}")]
+    Node {
+        /// Name of the node, without what is secret in its URL.
+        node: String,
+        /// The call, with its first parameter.
+        call: String,
+        /// What it answered, or why it did not.
+        said: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The fork of blocks is not known, or not the one that was named.
+    #[error("{0}")]
+    Fork(String),
+    /// The reference makes something else of a block than the files or the node say.
+    #[error("block {block}: {what} is {said} {source_name}, and {made} by the reference")]
     Differs {
+        /// Who says it.
+        source_name: Source,
         /// Number of the block.
         block: u64,
         /// What differs.

@@ -86,8 +86,15 @@ fn disagreement(imported: &Imported) -> Option<String> {
     }
     let mut completed = imported.clone();
     match import::complete(&mut completed, || {}) {
-        Ok(compared) if compared == COMPARED => {}
-        other => return Some(format!("{other:?}")),
+        // A file that has the list itself is compared in that, too.
+        Ok(compared) => {
+            let has_list = imported.blocks.iter().any(|block| block.list.is_some());
+            let but_list: Vec<_> = compared.iter().filter(|what| **what != "list").collect();
+            if compared.contains(&"list") != has_list || but_list.iter().copied().ne(&COMPARED) {
+                return Some(format!("compared was {compared:?}"));
+            }
+        }
+        Err(error) => return Some(error.to_string()),
     }
     let changes: Vec<_> = made.iter().map(|made| made.changes.clone()).collect();
     let state = import::state_after(&imported.workload.genesis, &changes);
@@ -98,12 +105,14 @@ fn disagreement(imported: &Imported) -> Option<String> {
     None
 }
 
+#[expect(clippy::print_stderr, reason = "the number of blocks is to be seen")]
 fn assert_agreement(all: &[Imported], expected_count: usize) {
     let wrong: Vec<String> = all
         .iter()
         .filter_map(|test| disagreement(test).map(|why| format!("{}: {why}", test.name)))
         .collect();
     let (count, matching) = (all.len(), all.len() - wrong.len());
+    eprintln!("{matching} of {count} blocks agree");
     assert!(wrong.is_empty(), "{matching} of {count} agree; not:\n{}", wrong.join("\n"));
     assert_eq!(count, expected_count);
 }
@@ -121,6 +130,33 @@ fn the_official_cases_equal_those_of_go_ethereum() {
     let Some(folder) = vectors("the_official_cases_equal_those_of_go_ethereum") else { return };
     let temp = unpack(&folder.join("eip7928-eest.tar.xz"));
     assert_agreement(&import_all(&temp.path().join("eest")), 272);
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "the number of lists is to be seen")]
+fn a_file_with_a_wrong_list_is_not_imported() {
+    let Some(folder) = vectors("a_file_with_a_wrong_list_is_not_imported") else { return };
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(folder.join("eip7928").join(name)).unwrap()).unwrap()
+    };
+    let (mut tests, lists) = (read("combined.json"), read("invalid-of-combined.json"));
+    let mut refused_count = 0;
+    for entry in lists["variants"].as_array().unwrap() {
+        tests["combined"]["_info"]["balRlp"] = entry["blockAccessList"].clone();
+        let mut imported = import::blockchain_tests("combined.json", &tests.to_string()).unwrap();
+        let completed = import::complete(&mut imported[0], || {});
+        if entry["valid"].as_bool().unwrap() {
+            assert!(completed.unwrap().contains(&"list"));
+            continue;
+        }
+        let error = completed.unwrap_err().to_string();
+        assert!(error.contains("list is") && error.contains("in the file"), "{error}");
+        assert!(error.len() < 300, "{error}");
+        assert!(imported[0].workload.batches[0].list.is_empty(), "nothing is filled in");
+        refused_count += 1;
+    }
+    eprintln!("{refused_count} files with wrong lists are refused");
+    assert_eq!(refused_count, 29);
 }
 
 #[test]

@@ -1,19 +1,25 @@
-//! `stress import`: a real block becomes a workload file. What the files say of the block is
+//! `stress import`: real blocks become a workload file. What the files or the node say of them is
 //! compared with what the reference makes of it before anything is written.
 
-use std::{fs::File, io::Read, path::Path};
+mod folder;
+
+use std::{fs::File, io::Read, num::NonZeroUsize, path::Path};
 
 use anyhow::{Context, anyhow};
 use generator::{
-    import::{self, ImportError, Imported, Text, TransitionFiles},
+    import::{
+        self, ImportError, Imported, Source, Text, TransitionFiles,
+        rpc::{MAX_BLOCKS, Tracer, Wanted},
+    },
     reference::ReferenceError,
 };
-use workload::file;
+use workload::{Fork, file};
 
 use crate::{
-    cli::{BlockchainTestArgs, ImportArgs, ImportCommand, T8nArgs},
+    cli::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs},
     exit::{Code, Failure, OrExit},
     interrupt,
+    node::HttpNode,
     progress::{self, Progress},
     report::units,
     terminal,
@@ -24,19 +30,28 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Names of tests that an error shows.
 const SHOWN_TESTS: usize = 5;
 
-/// Imports a block and writes its workload.
+/// Imports blocks and writes their workloads.
 pub fn import(args: &ImportArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
-    let stage = progress.stage("reading the files", 0);
-    let (imported, output) = match &args.command {
-        ImportCommand::T8n(args) => (transition(args)?, &args.output),
-        ImportCommand::BlockchainTest(args) => (blockchain_test(args)?, &args.output),
+    let (imported, output, batch) = match &args.command {
+        ImportCommand::T8n(args) => (transition(args)?, &args.output, NonZeroUsize::MIN),
+        ImportCommand::BlockchainTest(args) if args.file.is_dir() => {
+            return folder::import(args, &progress);
+        }
+        ImportCommand::BlockchainTest(args) => (blockchain_test(args)?, &args.output, args.batch),
+        ImportCommand::Rpc(args) => (rpc(args, &progress)?, &args.output, args.batch),
     };
-    stage.finish();
-    write(imported, output, &progress)
+    terminal::out(&write(imported, output, batch, &progress)?);
+    Ok(Code::Fine)
 }
 
-fn write(mut imported: Imported, output: &Path, progress: &Progress) -> Result<Code, Failure> {
+/// Runs the reference, compares, writes the workload, and says so in the lines that it gives.
+fn write(
+    mut imported: Imported,
+    output: &Path,
+    batch: NonZeroUsize,
+    progress: &Progress,
+) -> Result<String, Failure> {
     let total = imported.workload.tx_count();
     let stage = progress.stage("running the reference", total);
     let mut done = 0;
@@ -47,7 +62,11 @@ fn write(mut imported: Imported, output: &Path, progress: &Progress) -> Result<C
     });
     stage.finish();
     let compared = compared.map_err(failure)?;
-    let workload = imported.workload;
+    let mut workload = imported.workload;
+    if batch > NonZeroUsize::MIN {
+        let joined = import::in_batches(&mut workload, batch, interrupt::answer);
+        joined.map_err(|error| failure(error.into()))?;
+    }
     file::write(output, &workload).or_exit(Code::Io)?;
     let numbers: Vec<u64> = workload.blocks().map(|block| block.env.number).collect();
     let blocks = match numbers.as_slice() {
@@ -55,8 +74,12 @@ fn write(mut imported: Imported, output: &Path, progress: &Progress) -> Result<C
         [first, .., last] => format!("blocks {first} to {last}"),
         [] => String::new(),
     };
-    terminal::out(&format!(
-        "{}: {blocks} on {}, {} transactions, {} gas; state of {} and {}; digest {}\n",
+    let batches = match workload.batches.len() {
+        count if count == numbers.len() => String::new(),
+        count => format!(" as {}", units::batches(count as u64)),
+    };
+    let mut said = format!(
+        "{}: {blocks}{batches} on {}, {} transactions, {} gas; state of {} and {}; digest {}\n",
         output.display(),
         workload.fork,
         workload.tx_count(),
@@ -64,20 +87,48 @@ fn write(mut imported: Imported, output: &Path, progress: &Progress) -> Result<C
         units::things(workload.genesis.account_count(), "account"),
         units::things(workload.genesis.slot_count(), "slot"),
         workload.digest()
-    ));
+    );
     if compared.is_empty() {
         terminal::note("nothing says what the block came to: it was not compared");
     } else {
-        terminal::out(&format!("equal to what the files say: {}\n", compared.join(", ")));
+        let who = match imported.source {
+            Source::Files => "the files say",
+            Source::Node => "the node says",
+        };
+        said += &format!("equal to what {who}: {}\n", compared.join(", "));
     }
-    Ok(Code::Fine)
+    Ok(said)
+}
+
+/// The fork that was named.
+fn fork_named(name: &str) -> Result<Fork, Failure> {
+    let fork = import::fork_of(name).ok_or_else(|| {
+        anyhow!("--fork {name}: no fork that is run; it is {}", import::fork_names())
+    });
+    fork.or_exit(Code::Usage)
+}
+
+fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
+    let most = MAX_BLOCKS;
+    if args.blocks.get() > most {
+        return Err(anyhow!("--blocks {}: {most} at most", args.blocks)).or_exit(Code::Usage);
+    }
+    let wanted = Wanted {
+        last: args.block,
+        count: args.blocks,
+        fork: args.fork.as_deref().map(fork_named).transpose()?,
+        tracer: if args.without_tracer { Tracer::Avoided } else { Tracer::Asked },
+    };
+    let stage = progress.stage("asking the node", 0);
+    let on_answers = |count| stage.set(count, 0);
+    let mut node = HttpNode::new(&args.url, &on_answers).or_exit(Code::Usage)?;
+    let imported = import::rpc_blocks(&mut node, &wanted).map_err(failure)?;
+    stage.finish();
+    Ok(imported)
 }
 
 fn transition(args: &T8nArgs) -> Result<Imported, Failure> {
-    let fork = import::fork_of(&args.fork).ok_or_else(|| {
-        anyhow!("--fork {}: no fork that is run; it is {}", args.fork, import::fork_names())
-    });
-    let fork = fork.or_exit(Code::Usage)?;
+    let fork = fork_named(&args.fork)?;
     let texts = [&args.alloc, &args.env, &args.txs].map(|path| read(path));
     let [alloc, env, txs] = texts;
     let (alloc, env, txs) = (alloc?, env?, txs?);
@@ -130,6 +181,7 @@ fn failure(error: ImportError) -> Failure {
     let code = match &error {
         ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
         ImportError::Differs { .. } => Code::Disagree,
+        ImportError::Node { .. } => Code::Io,
         _ => Code::Usage,
     };
     let is_root = matches!(&error, ImportError::Differs { what, .. } if what == "state root");

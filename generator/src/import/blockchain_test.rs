@@ -2,10 +2,10 @@
 //! checks invalid ones is a client, not this tool.
 
 use alloy_primitives::Bytes;
-use workload::{Batch, Block, BlockEnv, Fork, Genesis, Workload};
+use workload::{Batch, Fork, Genesis, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, fork_names, fork_of,
+    ImportError, Imported, Source, fork_names, fork_of, header,
     node::{self, Node},
     read,
 };
@@ -38,17 +38,9 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         let wanted = "the header of a valid block; blocks that must be rejected are not imported";
         let header = node.get(&["blockHeader"], wanted)?;
         block_hashes.push(header.get(&["hash"], "its hash")?.b256()?);
-        let mut said = said(&header)?;
-        let transactions = match node.find(&["transactions"])? {
-            Some(transactions) => read::transactions(&transactions, chain_id)?,
-            None => read::Transactions::none(),
-        };
-        let (withdrawals, root) = read::withdrawals(&node.items_at("withdrawals")?)?;
-        (said.made.txs_root, said.made.withdrawals_root) = (transactions.root, root);
+        let (block, mut said) = header::block(&header, node, fork, chain_id)?;
         said.list.clone_from(&list);
         blocks.push(said);
-        let env = block_env(&header, fork)?;
-        let block = Block { env, transactions: transactions.all, withdrawals };
         batches.push(Batch { blocks: vec![block], ..Batch::default() });
     }
     let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
@@ -64,7 +56,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         ..Workload::default()
     };
     let post_state = post_state.unwrap_or_default();
-    Ok(Imported { name: name.to_owned(), workload, blocks, post_state })
+    Ok(Imported { name: name.to_owned(), workload, blocks, post_state, source: Source::Files })
 }
 
 /// The list's RLP that some files have beside their only block.
@@ -80,41 +72,4 @@ fn check_blob_schedule(config: &Node<'_>, network: &str, fork: Fork) -> Result<(
     let Some(fraction) = of_fork.find(&["baseFeeUpdateFraction"])? else { return Ok(()) };
     let wanted = fork.blob_fee_update_fraction();
     if fraction.u64()? == wanted { Ok(()) } else { Err(fraction.fault(format!("{wanted:#x}"))) }
-}
-
-fn block_env(header: &Node<'_>, fork: Fork) -> Result<BlockEnv, ImportError> {
-    let of = |key: &str| header.get(&[key], "what a header of this fork has");
-    Ok(BlockEnv {
-        number: of("number")?.u64()?,
-        timestamp: of("timestamp")?.u64()?,
-        beneficiary: of("coinbase")?.address()?,
-        gas_limit: read::gas_limit(&of("gasLimit")?)?,
-        base_fee: of("baseFeePerGas")?.u64()?,
-        prev_randao: of("mixHash")?.b256()?,
-        excess_blob_gas: read::excess_blob_gas(&of("excessBlobGas")?, fork)?,
-        slot_number: match fork {
-            Fork::Amsterdam => of("slotNumber")?.u64()?,
-            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => header.u64_or_zero("slotNumber")?,
-        },
-        parent_hash: of("parentHash")?.b256()?,
-        parent_beacon_root: of("parentBeaconBlockRoot")?.b256()?,
-    })
-}
-
-/// What a header says.
-fn said(header: &Node<'_>) -> Result<ImportedBlock, ImportError> {
-    let hash = |key| header.find(&[key])?.map(|hash| hash.b256()).transpose();
-    let number = |key| header.find(&[key])?.map(|number| number.u64()).transpose();
-    let bloom = header.find(&["bloom"])?;
-    Ok(ImportedBlock {
-        gas_used: number("gasUsed")?,
-        blob_gas_used: number("blobGasUsed")?,
-        receipts_root: hash("receiptTrie")?,
-        logs_bloom: bloom.map(|bloom| bloom.bloom()).transpose()?,
-        txs_root: hash("transactionsTrie")?,
-        withdrawals_root: hash("withdrawalsRoot")?,
-        state_root: hash("stateRoot")?,
-        list_hash: hash("blockAccessListHash")?,
-        ..ImportedBlock::default()
-    })
 }

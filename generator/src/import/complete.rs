@@ -3,11 +3,11 @@
 
 use std::fmt::Display;
 
-use alloy_primitives::keccak256;
+use alloy_primitives::{hex, keccak256};
 use workload::{Batch, StepKind, TxStatus, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock,
+    ImportError, Imported, ImportedBlock, Source,
     receipt::{Receipt, Receipts},
     state_after, trie,
 };
@@ -15,6 +15,9 @@ use crate::reference::{Answer, BatchReference, ReferenceError, ReferenceRun};
 
 /// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
 const GAS_PER_BLOB: u64 = 1 << 17;
+
+/// Bytes of a list that differs that an error shows.
+const SHOWN_BYTES: usize = 16;
 
 /// Runs the reference on `imported`, fills in what is expected, and compares it with what the
 /// files say. Gives the names of what was compared. `on_tx` is called after each transaction and
@@ -28,7 +31,7 @@ pub fn complete<A: Answer>(
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Vec<&'static str>, ImportError> {
     let workload = &imported.workload;
-    let mut comparison = Comparison { block: 0, compared: Vec::new() };
+    let mut comparison = Comparison { block: 0, source: imported.source, compared: Vec::new() };
     let mut run = ReferenceRun::new(workload)?;
     let mut all = Vec::new();
     for (batch, said) in workload.batches.iter().zip(&imported.blocks) {
@@ -85,6 +88,7 @@ fn name_transaction(workload: &Workload, error: ReferenceError) -> ImportError {
 /// What has been compared so far.
 struct Comparison {
     block: u64,
+    source: Source,
     compared: Vec<&'static str>,
 }
 
@@ -107,7 +111,24 @@ impl Comparison {
         self.same("receipts root", said.receipts_root, Some(receipts.root()))?;
         self.same("logs hash", said.logs_hash, Some(receipts.logs_hash()))?;
         self.same("logs bloom", said.logs_bloom, Some(receipts.bloom()))?;
+        self.list(said, &made.list)?;
         self.same("list hash", said.list_hash, Some(keccak256(&made.list)))
+    }
+
+    /// Finds where the list parts from the reference's, where the file has one: more help than a
+    /// hash.
+    fn list(&mut self, said: &ImportedBlock, made: &[u8]) -> Result<(), ImportError> {
+        let Some(said) = &said.list else { return Ok(()) };
+        if **said == *made {
+            self.compared.push("list");
+            return Ok(());
+        }
+        let same = said.iter().zip(made).take_while(|(said, made)| said == made).count();
+        let part = |list: &[u8]| {
+            let end = list.len().min(same + SHOWN_BYTES);
+            format!("{} bytes, from byte {same} on {}", list.len(), hex::encode(&list[same..end]))
+        };
+        Err(self.differs("list", part(said), part(made)))
     }
 
     /// Finds the receipt that differs, where the file has receipts: more help than a root.
@@ -152,6 +173,7 @@ impl Comparison {
     }
     fn differs(&self, what: &str, said: impl Display, made: impl Display) -> ImportError {
         let (said, made) = (said.to_string(), made.to_string());
-        ImportError::Differs { block: self.block, what: what.to_owned(), said, made }
+        let (block, source_name) = (self.block, self.source);
+        ImportError::Differs { source_name, block, what: what.to_owned(), said, made }
     }
 }

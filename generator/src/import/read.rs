@@ -10,7 +10,7 @@ use workload::{
 };
 
 use super::{
-    ImportError,
+    ImportError, SaidReceipt,
     envelope::{self, Envelope},
     node::Node,
     signature::{Delegation, Signature},
@@ -76,6 +76,22 @@ pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportErr
         }
     }
     Ok(accounts.into_values().collect())
+}
+
+/// Whether an account exists (EIP-161). Tracers name those too that do not.
+pub(super) fn is_there(account: &GenesisAccount) -> bool {
+    account.nonce > 0
+        || !account.balance.is_zero()
+        || !account.code.is_empty()
+        || !account.storage.is_empty()
+}
+
+/// What a receipt says.
+pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
+    Ok(SaidReceipt {
+        has_succeeded: node.get(&["status"], "0x0 or 0x1")?.u64()? != 0,
+        gas_used: node.get(&["gasUsed"], "the transaction's gas")?.u64()?,
+    })
 }
 
 /// Withdrawals of a block, and the root of their trie where they are complete.

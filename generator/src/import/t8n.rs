@@ -9,7 +9,7 @@ use evm::system;
 use workload::{Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, SaidReceipt,
+    ImportError, Imported, ImportedBlock, Source,
     node::{self, Node},
     read,
 };
@@ -51,7 +51,7 @@ pub fn transition(
     let alloc_root = Node::root(files.alloc.name, &alloc);
     let accounts = read::accounts(&alloc_root)?;
     let account_count = accounts.len();
-    let accounts: Vec<_> = accounts.into_iter().filter(is_there).collect();
+    let accounts: Vec<_> = accounts.into_iter().filter(read::is_there).collect();
     let left_out_count = account_count - accounts.len();
     check_system_contracts(&alloc_root, &accounts, fork)?;
     let env = Node::root(files.env.name, &env);
@@ -84,15 +84,8 @@ pub fn transition(
         batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
         ..Workload::default()
     };
-    Ok(Imported { name, workload, blocks: vec![said], post_state: Vec::new() })
-}
-
-/// Whether an account exists (EIP-161). Files made by tracers name those too that do not.
-fn is_there(account: &GenesisAccount) -> bool {
-    account.nonce > 0
-        || !account.balance.is_zero()
-        || !account.code.is_empty()
-        || !account.storage.is_empty()
+    let (blocks, post_state) = (vec![said], Vec::new());
+    Ok(Imported { name, workload, blocks, post_state, source: Source::Files })
 }
 
 /// A block calls some contracts whether its transactions do or not, and is invalid without them
@@ -197,12 +190,6 @@ fn said(result: &Node<'_>) -> Result<ImportedBlock, ImportError> {
             "no rejected transactions: take them out of the transactions and run the tool again",
         ));
     }
-    let receipt = |node: Node<'_>| -> Result<_, ImportError> {
-        Ok(SaidReceipt {
-            has_succeeded: node.get(&["status"], "0x0 or 0x1")?.u64()? != 0,
-            gas_used: node.get(&["gasUsed"], "the transaction's gas")?.u64()?,
-        })
-    };
     let bloom = result.find(&["logsBloom"])?;
     let bloom = bloom.map(|bloom| bloom.bloom()).transpose()?;
     Ok(ImportedBlock {
@@ -210,8 +197,8 @@ fn said(result: &Node<'_>) -> Result<ImportedBlock, ImportError> {
         blob_gas_used: number("blobGasUsed")?,
         receipts: result
             .items_at("receipts")?
-            .into_iter()
-            .map(receipt)
+            .iter()
+            .map(read::receipt)
             .collect::<Result<_, _>>()?,
         receipts_root: hash("receiptsRoot")?,
         logs_bloom: bloom,

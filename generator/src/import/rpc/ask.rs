@@ -1,0 +1,171 @@
+//! Asks a node, many calls at once, and makes one clear error of whatever is no answer.
+
+use serde_json::Value;
+
+use super::{
+    super::{ImportError, node::Node},
+    Call, Refusal, Rpc, Silence,
+};
+use crate::reference::ReferenceError;
+
+/// Calls in one request. Nodes and gateways refuse long batches, from about 100 on.
+const BATCH: usize = 64;
+/// The code of JSON-RPC for a method that is not there.
+const NO_METHOD: i64 = -32601;
+
+/// What a node needs in order to answer a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Need {
+    /// The method.
+    Method,
+    /// The block.
+    Block,
+    /// The state of this block.
+    State(u64),
+    /// Its tracer, and the state below this block.
+    Tracer(u64),
+}
+
+impl Need {
+    fn remedy(self, refusal: Option<&Refusal>) -> String {
+        // Nodes word it differently, and not all of them use the code.
+        let lacks_method = refusal.is_some_and(|refusal| {
+            let said = refusal.message.to_lowercase();
+            let of_method = said.contains("method") || said.contains("tracer");
+            refusal.code == NO_METHOD || of_method && !said.contains("state")
+        });
+        let state = |number: u64| {
+            format!(
+                "the node must still have the state of block {number}: ask an archive node, or \
+                 import a block that is new"
+            )
+        };
+        match self {
+            Self::Tracer(_) if lacks_method => "a node with the debug interface and its \
+                prestateTracer is needed (go-ethereum: --http.api eth,debug), or \
+                --without-tracer, which reads key by key"
+                .to_owned(),
+            Self::Tracer(number) => format!("{}, or try --without-tracer", state(number)),
+            Self::State(number) if !lacks_method => state(number),
+            Self::Block => "the node must have the block: is it synchronised, and does it keep \
+                blocks that old?"
+                .to_owned(),
+            Self::Method | Self::State(_) => "ask a node that has this method".to_owned(),
+        }
+    }
+}
+
+/// An answer, with the call in whose name errors are made.
+#[derive(Clone, Debug)]
+pub(super) struct Reply {
+    name: String,
+    value: Value,
+}
+
+impl Reply {
+    /// All of it.
+    pub(super) fn node(&self) -> Node<'_> {
+        Node::root(&self.name, &self.value)
+    }
+
+    /// Whether there is nothing in it.
+    pub(super) fn is_null(&self) -> bool {
+        self.value.is_null()
+    }
+}
+
+/// Asks a node.
+pub(super) struct Asker<'a> {
+    rpc: &'a mut dyn Rpc,
+}
+
+impl<'a> Asker<'a> {
+    pub(super) fn new(rpc: &'a mut dyn Rpc) -> Self {
+        Self { rpc }
+    }
+
+    /// The answer to one call.
+    pub(super) fn one(
+        &mut self,
+        method: &'static str,
+        params: Value,
+        need: Need,
+    ) -> Result<Reply, ImportError> {
+        let call = Call { method, params };
+        let answer = self.send(std::slice::from_ref(&call))?.remove(0);
+        self.accept(&call, answer, need)
+    }
+
+    /// The answers to `calls`, in order.
+    pub(super) fn all(&mut self, calls: Vec<Call>, need: Need) -> Result<Vec<Reply>, ImportError> {
+        let mut replies = Vec::with_capacity(calls.len());
+        for calls in calls.chunks(BATCH) {
+            for (call, answer) in calls.iter().zip(self.send(calls)?) {
+                replies.push(self.accept(call, answer, need)?);
+            }
+        }
+        Ok(replies)
+    }
+
+    /// The answer to a call that a node need not know: inside, its refusal.
+    pub(super) fn attempt(
+        &mut self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<Result<Reply, Refusal>, ImportError> {
+        let call = Call { method, params };
+        let answer = self.send(std::slice::from_ref(&call))?.remove(0);
+        Ok(answer.map(|value| Reply { name: self.name_of(&call), value }))
+    }
+
+    fn send(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, ImportError> {
+        let answers = match self.rpc.call(calls) {
+            Ok(answers) => answers,
+            Err(Silence::Stopped) => return Err(ReferenceError::Cancelled.into()),
+            Err(Silence::Failed { what, remedy }) => {
+                return Err(self.error(&calls[0], what, remedy));
+            }
+        };
+        if answers.len() == calls.len() {
+            return Ok(answers);
+        }
+        let said = format!("{} answers to {} calls", answers.len(), calls.len());
+        Err(self.error(&calls[0], said, "is this the JSON-RPC interface of a node?".to_owned()))
+    }
+
+    fn accept(
+        &self,
+        call: &Call,
+        answer: Result<Value, Refusal>,
+        need: Need,
+    ) -> Result<Reply, ImportError> {
+        match answer {
+            Ok(Value::Null) => {
+                let said = "the answer is null, so it has no such thing".to_owned();
+                Err(self.error(call, said, need.remedy(None)))
+            }
+            Ok(value) => Ok(Reply { name: self.name_of(call), value }),
+            Err(refusal) => {
+                let said = format!("error {}: {}", refusal.code, refusal.message);
+                Err(self.error(call, said, need.remedy(Some(&refusal))))
+            }
+        }
+    }
+
+    /// The call in short: with its first parameter.
+    fn call_in_short(call: &Call) -> String {
+        let first = call.params.get(0).map_or_else(String::new, |first| {
+            first.as_str().map_or_else(|| first.to_string(), str::to_owned)
+        });
+        format!("{}({first})", call.method)
+    }
+
+    fn name_of(&self, call: &Call) -> String {
+        format!("{}: {}", self.rpc.name(), Self::call_in_short(call))
+    }
+
+    pub(super) fn error(&self, call: &Call, said: String, remedy: String) -> ImportError {
+        let (node, call) = (self.rpc.name().to_owned(), Self::call_in_short(call));
+        ImportError::Node { node, call, said, remedy }
+    }
+}

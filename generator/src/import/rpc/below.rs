@@ -1,0 +1,252 @@
+//! The state below the first imported block, as far as it is known: what a tracer said, and what
+//! the node was asked for key by key. Whoever runs on it need not know which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy_primitives::{
+    Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
+    map::{B256Map, HashSet},
+};
+use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
+use serde_json::json;
+use workload::{GenesisAccount, Workload};
+
+use super::{
+    super::{ImportError, read},
+    Asker, Call, Need, quantity,
+    trace::TxTrace,
+};
+
+/// A key could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(super) struct ReadFailed(pub(super) ImportError);
+
+impl DBErrorMarker for ReadFailed {}
+
+/// What is known of an account; what is not there has not been asked for.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Nonce, balance and code; zero and empty for an account that does not exist.
+    fields: Option<Fields>,
+    /// Slots, those too that are zero.
+    slots: BTreeMap<U256, U256>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Fields {
+    nonce: u64,
+    balance: U256,
+    code: Bytes,
+    code_hash: B256,
+}
+
+/// The state below the first block.
+pub(super) struct Below<'a> {
+    node: Asker<'a>,
+    /// The block whose state it is.
+    number: u64,
+    accounts: BTreeMap<Address, Known>,
+    codes: B256Map<Bytecode>,
+    first_hash_number: u64,
+    block_hashes: Vec<B256>,
+    /// What traced transactions have changed: its value in a later trace is not that below.
+    written: HashSet<Address>,
+    written_slots: HashSet<(Address, U256)>,
+}
+
+impl<'a> Below<'a> {
+    /// Nothing is known yet of the state below the blocks of `workload`.
+    pub(super) fn new(node: Asker<'a>, workload: &Workload) -> Self {
+        let first = workload.blocks().next().map_or(1, |block| block.env.number);
+        Self {
+            node,
+            number: first - 1,
+            accounts: BTreeMap::new(),
+            codes: B256Map::default(),
+            first_hash_number: workload.first_hash_number,
+            block_hashes: workload.block_hashes.clone(),
+            written: HashSet::default(),
+            written_slots: HashSet::default(),
+        }
+    }
+
+    /// Takes from a transaction's trace what is still as it was below the first block. Traces
+    /// must come in order. Of the accounts in `changed_untraced` the nonce, balance and code may
+    /// have changed unseen, of those in `systems` the slots too: they are left to be read.
+    pub(super) fn learn(
+        &mut self,
+        tx: &TxTrace,
+        changed_untraced: &BTreeSet<Address>,
+        systems: &BTreeSet<Address>,
+    ) {
+        for (address, traced) in &tx.before {
+            let is_as_below =
+                !changed_untraced.contains(address) && !self.written.contains(address);
+            let known = self.accounts.entry(*address).or_default();
+            if is_as_below && known.fields.is_none() {
+                let code = traced.code.clone().unwrap_or_default();
+                known.fields = Some(Fields {
+                    nonce: traced.nonce.unwrap_or(0),
+                    balance: traced.balance.unwrap_or(U256::ZERO),
+                    code_hash: hash_of(&code),
+                    code,
+                });
+            }
+            for (key, value) in &traced.slots {
+                let is_as_below =
+                    !systems.contains(address) && !self.written_slots.contains(&(*address, *key));
+                if is_as_below {
+                    known.slots.entry(*key).or_insert(*value);
+                }
+            }
+        }
+        for (address, traced) in tx.changed_before.iter().chain(&tx.changed_after) {
+            self.written.insert(*address);
+            self.written_slots.extend(traced.slots.keys().map(|key| (*address, *key)));
+        }
+    }
+
+    /// Reads at once what the blocks name: senders, callees, receivers, access lists. The rest is
+    /// read when it is asked for.
+    pub(super) fn fetch_named(&mut self, workload: &Workload) -> Result<(), ImportError> {
+        let mut accounts = super::changed_untraced(workload);
+        let mut slots = BTreeSet::new();
+        for tx in workload.blocks().flat_map(|block| &block.transactions) {
+            accounts.insert(tx.sender);
+            accounts.extend(tx.to);
+            accounts.extend(tx.authorizations.iter().map(|delegation| delegation.address));
+            for (address, keys) in &tx.access_list {
+                accounts.insert(*address);
+                slots.extend(keys.iter().map(|key| (*address, U256::from_be_bytes(key.0))));
+            }
+        }
+        self.fetch_accounts(accounts)?;
+        self.fetch_slots(slots)
+    }
+
+    fn fetch_accounts(
+        &mut self,
+        addresses: impl IntoIterator<Item = Address>,
+    ) -> Result<(), ImportError> {
+        let is_known = |known: &Known| known.fields.is_some();
+        let unknown: Vec<Address> = addresses
+            .into_iter()
+            .filter(|address| !self.accounts.get(address).is_some_and(is_known))
+            .collect();
+        let methods = ["eth_getTransactionCount", "eth_getBalance", "eth_getCode"];
+        let at = quantity(self.number);
+        let calls = unknown.iter().flat_map(|address| {
+            methods.map(|method| Call { method, params: json!([address, at]) })
+        });
+        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
+        for (address, replies) in unknown.iter().zip(replies.chunks(methods.len())) {
+            let code = replies[2].node().bytes()?;
+            let code_hash = hash_of(&code);
+            let (nonce, balance) = (replies[0].node().u64()?, replies[1].node().u256()?);
+            let fields = Fields { nonce, balance, code, code_hash };
+            self.accounts.entry(*address).or_default().fields = Some(fields);
+        }
+        Ok(())
+    }
+
+    fn fetch_slots(
+        &mut self,
+        slots: impl IntoIterator<Item = (Address, U256)>,
+    ) -> Result<(), ImportError> {
+        let is_known = |(address, key): &(Address, U256)| {
+            self.accounts.get(address).is_some_and(|known| known.slots.contains_key(key))
+        };
+        let unknown: Vec<_> = slots.into_iter().filter(|slot| !is_known(slot)).collect();
+        let at = quantity(self.number);
+        let calls = unknown.iter().map(|(address, key)| Call {
+            method: "eth_getStorageAt",
+            params: json!([address, B256::from(*key), at]),
+        });
+        let replies = self.node.all(calls.collect(), Need::State(self.number))?;
+        for ((address, key), reply) in unknown.into_iter().zip(&replies) {
+            let value = reply.node().u256()?;
+            self.accounts.entry(address).or_default().slots.insert(key, value);
+        }
+        Ok(())
+    }
+
+    /// All accounts that are known to exist, by ascending address.
+    pub(super) fn into_accounts(self) -> Vec<GenesisAccount> {
+        let account = |(address, known): (Address, Known)| {
+            let Fields { nonce, balance, code, .. } = known.fields.unwrap_or_default();
+            let storage = known.slots.into_iter().filter(|(_, value)| !value.is_zero()).collect();
+            GenesisAccount { address, nonce, balance, code, storage }
+        };
+        self.accounts.into_iter().map(account).filter(read::is_there).collect()
+    }
+
+    fn info(&mut self, address: Address) -> Result<Option<AccountInfo>, ImportError> {
+        self.fetch_accounts([address])?;
+        let known = self.accounts.get(&address).and_then(|known| known.fields.as_ref());
+        let Some(fields) = known.filter(|fields| fields.exist()) else { return Ok(None) };
+        Ok(Some(AccountInfo {
+            balance: fields.balance,
+            nonce: fields.nonce,
+            code_hash: fields.code_hash,
+            // Asked for by hash when it is needed; a default here would be an empty code.
+            code: None,
+            ..AccountInfo::default()
+        }))
+    }
+
+    fn code(&mut self, hash: B256) -> Result<Bytecode, ImportError> {
+        if let Some(code) = self.codes.get(&hash) {
+            return Ok(code.clone());
+        }
+        let fields = self.accounts.values().filter_map(|known| known.fields.as_ref());
+        let code = fields.into_iter().find(|fields| fields.code_hash == hash);
+        let code = code.map_or_else(Bytes::new, |fields| fields.code.clone());
+        let reason = |error| format!("code {hash} is none that can be run: {error}");
+        let code = Bytecode::new_raw_checked(code).map_err(|error| ImportError::Block {
+            block: self.number + 1,
+            reason: reason(error),
+        })?;
+        self.codes.insert(hash, code.clone());
+        Ok(code)
+    }
+}
+
+impl Fields {
+    fn exist(&self) -> bool {
+        self.nonce > 0 || !self.balance.is_zero() || !self.code.is_empty()
+    }
+}
+
+fn hash_of(code: &Bytes) -> B256 {
+    if code.is_empty() { KECCAK256_EMPTY } else { keccak256(code) }
+}
+
+impl Database for Below<'_> {
+    type Error = ReadFailed;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadFailed> {
+        self.info(address).map_err(ReadFailed)
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ReadFailed> {
+        self.code(hash).map_err(ReadFailed)
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ReadFailed> {
+        self.fetch_slots([(address, key)]).map_err(ReadFailed)?;
+        let known = self.accounts.get(&address).and_then(|known| known.slots.get(&key));
+        Ok(known.copied().unwrap_or_default())
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ReadFailed> {
+        let place = number.checked_sub(self.first_hash_number);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        let hash = place.and_then(|place| self.block_hashes.get(place)).copied();
+        // Only numbers that there are are asked for, and their hashes have been read.
+        hash.ok_or_else(|| {
+            let reason = format!("the hash of block {number} is asked for, and is not known");
+            ReadFailed(ImportError::Block { block: self.number + 1, reason })
+        })
+    }
+}

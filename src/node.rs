@@ -1,0 +1,249 @@
+//! A node by its JSON-RPC interface over HTTP: one request at a time, bounded in size and time,
+//! tried again only where the connection failed. Knows nothing of blocks.
+
+use std::{io::Read, thread, time::Duration};
+
+use generator::import::rpc::{Call, Refusal, Rpc, Silence};
+use serde_json::{Value, json};
+use ureq::{Agent, Error, http::Uri};
+
+use crate::{interrupt, progress};
+
+/// Longest answer that is read, in bytes; the traces of a full block take a tenth of it.
+const MAX_ANSWER_BYTES: u64 = 512 << 20;
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an answer may take: a node runs a block again to trace it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
+/// Waits before a request is sent again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+/// Characters of a wrong answer that an error shows.
+const SHOWN_CHARS: usize = 120;
+
+/// A node over HTTP.
+pub struct HttpNode<'a> {
+    agent: Agent,
+    url: String,
+    name: String,
+    answered_count: u64,
+    on_answers: &'a dyn Fn(u64),
+}
+
+impl<'a> HttpNode<'a> {
+    /// The node at `url`. Nothing is sent yet. `on_answers` is told how many calls are answered.
+    ///
+    /// # Errors
+    /// Where the URL is none of HTTP.
+    pub fn new(url: &str, on_answers: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
+        let config = Agent::config_builder()
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_global(Some(ANSWER_TIMEOUT))
+            // Nodes send their errors with statuses of all kinds.
+            .http_status_as_error(false);
+        Ok(Self {
+            agent: config.build().into(),
+            url: url.to_owned(),
+            name: name_of(url)?,
+            answered_count: 0,
+            on_answers,
+        })
+    }
+
+    /// Sends a request; again where the connection failed, or a gateway asks to wait.
+    fn send(&self, request: &Value) -> Result<Answer, Silence> {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            if interrupt::happened() {
+                return Err(Silence::Stopped);
+            }
+            let tried = self.send_once(request);
+            let again = match &tried {
+                Ok(answer) => matches!(answer.status, 429 | 502 | 503 | 504),
+                Err(error) => is_of_transport(error),
+            };
+            match pauses.next().filter(|_| again) {
+                Some(pause) => thread::sleep(pause),
+                None => return tried.map_err(|error| silence(&error)),
+            }
+        }
+    }
+
+    fn send_once(&self, request: &Value) -> Result<Answer, Error> {
+        let content = ("Content-Type", "application/json");
+        let sent = self.agent.post(&self.url).header(content.0, content.1);
+        let mut response = sent.send(request.to_string())?;
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        let config = response.body_mut().with_config().limit(u64::MAX);
+        config.reader().take(MAX_ANSWER_BYTES + 1).read_to_end(&mut body)?;
+        if body.len() as u64 > MAX_ANSWER_BYTES {
+            return Err(Error::BodyExceedsLimit(MAX_ANSWER_BYTES));
+        }
+        Ok(Answer { status, body })
+    }
+}
+
+/// What came over HTTP.
+struct Answer {
+    status: u16,
+    body: Vec<u8>,
+}
+
+impl Rpc for HttpNode<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+        let requests: Vec<Value> = calls
+            .iter()
+            .enumerate()
+            .map(|(id, Call { method, params })| {
+                json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+            })
+            .collect();
+        // Some gateways know no batches; a call alone is none.
+        let request = match requests.as_slice() {
+            [one] => one.clone(),
+            many => json!(many),
+        };
+        let answer = self.send(&request)?;
+        let answers = answers(&answer, calls.len())?;
+        self.answered_count += calls.len() as u64;
+        (self.on_answers)(self.answered_count);
+        Ok(answers)
+    }
+}
+
+/// Scheme, host and port: a path often holds a key, and an authority a password.
+fn name_of(url: &str) -> anyhow::Result<String> {
+    let wrong = "is no URL of a node: it is http://HOST:PORT or https://HOST/PATH";
+    let parsed: Uri = url.parse().map_err(|_| anyhow::anyhow!("--url {wrong}"))?;
+    let scheme = parsed.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));
+    let (Some(scheme), Some(host)) = (scheme, parsed.host()) else {
+        anyhow::bail!("--url {wrong}");
+    };
+    let port = parsed.port_u16().map_or_else(String::new, |port| format!(":{port}"));
+    Ok(format!("{scheme}://{host}{port}"))
+}
+
+const fn is_of_transport(error: &Error) -> bool {
+    matches!(error, Error::Io(_) | Error::ConnectionFailed)
+}
+
+fn silence(error: &Error) -> Silence {
+    let remedy = match error {
+        Error::Io(_) | Error::ConnectionFailed | Error::HostNotFound => {
+            "does the node run, and does it listen at this URL?".to_owned()
+        }
+        Error::Timeout(_) => "is the node busy? Import fewer blocks at a time".to_owned(),
+        Error::BodyExceedsLimit(most) => {
+            let most = progress::bytes(*most);
+            format!("more than {most} is not read; import fewer blocks, or --without-tracer")
+        }
+        _ => "is this the URL of a node's JSON-RPC interface?".to_owned(),
+    };
+    Silence::Failed { what: error.to_string(), remedy }
+}
+
+/// The answers to calls 0 to `count` − 1, which come in any order.
+fn answers(answer: &Answer, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+    let wrong = |what: &str| {
+        let text = String::from_utf8_lossy(&answer.body);
+        let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        let what = format!("{what} (HTTP status {}): {shown:?}", answer.status);
+        let remedy = "is this the URL of a node's JSON-RPC interface?".to_owned();
+        Silence::Failed { what, remedy }
+    };
+    let value = serde_json::from_slice(&answer.body);
+    let value: Value = value.map_err(|_| wrong("the answer is no JSON"))?;
+    let items = match value {
+        Value::Array(items) => items,
+        // One error for all calls has no number.
+        mut one => {
+            if let (Some(refusal), true) = (refusal(&one), count > 1) {
+                return Ok(vec![Err(refusal); count]);
+            }
+            // To the only call, whatever its number.
+            if let Some(fields) = one.as_object_mut() {
+                fields.insert("id".to_owned(), json!(0));
+            }
+            vec![one]
+        }
+    };
+    let mut out: Vec<Option<_>> = vec![None; count];
+    for mut item in items {
+        let place = item.get("id").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
+        let answer = match (refusal(&item), item.get_mut("result").map(Value::take)) {
+            (Some(refusal), _) => Err(refusal),
+            (None, Some(result)) => Ok(result),
+            (None, None) => return Err(wrong("an answer has neither result nor error")),
+        };
+        let place = place.and_then(|place| out.get_mut(place));
+        *place.ok_or_else(|| wrong("an answer is to no call"))? = Some(answer);
+    }
+    let all: Option<Vec<_>> = out.into_iter().collect();
+    all.ok_or_else(|| wrong("not every call is answered"))
+}
+
+fn refusal(item: &Value) -> Option<Refusal> {
+    let error = item.get("error").filter(|error| !error.is_null())?;
+    let message = error.get("message").and_then(Value::as_str);
+    let message = message.map_or_else(|| error.to_string(), str::to_owned);
+    Some(Refusal { code: error.get("code").and_then(Value::as_i64).unwrap_or(0), message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(body: &str, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+        answers(&Answer { status: 200, body: body.as_bytes().to_vec() }, count)
+    }
+
+    #[test]
+    fn a_name_has_no_secret() {
+        for (url, name) in [
+            ("http://127.0.0.1:8545", "http://127.0.0.1:8545"),
+            ("https://node.example/v3/KEY?a=KEY", "https://node.example"),
+            ("https://user:KEY@node.example:443/", "https://node.example:443"),
+        ] {
+            assert_eq!(name_of(url).unwrap(), name);
+        }
+        for url in ["127.0.0.1:8545/KEY", "ftp://a/KEY", "http://", "/KEY", "http://a b/KEY"] {
+            let error = name_of(url).unwrap_err().to_string();
+            assert!(error.contains("http://HOST:PORT") && !error.contains("KEY"), "{error}");
+        }
+    }
+
+    #[test]
+    fn answers_are_those_of_their_calls_in_any_order() {
+        let body = r#"[{"id":1,"result":null},{"id":0,"error":{"code":-5,"message":"no"}}]"#;
+        let refusal = Refusal { code: -5, message: "no".to_owned() };
+        assert_eq!(of(body, 2).unwrap(), [Err(refusal.clone()), Ok(Value::Null)]);
+        let all = r#"{"id":null,"error":{"code":-5,"message":"no"}}"#;
+        assert_eq!(of(all, 2).unwrap(), [Err(refusal.clone()), Err(refusal)]);
+        assert_eq!(of(r#"{"id":7,"result":"0x1"}"#, 1).unwrap(), [Ok(json!("0x1"))]);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_shown_in_part() {
+        let page = format!("<html>{}</html>", "a".repeat(1000));
+        for (body, count, word) in [
+            (page.as_str(), 1, "no JSON"),
+            ("[]", 1, "not every call"),
+            (r#"[{"id":0,"result":1}]"#, 2, "not every call"),
+            (r#"[{"id":9,"result":1}]"#, 1, "to no call"),
+            (r#"[{"result":1}]"#, 1, "to no call"),
+            ("[1]", 1, "neither result nor error"),
+            ("7", 1, "neither result nor error"),
+        ] {
+            let Err(Silence::Failed { what, .. }) = of(body, count) else { panic!("{body}") };
+            assert!(what.contains(word) && what.contains("status 200"), "{what}");
+            assert!(what.len() < 300, "{what}");
+        }
+    }
+}

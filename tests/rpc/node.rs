@@ -1,0 +1,135 @@
+//! Nodes for tests of the import: anvil, started on a free port and ended with the test, and a
+//! server on the way to it that answers some calls in its own way, as other nodes do.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+use serde_json::{Value, json};
+
+/// A running anvil that mines only when it is asked to.
+pub(crate) struct Anvil {
+    process: Child,
+    pub(crate) url: String,
+}
+
+impl Anvil {
+    /// Starts it; `None`, said aloud, where it is not installed.
+    pub(crate) fn start(more: &[&str]) -> Option<Self> {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("contracts/node_modules");
+        let binary = folder.join("@foundry-rs/anvil-linux-amd64/bin/anvil");
+        if !binary.exists() {
+            eprintln!("SKIPPED: there is no anvil; contracts/run install brings it");
+            return None;
+        }
+        let mut process = Command::new(binary)
+            .args(["--port", "0", "--no-mining", "--order", "fifo", "--hardfork", "osaka"])
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let listens = |line: String| line.strip_prefix("Listening on ").map(str::to_owned);
+        let address = lines.by_ref().map_while(Result::ok).find_map(listens).unwrap();
+        // It stops when nobody reads what it says.
+        thread::spawn(move || lines.for_each(drop));
+        Some(Self { process, url: format!("http://{address}") })
+    }
+
+    /// The result of a call, which must succeed.
+    pub(crate) fn call(&self, method: &str, params: &Value) -> Value {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let answer = post(&self.url, &call);
+        assert!(answer.get("error").is_none(), "{call}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Makes a block of what has been sent.
+    pub(crate) fn mine(&self) {
+        self.call("evm_mine", &json!([]));
+    }
+}
+
+impl Drop for Anvil {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn post(url: &str, request: &Value) -> Value {
+    let mut response = ureq::post(url)
+        .header("Content-Type", "application/json")
+        .send(request.to_string())
+        .unwrap();
+    serde_json::from_reader(response.body_mut().as_reader()).unwrap()
+}
+
+/// A server that answers every request by `answer`, given the request's body; a URL to it.
+pub(crate) fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let answer = answer(&request(&stream));
+            // Who has what he wants may hang up.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+/// An HTTP answer.
+pub(crate) fn http(status: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+}
+
+fn request(stream: &TcpStream) -> String {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let (name, value) = line.split_once(':').unwrap_or(("", ""));
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    String::from_utf8(body).unwrap()
+}
+
+/// A URL to the node at `url` through a server that changes its answers: `change` is given each
+/// call and the answer to it.
+pub(crate) fn through(url: &str, change: impl Fn(&Value, &mut Value) + Send + 'static) -> String {
+    let url = url.to_owned();
+    server(move |body| {
+        let call: Value = serde_json::from_str(body).unwrap();
+        let mut answer = post(&url, &call);
+        match (&call, &mut answer) {
+            (Value::Array(calls), Value::Array(answers)) => {
+                for call in calls {
+                    let of_call = answers.iter_mut().find(|answer| answer["id"] == call["id"]);
+                    change(call, of_call.unwrap());
+                }
+            }
+            (call, answer) => change(call, answer),
+        }
+        http("200 OK", &answer.to_string())
+    })
+}
+
+/// An answer that is an error.
+pub(crate) fn refusal(call: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": code, "message": message}})
+}
