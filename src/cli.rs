@@ -2,6 +2,7 @@
 
 mod import;
 mod io;
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use generator::scenario::Override;
 
 pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, T8nArgs};
 pub use io::IoArgs;
+pub use sweep::{SweepArgs, as_option};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,6 +71,8 @@ pub enum Command {
     State(StateArgs),
     /// Raw random reads of the stores, beside what the device can do
     Io(IoArgs),
+    /// A matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
+    Sweep(SweepArgs),
 }
 
 /// What to run and how.
@@ -92,6 +96,9 @@ pub struct RunArgs {
     /// Where state databases are kept.
     #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
     pub data_dir: Option<PathBuf>,
+    /// Wait while another process uses the state database, instead of ending with 6
+    #[arg(long)]
+    pub wait: bool,
     /// Exit with 4 where a claim of the scenario ([[expect]]) cannot be judged
     #[arg(long)]
     pub strict: bool,

@@ -8,3 +8,4 @@ pub mod io;
 pub mod run;
 pub mod scenarios;
 pub mod state;
+pub mod sweep;

@@ -14,6 +14,7 @@ mod io;
 mod json_out;
 mod out;
 mod page;
+mod sweep;
 mod table;
 pub mod units;
 
@@ -28,7 +29,8 @@ pub use conclude::conclude;
 pub use facts::best;
 pub use io::io_table;
 pub use json_out::JsonOut;
-pub use out::{HistogramLog, LogKind, Out, readable};
+pub use out::{HistogramLog, LogKind, Out, readable, replace, searchable, write_new};
+pub use sweep::sweep_table;
 pub use table::table;
 
 /// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).
