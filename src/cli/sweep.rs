@@ -19,6 +19,9 @@ const EXAMPLES: &str = "Examples:
 The same command again goes on where it was ended or killed. On a fleet each cell is
 a task of an array: fleet/slurm.sbatch, fleet/kubernetes.yaml. More: docs/sweep.md";
 
+const CELL_HELP: &str = "Run this cell alone [default: SLURM_ARRAY_TASK_ID or \
+    JOB_COMPLETION_INDEX, where one is set]";
+
 /// Arguments of `stress sweep`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -38,8 +41,8 @@ pub struct SweepArgs {
     /// Print the cells, one a line, and run none
     #[arg(long, conflicts_with_all = ["cell", "merge"])]
     pub list: bool,
-    /// Run this cell alone [default: SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX, where set]
-    #[arg(long, value_name = "INDEX")]
+    /// Run this cell alone.
+    #[arg(long, value_name = "INDEX", help = CELL_HELP)]
     pub cell: Option<String>,
     /// Join the results of a sweep into DIR/merged.json, and show them
     #[arg(
