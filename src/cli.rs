@@ -3,6 +3,7 @@
 mod describe;
 mod import;
 mod io;
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use generator::scenario::Override;
 pub use describe::DescribeArgs;
 pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs};
 pub use io::IoArgs;
+pub use sweep::{SweepArgs, as_option};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,6 +80,8 @@ pub enum Command {
     State(StateArgs),
     /// Raw random reads of the stores, beside what the device can do
     Io(IoArgs),
+    /// A matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
+    Sweep(SweepArgs),
 }
 
 /// What to run and how.
@@ -101,6 +105,9 @@ pub struct RunArgs {
     /// Where state databases are kept.
     #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
     pub data_dir: Option<PathBuf>,
+    /// Wait while another process uses the state database, instead of ending with 6
+    #[arg(long)]
+    pub wait: bool,
     /// Exit with 4 where a claim of the scenario ([[expect]]) cannot be judged
     #[arg(long)]
     pub strict: bool,

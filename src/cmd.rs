@@ -11,3 +11,4 @@ pub mod new;
 pub mod run;
 pub mod scenarios;
 pub mod state;
+pub mod sweep;

@@ -28,6 +28,7 @@ mod sampling;
 mod session;
 mod stats;
 mod stored;
+mod sweep;
 mod terminal;
 mod trace;
 
@@ -69,5 +70,6 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Import(args)) => cmd::import::import(&args),
         Some(Command::State(args)) => cmd::state::state(&args),
         Some(Command::Io(args)) => cmd::io::io(&args, std::env::args().collect()),
+        Some(Command::Sweep(args)) => cmd::sweep::sweep(&args),
     }
 }

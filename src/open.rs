@@ -1,7 +1,7 @@
 //! Stores as a scenario asks for them: from the words of `[run]` to formats and settings, and to
 //! open stores, whose state is built first where there is none.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, thread, time::Duration};
 
 use executor::{
     state::{BuiltState, StateError, StateFormat, StateSpec},
@@ -31,11 +31,25 @@ use crate::{
     session::OpenStore,
 };
 
+/// Between two looks whether a state is free.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What to do about a state that another process uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InUse {
+    /// End with an error that names the process.
+    Refuse,
+    /// Say so, and wait until it is free.
+    Wait,
+}
+
 /// What state is wanted, where, and on what machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<&'a PathBuf>,
+    /// What to do where another process uses it.
+    pub in_use: InUse,
     /// The state.
     pub genesis: &'a Genesis,
     /// How its rows are keyed.
@@ -89,7 +103,24 @@ impl Place<'_> {
             threads: self.machine.core_count.get(),
         };
         let dir = state::data_dir(self.data_dir)?;
-        let built = dir.open_or_build(&spec, self.progress, interrupt::flag());
+        let mut is_told = false;
+        let built = loop {
+            match dir.open_or_build(&spec, self.progress, interrupt::flag()) {
+                Err(StateError::InUse { .. })
+                    if self.in_use == InUse::Wait && interrupt::happened() =>
+                {
+                    break Err(StateError::Cancelled);
+                }
+                Err(StateError::InUse { name, holder }) if self.in_use == InUse::Wait => {
+                    if !is_told {
+                        self.progress.note(&format!("waiting for state {name}: {holder} uses it"));
+                    }
+                    is_told = true;
+                    thread::sleep(LOOK_INTERVAL);
+                }
+                built => break built,
+            }
+        };
         self.progress.clear();
         built.map_err(|error| match error {
             StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },

@@ -17,6 +17,7 @@ mod kinds;
 mod out;
 mod page;
 mod picture;
+mod sweep;
 mod table;
 pub mod units;
 
@@ -33,8 +34,9 @@ pub use facts::best;
 pub use io::io_table;
 pub use json_out::JsonOut;
 pub use kinds::{KindRow, kinds};
-pub use out::{HistogramLog, LogKind, Out, readable};
 pub use picture::picture;
+pub use out::{HistogramLog, LogKind, Out, readable, replace, searchable, write_new};
+pub use sweep::sweep_table;
 pub use table::table;
 
 /// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).

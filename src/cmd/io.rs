@@ -20,7 +20,7 @@ use crate::{
         plan::IoPlan,
         point::{self, PointInput},
     },
-    open::Place,
+    open::{InUse, Place},
     plan::Machine,
     progress::Progress,
     report,
@@ -115,6 +115,7 @@ impl Measuring<'_> {
         let plan = self.plan;
         let place = Place {
             data_dir: args.data_dir.as_ref(),
+            in_use: InUse::Refuse,
             genesis: &plan.genesis,
             layout: plan.layout,
             scenario: "stress io",

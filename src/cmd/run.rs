@@ -28,7 +28,7 @@ use crate::{
     environment::Environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
-    open::Place,
+    open::{InUse, Place},
     plan::{self, Machine, PlannedCell},
     progress::Progress,
     report,
@@ -74,8 +74,25 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
     })
 }
 
-/// Runs what the arguments ask for.
+/// What a run came to.
+pub struct Measured {
+    /// The result.
+    pub result: RunResult,
+    /// The files that hold it.
+    pub written: Vec<PathBuf>,
+    /// Why it ended before its plan did, where something failed.
+    pub failure: Option<anyhow::Error>,
+}
+
+/// Runs what the arguments ask for, and shows what came out.
 pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
+    let Measured { result, written, failure } = measure(args, command)?;
+    show(args.format, &result, &written);
+    code(&result, failure, args)
+}
+
+/// Runs what the arguments ask for. `command` is what the result says made it.
+pub fn measure(args: &RunArgs, command: Vec<String>) -> Result<Measured, Failure> {
     let started = SystemTime::now();
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
@@ -88,7 +105,7 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     let machine = Machine::this();
     let names: Vec<_> = plan::cells(&run, &machine).iter().map(PlannedCell::name).collect();
     let to_trace = trace::wanted(&names, args.trace_variant.as_deref()).or_exit(Code::Usage)?;
-    let (session, device) = open(workload, &run, args.data_dir.as_ref(), &machine, &progress)?;
+    let (session, device) = open(workload, &run, args, &machine, &progress)?;
     check_lists(&session, &run, &progress)?;
     let signatures = sign(session.workload(), &run, machine.core_count, &progress)?;
     let sampling =
@@ -142,8 +159,7 @@ pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
     }
     progress.clear();
     let result = result_of(&sampled);
-    show(args.format, &result, &written);
-    code(&result, sampled.failure, args)
+    Ok(Measured { result, written, failure: sampled.failure })
 }
 
 /// Runs a workload and answers with its cells, without a report.
@@ -182,7 +198,7 @@ fn show(format: Format, result: &RunResult, written: &[PathBuf]) {
 }
 
 /// How the program ends after a run with this result.
-fn code(
+pub fn code(
     result: &RunResult,
     failure: Option<anyhow::Error>,
     args: &RunArgs,
@@ -244,10 +260,12 @@ fn trace_one(
 fn open(
     workload: Workload,
     run: &RunSpec,
-    data_dir: Option<&PathBuf>,
+    args: &RunArgs,
     machine: &Machine,
     progress: &Progress,
 ) -> Result<(Session, Option<Device>), Failure> {
+    let data_dir = args.data_dir.as_ref();
+    let in_use = if args.wait { InUse::Wait } else { InUse::Refuse };
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
     if run.designs.contains(&DesignName::Full) {
         let lists = full_lists(session.workload(), progress)?;
@@ -257,7 +275,7 @@ fn open(
     for store in &run.stores {
         let work = session.workload();
         let (genesis, layout, scenario) = (&work.genesis, work.layout, work.scenario.as_str());
-        let place = Place { data_dir, genesis, layout, scenario, machine, progress };
+        let place = Place { data_dir, in_use, genesis, layout, scenario, machine, progress };
         let open = place.open(*store, run)?;
         // Once a run: all its stores lie in one directory.
         if let (None, Some(state)) = (&device, open.state()) {
@@ -366,7 +384,7 @@ fn request(args: &RunArgs, progress: &Progress) -> Result<Request, Failure> {
 }
 
 /// Adds what `--quick` means where the user has not said otherwise.
-fn add_quick(overrides: &mut Vec<Override>) {
+pub fn add_quick(overrides: &mut Vec<Override>) {
     let alternative = |key: &str| match key {
         "block.gas" => "block.transactions",
         "state.slots" => "state.size",

@@ -174,10 +174,26 @@ fn file_name(variant: &str) -> String {
     variant.chars().map(|c| if keep(c) { c } else { '_' }).collect()
 }
 
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Writes a file whole, in place of one that may be there.
+///
+/// # Errors
+/// It cannot be written; the message names it.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = beside(path, bytes)?.persist(path).with_context(|| cannot_write(path))?;
     drop(file);
     Ok(())
+}
+
+/// Writes a file whole, unless one is there: then it stays, and the answer is false.
+///
+/// # Errors
+/// It cannot be written; the message names it.
+pub fn write_new(path: &Path, text: &str) -> Result<bool> {
+    match beside(path, text.as_bytes())?.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(e.error).with_context(|| cannot_write(path)),
+    }
 }
 
 /// A whole file beside `path`, not yet under its name.
@@ -197,10 +213,24 @@ pub(super) fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
 pub fn readable<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
 ) -> &'a mut tempfile::Builder<'b, 'b> {
+    with_mode(builder, 0o666)
+}
+
+/// The same of a directory.
+pub fn searchable<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+) -> &'a mut tempfile::Builder<'b, 'b> {
+    with_mode(builder, 0o777)
+}
+
+fn with_mode<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+    mode: u32,
+) -> &'a mut tempfile::Builder<'b, 'b> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(mode));
     }
     builder
 }

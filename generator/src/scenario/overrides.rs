@@ -85,10 +85,16 @@ fn split_index(path: &str) -> (String, Option<usize>) {
 }
 
 fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let by_last_segment =
-        paths.iter().find(|path| path.split('.').next_back() == Some(plain)).map(String::as_str);
-    let advice = match by_last_segment.or_else(|| nearest(plain, paths.iter().map(String::as_str)))
-    {
+        |wanted: &str| paths.iter().find(|path| last(path) == wanted).map(String::as_str);
+    let meant = by_last_segment(plain)
+        .or_else(|| nearest(plain, paths.iter().map(String::as_str)))
+        .or_else(|| {
+            let segments: Vec<_> = paths.iter().map(|path| last(path)).collect();
+            by_last_segment(nearest(plain, segments.iter().map(String::as_str))?)
+        });
+    let advice = match meant {
         Some(meant) => format!("did you mean {meant}?"),
         None => {
             let paths: Vec<&str> = paths.iter().map(String::as_str).collect();

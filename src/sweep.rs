@@ -1,0 +1,16 @@
+//! A sweep: a matrix of settings, each cell a run of its own. Owns which cells there are, the
+//! directory that their results go to, and what the results say together. Runs nothing itself:
+//! `cmd/sweep.rs` does.
+
+pub mod cell;
+pub mod child;
+pub mod dir;
+pub mod index;
+pub mod knee;
+pub mod lock;
+pub mod matrix;
+pub mod merged;
+pub mod points;
+
+#[cfg(test)]
+mod tests;

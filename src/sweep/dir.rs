@@ -1,0 +1,238 @@
+//! The directory of a sweep.
+//!
+//! **Invariant**: a directory `cell-0007` is whole. It is filled under `running/` and renamed.
+//!
+//! **Invariant**: whoever fills a cell holds its lock, so leftovers of a cell found while holding
+//! it are those of the dead.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{
+    cell::{self, CellFile, FinishedCell, Program},
+    lock::{self, CellLock},
+    matrix::{Matrix, cell_count},
+};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    report,
+};
+
+/// Name and version of the schema of the manifest.
+pub const SCHEMA: &str = "stress.sweep/1";
+/// Says which sweep a directory is of.
+const MANIFEST: &str = "sweep.json";
+/// Locks, and cells that are not whole.
+const RUNNING: &str = "running";
+
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    schema: String,
+    #[serde(flatten)]
+    matrix: Matrix,
+}
+
+/// The directory of one sweep.
+#[derive(Debug)]
+pub struct SweepDir {
+    path: PathBuf,
+    matrix: Matrix,
+}
+
+impl SweepDir {
+    /// The directory at `path` for the sweep of `matrix`, made where there is none.
+    ///
+    /// # Errors
+    /// It cannot be written ([`Code::Io`]), or is another sweep's ([`Code::Usage`]).
+    pub fn open(path: &Path, matrix: Matrix) -> Result<Self, Failure> {
+        let dir = Self { path: path.to_owned(), matrix };
+        let there = dir.claim().or_exit(Code::Io)?;
+        match there.and_then(|there| dir.matrix.difference(&there)) {
+            None => Ok(dir),
+            Some(difference) => Err(anyhow!(
+                "{} holds another sweep: {difference}; give this one another --out",
+                path.display()
+            ))
+            .or_exit(Code::Usage),
+        }
+    }
+
+    /// Makes the directory. Whoever comes first writes the manifest; the others are answered with
+    /// what it says.
+    fn claim(&self) -> Result<Option<Matrix>> {
+        report::Out::at(&self.path)?;
+        let manifest = self.path.join(MANIFEST);
+        let ours = Manifest { schema: SCHEMA.to_owned(), matrix: self.matrix.clone() };
+        let is_first = report::write_new(&manifest, &report::json(&ours))?;
+        let there = if is_first { None } else { Some(read_manifest(&self.path)?) };
+        let running = self.running();
+        fs::create_dir_all(&running)
+            .with_context(|| format!("cannot make {}", running.display()))?;
+        Ok(there)
+    }
+
+    /// The directory of a sweep that was begun.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn existing(path: &Path) -> Result<Self> {
+        let matrix = read_manifest(path)?;
+        Ok(Self { path: path.to_owned(), matrix })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its cells.
+    pub const fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// The directory of a cell.
+    pub fn cell_path(&self, index: u64) -> PathBuf {
+        self.path.join(format!("cell-{index:04}"))
+    }
+
+    /// A cell that has been run, by whichever program.
+    ///
+    /// # Errors
+    /// It is there and cannot be trusted.
+    pub fn cell(&self, index: u64) -> Result<Option<FinishedCell>> {
+        FinishedCell::read(&self.cell_path(index), &self.matrix, index)
+    }
+
+    /// A cell that need not be run again: one of this program.
+    ///
+    /// # Errors
+    /// As [`SweepDir::cell`].
+    pub fn own_cell(&self, index: u64) -> Result<Option<FinishedCell>> {
+        let this = Program::this();
+        Ok(self.cell(index)?.filter(|cell| cell.file.program == this))
+    }
+
+    /// The lock of a cell; `None` while another process runs it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn try_lock(&self, index: u64) -> Result<Option<CellLock>> {
+        CellLock::try_take(&self.lock_path(index))
+    }
+
+    /// Who runs a cell now.
+    pub fn runner(&self, index: u64) -> Option<String> {
+        lock::holder(&self.lock_path(index))
+    }
+
+    /// An empty directory to fill, removed unless it is published. Removes first what was left by
+    /// processes that died while they ran this cell.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn scratch(&self, index: u64, lock: &CellLock) -> Result<TempDir> {
+        let prefix = scratch_prefix(index);
+        let running = self.running();
+        let cannot = || format!("cannot write to {}", running.display());
+        if lock.is_exclusive() {
+            for entry in fs::read_dir(&running).with_context(cannot)? {
+                let entry = entry.with_context(cannot)?;
+                if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                    fs::remove_dir_all(entry.path()).with_context(cannot)?;
+                }
+            }
+        }
+        let mut builder = tempfile::Builder::new();
+        report::searchable(builder.prefix(&prefix)).tempdir_in(&running).with_context(cannot)
+    }
+
+    /// Makes `scratch`, in which the result lies, the directory of cell `index`. Where another
+    /// process was first, its result stays. Returns the path.
+    ///
+    /// # Errors
+    /// Something cannot be written.
+    pub fn publish(&self, index: u64, scratch: TempDir, work_digest: &str) -> Result<PathBuf> {
+        let place = self.cell_path(index);
+        let cannot = || format!("cannot write {}", place.display());
+        let file = CellFile::new(&self.matrix, index, work_digest);
+        report::write_new(&scratch.path().join(cell::FILE), &report::json(&file))?;
+        sync(scratch.path()).with_context(cannot)?;
+        if place.exists() && self.own_cell(index)?.is_none() {
+            // Of another program: out of the way, and gone with its directory.
+            let old =
+                tempfile::Builder::new().prefix(&scratch_prefix(index)).tempdir_in(self.running());
+            let old = old.with_context(cannot)?;
+            fs::rename(&place, old.path().join("old")).with_context(cannot)?;
+        }
+        match fs::rename(scratch.path(), &place) {
+            Ok(()) => {
+                // There is nothing left to remove.
+                drop(scratch.keep());
+                sync(&self.path).with_context(cannot)?;
+            }
+            // A directory that is not empty is never replaced: another process was first.
+            Err(_) if place.exists() && self.own_cell(index)?.is_some() => {}
+            Err(error) => return Err(error).with_context(cannot),
+        }
+        Ok(place)
+    }
+
+    /// Writes the file of all results.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn write_merged(&self, text: &str) -> Result<PathBuf> {
+        let path = self.path.join("merged.json");
+        report::replace(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    fn running(&self) -> PathBuf {
+        self.path.join(RUNNING)
+    }
+
+    fn lock_path(&self, index: u64) -> PathBuf {
+        self.running().join(format!("cell-{index:04}.lock"))
+    }
+}
+
+/// A cell's own beginning of a name that no lock has.
+fn scratch_prefix(index: u64) -> String {
+    format!("cell-{index:04}-")
+}
+
+fn sync(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+fn read_manifest(dir: &Path) -> Result<Matrix> {
+    let path = dir.join(MANIFEST);
+    let name = path.display();
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
+            "{} is no directory of a sweep: it has no {MANIFEST}; give the --out of a `stress sweep`",
+            dir.display()
+        ),
+        text => text.with_context(|| format!("cannot read {name}"))?,
+    };
+    let json: Value =
+        serde_json::from_str(&text).with_context(|| format!("{name} is no whole JSON"))?;
+    cell::check_schema(&json, SCHEMA, &path)?;
+    let manifest: Manifest =
+        serde_json::from_value(json).with_context(|| format!("{name} is damaged"))?;
+    let matrix = manifest.matrix;
+    let is_whole =
+        matrix.cell_count > 0 && cell_count(&matrix.axes).ok() == Some(matrix.cell_count);
+    if !is_whole {
+        bail!("{name} is damaged: its axes do not make {} cells", matrix.cell_count);
+    }
+    Ok(matrix)
+}

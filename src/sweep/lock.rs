@@ -1,0 +1,104 @@
+//! One process per cell: an exclusive lock on a file of the sweep's directory, which names its
+//! holder. The kernel drops the lock with the process, so a dead one never blocks. Where the file
+//! system has no locks there is none: the cell's rename decides then.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, Write},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+/// The lock of one cell, held until dropped; its file goes with it.
+#[derive(Debug)]
+pub struct CellLock {
+    file: File,
+    path: PathBuf,
+    is_exclusive: bool,
+}
+
+impl CellLock {
+    /// Takes the lock at `path`; `None` while another has it.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn try_take(path: &Path) -> Result<Option<Self>> {
+        let cannot = || format!("cannot open the lock {}", path.display());
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path).with_context(cannot)?;
+        let is_exclusive = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(_)) => false,
+        };
+        // The holder before may have removed the file between our opening and our locking it: a
+        // lock on a file without a name locks nothing.
+        if is_exclusive && !is_named(&file, path) {
+            return Ok(None);
+        }
+        let lock = Self { file, path: path.to_owned(), is_exclusive };
+        lock.sign().with_context(|| format!("cannot write the lock {}", path.display()))?;
+        Ok(Some(lock))
+    }
+
+    /// Whether nobody else can have it: not where the file system has no locks.
+    pub const fn is_exclusive(&self) -> bool {
+        self.is_exclusive
+    }
+
+    fn sign(&self) -> io::Result<()> {
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        write!(file, "process {} on {}", std::process::id(), host.trim())
+    }
+}
+
+impl Drop for CellLock {
+    fn drop(&mut self) {
+        // Before the lock goes, so that whoever waits finds another file or none.
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// Who has the lock at `path`; `None` where nobody does now.
+pub fn holder(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => {}
+        _ => return None,
+    }
+    let mut text = String::new();
+    let read = file.read_to_string(&mut text).is_ok() && !text.is_empty();
+    Some(if read { text } else { "another process".to_owned() })
+}
+
+fn is_named(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_lock_is_refused_and_the_holder_is_named_until_it_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cell.lock");
+        let first = CellLock::try_take(&path).unwrap().expect("free");
+        assert!(first.is_exclusive());
+        assert!(CellLock::try_take(&path).unwrap().is_none());
+        let pid = std::process::id();
+        assert!(holder(&path).unwrap().contains(&format!("process {pid} on ")));
+        drop(first);
+        assert!(!path.exists() && holder(&path).is_none());
+        assert!(CellLock::try_take(&path).unwrap().is_some());
+    }
+}

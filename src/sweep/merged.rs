@@ -1,0 +1,323 @@
+//! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`): whether they belong
+//! together, which are missing, what is the same in all, and where more threads stop paying.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, anyhow, bail};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    cell::{FinishedCell, Program},
+    dir::SweepDir,
+    knee::{self, Knee},
+    matrix::{Keys, Matrix},
+    points::{self, Point},
+};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    stored::Stored,
+};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "stress.sweep-merged/1";
+
+/// All results of a sweep.
+#[derive(Clone, Debug, Serialize)]
+pub struct Merged {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The matrix.
+    pub sweep: Matrix,
+    /// What made all results.
+    pub program: Program,
+    /// Cells without a result.
+    pub missing: Vec<u64>,
+    /// Cells whose designs disagree.
+    pub disagreeing: Vec<u64>,
+    /// Why the cells may not be comparable.
+    pub doubts: Vec<String>,
+    /// Each kind of machine.
+    pub machines: Vec<MachineKind>,
+    /// One for each cell and variant.
+    pub points: Vec<Point>,
+    /// Where more threads stop paying.
+    pub knees: Vec<Knee>,
+    /// For each variant and work.
+    pub counters: Vec<Counters>,
+    /// The results, by index.
+    pub cells: Vec<MergedCell>,
+}
+
+/// A cell's result.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergedCell {
+    /// Its index.
+    pub index: u64,
+    /// Its value of each axis.
+    pub keys: Keys,
+    /// The whole result.
+    pub result: Value,
+}
+
+/// What tells one kind of machine from another.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineKind {
+    /// Name of the processor.
+    pub cpu_model: Value,
+    /// CPUs that a run may use.
+    pub cpu_count: Value,
+    /// Memory.
+    pub memory_bytes: Value,
+    /// The kernel's release.
+    pub kernel: Value,
+    /// The disk under the states.
+    pub disk_model: Value,
+    /// Cells that ran on one.
+    pub cells: Vec<u64>,
+}
+
+/// What does not depend on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Values of the axes that the variant does not tell.
+    pub keys: Keys,
+    /// The variant.
+    pub variant: String,
+    /// The cells that have it.
+    pub cells: Vec<u64>,
+    /// All values that occurred, ascending: gas used.
+    pub gas: BTreeSet<u64>,
+    /// Accounts and slots that the lists name.
+    pub unique_keys: BTreeSet<u64>,
+    /// Reads that the store was asked for.
+    pub store_reads: BTreeSet<u64>,
+    /// Whether steps run before their turn: how often they read is chance.
+    #[serde(skip)]
+    is_speculative: bool,
+}
+
+/// Joins what is in `dir`.
+///
+/// # Errors
+/// A result that cannot be read ([`Code::Io`]), none at all ([`Code::Io`]), results that do not
+/// belong together ([`Code::Usage`]).
+pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
+    let (mut cells, mut missing) = (Vec::new(), Vec::new());
+    for index in 0..dir.matrix().cell_count {
+        match dir.cell(index).or_exit(Code::Io)? {
+            Some(cell) => cells.push(cell),
+            None => missing.push(index),
+        }
+    }
+    let Some(first) = cells.first() else {
+        let error = anyhow!("no cell of {} has been run yet", dir.path().display());
+        return Err(error).or_exit(Code::Io);
+    };
+    let program = first.file.program.clone();
+    same_program(&cells).or_exit(Code::Usage)?;
+    same_work(dir.matrix(), &cells).or_exit(Code::Usage)?;
+    let points = cells
+        .iter()
+        .flat_map(|cell| points::of_result(cell.file.index, &cell.file.keys, &cell.result));
+    let points: Vec<_> = points.collect();
+    let machines = machines(&cells);
+    let counters = counters(&cells);
+    let disagreeing = cells.iter().filter(|cell| cell.code() == Code::Disagree);
+    Ok(Merged {
+        schema: SCHEMA,
+        sweep: dir.matrix().clone(),
+        program,
+        missing,
+        disagreeing: disagreeing.map(|cell| cell.file.index).collect(),
+        doubts: doubts(dir.matrix(), &machines, &counters),
+        machines,
+        knees: knee::knees(&points),
+        points,
+        counters,
+        cells: cells.into_iter().map(merged_cell).collect(),
+    })
+}
+
+fn merged_cell(cell: FinishedCell) -> MergedCell {
+    MergedCell { index: cell.file.index, keys: cell.file.keys, result: cell.result.json }
+}
+
+fn same_program(cells: &[FinishedCell]) -> Result<()> {
+    let mut by_program: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for cell in cells {
+        let program = &cell.file.program;
+        let name = format!("{}, generator {}", program.name(), program.generator_version);
+        by_program.entry(name).or_default().push(cell.file.index);
+    }
+    if by_program.len() == 1 {
+        return Ok(());
+    }
+    let each: Vec<_> = by_program
+        .iter()
+        .map(|(program, cells)| format!("stress {program} made cells {}", ranges(cells)))
+        .collect();
+    bail!(
+        "the results are of different programs: {}; sweep again with one of them, which runs only \
+         the others' cells",
+        each.join("; ")
+    )
+}
+
+/// Cells whose work keys are equal must have done the same work.
+fn same_work(matrix: &Matrix, cells: &[FinishedCell]) -> Result<()> {
+    let mut by_keys: BTreeMap<Keys, &FinishedCell> = BTreeMap::new();
+    for cell in cells {
+        let keys = points::work_keys(&matrix.axes, &cell.file.keys);
+        let first = *by_keys.entry(keys.clone()).or_insert(cell);
+        let (a, b) = (&first.file, &cell.file);
+        if a.work_digest != b.work_digest {
+            let of = match name_of(&keys) {
+                name if name.is_empty() => String::new(),
+                name => format!(" ({name})"),
+            };
+            bail!(
+                "cells {} and {} were to do the same work{of} and did not: workload {} against {}; \
+                 move the wrong one's directory away and sweep again",
+                a.index,
+                b.index,
+                a.work_digest,
+                b.work_digest
+            );
+        }
+    }
+    Ok(())
+}
+
+fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
+    let mut machines: Vec<MachineKind> = Vec::new();
+    for cell in cells {
+        let of = |pointer: &str| {
+            let found = cell.result.json["environment"].pointer(pointer);
+            found.cloned().unwrap_or(Value::Null)
+        };
+        let machine = MachineKind {
+            cpu_model: of("/cpu/model"),
+            cpu_count: of("/cpu/allowed_count"),
+            memory_bytes: of("/memory/total_bytes"),
+            kernel: of("/host/kernel"),
+            disk_model: of("/data_dir/model"),
+            cells: vec![cell.file.index],
+        };
+        match machines.iter_mut().find(|known| known.facts() == machine.facts()) {
+            Some(known) => known.cells.push(cell.file.index),
+            None => machines.push(machine),
+        }
+    }
+    machines
+}
+
+impl MachineKind {
+    const fn facts(&self) -> [&Value; 5] {
+        [&self.cpu_model, &self.cpu_count, &self.memory_bytes, &self.kernel, &self.disk_model]
+    }
+}
+
+fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
+    let mut all: BTreeMap<(Keys, String), Counters> = BTreeMap::new();
+    let agreeing = cells.iter().filter(|cell| cell.result.agrees() == Some(true));
+    for cell in agreeing {
+        for variant_cell in Stored::cells(&cell.result) {
+            let variant = variant_cell["variant"].as_str().unwrap_or_default().to_owned();
+            let keys = points::untold(&cell.file.keys);
+            let counters = all.entry((keys.clone(), variant.clone())).or_insert_with(|| Counters {
+                keys,
+                variant,
+                cells: Vec::new(),
+                gas: BTreeSet::new(),
+                unique_keys: BTreeSet::new(),
+                store_reads: BTreeSet::new(),
+                is_speculative: false,
+            });
+            counters.cells.push(cell.file.index);
+            for sample in variant_cell["samples"].as_array().into_iter().flatten() {
+                counters.gas.extend(sample["gas"].as_u64());
+                counters.unique_keys.extend(sample["unique_keys"].as_u64());
+                counters.store_reads.extend(sample["store_reads"].as_u64());
+                let is_extra = |name: &str| !sample[name].is_null();
+                counters.is_speculative |= is_extra("speculation") || is_extra("warm_up");
+            }
+        }
+    }
+    all.into_values().collect()
+}
+
+fn doubts(matrix: &Matrix, machines: &[MachineKind], counters: &[Counters]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if machines.len() > 1 {
+        let kinds = machines.iter().map(|machine| ranges(&machine.cells));
+        doubts.push(format!(
+            "the cells ran on {} kinds of machine (cells {}): their times are not comparable, nor are \
+             knees across them",
+            machines.len(),
+            kinds.collect::<Vec<_>>().join("; ")
+        ));
+    }
+    let mut by_work: BTreeMap<Keys, [BTreeSet<u64>; 2]> = BTreeMap::new();
+    for counters in counters {
+        let [gas, keys] =
+            by_work.entry(points::work_keys(&matrix.axes, &counters.keys)).or_default();
+        gas.extend(&counters.gas);
+        keys.extend(&counters.unique_keys);
+        if counters.store_reads.len() > 1 && !counters.is_speculative {
+            doubts.push(format!(
+                "{} made {} store reads in cells {}: they should be the same",
+                counters.variant,
+                either(&counters.store_reads),
+                ranges(&counters.cells)
+            ));
+        }
+    }
+    for (keys, [gas, unique]) in by_work {
+        for (what, values) in [("gas", gas), ("keys of the lists", unique)] {
+            if values.len() > 1 {
+                let (name, values) = (name_of(&keys), either(&values));
+                doubts.push(format!("{what} of the same work ({name}) differ: {values}"));
+            }
+        }
+    }
+    doubts
+}
+
+fn either(values: &BTreeSet<u64>) -> String {
+    let texts: Vec<_> = values.iter().map(u64::to_string).collect();
+    texts.join(" or ")
+}
+
+fn name_of(keys: &Keys) -> String {
+    let pairs = keys.iter().map(|(key, value)| format!("{key}={value}"));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// `0-3, 7` of ascending indices.
+pub fn ranges(indices: &[u64]) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for index in indices {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *index => *last = *index,
+            _ => runs.push((*index, *index)),
+        }
+    }
+    let texts = runs.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_told_in_runs() {
+        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[0, 1, 2, 3, 7, 9, 10]), "0-3, 7, 9-10");
+    }
+}

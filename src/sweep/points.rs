@@ -1,0 +1,102 @@
+//! The figures of a sweep's results, one point for each cell and variant, read from their JSON.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::matrix::{Axis, Keys};
+use crate::stored::Stored;
+
+/// Axes that a variant's name tells: cells that differ in nothing else may have equal variants.
+const TOLD_BY_VARIANT: [&str; 5] =
+    ["run.designs", "run.stores", "run.threads", "run.io_threads", "run.schedule"];
+/// The same of all keys that begin so.
+const TOLD_BY_VARIANT_FROM: &str = "run.prefetch";
+
+/// A variant's figures in one cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    /// Index of the cell.
+    pub cell: u64,
+    /// The cell's value of each axis.
+    pub keys: Keys,
+    /// The variant.
+    pub variant: String,
+    /// Its store.
+    pub store: String,
+    /// Its design.
+    pub design: String,
+    /// Threads that execute.
+    pub threads: u64,
+    /// Threads that only read.
+    pub io_threads: u64,
+    /// Samples.
+    pub sample_count: u64,
+    /// Median milliseconds of a batch.
+    pub ms_per_batch: Option<f64>,
+    /// Its 95 % interval.
+    pub ms_per_batch_ci95: Option<[f64; 2]>,
+    /// Median throughput.
+    pub mgas_per_s: Option<f64>,
+    /// Its 95 % interval.
+    pub mgas_per_s_ci95: Option<[f64; 2]>,
+}
+
+impl Point {
+    /// The variant without its counts of threads: `rocksdb/batched-io/bal+batched`.
+    pub fn way(&self) -> &str {
+        self.variant.rsplit_once('@').map_or(self.variant.as_str(), |(way, _)| way)
+    }
+
+    /// The values of those axes that the variant does not tell.
+    pub fn untold(&self) -> Keys {
+        untold(&self.keys)
+    }
+}
+
+/// The values of those axes that a variant's name does not tell.
+pub fn untold(keys: &Keys) -> Keys {
+    let is_untold =
+        |key: &str| !TOLD_BY_VARIANT.contains(&key) && !key.starts_with(TOLD_BY_VARIANT_FROM);
+    let untold = keys.iter().filter(|(key, _)| is_untold(key));
+    untold.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// The values of those axes that decide what work is done.
+pub fn work_keys(axes: &[Axis], keys: &Keys) -> Keys {
+    let axes = axes.iter().filter(|axis| axis.is_work());
+    axes.filter_map(|axis| Some((axis.key.clone(), keys.get(&axis.key)?.clone()))).collect()
+}
+
+/// The points of one result. One whose designs disagree has none.
+pub fn of_result(index: u64, keys: &Keys, result: &Stored) -> Vec<Point> {
+    if result.agrees() != Some(true) {
+        return Vec::new();
+    }
+    let point = |cell: &Value| {
+        let text = |name: &str| cell[name].as_str().unwrap_or_default().to_owned();
+        let count = |name: &str| cell[name].as_u64().unwrap_or_default();
+        Point {
+            cell: index,
+            keys: keys.clone(),
+            variant: text("variant"),
+            store: text("store"),
+            design: text("design"),
+            threads: count("threads"),
+            io_threads: count("io_threads"),
+            sample_count: cell["samples"].as_array().map_or(0, |samples| samples.len() as u64),
+            ms_per_batch: median(&cell["ms_per_batch"]),
+            ms_per_batch_ci95: interval(&cell["ms_per_batch"]),
+            mgas_per_s: median(&cell["mgas_per_s"]),
+            mgas_per_s_ci95: interval(&cell["mgas_per_s"]),
+        }
+    };
+    result.cells().iter().map(point).collect()
+}
+
+fn median(estimate: &Value) -> Option<f64> {
+    estimate["median"].as_f64().filter(|value| value.is_finite() && *value > 0.0)
+}
+
+fn interval(estimate: &Value) -> Option<[f64; 2]> {
+    Some([estimate["ci95"][0].as_f64()?, estimate["ci95"][1].as_f64()?])
+}

@@ -1,0 +1,247 @@
+//! Laws of a sweep's directory and of joining: cells as they are written, read back and joined.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use clap::Parser;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use super::{dir::SweepDir, matrix::Matrix, merged};
+use crate::{
+    cli::{Cli, Command},
+    exit::{Code, Failure},
+    report::{self, Paint, example},
+};
+
+const AXES: [&str; 3] = ["gas=3M,4M", "io_threads=16,64", "samples=8,9"];
+
+fn matrix(axes: &[&str]) -> Matrix {
+    let words = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];
+    let cli = Cli::try_parse_from(words.iter().chain(axes)).unwrap();
+    let Some(Command::Sweep(args)) = cli.command else { panic!("a sweep") };
+    Matrix::of(&args).unwrap()
+}
+
+fn open(path: &Path) -> SweepDir {
+    SweepDir::open(path, matrix(&AXES)).unwrap()
+}
+
+/// A result as a run would write it, of the work that the cell's keys ask for.
+fn result(dir: &SweepDir, index: u64) -> Value {
+    let mut json: Value = serde_json::from_str(&report::json(&example::sampled(8))).unwrap();
+    json["workload"]["digest"] = json!(dir.matrix().keys(index)["block.gas"]);
+    json["cells"][4]["mgas_per_s"]["median"] = json!(100.0 + index as f64);
+    json
+}
+
+fn publish(dir: &SweepDir, index: u64, json: &Value) {
+    let lock = dir.try_lock(index).unwrap().expect("free");
+    let scratch = dir.scratch(index, &lock).unwrap();
+    fs::write(scratch.path().join("result.json"), json.to_string()).unwrap();
+    dir.publish(index, scratch, json["workload"]["digest"].as_str().unwrap()).unwrap();
+}
+
+fn filled(path: &Path, order: impl Iterator<Item = u64>) -> SweepDir {
+    let dir = open(path);
+    for index in order {
+        publish(&dir, index, &result(&dir, index));
+    }
+    dir
+}
+
+fn refused(dir: &SweepDir) -> Failure {
+    merged::merge(dir).expect_err("is refused")
+}
+
+#[test]
+fn joining_does_not_depend_on_the_order_in_which_cells_were_run() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let a = merged::merge(&filled(a.path(), 0..8)).unwrap();
+    let b = merged::merge(&filled(b.path(), (0..8).rev())).unwrap();
+    assert_eq!(report::json(&a), report::json(&b));
+    let indices: Vec<_> = a.cells.iter().map(|cell| cell.index).collect();
+    assert_eq!(indices, (0..8).collect::<Vec<_>>(), "every cell exactly once");
+    assert_eq!(a.points.len(), 8 * 5);
+    assert!(a.doubts.is_empty() && a.missing.is_empty(), "{:?}", a.doubts);
+}
+
+#[test]
+fn cells_that_are_missing_are_named_and_the_others_joined() {
+    let path = tempfile::tempdir().unwrap();
+    let merged = merged::merge(&filled(path.path(), [6, 2].into_iter())).unwrap();
+    assert_eq!(merged.missing, [0, 1, 3, 4, 5, 7]);
+    let page = report::sweep_table(&merged, 80, Paint::Plain);
+    assert!(page.contains("cells 0-1, 3-5, 7"), "{page}");
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(refused(&open(empty.path())).code, Code::Io);
+}
+
+#[test]
+fn different_work_is_refused_only_where_the_work_keys_are_equal() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..7);
+    let mut other = result(&dir, 7);
+    other["workload"]["digest"] = json!("another");
+    publish(&dir, 7, &other);
+    let failure = refused(&dir);
+    assert_eq!(failure.code, Code::Usage);
+    let text = failure.to_string();
+    assert!(text.contains("cells 4 and 7") && text.contains("block.gas=4M"), "{text}");
+}
+
+#[test]
+fn a_cell_of_another_program_is_run_again_and_not_joined_with_the_others() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..8);
+    let file = dir.cell_path(5).join("cell.json");
+    let mut json: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    json["program"]["commit"] = json!("older");
+    fs::write(&file, json.to_string()).unwrap();
+    let failure = refused(&dir);
+    assert_eq!(failure.code, Code::Usage);
+    assert!(failure.to_string().contains("(older), generator"), "{failure}");
+    assert!(dir.own_cell(4).unwrap().is_some() && dir.own_cell(5).unwrap().is_none());
+    publish(&dir, 5, &result(&dir, 5));
+    assert!(merged::merge(&dir).is_ok());
+    let left: Vec<_> = fs::read_dir(path.path().join("running")).unwrap().collect();
+    assert!(left.is_empty(), "what was replaced is gone: {left:?}");
+}
+
+#[test]
+fn of_two_who_finish_a_cell_the_first_result_stays() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..1);
+    let before = fs::read(dir.cell_path(0).join("result.json")).unwrap();
+    let mut second = result(&dir, 0);
+    second["started_unix_s"] = json!(1);
+    publish(&dir, 0, &second);
+    assert_eq!(fs::read(dir.cell_path(0).join("result.json")).unwrap(), before);
+}
+
+#[test]
+fn what_a_dead_process_left_of_a_cell_goes_with_the_next_and_what_is_others_stays() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = open(path.path());
+    let left = |name: &str| path.path().join("running").join(name);
+    for name in ["cell-0001-dead", "cell-0002-alive"] {
+        fs::create_dir(left(name)).unwrap();
+        fs::write(left(name).join("result.json"), "{").unwrap();
+    }
+    publish(&dir, 1, &result(&dir, 1));
+    assert!(!left("cell-0001-dead").exists() && left("cell-0002-alive").exists());
+    assert!(dir.cell(2).unwrap().is_none(), "half a cell is none");
+}
+
+#[test]
+fn what_cannot_be_trusted_is_an_error_that_names_the_file() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..8);
+    let damaged = |file: &str, change: &dyn Fn(&str) -> String, words: &str| {
+        let file = dir.cell_path(3).join(file);
+        let before = fs::read_to_string(&file).unwrap();
+        fs::write(&file, change(&before)).unwrap();
+        let failure = refused(&dir);
+        assert_eq!(failure.code, Code::Io, "{failure}");
+        let text = failure.to_string();
+        assert!(text.contains(words) && text.contains("cell-0003"), "{text}");
+        assert!(dir.own_cell(3).is_err(), "nor is it taken for a cell to be run");
+        fs::write(&file, before).unwrap();
+    };
+    damaged("result.json", &|text| text[..text.len() / 2].to_owned(), "no whole JSON");
+    damaged("result.json", &|text| text.replace("stress.result/1", "stress.result/9"), "result/9");
+    damaged("result.json", &|text| text.replace("\"3M\"", "\"4M\""), "other work");
+    damaged("cell.json", &|text| text[..text.len() / 2].to_owned(), "no whole JSON");
+    damaged("cell.json", &|text| text.replace("sweep-cell/1", "sweep-cell/2"), "sweep-cell/2");
+    damaged("cell.json", &|text| text.replace("\"index\": 3", "\"index\": 2"), "not of cell 3");
+    assert!(merged::merge(&dir).is_ok(), "put right, it is joined");
+}
+
+#[test]
+fn a_directory_is_one_sweeps_and_its_manifest_is_read_strictly() {
+    let path = tempfile::tempdir().unwrap();
+    drop(open(path.path()));
+    drop(open(path.path()));
+    let other = SweepDir::open(path.path(), matrix(&["gas=3M,5M"])).expect_err("another sweep");
+    assert_eq!(other.code, Code::Usage);
+    assert!(other.to_string().contains("holds another sweep: axes block.gas=3M,4M"), "{other}");
+    let manifest = path.path().join("sweep.json");
+    let before = fs::read_to_string(&manifest).unwrap();
+    for (text, words) in [
+        (before.replace("stress.sweep/1", "stress.sweep/7"), "stress.sweep/7"),
+        (before.replace("\"cell_count\": 8", "\"cell_count\": 9"), "do not make 9 cells"),
+        (before[..before.len() / 2].to_owned(), "no whole JSON"),
+    ] {
+        fs::write(&manifest, text).unwrap();
+        let error = format!("{:#}", SweepDir::existing(path.path()).expect_err(words));
+        assert!(error.contains(words) && error.contains("sweep.json"), "{error}");
+    }
+    fs::remove_file(&manifest).unwrap();
+    let error = SweepDir::existing(path.path()).expect_err("none").to_string();
+    assert!(error.contains("no directory of a sweep"), "{error}");
+}
+
+#[test]
+fn counters_that_differ_are_a_doubt_unless_steps_ran_before_their_turn() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..7);
+    let mut other = result(&dir, 7);
+    other["cells"][0]["samples"][0]["store_reads"] = json!(1);
+    publish(&dir, 7, &other);
+    let doubts = merged::merge(&dir).unwrap().doubts;
+    assert_eq!(doubts.len(), 1, "{doubts:?}");
+    assert!(doubts[0].contains("sequential") && doubts[0].contains("store reads"), "{doubts:?}");
+
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..7);
+    other["cells"][0]["samples"][0]["speculation"] = json!({});
+    publish(&dir, 7, &other);
+    let merged = merged::merge(&dir).unwrap();
+    assert!(merged.doubts.is_empty(), "{:?}", merged.doubts);
+    let reads: BTreeMap<_, _> =
+        merged.counters.iter().map(|of| (&of.variant, of.store_reads.len())).collect();
+    assert!(reads.values().any(|count| *count == 2), "but it is told: {reads:?}");
+}
+
+#[test]
+fn machines_of_two_kinds_are_a_doubt() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..7);
+    let mut other = result(&dir, 7);
+    other["environment"]["cpu"]["model"] = json!("another");
+    publish(&dir, 7, &other);
+    let merged = merged::merge(&dir).unwrap();
+    assert_eq!((merged.machines.len(), merged.machines[1].cells.as_slice()), (2, &[7][..]));
+    assert!(merged.doubts[0].contains("cells 0-6; 7"), "{:?}", merged.doubts);
+}
+
+#[test]
+fn a_cell_whose_designs_disagree_is_finished_and_shows_no_figure() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..7);
+    let mut wrong = result(&dir, 7);
+    wrong["agree"] = json!(false);
+    publish(&dir, 7, &wrong);
+    assert_eq!(dir.own_cell(7).unwrap().unwrap().code(), Code::Disagree);
+    let merged = merged::merge(&dir).unwrap();
+    assert_eq!(merged.disagreeing, [7]);
+    assert!(merged.points.iter().all(|point| point.cell != 7));
+    assert!(report::sweep_table(&merged, 80, Paint::Plain).starts_with("THE DESIGNS DISAGREE"));
+}
+
+#[test]
+fn a_page_is_not_wider_than_asked_and_has_every_point_and_knee() {
+    let path = tempfile::tempdir().unwrap();
+    let merged = merged::merge(&filled(path.path(), 0..8)).unwrap();
+    for width in [24, 60, 80, 140] {
+        let page = report::sweep_table(&merged, width, Paint::Plain);
+        assert!(page.lines().all(|line| line.width() <= width), "{width}: {page}");
+    }
+    let page = report::sweep_table(&merged, 80, Paint::Plain);
+    for index in 0..8 {
+        assert!(page.contains(&format!("{}", 100 + index)), "{page}");
+    }
+    assert!(
+        !merged.knees.is_empty() && page.contains("the fewest I/O threads within 5 %"),
+        "{page}"
+    );
+}
