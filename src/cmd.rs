@@ -1,7 +1,10 @@
 //! Verbs, one file each.
 
+pub mod calibrate;
 pub mod compare;
 pub mod doctor;
+mod drive;
+pub mod gate;
 pub mod generate;
 pub mod import;
 pub mod io;
