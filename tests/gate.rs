@@ -140,7 +140,8 @@ fn one_key_read_twice_is_caught_exactly_and_before_anything_is_timed() {
         ["--against", STRESS, "--candidate", &twice].iter().chain(&designs).copied().collect();
     // The later option wins over the work's own.
     let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
-    let all: Vec<_> = ["gate", "--format", "json"].iter().chain(work).chain(&args).copied().collect();
+    let all: Vec<_> =
+        ["gate", "--format", "json"].iter().chain(work).chain(&args).copied().collect();
     let output = place.run(&all);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &result["gate"]["exit_code"]), (Some(1), &Value::from(1)));
@@ -188,7 +189,8 @@ fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
     let other = place.program("other", r#"echo '{"kind":"hello","protocol":9,"mood":1}'"#);
     place.refused(&["--against", &other], 2, &["speaks worker protocol 9, and this stress 1"]);
     let elsewhere = r#"{"kind":"loaded","digest":"0x1","variants":[]}"#;
-    let lies = place.program("lies", &format!("echo '{hello}'; read l; echo '{elsewhere}'; read l"));
+    let lies =
+        place.program("lies", &format!("echo '{hello}'; read l; echo '{elsewhere}'; read l"));
     place.refused(&["--against", &lies], 3, &["it would do other work"]);
 }
 
@@ -259,7 +261,10 @@ fn a_stored_result_is_compared_by_counters_and_by_ratios_inside_each_run() {
     let changed = changed.to_str().unwrap();
     let output = place.run(&["gate", "--baseline", base, "--result", changed, "--format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((output.status.code(), &result["gate"]["verdict"]), (Some(1), &"work changed".into()));
+    assert_eq!(
+        (output.status.code(), &result["gate"]["verdict"]),
+        (Some(1), &"work changed".into())
+    );
 }
 
 #[test]

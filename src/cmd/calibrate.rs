@@ -47,12 +47,12 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         attempt_count: 1,
         takes_all: true,
     };
-    let mut last = None;
-    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |octet, variant| {
-        last = Some(progress.stage(&format!("octet {octet}, {variant}"), 0));
+    let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
+    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |octet| {
+        stage.set(octet as u64, measure::OCTET_COUNT as u64);
     })?;
+    stage.finish();
     trio.finish()?;
-    drop(last);
     progress.clear();
     if verdict == Verdict::WorkChanged {
         let error = anyhow!("this program does not do the same twice: {}", attempt.reason);

@@ -240,14 +240,12 @@ fn measured(
     trio: &mut Trio,
     progress: &Progress,
 ) -> Result<(Verdict, Attempt), Failure> {
-    let mut last = None;
-    measure::attempt(plan, trio, |octet, variant| {
-        let what = match octet {
-            0 => format!("warming up {variant}"),
-            octet => format!("octet {octet}, {variant}"),
-        };
-        last = Some(progress.stage(&what, 0));
-    })
+    let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
+    let attempt = measure::attempt(plan, trio, |octet| {
+        stage.set(octet as u64, measure::OCTET_COUNT as u64);
+    });
+    stage.finish();
+    attempt
 }
 
 /// A run, or a stored result, against a stored one.

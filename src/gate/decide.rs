@@ -75,16 +75,18 @@ pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
 }
 
 /// The verdict of a look, or `None` where more octets may still tell. While the null's interval
-/// leaves ±δ/2 nothing is decided, and at the end nothing is trusted.
+/// leaves ±δ/2 nothing passes, and only a change is a regression that lies above δ by more than A
+/// seems to differ from itself; at the end all else is not to be trusted.
 pub fn verdict(look: &Look, delta: f64) -> Option<Verdict> {
-    let half = (delta / 2.0).ln_1p();
-    let null_holds = look.null.iter().all(|end| end.abs() <= half);
+    let of_null = look.null.iter().fold(0.0_f64, |most, end| most.max(end.abs()));
+    let null_holds = of_null <= (delta / 2.0).ln_1p();
+    let lower = if null_holds { look.lower } else { look.lower - of_null };
     let is_last = look.octet_count >= OCTET_COUNT_MAX;
-    match (by_bounds(look.lower, look.upper, delta), null_holds, is_last) {
-        (_, false, true) => Some(Verdict::Untrusted),
-        (Verdict::Inconclusive, true, true) => Some(Verdict::Inconclusive),
-        (Verdict::Inconclusive, _, false) | (_, false, false) => None,
-        (sure, true, _) => Some(sure),
+    match (by_bounds(lower, look.upper, delta), null_holds) {
+        (Verdict::Regression, _) => Some(Verdict::Regression),
+        (_, false) => is_last.then_some(Verdict::Untrusted),
+        (Verdict::Inconclusive, true) => is_last.then_some(Verdict::Inconclusive),
+        (sure, true) => Some(sure),
     }
 }
 
@@ -123,11 +125,17 @@ mod tests {
 
     #[test]
     fn a_null_that_seems_to_differ_leaves_nothing_to_trust() {
-        for new in [0.0, 0.1] {
+        for new in [0.0, 0.04] {
             let biased = |count| octets(count, move |_| new, 0.02);
-            assert_eq!(judged(&biased(6), 0.03), None);
-            assert_eq!(judged(&biased(12), 0.03), Some(Verdict::Untrusted));
+            assert_eq!(judged(&biased(6), 0.03), None, "{new}");
+            assert_eq!(judged(&biased(12), 0.03), Some(Verdict::Untrusted), "{new}");
         }
+    }
+
+    #[test]
+    fn a_change_far_beyond_what_the_null_shows_is_a_regression_all_the_same() {
+        assert_eq!(judged(&octets(6, |_| 0.1, 0.02), 0.03), Some(Verdict::Regression));
+        assert_eq!(judged(&octets(6, |_| -0.1, 0.02), 0.03), None);
     }
 
     #[test]

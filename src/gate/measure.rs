@@ -14,6 +14,8 @@ use super::{
     result::{Attempt, GateCell, Judged, LookFacts, OctetFacts},
 };
 
+pub use super::decide::OCTET_COUNT_MAX as OCTET_COUNT;
+
 /// Most samples of a warm-up. What is not steady by then will show in the null.
 const WARM_UP_COUNT_MAX: usize = 40;
 /// Most time that a warm-up takes, in samples' wall time, once it has [`WARM_UP_COUNT_MIN`].
@@ -93,18 +95,17 @@ struct Cell {
     octets: Vec<OctetFacts>,
 }
 
-/// Measures once and judges.
+/// Measures once and judges; `shown` hears how many octets are done.
 ///
 /// # Errors
 /// A sample could not be taken.
 pub fn attempt(
     plan: &Plan,
     taker: &mut impl Taker,
-    mut shown: impl FnMut(usize, &str),
+    mut shown: impl FnMut(usize),
 ) -> Result<(Verdict, Attempt), Failure> {
     let mut cells = Vec::with_capacity(plan.variants.len());
     for variant in &plan.variants {
-        shown(0, variant);
         cells.push(Cell::warmed_up(plan, variant, taker)?);
     }
     if let Some(cell) = cells.iter().find(|cell| !cell.changes.is_empty()) {
@@ -115,8 +116,8 @@ pub fn attempt(
     drop(taker.disturbances());
     let mut coin = Coin::new(plan.coin_seed);
     for number in 0..OCTET_COUNT_MAX {
+        shown(number);
         for cell in cells.iter_mut().filter(|cell| plan.takes_all || cell.is_open()) {
-            shown(number + 1, &cell.variant);
             let first = if coin.toss() { Arm::New } else { Arm::Base };
             cell.octet(octet::order(number, first), taker)?;
             if !cell.changes.is_empty() {

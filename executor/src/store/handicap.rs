@@ -14,6 +14,9 @@ use workload::{Layout, NetChanges, genesis::AccountState};
 
 use super::{CacheMode, ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
 
+/// Shortest delay that is spent at once.
+const LEAST_DELAY: Duration = Duration::from_micros(2);
+
 /// What is made worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handicap {
@@ -97,7 +100,8 @@ impl<T: Sample> Sample for HandicappedSample<T> {
 
     fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
         let reader = self.sample.reader()?;
-        Ok(HandicappedReader { reader, read_delay: self.read_delay, is_due: &self.is_due })
+        let owed = Duration::ZERO;
+        Ok(HandicappedReader { reader, read_delay: self.read_delay, owed, is_due: &self.is_due })
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -114,16 +118,29 @@ impl<T: Sample> Sample for HandicappedSample<T> {
 pub struct HandicappedReader<'a, R> {
     reader: R,
     read_delay: Duration,
+    /// Delay that is due and was not spent yet.
+    owed: Duration,
     is_due: &'a AtomicBool,
 }
 
 impl<R: Reader> HandicappedReader<'_, R> {
-    fn delay(&self, read_count: usize) {
-        let begun = Instant::now();
-        let delay = self.read_delay.saturating_mul(u32::try_from(read_count).unwrap_or(u32::MAX));
-        while begun.elapsed() < delay {
-            hint::spin_loop();
+    /// Delays so many reads. Small delays are saved up: looking at the clock takes as long as
+    /// some of them.
+    fn delay(&mut self, read_count: usize) {
+        let count = u32::try_from(read_count).unwrap_or(u32::MAX);
+        self.owed += self.read_delay.saturating_mul(count);
+        if self.owed < LEAST_DELAY {
+            return;
         }
+        let begun = Instant::now();
+        let spent = loop {
+            let spent = begun.elapsed();
+            if spent >= self.owed {
+                break spent;
+            }
+            hint::spin_loop();
+        };
+        self.owed = self.owed.saturating_sub(spent);
     }
 
     /// Reads a slot once more than is needed, where that is due.

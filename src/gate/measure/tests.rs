@@ -70,7 +70,7 @@ fn plan() -> Plan {
 }
 
 fn judged(drawn: &mut Drawn) -> (Verdict, Attempt) {
-    attempt(&plan(), drawn, |_, _| {}).unwrap_or_else(|failure| panic!("{failure}"))
+    attempt(&plan(), drawn, |_| {}).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 #[test]
@@ -136,8 +136,7 @@ fn small_samples_have_a_larger_delta_and_the_result_says_which() {
         }
     }
     let mut small = Small(Drawn::new(5, 1.1, 0.005));
-    let (verdict, found) =
-        attempt(&plan(), &mut small, |_, _| {}).unwrap_or_else(|f| panic!("{f}"));
+    let (verdict, found) = attempt(&plan(), &mut small, |_| {}).unwrap_or_else(|f| panic!("{f}"));
     assert_eq!(verdict, Verdict::Pass);
     let delta = found.cells[0].figures[0].delta;
     assert!((0.19..0.21).contains(&delta), "{delta}");
@@ -148,7 +147,7 @@ fn all_slots_are_kept_and_a_slot_is_as_many_samples_as_it_needs() {
     let plan =
         Plan { slot_ns: 140_000_000, metrics: Metric::ALL.to_vec(), takes_all: true, ..plan() };
     let mut drawn = Drawn::new(9, 1.0, 0.001);
-    let (_, attempt) = attempt(&plan, &mut drawn, |_, _| {}).unwrap_or_else(|f| panic!("{f}"));
+    let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
     let cell = &attempt.cells[0];
     assert_eq!((cell.samples_per_slot, cell.octets.len(), cell.figures.len()), (3, 12, 2));
     let slots: usize = cell.octets.iter().map(|octet| octet.wall_ns.len()).sum();
