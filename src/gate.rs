@@ -118,13 +118,18 @@ mod tests {
 
     #[test]
     fn the_worst_verdict_is_that_of_all_and_nothing_judged_is_no_pass() {
-        let worst = Verdict::worst;
-        assert_eq!(worst([Verdict::Pass, Verdict::Pass]), Verdict::Pass);
-        assert_eq!(worst([Verdict::Pass, Verdict::Inconclusive]), Verdict::Inconclusive);
-        assert_eq!(worst([Verdict::Inconclusive, Verdict::Regression]), Verdict::Regression);
-        assert_eq!(worst([Verdict::Regression, Verdict::Untrusted]), Verdict::Untrusted);
-        assert_eq!(worst([Verdict::Untrusted, Verdict::WorkChanged]), Verdict::WorkChanged);
-        assert_eq!(worst([]), Verdict::Inconclusive);
+        assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Pass]), Verdict::Pass);
+        assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Inconclusive]), Verdict::Inconclusive);
+        assert_eq!(
+            Verdict::worst([Verdict::Inconclusive, Verdict::Regression]),
+            Verdict::Regression
+        );
+        assert_eq!(Verdict::worst([Verdict::Regression, Verdict::Untrusted]), Verdict::Untrusted);
+        assert_eq!(
+            Verdict::worst([Verdict::Untrusted, Verdict::WorkChanged]),
+            Verdict::WorkChanged
+        );
+        assert_eq!(Verdict::worst([]), Verdict::Inconclusive);
     }
 
     #[test]

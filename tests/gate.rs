@@ -8,7 +8,6 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
-    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -199,9 +198,7 @@ fn a_build_that_hangs_is_stopped_and_nothing_of_it_is_left() {
     let place = Place::new();
     let pid = place.path("pid");
     let hangs = place.program("hangs", &format!("echo $$ > {}; exec sleep 1000", pid.display()));
-    let begun = Instant::now();
     place.refused(&["--against", &hangs, "--timeout", "500ms"], 6, &["did not answer `hello`"]);
-    assert!(begun.elapsed() < Duration::from_secs(500), "it was waited for");
     let pid = fs::read_to_string(pid).unwrap();
     assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} is still there");
 }

@@ -140,8 +140,8 @@ mod tests {
         fn a_steady_drift_is_no_difference_and_a_factor_is_found_exactly(
             number in 0..12_usize,
             is_new_first: bool,
-            drift in -0.05..0.05,
-            factor in 0.5..2.0,
+            drift in -0.05..0.05_f64,
+            factor in 0.5..2.0_f64,
         ) {
             let order = order(number, if is_new_first { Arm::New } else { Arm::Base });
             let rate = |(place, arm): (usize, &Arm)| {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::{
+    counters::Counters,
     environment::Environment,
     result::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PhasesNs,
@@ -159,7 +160,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         threads: threads.0,
         io_threads: threads.1,
         reads_per_reader: (threads.1 > 0).then_some(1),
-        counters: None,
+        counters: Some(Counters { gas: GAS, ..Counters::default() }),
         warm_up_sample_count: None,
         samples: vec![sample(ms)],
         mgas_per_s: Estimate {

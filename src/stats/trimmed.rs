@@ -159,7 +159,7 @@ mod tests {
     proptest! {
         #[test]
         fn one_stray_value_does_not_move_the_mean_beyond_the_others(
-            values in proptest::collection::vec(-1.0..1.0, 6..30),
+            values in proptest::collection::vec(-1.0..1.0_f64, 6..30),
             stray in 1e3..1e9,
         ) {
             let mut values = values;
@@ -170,7 +170,7 @@ mod tests {
 
         #[test]
         fn a_surer_interval_holds_the_less_sure_one_and_both_hold_the_mean(
-            values in proptest::collection::vec(-1e6..1e6, 6..40),
+            values in proptest::collection::vec(-1e6..1e6_f64, 6..40),
         ) {
             let trimmed = Trimmed::of(&values).expect("enough values");
             let ([a, d], [b, c]) = (trimmed.interval(0.99), trimmed.interval(0.95));
@@ -180,9 +180,9 @@ mod tests {
 
         #[test]
         fn a_shift_moves_the_interval_and_a_scale_widens_it(
-            values in proptest::collection::vec(-1e3..1e3, 6..40),
-            shift in -1e3..1e3,
-            scale in 0.5..10.0,
+            values in proptest::collection::vec(-1e3..1e3_f64, 6..40),
+            shift in -1e3..1e3_f64,
+            scale in 0.5..10.0_f64,
         ) {
             let moved: Vec<_> = values.iter().map(|value| value * scale + shift).collect();
             let before = Trimmed::of(&values).expect("enough values");

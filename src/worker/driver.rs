@@ -9,7 +9,7 @@ use std::{
         Arc, Mutex, PoisonError,
         mpsc::{self, Receiver, RecvTimeoutError, SyncSender},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -50,6 +50,8 @@ pub struct Driver {
     stdin: ChildStdin,
     lines: Receiver<Line>,
     tail: Arc<Mutex<Vec<u8>>>,
+    /// Reads its standard error into `tail`.
+    ear: JoinHandle<()>,
     timeouts: Timeouts,
     who: Who,
 }
@@ -83,7 +85,7 @@ impl Driver {
         let kept = Arc::clone(&tail);
         // Both end with the process, or when nobody listens any more.
         thread::spawn(move || read_lines(stdout, &sender));
-        thread::spawn(move || read_tail(stderr, &kept));
+        let ear = thread::spawn(move || read_tail(stderr, &kept));
         let nobody = Who {
             protocol: PROTOCOL,
             program: String::new(),
@@ -92,7 +94,7 @@ impl Driver {
             slow_read_ns: 0,
             reads_one_twice: false,
         };
-        let mut driver = Self { name, child, stdin, lines, tail, timeouts, who: nobody };
+        let mut driver = Self { name, child, stdin, lines, tail, ear, timeouts, who: nobody };
         driver.who = driver.hello()?;
         Ok(driver)
     }
@@ -244,6 +246,10 @@ impl Driver {
                 _ => break "its output closed, still running".to_owned(),
             }
         };
+        // What it said at last may not have been read yet.
+        while !self.ear.is_finished() && begun.elapsed() < MANNERS.min(self.timeouts.sample) {
+            thread::sleep(Duration::from_millis(10));
+        }
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&tail);
         let words = words.trim();
