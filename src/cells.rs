@@ -18,13 +18,14 @@ use executor::{
 use workload::Workload;
 
 use crate::{
+    counters::Counters,
     facts::DeclaredKeys,
     report::units,
     result::{
         CacheFacts, Cell, Device, PhasesNs, PrefetchFacts, SampleFacts, SpeculationFacts,
         WarmUpFacts,
     },
-    stats,
+    stats::{self, Warmup},
 };
 
 use scheduling::Scheduling;
@@ -65,6 +66,7 @@ pub struct CellInput<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct CellSamples {
     samples: Vec<SampleFacts>,
+    counters: Option<Counters>,
     /// Time per transaction.
     pub tx_latencies: Latencies,
     /// Time per read.
@@ -74,8 +76,8 @@ pub struct CellSamples {
     /// How the threads that verify were scheduled.
     verifier_priority: Option<&'static str>,
     reads_in_flight: Vec<f64>,
-    /// Block reads a second, first read to last.
-    block_rates: Vec<f64>,
+    /// Of each sample, block reads a second, first read to last.
+    block_rates: Vec<Option<f64>>,
     scheduling: Vec<Scheduling>,
     recover_ns_per_tx: Vec<f64>,
     recover_rates: Vec<f64>,
@@ -85,6 +87,16 @@ impl CellSamples {
     /// Whether nothing was measured yet.
     pub const fn is_empty(&self) -> bool {
         self.samples.is_empty()
+    }
+
+    /// The last sample.
+    pub fn last(&self) -> Option<&SampleFacts> {
+        self.samples.last()
+    }
+
+    /// Number of samples.
+    pub const fn count(&self) -> usize {
+        self.samples.len()
     }
 
     /// Median of the wall times, in nanoseconds.
@@ -97,6 +109,12 @@ impl CellSamples {
         let executed = &measurement.executed;
         let scheduling = Scheduling::of(&input.variant, executed);
         self.samples.push(sample(input, measurement, &scheduling));
+        let unique_keys = input.declared.count();
+        let counted = Counters::of(input.workload, &input.variant, unique_keys, measurement);
+        self.counters = Some(match self.counters.take() {
+            Some(before) => before.in_common(&counted),
+            None => counted,
+        });
         self.scheduling.push(scheduling);
         self.verifier_priority = executed.verifier_priority.map(Priority::name);
         self.tx_latencies.merge(&executed.tx_latencies);
@@ -115,12 +133,13 @@ impl CellSamples {
         if !is_apart || executed.on_demand.read_count > few {
             reads.merge(&executed.on_demand);
         }
-        let Some((start, end)) = reads.window.filter(|(start, end)| end > start) else { return };
-        let window_s = (end - start).as_secs_f64();
-        if !self.reads_together {
+        let window = reads.window.filter(|(start, end)| end > start);
+        let window_s = window.map(|(start, end)| (end - start).as_secs_f64());
+        if let Some(window_s) = window_s.filter(|_| !self.reads_together) {
             self.reads_in_flight.push(reads.latencies.total().as_secs_f64() / window_s);
         }
-        self.block_rates.push(executed.counters.block_count as f64 / window_s);
+        let rate = |window_s| executed.counters.block_count as f64 / window_s;
+        self.block_rates.push(window_s.map(rate));
     }
 
     /// Reads that a reader has under way at most.
@@ -152,10 +171,18 @@ impl CellSamples {
         stats::median(&self.samples.iter().filter_map(figure).collect::<Vec<_>>())
     }
 
-    /// What the result says of the cell.
-    pub fn cell(&self, input: &CellInput<'_>) -> Cell {
+    /// Where the warm-up of the cell ends.
+    pub fn warm_up(&self) -> Warmup {
+        let times: Vec<_> = self.samples.iter().map(|sample| sample.wall_ns as f64).collect();
+        stats::warm_up(&times)
+    }
+
+    /// What the result says of the cell, where the first `warm_up` samples count for no figure
+    /// over samples; `None`: it is not known where the warm-up ends, and all count.
+    pub fn cell(&self, input: &CellInput<'_>, warm_up: Option<usize>) -> Cell {
         let variant = &input.variant;
-        let samples = &self.samples;
+        let left_out = warm_up.unwrap_or(0).min(self.samples.len());
+        let samples = &self.samples[left_out..];
         let ceiling = input.device.and_then(|device| device.ceiling_iops);
         let gas_rates: Vec<_> =
             samples.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
@@ -168,7 +195,8 @@ impl CellSamples {
             .collect();
         let present_keys = present_keys(input);
         let of_ceiling = |rate: &f64| ratio(*rate, ceiling?).filter(|_| input.never_cold.is_none());
-        let fractions: Vec<_> = self.block_rates.iter().filter_map(of_ceiling).collect();
+        let rates = self.block_rates[left_out..].iter().flatten();
+        let fractions: Vec<_> = rates.filter_map(of_ceiling).collect();
         let device_fraction = stats::estimate(&fractions);
         Cell {
             variant: format!("{}/{variant}", input.store),
@@ -182,7 +210,9 @@ impl CellSamples {
             threads: variant.thread_count as u64,
             io_threads: variant.io_thread_count as u64,
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
-            samples: samples.clone(),
+            counters: self.counters.clone(),
+            warm_up_sample_count: warm_up.map(|count| count as u64),
+            samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
             unverified_ms_per_batch: stats::estimate(&unverified_ms),

@@ -182,7 +182,9 @@ fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, 
 
 /// Of samples of the same round: what slows a round down slows both.
 fn speedup(of: &Cell, over: &Cell) -> Figure {
+    let warm_up = of.warm_up_sample_count.or(over.warm_up_sample_count).unwrap_or(0);
     let ratios: Vec<f64> = (of.samples.iter().zip(&over.samples))
+        .skip(usize::try_from(warm_up).unwrap_or(usize::MAX))
         .filter(|(of, _)| of.wall_ns > 0)
         .map(|(of, over)| over.wall_ns as f64 / of.wall_ns as f64)
         .collect();

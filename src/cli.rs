@@ -1,6 +1,7 @@
 //! The command line.
 
 mod describe;
+mod gate;
 mod import;
 mod io;
 mod sweep;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use generator::scenario::Override;
 
 pub use describe::DescribeArgs;
+pub use gate::{CalibrateArgs, DriveArgs, GateArgs};
 pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs};
 pub use io::IoArgs;
 pub use sweep::{SweepArgs, as_option};
@@ -25,13 +27,14 @@ Examples:
   stress new my-storm                           a scenario to start from
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
+  stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
 
-Exit codes: 0 fine, 1 a claim of the scenario fails, 2 usage or scenario, 3 designs
-disagree or a list is wrong, 4 a claim cannot be judged (with --strict), 5 the machine
-gives reason for doubt (doctor --strict), 6 input, output or run time, 130 interrupted
-(what is finished is kept).";
+Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
+3 designs disagree or a list is wrong, 4 a claim cannot be judged or the gate is
+inconclusive (with --strict), 5 the machine gives reason for doubt (gate; doctor
+--strict), 6 input, output or run time, 130 interrupted (what is finished is kept).";
 
 const DATA_DIR_HELP: &str =
     "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
@@ -45,6 +48,9 @@ pub struct Cli {
     /// What to do; without one, a workload is run.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Take samples for another stress that asks on standard input (docs/worker.md)
+    #[arg(long, hide = true)]
+    pub worker: bool,
     /// What to run and how.
     #[command(flatten)]
     pub run: RunArgs,
@@ -72,6 +78,10 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Lay results side by side: settings, counters, figures
     Compare(CompareArgs),
+    /// Is this build slower than that one, or than a stored result?
+    Gate(Box<GateArgs>),
+    /// Learn how small a change this machine can decide
+    Calibrate(Box<CalibrateArgs>),
     /// Look whether this machine is fit for figures that can be believed
     Doctor(DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload

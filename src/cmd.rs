@@ -1,8 +1,11 @@
 //! Verbs, one file each.
 
+pub mod calibrate;
 pub mod compare;
 pub mod describe;
 pub mod doctor;
+mod drive;
+pub mod gate;
 pub mod generate;
 pub mod import;
 pub mod io;

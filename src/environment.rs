@@ -21,6 +21,7 @@ mod host;
 mod memory;
 mod tree;
 mod warning;
+mod watch;
 
 pub use cgroup::{Cgroup, Limit};
 pub use check::{Check, Status};
@@ -30,6 +31,7 @@ pub use ground::Ground;
 pub use host::Host;
 pub use memory::Memory;
 pub use warning::Warning;
+pub use watch::Watch;
 
 use tree::Tree;
 

@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::AtomicBool,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use executor::{
@@ -11,7 +11,7 @@ use executor::{
 };
 use generator::{
     GENERATOR_VERSION,
-    scenario::{Override, RunSpec, Scenario, ScenarioError},
+    scenario::{Expect, Override, RunSpec, Scenario, ScenarioError},
 };
 use serde_json::{Map, Value};
 use workload::{
@@ -28,6 +28,10 @@ use crate::{
 
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
+/// The least scenario there is.
+const LEAST: &str = "schema = 1\nname = \"workload-file\"\ndescription = \"\"\n\
+    [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
+    [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
 /// Seed of the random reads that measure the device.
 const DEVICE_SEED: u64 = 1;
 /// Share of the machine's free memory that the memory store may take.
@@ -180,10 +184,26 @@ pub fn least_scenario(
     source_name: &str,
     overrides: &[Override],
 ) -> Result<Scenario, ScenarioError> {
-    const TEXT: &str = "schema = 1\nname = \"workload-file\"\ndescription = \"\"\n\
-        [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
-        [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
-    Scenario::parse(source_name, TEXT, overrides)
+    Scenario::parse(source_name, LEAST, overrides)
+}
+
+/// A duration as a scenario writes it: `200ms`, `3s`, `10m`; `option` is how errors call it.
+///
+/// # Errors
+/// It is none.
+pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
+    let key = "run.budget".to_owned();
+    let given = Override { key, value: text.to_owned(), origin: format!("{option} {text}") };
+    Ok(least_scenario("the options", &[given])?.run.budget)
+}
+
+/// Claims from the lines of their `[[expect]]`.
+///
+/// # Errors
+/// One that is not valid.
+pub fn expects(texts: &[String]) -> Result<Vec<Expect>, ScenarioError> {
+    let claims: String = texts.iter().map(|text| format!("[[expect]]\n{text}\n")).collect();
+    Ok(Scenario::parse("the claims", &format!("{LEAST}{claims}"), &[])?.expects)
 }
 
 /// Bytes that the memory store may take.

@@ -12,10 +12,12 @@ mod claims;
 mod cli;
 mod cmd;
 mod comparison;
+mod counters;
 mod description;
 mod environment;
 mod exit;
 mod facts;
+mod gate;
 mod interrupt;
 mod io;
 mod node;
@@ -31,6 +33,7 @@ mod stored;
 mod sweep;
 mod terminal;
 mod trace;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -56,6 +59,9 @@ fn main() -> ExitCode {
 fn dispatch() -> Result<Code, Failure> {
     let cli = Cli::parse();
     exit::OrExit::or_exit(interrupt::listen(), Code::Io)?;
+    if cli.worker {
+        return worker::serve();
+    }
     match cli.command {
         None => cmd::run::run(&cli.run, std::env::args().collect()),
         Some(Command::List) => cmd::scenarios::list(),
@@ -66,6 +72,8 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Schema) => cmd::new::schema(),
         Some(Command::Generate(args)) => cmd::generate::generate(&args),
         Some(Command::Compare(args)) => cmd::compare::compare(&args),
+        Some(Command::Gate(args)) => cmd::gate::gate(&args, std::env::args().collect()),
+        Some(Command::Calibrate(args)) => cmd::calibrate::calibrate(&args),
         Some(Command::Doctor(args)) => cmd::doctor::doctor(&args),
         Some(Command::Import(args)) => cmd::import::import(&args),
         Some(Command::State(args)) => cmd::state::state(&args),

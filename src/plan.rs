@@ -251,11 +251,18 @@ impl Rounds {
     }
 }
 
-/// The order of a round's cells: every other round backwards, so that a drift of the machine
-/// meets all cells alike.
-pub fn order(cell_count: usize, round: u32) -> Vec<usize> {
-    let forwards = 0..cell_count;
-    if round.is_multiple_of(2) { forwards.collect() } else { forwards.rev().collect() }
+/// The order of a round's cells. Rounds come in pairs, a row and the same row backwards, so that
+/// a steady drift of the machine meets all cells alike within a pair. The rows are those of a
+/// Williams square: over as many pairs as there are cells each cell has been at each place, and
+/// next to each other cell, equally often. Of two cells the rounds make ABBA BAAB. `coin` says
+/// which row is first.
+pub fn order(cell_count: usize, round: u32, coin: u64) -> Vec<usize> {
+    let count = cell_count.max(1);
+    let shift = (coin % count as u64) as usize + (round / 2) as usize;
+    // 0, 1, n - 1, 2, n - 2, …: no two neighbours are as far apart as two others.
+    let zigzag = |place: usize| if place % 2 == 1 { place.div_ceil(2) } else { count - place / 2 };
+    let row = (0..cell_count).map(|place| (zigzag(place) + shift) % count);
+    if round.is_multiple_of(2) { row.collect() } else { row.rev().collect() }
 }
 
 #[cfg(test)]
@@ -397,6 +404,39 @@ mod tests {
         let own = of("warm_cache = \"per-worker\"\nthreads = [4]\nio_threads = [8]");
         let expected = ["full/bal+from-list@4+8io", "none/prewarm-per-worker+on-demand@4"];
         assert_eq!(own, expected);
+    }
+
+    #[test]
+    fn two_cells_alternate_in_octets() {
+        let letters = |coin| -> String {
+            let rounds = (0..4).flat_map(|round| order(2, round, coin));
+            rounds.map(|cell| if cell == 0 { 'A' } else { 'B' }).collect()
+        };
+        assert_eq!((letters(0).as_str(), letters(1).as_str()), ("ABBABAAB", "BAABABBA"));
+        assert_eq!(order(1, 7, 9), [0]);
+        assert!(order(0, 1, 9).is_empty());
+    }
+
+    #[test]
+    fn cells_share_places_and_neighbours_evenly() {
+        for count in 2..8_usize {
+            let mut at = vec![vec![0; count]; count];
+            let mut after = vec![vec![0; count]; count];
+            for round in 0..2 * count as u32 {
+                let order = order(count, round, 3);
+                for (place, cell) in order.iter().enumerate() {
+                    at[place][*cell] += 1;
+                }
+                for pair in order.windows(2) {
+                    after[pair[0]][pair[1]] += 1;
+                }
+            }
+            for cell in 0..count {
+                assert!(at.iter().all(|cells| cells[cell] == 2), "{count}: {at:?}");
+                let others = (0..count).filter(|other| *other != cell);
+                assert!(others.into_iter().all(|other| after[cell][other] == 2), "{after:?}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::environment::Environment;
+use crate::{counters::Counters, environment::Environment};
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "stress.result/1";
@@ -196,6 +196,11 @@ pub struct Cell {
     pub io_threads: u64,
     /// Reads that each of those has under way at most; `null` where there are none.
     pub reads_per_reader: Option<u64>,
+    /// What every sample did exactly, apart from all times; `null` without a sample.
+    pub counters: Option<Counters>,
+    /// The first samples that belong to the warm-up: throughput, times and the device's share
+    /// leave them out; `null` where it is not known where it ends.
+    pub warm_up_sample_count: Option<u64>,
     /// All samples in the order they were taken.
     pub samples: Vec<SampleFacts>,
     /// Gas per second over the samples.
@@ -399,6 +404,10 @@ pub struct Estimate {
     pub median: Option<f64>,
     /// 95 % confidence interval of the median; `null` below six samples.
     pub ci95: Option<[f64; 2]>,
+    /// Mean of what is left without the lowest and the highest fifth; `null` below six samples.
+    pub trimmed_mean: Option<f64>,
+    /// Yuen's 95 % confidence interval of that mean; `null` below six samples.
+    pub trimmed_ci95: Option<[f64; 2]>,
 }
 
 /// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.

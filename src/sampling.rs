@@ -23,7 +23,11 @@ use crate::{
     report::{HistogramLog, LogKind},
     result::{Cell, Device},
     session::{How, Session},
+    stats::Warmup,
 };
+
+/// Samples of a cell from which on a series that does not settle is told from chance.
+const UNSTEADY_COUNT_MIN: usize = 20;
 
 /// All measurements so far.
 #[derive(Debug, Default)]
@@ -120,7 +124,9 @@ impl<'a> Sampling<'a> {
 
     fn round(&self, round: u32, progress: &Progress, sampled: &mut Sampled) {
         let total = self.planned.len() as u64;
-        for (done, place) in (0..).zip(plan::order(self.planned.len(), round)) {
+        for (done, place) in
+            (0..).zip(plan::order(self.planned.len(), round, self.session.workload().seed))
+        {
             let cell = &self.planned[place];
             let name = cell.name();
             let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
@@ -262,9 +268,33 @@ impl<'a> Sampling<'a> {
         self.planned.iter().zip(&sampled.by_cell).filter(|(_, samples)| !samples.is_empty())
     }
 
+    /// Where the warm-up of the run ends: where the last of its cells is steady. Whole rounds are
+    /// left out, so that what is compared was taken together.
+    fn warm_up(&self, sampled: &Sampled) -> Warmup {
+        let mut count = 0;
+        for (_, samples) in self.with_samples(sampled) {
+            match samples.warm_up() {
+                Warmup::Found(of_cell) => count = of_cell.max(count),
+                other => return other,
+            }
+        }
+        Warmup::Found(count)
+    }
+
+    /// Whether times still rose or fell at the end, of so many samples that it is no chance.
+    pub fn is_unsteady(&self, sampled: &Sampled) -> bool {
+        let least = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
+        least >= UNSTEADY_COUNT_MIN && self.warm_up(sampled) == Warmup::NoEnd
+    }
+
     /// What the result says of each cell that has a sample.
     pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
-        self.with_samples(sampled).map(|(cell, samples)| samples.cell(&self.input(cell))).collect()
+        let warm_up = match self.warm_up(sampled) {
+            Warmup::Found(count) => Some(count),
+            Warmup::Unknown | Warmup::NoEnd => None,
+        };
+        let cells = self.with_samples(sampled);
+        cells.map(|(cell, samples)| samples.cell(&self.input(cell), warm_up)).collect()
     }
 
     /// The histograms of each cell that has a sample, to be written as logs.

@@ -9,8 +9,8 @@ use executor::{
     sample::{self, Disagreement, Measurement},
     state::BuiltState,
     store::{
-        CacheMode, Store, flat::FlatStore, mdbx::MdbxStore, memory::MemoryStore,
-        rocksdb::RocksStore,
+        CacheMode, Store, flat::FlatStore, handicap::Handicapped, mdbx::MdbxStore,
+        memory::MemoryStore, rocksdb::RocksStore,
     },
     trace::Trace,
     variant::{Design, ListForm, Variant},
@@ -28,6 +28,8 @@ pub enum OpenStore {
     Flat(Box<FlatStore>),
     /// State in memory.
     Memory(MemoryStore),
+    /// The same, made worse on purpose.
+    Handicapped(Handicapped<MemoryStore>),
 }
 
 impl OpenStore {
@@ -38,6 +40,7 @@ impl OpenStore {
             Self::Mdbx(store) => store.name(),
             Self::Flat(store) => store.name(),
             Self::Memory(store) => store.name(),
+            Self::Handicapped(store) => store.name(),
         }
     }
 
@@ -48,6 +51,7 @@ impl OpenStore {
             Self::Mdbx(store) => store.facts(),
             Self::Flat(store) => store.facts(),
             Self::Memory(store) => store.facts(),
+            Self::Handicapped(store) => store.facts(),
         }
     }
 
@@ -61,6 +65,7 @@ impl OpenStore {
             Self::Mdbx(store) => raw::measure(store.as_ref(), reads),
             Self::Flat(store) => raw::measure(store.as_ref(), reads),
             Self::Memory(store) => raw::measure(store, reads),
+            Self::Handicapped(store) => raw::measure(store, reads),
         }
     }
 
@@ -71,6 +76,7 @@ impl OpenStore {
             Self::Mdbx(store) => store.never_cold(),
             Self::Flat(store) => store.never_cold(),
             Self::Memory(store) => store.never_cold(),
+            Self::Handicapped(store) => store.never_cold(),
         }
     }
 
@@ -81,6 +87,7 @@ impl OpenStore {
             Self::Mdbx(store) => store.slots_per_block(),
             Self::Flat(store) => store.slots_per_block(),
             Self::Memory(store) => store.slots_per_block(),
+            Self::Handicapped(store) => store.slots_per_block(),
         }
     }
 
@@ -90,7 +97,7 @@ impl OpenStore {
             Self::Rocks(store) => Some(store.state()),
             Self::Mdbx(store) => Some(store.state()),
             Self::Flat(store) => Some(store.state()),
-            Self::Memory(_) => None,
+            Self::Memory(_) | Self::Handicapped(_) => None,
         }
     }
 }
@@ -142,6 +149,11 @@ impl Session {
         self.stores.push(store);
     }
 
+    /// Closes the stores that have files, which only one process at a time may use.
+    pub fn close_files(&mut self) {
+        self.stores.retain(|store| store.state().is_none());
+    }
+
     /// The stores.
     pub fn stores(&self) -> &[OpenStore] {
         &self.stores
@@ -163,6 +175,7 @@ impl Session {
             OpenStore::Mdbx(store) => sample::check_lists(store.as_ref(), &task),
             OpenStore::Flat(store) => sample::check_lists(store.as_ref(), &task),
             OpenStore::Memory(store) => sample::check_lists(store, &task),
+            OpenStore::Handicapped(store) => sample::check_lists(store, &task),
         }
     }
 
@@ -186,6 +199,7 @@ impl Session {
             OpenStore::Mdbx(store) => sample::take(store.as_ref(), &task, cache),
             OpenStore::Flat(store) => sample::take(store.as_ref(), &task, cache),
             OpenStore::Memory(store) => sample::take(store, &task, cache),
+            OpenStore::Handicapped(store) => sample::take(store, &task, cache),
         }
     }
 }

@@ -1,11 +1,18 @@
 //! Figures over few samples and many latencies: medians with their confidence, percentiles
 //! where enough values lie beyond them. What cannot be told is `None`; nothing is ever NaN.
 //!
-//! Knows no design and no time: comparing variants is not done here.
+//! Knows no design and no time: comparing variants is not done here. `trimmed` has means that a
+//! stray value does not move and their intervals, `steady` finds where a warm-up ends.
+
+mod steady;
+mod trimmed;
 
 use hdrhistogram::Histogram;
 
 use crate::result::{Estimate, Percentiles};
+
+pub use steady::{Warmup, warm_up};
+pub use trimmed::Trimmed;
 
 /// A percentile needs this many values beyond it (`measuring.md`).
 const BEYOND_COUNT_MIN: u64 = 10;
@@ -56,9 +63,15 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     }
 }
 
-/// The median of a figure over samples, with the interval that holds it.
+/// The median and the trimmed mean of a figure over samples, with the intervals that hold them.
 pub fn estimate(values: &[f64]) -> Estimate {
-    Estimate { median: median(values), ci95: median_interval(values) }
+    let trimmed = Trimmed::of(values);
+    Estimate {
+        median: median(values),
+        ci95: median_interval(values),
+        trimmed_mean: trimmed.map(|trimmed| trimmed.mean),
+        trimmed_ci95: trimmed.map(|trimmed| trimmed.interval(0.95)),
+    }
 }
 
 /// The median; of an even number of values the mean of the middle two. `None` without values

@@ -8,6 +8,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
 pub mod flat;
+pub mod handicap;
 pub mod mdbx;
 pub mod memory;
 mod ordered;

@@ -96,7 +96,7 @@ fn cell(input: &CellInput<'_>, measurements: &[Measurement]) -> Cell {
     let mut samples = CellSamples::default();
     assert!(samples.is_empty());
     measurements.iter().for_each(|measurement| samples.add(input, measurement));
-    samples.cell(input)
+    samples.cell(input, None)
 }
 
 /// Reads of `count` that lasted `ms` each, all within a second.

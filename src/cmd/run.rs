@@ -43,12 +43,35 @@ use crate::{
 const QUICK: [(&str, &str); 4] =
     [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
 
+/// Said where a run's times have not settled.
+const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
+    (--samples, --budget), and look what else runs here";
+
 /// What is run: a workload, how, and what was said about it.
-struct Request {
-    workload: Workload,
-    run: RunSpec,
+pub struct Request {
+    /// The work.
+    pub workload: Workload,
+    /// How.
+    pub run: RunSpec,
     /// The scenario; a workload file has none.
-    scenario: Option<Scenario>,
+    pub scenario: Option<Scenario>,
+}
+
+/// A run that has ended.
+pub struct Finished {
+    /// What came out.
+    pub result: RunResult,
+    /// What ended it before its time.
+    failure: Option<anyhow::Error>,
+    /// The files of `--out` and `--trace`.
+    written: Vec<PathBuf>,
+}
+
+impl Finished {
+    /// How the program ends after it.
+    pub fn code(&mut self, args: &RunArgs) -> Result<Code, Failure> {
+        code(&self.result, self.failure.take(), args)
+    }
 }
 
 /// Generates the workload of `scenario` and shows how far it is.
@@ -74,25 +97,15 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
     })
 }
 
-/// What a run came to.
-pub struct Measured {
-    /// The result.
-    pub result: RunResult,
-    /// The files that hold it.
-    pub written: Vec<PathBuf>,
-    /// Why it ended before its plan did, where something failed.
-    pub failure: Option<anyhow::Error>,
-}
-
-/// Runs what the arguments ask for, and shows what came out.
+/// Runs what the arguments ask for, and prints what came out.
 pub fn run(args: &RunArgs, command: Vec<String>) -> Result<Code, Failure> {
-    let Measured { result, written, failure } = measure(args, command)?;
-    show(args.format, &result, &written);
-    code(&result, failure, args)
+    let mut finished = result(args, command)?;
+    show(args.format, &finished.result, &finished.written);
+    finished.code(args)
 }
 
-/// Runs what the arguments ask for. `command` is what the result says made it.
-pub fn measure(args: &RunArgs, command: Vec<String>) -> Result<Measured, Failure> {
+/// Runs what the arguments ask for.
+pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure> {
     let started = SystemTime::now();
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
@@ -116,6 +129,7 @@ pub fn measure(args: &RunArgs, command: Vec<String>) -> Result<Measured, Failure
         let cells = sampling.cells(sampled);
         let mut warnings: Vec<_> = environment.warnings().iter().map(ToString::to_string).collect();
         warnings.extend(facts::doubts(&cells, sampled.failure.as_ref()));
+        warnings.extend(sampling.is_unsteady(sampled).then(|| UNSTEADY.to_owned()));
         let mut result = RunResult {
             schema: SCHEMA,
             tool: facts::tool(&environment.build),
@@ -159,7 +173,7 @@ pub fn measure(args: &RunArgs, command: Vec<String>) -> Result<Measured, Failure
     }
     progress.clear();
     let result = result_of(&sampled);
-    Ok(Measured { result, written, failure: sampled.failure })
+    Ok(Finished { result, failure: sampled.failure, written })
 }
 
 /// Runs a workload and answers with its cells, without a report.
@@ -198,7 +212,7 @@ fn show(format: Format, result: &RunResult, written: &[PathBuf]) {
 }
 
 /// How the program ends after a run with this result.
-pub fn code(
+fn code(
     result: &RunResult,
     failure: Option<anyhow::Error>,
     args: &RunArgs,
@@ -287,7 +301,7 @@ fn open(
 }
 
 /// The lists with all values before each batch, from the reference.
-fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
+pub fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("making the full list", total);
     let mut done = 0;
@@ -348,7 +362,7 @@ fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<
 }
 
 /// The workload and how to run it, from a scenario or from a workload file.
-fn request(args: &RunArgs, progress: &Progress) -> Result<Request, Failure> {
+pub fn request(args: &RunArgs, progress: &Progress) -> Result<Request, Failure> {
     let how = args.how.overrides();
     let work = args.work.overrides().or_exit(Code::Usage)?;
     match (&args.scenario, &args.workload) {

@@ -12,7 +12,7 @@ use clap::Parser;
 
 use crate::{
     cli::{Cli, Format, RunArgs, SweepArgs},
-    cmd::run::{self, Measured},
+    cmd::run,
     exit::{Code, Failure, OrExit},
     interrupt,
     report::{self, units},
@@ -86,17 +86,20 @@ fn one(args: &SweepArgs, dir: &SweepDir, which: &Which) -> Result<Code, Failure>
         wait: true,
         ..Cli::try_parse_from(&command).or_exit(Code::Usage)?.run
     };
-    let Measured { result, failure, .. } = run::measure(&run_args, command)?;
+    let mut finished = run::result(&run_args, command)?;
+    let result = &finished.result;
     terminal::out(&match args.format {
-        Format::Table => report::table(&result, terminal::width(), terminal::paint()),
-        Format::Json => report::json(&result),
+        Format::Table => report::table(result, terminal::width(), terminal::paint()),
+        Format::Json => report::json(result),
     });
-    let code = run::code(&result, failure, &run_args)?;
-    if result.interrupted {
+    let digest = result.workload.digest.clone();
+    let was_interrupted = result.interrupted;
+    let code = finished.code(&run_args)?;
+    if was_interrupted {
         // What is there of it is not the whole cell.
         return Ok(code);
     }
-    let path = dir.publish(index, scratch, &result.workload.digest).or_exit(Code::Io)?;
+    let path = dir.publish(index, scratch, &digest).or_exit(Code::Io)?;
     if args.parent.is_none() {
         terminal::note(&format!("{name}: wrote {}", path.display()));
     }

@@ -58,6 +58,17 @@ impl Cgroup {
     }
 }
 
+/// Periods in which the quota of our own group stopped it; `None` where no group is found.
+pub(super) fn throttled_count(tree: &Tree) -> Option<u64> {
+    let groups = tree.text("/proc/self/cgroup")?;
+    let mounts = Mount::all(tree);
+    let (mount, path) = directory_v1(&groups, &mounts, CPU.controller)
+        .or_else(|| directory_v2(&groups, &mounts))?;
+    let stat = tree.text(&format!("{mount}/{path}/cpu.stat"))?;
+    let count = stat.lines().find_map(|line| line.strip_prefix("nr_throttled "))?;
+    count.trim().parse().ok()
+}
+
 /// Mount point, and the path below it, of our group in the hierarchy of `controller`.
 fn directory_v1(groups: &str, mounts: &[Mount], controller: &str) -> Option<(String, String)> {
     let has = |list: &str| list.split(',').any(|name| name == controller);

@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 use super::{Environment, Limit};
 
 /// Stolen time below this share of all CPUs' time is not worth a word, in percent.
-const STEAL_PERCENT: u64 = 1;
+pub(super) const STEAL_PERCENT: u64 = 1;
 
 /// A reason for doubt.
 #[derive(Clone, Copy, Debug, PartialEq)]

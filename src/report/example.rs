@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::{
+    counters::Counters,
     environment::Environment,
     result::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PhasesNs,
@@ -159,9 +160,15 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         threads: threads.0,
         io_threads: threads.1,
         reads_per_reader: (threads.1 > 0).then_some(1),
+        counters: Some(Counters { gas: GAS, ..Counters::default() }),
+        warm_up_sample_count: None,
         samples: vec![sample(ms)],
-        mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ci95: None },
-        ms_per_batch: Estimate { median: Some(ms), ci95: None },
+        mgas_per_s: Estimate {
+            median: Some(GAS as f64 / ms / 1e3),
+            ci95: None,
+            ..Estimate::default()
+        },
+        ms_per_batch: Estimate { median: Some(ms), ci95: None, ..Estimate::default() },
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,

@@ -373,7 +373,7 @@ prop_compose! {
         cell.samples = vec![cell.samples[0].clone(); sample_count];
         cell.samples.iter_mut().for_each(|sample| sample.unique_keys = threads);
         let ci95 = numbers[1].zip(numbers[2]).map(Into::into);
-        cell.ms_per_batch = Estimate { median: numbers[0], ci95 };
+        cell.ms_per_batch = Estimate { median: numbers[0], ci95, ..Estimate::default() };
         cell.mgas_per_s.median = numbers[3];
         cell.longest_tx_share = numbers[4];
         cell.device_fraction = numbers[5];

@@ -1,0 +1,80 @@
+//! `stress calibrate`: how small a change can this machine decide?
+
+use std::{
+    fs,
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, anyhow};
+
+use crate::{
+    cli::{CalibrateArgs, Format},
+    cmd::{
+        drive::{self, Trio, Work},
+        state,
+    },
+    environment::Environment,
+    exit::{Code, Failure, OrExit},
+    gate::{
+        Metric, Verdict,
+        calibration::{self, Calibration},
+        measure::{self, Plan},
+    },
+    progress::Progress,
+    report, terminal,
+};
+
+/// Sets this program against itself, and keeps what was learned.
+pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let data_path = state::data_path(args.run.data_dir.as_ref());
+    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let path = args.output.clone().or_else(calibration::default_path);
+    let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
+    let path = path.or_exit(Code::Usage)?;
+    let slot_ns = drive::slot_ns(&args.drive)?;
+    let progress = Progress::new(terminal::look());
+    let work = Work::of(&args.run, &progress)?;
+    let this = drive::this_program()?;
+    let mut trio = Trio::start(&this, &this, &args.drive, &work, &progress)?;
+    let plan = Plan {
+        variants: work.variants.clone(),
+        metrics: vec![Metric::Wall],
+        delta: 1.0,
+        slot_ns,
+        coin_seed: args.drive.coin.unwrap_or(work.facts.seed),
+        attempt_count: 1,
+        takes_all: true,
+    };
+    let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
+    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |octet| {
+        stage.set(octet as u64, measure::OCTET_COUNT as u64);
+    })?;
+    stage.finish();
+    trio.finish()?;
+    progress.clear();
+    if verdict == Verdict::WorkChanged {
+        let error = anyhow!("this program does not do the same twice: {}", attempt.reason);
+        return Err(error).or_exit(Code::Disagree);
+    }
+    let environment = serde_json::to_value(&environment).or_exit(Code::Io)?;
+    let spreads = calibration::spreads(&attempt.cells);
+    let digest = work.facts.digest;
+    let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
+    let text = report::json(&learned);
+    if let Some(dir) = path.parent() {
+        let made = fs::create_dir_all(dir);
+        made.with_context(|| format!("cannot make {}", dir.display())).or_exit(Code::Io)?;
+    }
+    let written = fs::write(&path, &text);
+    written.with_context(|| format!("cannot write {}", path.display())).or_exit(Code::Io)?;
+    match args.run.format {
+        Format::Table => {
+            terminal::out(&report::calibration(&learned, terminal::width(), terminal::paint()));
+        }
+        Format::Json => terminal::out(&text),
+    }
+    terminal::note(&format!("wrote {}", path.display()));
+    Ok(Code::Fine)
+}

@@ -1,0 +1,356 @@
+//! A result against a stored one: counters exactly, then how the variants stand to each other
+//! inside each run. A time of another day is not judged unless it was asked for, and on another
+//! machine never.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{comparison, stats::Trimmed, stored::Stored};
+
+use super::{
+    Verdict,
+    decide::{ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
+    fingerprint,
+};
+
+/// Counters of a sample that the work alone decides.
+const COUNTERS: [&str; 3] = ["gas", "unique_keys", "store_reads"];
+/// Engines whose reads depend on which thread came first.
+const INEXACT_ENGINES: [&str; 3] = ["block-stm", "prewarm-shared", "prewarm-per-worker"];
+/// What a result's warning of stolen time begins with.
+const STEAL_WARNING: &str = "the hypervisor took";
+
+/// Whether times of two days are judged where they are of one machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Only ratios inside each run.
+    Ratios,
+    /// Times too.
+    Absolute,
+}
+
+/// What was compared.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Compared {
+    /// The stored result.
+    pub path: String,
+    /// Counters that differ, as `memory/x store_reads: 5 → 6`.
+    pub counter_changes: Vec<String>,
+    /// Number of counters that were compared.
+    pub counter_count: u64,
+    /// Variants that only one of both has: not compared.
+    pub only_in_one: Vec<String>,
+    /// The variant that the others are set against, inside each run.
+    pub reference: Option<String>,
+    /// Each variant's time over the reference's.
+    pub ratios: Vec<Shift>,
+    /// Each variant's time; empty where times were not judged.
+    pub times: Vec<Shift>,
+    /// Why times were judged or not.
+    pub times_note: String,
+}
+
+/// How a figure changed from the stored result to the new one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shift {
+    /// The variant.
+    pub variant: String,
+    /// Its verdict.
+    pub verdict: &'static str,
+    /// How much longer it takes now, as a share: a difference of trimmed means of logarithms.
+    pub change: Option<f64>,
+    /// Its lower bound.
+    pub lower: Option<f64>,
+    /// Its upper bound.
+    pub upper: Option<f64>,
+}
+
+/// Judges `new` against `base`.
+///
+/// # Errors
+/// They are of different work, or one of them disagrees or has no sample.
+pub fn judge(
+    base: &Stored,
+    new: &Stored,
+    delta: f64,
+    times: Times,
+) -> Result<(Verdict, String, Compared)> {
+    comparison::compare(&[base.clone(), new.clone()])?;
+    let mut compared = Compared { path: base.path.display().to_string(), ..Compared::default() };
+    counters(base, new, &mut compared);
+    if !compared.counter_changes.is_empty() {
+        let reason = compared.counter_changes.join(", ");
+        return Ok((Verdict::WorkChanged, reason, compared));
+    }
+    let common = common(base, new, &mut compared);
+    let environments = [&base.json["environment"], &new.json["environment"]];
+    let other_machine = fingerprint::differences(environments[0], environments[1]);
+    let judges_times = times == Times::Absolute && other_machine.is_empty();
+    compared.times_note = match (times, other_machine.as_slice()) {
+        (Times::Ratios, _) => "times are of two days: only ratios inside each run are judged",
+        (Times::Absolute, []) => {
+            "the same machine, another day: what changed on it since counts as the build's"
+        }
+        (Times::Absolute, _) => "times not judged: they are of different machines",
+    }
+    .to_owned();
+    if times == Times::Absolute && !other_machine.is_empty() {
+        compared.times_note.push_str(&format!(" ({})", other_machine.join(", ")));
+    }
+    let [reference, others @ ..] = common.as_slice() else {
+        return Ok((Verdict::Inconclusive, "no variant is in both".to_owned(), compared));
+    };
+    compared.reference = Some(reference.clone());
+    let judged_count = others.len() + if judges_times { common.len() } else { 0 };
+    let split = Split { judged_count, look_count: 1 };
+    let judged = |variant: &String, over: Option<&str>| {
+        let of = |stored: &Stored| Trimmed::of(&logs(stored, variant, over));
+        shift(variant, of(base), of(new), delta, split)
+    };
+    let ratios: Vec<_> = others.iter().map(|variant| judged(variant, Some(reference))).collect();
+    let absolute: Vec<_> = match judges_times {
+        true => common.iter().map(|variant| judged(variant, None)).collect(),
+        false => Vec::new(),
+    };
+    let all = || ratios.iter().chain(&absolute);
+    let verdict = Verdict::worst(all().map(|(verdict, _)| *verdict));
+    let (verdict, reason) = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
+        Some(stored) => {
+            (Verdict::Untrusted, format!("{}: {STEAL_WARNING} CPU time", stored.path.display()))
+        }
+        None => (verdict, reason(verdict, all())),
+    };
+    compared.ratios = ratios.into_iter().map(|(_, shift)| shift).collect();
+    compared.times = absolute.into_iter().map(|(_, shift)| shift).collect();
+    Ok((verdict, reason, compared))
+}
+
+fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a (Verdict, Shift)>) -> String {
+    let of_verdict = all.filter(|(of, _)| *of == verdict).map(|(_, shift)| shift);
+    let change = |shift: &Shift| shift.change.unwrap_or(f64::NEG_INFINITY);
+    let worst = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b)));
+    let Some(shift) = worst else {
+        return "one variant only: there is no ratio inside a run (--design, --absolute)"
+            .to_owned();
+    };
+    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+    match (shift.change, shift.lower, shift.upper) {
+        (Some(change), Some(lower), Some(upper)) => format!(
+            "{}: {}, between {} and {}",
+            shift.variant,
+            percent(change),
+            percent(lower),
+            percent(upper)
+        ),
+        _ => format!("{}: six samples are needed in both (--samples 6)", shift.variant),
+    }
+}
+
+fn was_disturbed(stored: &Stored) -> bool {
+    let warnings = stored.json["warnings"].as_array().into_iter().flatten();
+    warnings.filter_map(Value::as_str).any(|warning| warning.starts_with(STEAL_WARNING))
+}
+
+fn variants(stored: &Stored) -> Vec<String> {
+    let name = |cell: &Value| cell["variant"].as_str().map(str::to_owned);
+    stored.cells().iter().filter_map(name).collect()
+}
+
+/// Variants that both have, in the order of the stored result.
+fn common(base: &Stored, new: &Stored, compared: &mut Compared) -> Vec<String> {
+    let (before, after) = (variants(base), variants(new));
+    let only = |of: &[String], other: &[String]| {
+        of.iter().filter(|name| !other.contains(name)).cloned().collect::<Vec<_>>()
+    };
+    compared.only_in_one = only(&before, &after);
+    compared.only_in_one.extend(only(&after, &before));
+    before.into_iter().filter(|name| after.contains(name)).collect()
+}
+
+/// Compares the counters of the variants that both have.
+fn counters(base: &Stored, new: &Stored, compared: &mut Compared) {
+    let after = exact(new);
+    for (key, before) in exact(base) {
+        let Some(now) = after.get(&key) else { continue };
+        compared.counter_count += 1;
+        if before != *now {
+            compared.counter_changes.push(format!("{key}: {before} → {now}"));
+        }
+    }
+}
+
+/// Counters that are the same in all samples of a cell, by variant and name; and the exact ones
+/// of the cell that a sample has not.
+fn exact(stored: &Stored) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    for cell in stored.cells() {
+        let variant = cell["variant"].as_str().unwrap_or_default();
+        let engine = cell["engine"].as_str().unwrap_or_default();
+        for name in COUNTERS {
+            let samples = cell["samples"].as_array().into_iter().flatten();
+            let mut values: Vec<_> = samples.filter_map(|sample| sample[name].as_u64()).collect();
+            values.dedup();
+            let is_exact = name != "store_reads" || !INEXACT_ENGINES.contains(&engine);
+            if let ([value], true) = (values.as_slice(), is_exact) {
+                found.insert(format!("{variant} {name}"), Value::from(*value));
+            }
+        }
+        for name in ["receipts", "net_changes", "list_bytes"] {
+            let value = &cell["counters"][name];
+            if !value.is_null() {
+                found.insert(format!("{variant} {name}"), value.clone());
+            }
+        }
+    }
+    found
+}
+
+/// Logarithms of a variant's times, or of its times over those of another in the same round;
+/// without the warm-up.
+fn logs(stored: &Stored, variant: &str, over: Option<&str>) -> Vec<f64> {
+    let times = |variant: &str| -> Vec<f64> {
+        let Some(cell) = stored.cell(variant) else { return Vec::new() };
+        let warm_up = cell["warm_up_sample_count"].as_u64().unwrap_or(0) as usize;
+        let samples = cell["samples"].as_array().into_iter().flatten().skip(warm_up);
+        samples.filter_map(|sample| sample["wall_ns"].as_f64()).map(f64::ln).collect()
+    };
+    let own = times(variant);
+    match over {
+        Some(over) => own.iter().zip(times(over)).map(|(own, over)| own - over).collect(),
+        None => own,
+    }
+}
+
+fn shift(
+    variant: &str,
+    base: Option<Trimmed>,
+    new: Option<Trimmed>,
+    delta: f64,
+    split: Split,
+) -> (Verdict, Shift) {
+    let variant = variant.to_owned();
+    let Some((base, new)) = base.zip(new) else {
+        let verdict = Verdict::Inconclusive;
+        let (change, lower, upper) = (None, None, None);
+        return (verdict, Shift { variant, verdict: verdict.name(), change, lower, upper });
+    };
+    let change = new.minus(&base);
+    let lower = change.lower(split.share(ALPHA_FAIL));
+    let upper = change.upper(split.share(ALPHA_PASS));
+    let verdict = by_bounds(lower, upper, delta);
+    let share = |log: f64| Some(log.exp_m1()).filter(|share| share.is_finite());
+    let shift = Shift {
+        variant,
+        verdict: verdict.name(),
+        change: share(change.mean),
+        lower: share(lower),
+        upper: share(upper),
+    };
+    (verdict, shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::report::{self, example};
+
+    /// A result of eight rounds, each cell's times its median with some noise.
+    fn stored(change: impl FnOnce(&mut Value)) -> Stored {
+        let mut json: Value = serde_json::from_str(&report::json(&example::sampled(8))).unwrap();
+        json["environment"]["cpu"]["model"] = json!("Made Up 9000");
+        json["warnings"] = json!([]);
+        for (number, cell) in json["cells"].as_array_mut().unwrap().iter_mut().enumerate() {
+            for (round, sample) in cell["samples"].as_array_mut().unwrap().iter_mut().enumerate() {
+                let noise = 1.0 + 1e-3 * ((round * 7 + number * 3) % 5) as f64;
+                sample["wall_ns"] = json!((1e9 * (number + 1) as f64 * noise) as u64);
+            }
+        }
+        change(&mut json);
+        Stored { path: "r.json".into(), json }
+    }
+
+    fn slow(cell: usize, factor: f64) -> impl FnOnce(&mut Value) {
+        move |json| {
+            for sample in json["cells"][cell]["samples"].as_array_mut().unwrap() {
+                let ns = sample["wall_ns"].as_f64().unwrap();
+                sample["wall_ns"] = json!((ns * factor) as u64);
+            }
+        }
+    }
+
+    fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, Compared) {
+        judge(base, new, 0.03, times).unwrap()
+    }
+
+    #[test]
+    fn a_result_passes_against_itself() {
+        let (verdict, _, compared) = judged(&stored(|_| ()), &stored(|_| ()), Times::Absolute);
+        assert_eq!(verdict, Verdict::Pass);
+        assert_eq!((compared.ratios.len(), compared.times.len()), (4, 5));
+        assert!(compared.counter_count >= 15, "{compared:?}");
+    }
+
+    #[test]
+    fn a_variant_that_lost_against_the_others_is_a_regression_and_is_named() {
+        let (verdict, reason, _) = judged(&stored(|_| ()), &stored(slow(3, 1.1)), Times::Ratios);
+        assert_eq!(verdict, Verdict::Regression);
+        assert!(reason.contains("batched-io") && reason.contains("+10.0 %"), "{reason}");
+    }
+
+    #[test]
+    fn all_slower_alike_is_seen_in_times_only_and_only_on_one_machine() {
+        let all_slow = |json: &mut Value| (0..5).for_each(|cell| slow(cell, 1.1)(json));
+        let (base, new) = (stored(|_| ()), stored(all_slow));
+        assert_eq!(judged(&base, &new, Times::Ratios).0, Verdict::Pass);
+        assert_eq!(judged(&base, &new, Times::Absolute).0, Verdict::Regression);
+        let elsewhere = stored(|json| {
+            all_slow(json);
+            json["environment"]["cpu"]["model"] = json!("Another");
+        });
+        let (verdict, _, compared) = judged(&base, &elsewhere, Times::Absolute);
+        assert_eq!((verdict, compared.times.len()), (Verdict::Pass, 0));
+        assert!(compared.times_note.contains("cpu/model"), "{}", compared.times_note);
+    }
+
+    #[test]
+    fn one_read_more_changes_the_work_and_no_time_is_looked_at() {
+        let new = stored(|json| {
+            slow(3, 2.0)(json);
+            for sample in json["cells"][0]["samples"].as_array_mut().unwrap() {
+                let reads = sample["store_reads"].as_u64().unwrap();
+                sample["store_reads"] = json!(reads + 1);
+            }
+        });
+        let (verdict, reason, compared) = judged(&stored(|_| ()), &new, Times::Absolute);
+        assert_eq!(verdict, Verdict::WorkChanged);
+        assert!(reason.contains("store_reads"), "{reason}");
+        assert!(compared.ratios.is_empty());
+    }
+
+    #[test]
+    fn few_samples_and_stolen_time_decide_nothing() {
+        let few = stored(|json| {
+            for cell in json["cells"].as_array_mut().unwrap() {
+                cell["samples"].as_array_mut().unwrap().truncate(5);
+            }
+        });
+        let (verdict, reason, _) = judged(&few, &stored(|_| ()), Times::Ratios);
+        assert_eq!(verdict, Verdict::Inconclusive);
+        assert!(reason.contains("six samples"), "{reason}");
+        let stolen = stored(|json| json["warnings"] = json!(["the hypervisor took 90 ms"]));
+        let (verdict, ..) = judged(&stolen, &stored(slow(3, 1.5)), Times::Ratios);
+        assert_eq!(verdict, Verdict::Untrusted);
+    }
+
+    #[test]
+    fn other_work_is_refused() {
+        let other = stored(|json| json["workload"]["digest"] = json!("0x1"));
+        let error = judge(&stored(|_| ()), &other, 0.03, Times::Ratios).unwrap_err();
+        assert!(error.to_string().contains("different work"), "{error}");
+    }
+}

@@ -1,0 +1,206 @@
+//! What a machine can decide: learned by setting a build against itself, kept in a file, and held
+//! against the δ that is asked for. Nothing is widened by it; it only warns.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::stats::Trimmed;
+
+use super::{
+    decide::{ALPHA_PASS, LOOKS, NULL_CONFIDENCE, OCTET_COUNT_MAX, Split},
+    fingerprint,
+    octet::Differences,
+    result::{GateCell, OctetFacts},
+};
+
+/// Name and version of the schema.
+const SCHEMA: &str = "stress.calibration/1";
+/// By how many standard errors an estimate is off in nine runs of ten, at most.
+const NINE_OF_TEN: f64 = 1.645;
+/// Largest δ that is looked for.
+const DELTA_MAX: f64 = 10.0;
+
+/// What was learned of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// When, seconds since 1970.
+    pub started_unix_s: u64,
+    /// The machine, as a result writes it.
+    pub environment: Value,
+    /// Digest of the workload.
+    pub digest: String,
+    /// What disturbed it.
+    pub disturbances: Vec<String>,
+    /// By variant.
+    pub cells: Vec<Spread>,
+}
+
+/// How much a variant differs from itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The variant.
+    pub variant: String,
+    /// Median of a sample.
+    pub base_ns: u64,
+    /// Standard error of the difference after 12 octets, as a share.
+    pub error: f64,
+    /// The smallest δ that 12 octets decide in nine runs of ten, as a share.
+    pub smallest_delta: f64,
+}
+
+/// The spreads of variants that were set against themselves.
+pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
+    let spread = |cell: &GateCell| {
+        let octets: Vec<_> = cell.octets.iter().filter_map(OctetFacts::differences).collect();
+        let of = |figure: fn(&Differences) -> f64| {
+            Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
+        };
+        let (new, null) = (of(|octet| octet.new)?, of(|octet| octet.null)?);
+        // Both are of a build against itself: the surer one is not the one to rely on.
+        let spread = if new.error > null.error { new } else { null };
+        Some(Spread {
+            variant: cell.variant.clone(),
+            base_ns: cell.figures.first().map_or(0, |figure| figure.base_ns),
+            error: spread.error.exp_m1(),
+            smallest_delta: smallest_delta(&spread),
+        })
+    };
+    cells.iter().filter_map(spread).collect()
+}
+
+/// The smallest δ that 12 octets with this spread decide in nine runs of ten, where nothing
+/// differs: the upper bound must lie below δ, and the interval of the null within ±δ/2.
+fn smallest_delta(spread: &Trimmed) -> f64 {
+    let at = |mean: f64| Trimmed { mean, ..*spread };
+    let split = Split { judged_count: 1, look_count: LOOKS.len() };
+    let off = NINE_OF_TEN * spread.error;
+    let pass = at(off).upper(split.share(ALPHA_PASS)).exp_m1();
+    let [_, null] = at(off).interval(NULL_CONFIDENCE);
+    pass.max(2.0 * null.exp_m1()).min(DELTA_MAX)
+}
+
+impl Calibration {
+    /// What was learned now.
+    pub fn new(
+        started_unix_s: u64,
+        environment: Value,
+        digest: String,
+        disturbances: Vec<String>,
+        cells: Vec<Spread>,
+    ) -> Self {
+        let schema = SCHEMA.to_owned();
+        Self { schema, started_unix_s, environment, digest, disturbances, cells }
+    }
+
+    /// Reads what was learned; `None` where there is no such file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is no calibration.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let name = path.display();
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let read: Result<Self, _> = serde_json::from_str(&text);
+        let calibration = read
+            .with_context(|| format!("{name} is no calibration; run `stress calibrate` again"))?;
+        if calibration.schema != SCHEMA {
+            let found = calibration.schema;
+            return Err(anyhow!(
+                "{name} has the schema {found}, and this stress reads {SCHEMA}; run `stress \
+                 calibrate` again"
+            ));
+        }
+        Ok(Some(calibration))
+    }
+
+    /// What is to be said where `delta` is asked of `variant` on the machine of `environment`.
+    pub fn warning(&self, variant: &str, delta: f64, environment: &Value) -> Option<String> {
+        let other = fingerprint::differences(&self.environment, environment);
+        if !other.is_empty() {
+            return Some(format!(
+                "the calibration is of another machine ({}): run `stress calibrate` here",
+                other.join(", ")
+            ));
+        }
+        let spread = self.cells.iter().find(|cell| cell.variant == variant)?;
+        (spread.smallest_delta > delta).then(|| {
+            format!(
+                "{variant}: {:.1} % are asked, and {OCTET_COUNT_MAX} octets decide {:.1} % on this \
+                 machine by its calibration: expect `inconclusive` or `untrusted`, make it quieter, \
+                 or ask for more",
+                delta * 100.0,
+                spread.smallest_delta * 100.0
+            )
+        })
+    }
+}
+
+/// Where the calibration of this user's machine is kept.
+pub fn default_path() -> Option<PathBuf> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let state = absolute("XDG_STATE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".local").join("state")))?;
+    Some(state.join("stress").join("calibration.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn spread(error: f64) -> Trimmed {
+        Trimmed { mean: 0.0, error, freedom: 7.0 }
+    }
+
+    #[test]
+    fn a_noisier_machine_decides_less_and_a_silent_one_all() {
+        let deltas = [0.0, 0.001, 0.002, 0.01].map(|error| smallest_delta(&spread(error)));
+        assert_eq!(deltas[0], 0.0);
+        assert!(deltas.is_sorted(), "{deltas:?}");
+        // Twice (1.645 + 3.499) standard errors: the interval of the null binds.
+        assert!((deltas[1] - 2.0 * 5.144e-3).abs() < 1e-4, "{deltas:?}");
+    }
+
+    #[test]
+    fn a_delta_below_what_can_be_decided_is_told_and_another_machine_too() {
+        let here = json!({"cpu": {"model": "x"}});
+        let cells = vec![Spread {
+            variant: "memory/x".to_owned(),
+            base_ns: 1,
+            error: 0.01,
+            smallest_delta: 0.1,
+        }];
+        let calibration = Calibration::new(0, here.clone(), "0x".to_owned(), Vec::new(), cells);
+        let warning = calibration.warning("memory/x", 0.03, &here).unwrap();
+        assert!(warning.contains("3.0 %") && warning.contains("10.0 %"), "{warning}");
+        assert_eq!(calibration.warning("memory/x", 0.11, &here), None);
+        assert_eq!(calibration.warning("memory/y", 0.03, &here), None);
+        let there = calibration.warning("memory/x", 0.11, &json!({"cpu": {"model": "y"}}));
+        assert!(there.is_some_and(|warning| warning.contains("another machine")));
+    }
+
+    #[test]
+    fn a_file_that_is_no_calibration_is_an_error_and_none_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("c.json");
+        assert_eq!(Calibration::read(&path).unwrap(), None);
+        fs::write(&path, "{\"schema\": \"stress.ca").unwrap();
+        assert!(format!("{:#}", Calibration::read(&path).unwrap_err()).contains("no calibration"));
+        let mut other = Calibration::new(0, json!({}), String::new(), Vec::new(), Vec::new());
+        other.schema = "stress.calibration/9".to_owned();
+        fs::write(&path, serde_json::to_string(&other).unwrap()).unwrap();
+        let error = format!("{:#}", Calibration::read(&path).unwrap_err());
+        assert!(error.contains("stress.calibration/9"), "{error}");
+    }
+}

@@ -1,0 +1,183 @@
+//! When octets decide: after 6, 8, 10 and 12 of them, with what may go wrong split over these
+//! looks and over all that is judged, so that looking early makes no verdict less sure.
+
+use crate::stats::Trimmed;
+
+use super::{Verdict, octet::Differences};
+
+/// Octets after which it is looked whether they decide.
+pub const LOOKS: [usize; 4] = [6, 8, 10, 12];
+/// Most octets.
+pub const OCTET_COUNT_MAX: usize = LOOKS[LOOKS.len() - 1];
+/// With what probability, at most, a run calls anything a regression that is none.
+pub const ALPHA_FAIL: f64 = 0.01;
+/// With what probability, at most, it lets anything pass that is one.
+pub const ALPHA_PASS: f64 = 0.05;
+/// Confidence of the interval of the null.
+pub const NULL_CONFIDENCE: f64 = 0.99;
+
+/// What the octets so far say of one figure of one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Octets.
+    pub octet_count: usize,
+    /// Logarithm of how many times as long B took as A.
+    pub estimate: f64,
+    /// It is below this with the share of [`ALPHA_FAIL`] at most.
+    pub lower: f64,
+    /// It is above this with the share of [`ALPHA_PASS`] at most.
+    pub upper: f64,
+    /// The same of N against A: the interval.
+    pub null: [f64; 2],
+}
+
+/// Into how many parts the probabilities are split: looks × what is judged at each.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// Figures of cells that are judged, times the attempts that are allowed.
+    pub judged_count: usize,
+    /// Looks at each.
+    pub look_count: usize,
+}
+
+impl Split {
+    /// A share of `alpha`.
+    pub fn share(&self, alpha: f64) -> f64 {
+        alpha / (self.look_count * self.judged_count).max(1) as f64
+    }
+}
+
+/// What `octets` say; `None` for fewer than six.
+pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
+    let of = |figure: fn(&Differences) -> f64| {
+        Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
+    };
+    let (new, null) = (of(|octet| octet.new)?, of(|octet| octet.null)?);
+    Some(Look {
+        octet_count: octets.len(),
+        estimate: new.mean,
+        lower: new.lower(split.share(ALPHA_FAIL)),
+        upper: new.upper(split.share(ALPHA_PASS)),
+        null: null.interval(NULL_CONFIDENCE),
+    })
+}
+
+/// Whether what bounds say is sure: above `delta`, below it, or neither.
+pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
+    let limit = delta.ln_1p();
+    if lower > limit {
+        Verdict::Regression
+    } else if upper < limit {
+        Verdict::Pass
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+/// The verdict of a look, or `None` where more octets may still tell. While the null's interval
+/// leaves ±δ/2 nothing passes, and only a change is a regression that lies above δ by more than A
+/// seems to differ from itself; at the end all else is not to be trusted.
+pub fn verdict(look: &Look, delta: f64) -> Option<Verdict> {
+    let of_null = look.null.iter().fold(0.0_f64, |most, end| most.max(end.abs()));
+    let null_holds = of_null <= (delta / 2.0).ln_1p();
+    let lower = if null_holds { look.lower } else { look.lower - of_null };
+    let is_last = look.octet_count >= OCTET_COUNT_MAX;
+    match (by_bounds(lower, look.upper, delta), null_holds) {
+        (Verdict::Regression, _) => Some(Verdict::Regression),
+        (_, false) => is_last.then_some(Verdict::Untrusted),
+        (Verdict::Inconclusive, true) => is_last.then_some(Verdict::Inconclusive),
+        (sure, true) => Some(sure),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ONE: Split = Split { judged_count: 1, look_count: LOOKS.len() };
+
+    fn octets(count: usize, new: impl Fn(usize) -> f64, null: f64) -> Vec<Differences> {
+        let jitter = |i: usize| if i.is_multiple_of(2) { 1e-4 } else { -1e-4 };
+        (0..count)
+            .map(|i| Differences { new: new(i) + jitter(i), null: null + jitter(i + 1) })
+            .collect()
+    }
+
+    fn judged(octets: &[Differences], delta: f64) -> Option<Verdict> {
+        verdict(&look(octets, ONE).expect("six or more"), delta)
+    }
+
+    #[test]
+    fn what_is_plain_is_decided_at_the_first_look() {
+        assert_eq!(judged(&octets(6, |_| 0.0, 0.0), 0.03), Some(Verdict::Pass));
+        assert_eq!(judged(&octets(6, |_| 0.1, 0.0), 0.03), Some(Verdict::Regression));
+        assert_eq!(judged(&octets(6, |_| -0.1, 0.0), 0.03), Some(Verdict::Pass));
+    }
+
+    #[test]
+    fn what_lies_at_delta_is_open_until_the_end_and_then_inconclusive() {
+        let at_delta = |count| octets(count, |_| 0.03_f64.ln_1p(), 0.0);
+        assert_eq!(judged(&at_delta(6), 0.03), None);
+        assert_eq!(judged(&at_delta(12), 0.03), Some(Verdict::Inconclusive));
+    }
+
+    #[test]
+    fn a_null_that_seems_to_differ_leaves_nothing_to_trust() {
+        for new in [0.0, 0.04] {
+            let biased = |count| octets(count, move |_| new, 0.02);
+            assert_eq!(judged(&biased(6), 0.03), None, "{new}");
+            assert_eq!(judged(&biased(12), 0.03), Some(Verdict::Untrusted), "{new}");
+        }
+    }
+
+    #[test]
+    fn a_change_far_beyond_what_the_null_shows_is_a_regression_all_the_same() {
+        assert_eq!(judged(&octets(6, |_| 0.1, 0.02), 0.03), Some(Verdict::Regression));
+        assert_eq!(judged(&octets(6, |_| -0.1, 0.02), 0.03), None);
+    }
+
+    #[test]
+    fn bounds_are_those_of_a_calculation_by_hand() {
+        // Six octets of 0, 1, …, 5 %: 1 to 4 are left, mean 2.5; winsorised 1, 1, 2, 3, 4, 4:
+        // variance 1.9, error sqrt(1.9) / (0.6 sqrt(6)) = 0.93789. Student's t with 3 degrees of
+        // freedom: 7.4533 at 1 - 0.01/4, 4.1765 at 1 - 0.05/4 is not tabled: 0.9875 is
+        // between 3.182 (0.975) and 4.541 (0.99).
+        let octets: Vec<_> = (0..6).map(|i| Differences { new: f64::from(i), null: 0.0 }).collect();
+        let look = look(&octets, ONE).expect("six");
+        assert_eq!(look.estimate, 2.5);
+        assert!((look.lower - (2.5 - 7.4533 * 0.93789)).abs() < 1e-3, "{look:?}");
+        let reach = (look.upper - 2.5) / 0.93789;
+        assert!(3.182 < reach && reach < 4.541, "{look:?}");
+        assert_eq!(look.null, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn more_that_is_judged_widens_the_bounds_and_not_the_null() {
+        let octets = octets(8, |i| 1e-3 * i as f64, 0.0);
+        let one = look(&octets, ONE).expect("eight");
+        let four = look(&octets, Split { judged_count: 4, ..ONE }).expect("eight");
+        assert!(four.lower < one.lower && four.upper > one.upper);
+        assert_eq!((four.null, four.estimate), (one.null, one.estimate));
+    }
+
+    proptest! {
+        #[test]
+        fn a_verdict_never_contradicts_its_bounds(
+            new in proptest::collection::vec(-0.2..0.2, 6..13),
+            delta in 0.005..0.1,
+        ) {
+            let octets: Vec<_> =
+                new.iter().map(|new| Differences { new: *new, null: 0.0 }).collect();
+            let look = look(&octets, ONE).expect("six or more");
+            prop_assert!(look.lower <= look.estimate && look.estimate <= look.upper);
+            match verdict(&look, delta) {
+                Some(Verdict::Regression) => prop_assert!(look.estimate > delta.ln_1p()),
+                Some(Verdict::Pass) => prop_assert!(look.estimate < delta.ln_1p()),
+                Some(Verdict::Untrusted) => prop_assert!(false, "the null is exact"),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Takes octets until every figure is decided. Knows neither processes nor files: who is asked
+//! for a sample is a [`Taker`], so that what is said of the gate can be tested without a clock.
+
+use crate::{
+    counters::Counters,
+    exit::Failure,
+    stats::{self, Warmup},
+};
+
+use super::{
+    Metric, Verdict,
+    decide::{self, LOOKS, Look, OCTET_COUNT_MAX, Split},
+    octet::{self, Arm, Coin, Differences},
+    result::{Attempt, GateCell, Judged, LookFacts, OctetFacts},
+};
+
+pub use super::decide::OCTET_COUNT_MAX as OCTET_COUNT;
+
+/// Most samples of a warm-up. What is not steady by then will show in the null.
+const WARM_UP_COUNT_MAX: usize = 40;
+/// Most time that a warm-up takes, in samples' wall time, once it has [`WARM_UP_COUNT_MIN`].
+const WARM_UP_NS_MAX: u64 = 10_000_000_000;
+/// Fewest samples of a warm-up.
+const WARM_UP_COUNT_MIN: usize = 2;
+
+/// A sample as the gate needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// Wall time.
+    pub wall_ns: u64,
+    /// CPU time.
+    pub cpu_ns: Option<u64>,
+    /// What it did.
+    pub counters: Counters,
+}
+
+impl Taken {
+    const fn time_ns(&self, metric: Metric) -> Option<u64> {
+        match metric {
+            Metric::Wall => Some(self.wall_ns),
+            Metric::Cpu => self.cpu_ns,
+        }
+    }
+}
+
+/// Who takes samples.
+pub trait Taker {
+    /// Takes one sample.
+    ///
+    /// # Errors
+    /// There is none: the gate ends.
+    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure>;
+
+    /// What took time away since this was last asked: steal, throttling.
+    fn disturbances(&mut self) -> Vec<String>;
+}
+
+/// What is measured and how it is judged.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The variants.
+    pub variants: Vec<String>,
+    /// What is judged of each.
+    pub metrics: Vec<Metric>,
+    /// The change that is still none, as a share.
+    pub delta: f64,
+    /// Wall time of a slot at least: short samples are taken several times.
+    pub slot_ns: u64,
+    /// Seed of the coin.
+    pub coin_seed: u64,
+    /// Attempts over which the probability of an error is split.
+    pub attempt_count: usize,
+    /// Whether all octets are taken, decided or not.
+    pub takes_all: bool,
+}
+
+/// A figure on its way to its verdict.
+struct Figure {
+    metric: Metric,
+    base_ns: u64,
+    delta: f64,
+    octets: Vec<Differences>,
+    looks: Vec<Look>,
+    verdict: Option<Verdict>,
+}
+
+/// A variant on its way.
+struct Cell {
+    variant: String,
+    counters: Counters,
+    changes: Vec<String>,
+    warm_up_counts: [u64; 3],
+    samples_per_slot: u64,
+    figures: Vec<Figure>,
+    octets: Vec<OctetFacts>,
+}
+
+/// Measures once and judges; `shown` hears how many octets are done.
+///
+/// # Errors
+/// A sample could not be taken.
+pub fn attempt(
+    plan: &Plan,
+    taker: &mut impl Taker,
+    mut shown: impl FnMut(usize),
+) -> Result<(Verdict, Attempt), Failure> {
+    let mut cells = Vec::with_capacity(plan.variants.len());
+    for variant in &plan.variants {
+        cells.push(Cell::warmed_up(plan, variant, taker)?);
+    }
+    if let Some(cell) = cells.iter().find(|cell| !cell.changes.is_empty()) {
+        let reason = format!("{}: {}", cell.variant, cell.changes.join(", "));
+        return Ok(ended(plan, Verdict::WorkChanged, reason, Vec::new(), cells));
+    }
+    // What disturbed the warm-up did not disturb what counts.
+    drop(taker.disturbances());
+    let mut coin = Coin::new(plan.coin_seed);
+    for number in 0..OCTET_COUNT_MAX {
+        shown(number);
+        for cell in cells.iter_mut().filter(|cell| plan.takes_all || cell.is_open()) {
+            let first = if coin.toss() { Arm::New } else { Arm::Base };
+            cell.octet(octet::order(number, first), taker)?;
+            if !cell.changes.is_empty() {
+                let reason = format!("{}: {}", cell.variant, cell.changes.join(", "));
+                return Ok(ended(plan, Verdict::WorkChanged, reason, Vec::new(), cells));
+            }
+            cell.look(plan);
+        }
+    }
+    let disturbances = taker.disturbances();
+    let verdict = Verdict::worst(cells.iter().map(Cell::verdict));
+    let (verdict, reason) = if disturbances.is_empty() {
+        (verdict, reason(verdict, &cells))
+    } else {
+        (Verdict::Untrusted, disturbances.join("; "))
+    };
+    Ok(ended(plan, verdict, reason, disturbances, cells))
+}
+
+fn ended(
+    plan: &Plan,
+    verdict: Verdict,
+    reason: String,
+    disturbances: Vec<String>,
+    cells: Vec<Cell>,
+) -> (Verdict, Attempt) {
+    let cells = cells.into_iter().map(Cell::facts).collect();
+    let coin_seed = plan.coin_seed;
+    (verdict, Attempt { verdict: verdict.name(), reason, coin_seed, disturbances, cells })
+}
+
+/// The verdict in words, by the figure that it rests on.
+fn reason(verdict: Verdict, cells: &[Cell]) -> String {
+    let figures = cells.iter().flat_map(|cell| cell.figures.iter().map(move |f| (cell, f)));
+    let of_verdict = figures.filter(|(_, figure)| figure.verdict() == verdict);
+    let last = of_verdict.filter_map(|(cell, figure)| Some((cell, figure, *figure.looks.last()?)));
+    // The slowest says it best.
+    let Some((cell, figure, look)) = last.max_by(|a, b| a.2.estimate.total_cmp(&b.2.estimate))
+    else {
+        return "nothing was measured".to_owned();
+    };
+    let look = LookFacts::from(look);
+    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+    let (what, limit) =
+        (format!("{} {}", cell.variant, figure.metric.name()), figure.delta * 100.0);
+    let sure = match verdict {
+        Verdict::Regression => format!("surely above {}", percent(look.lower)),
+        Verdict::Pass => format!("surely below {}", percent(look.upper)),
+        Verdict::Untrusted => {
+            let [low, high] = look.null.map(percent);
+            return format!(
+                "{what}: A against itself is {low} to {high}, and ±{:.2} % are allowed; the \
+                 machine is too noisy for {limit:.1} %",
+                limit / 2.0
+            );
+        }
+        _ => format!("between {} and {}", percent(look.lower), percent(look.upper)),
+    };
+    let octets = look.octet_count;
+    format!("{what}: {}, {sure}; {limit:.1} % are allowed ({octets} octets)", percent(look.change))
+}
+
+impl Cell {
+    /// Takes samples of each arm until they are steady, compares what they did, and says how
+    /// many make a slot.
+    fn warmed_up(plan: &Plan, variant: &str, taker: &mut impl Taker) -> Result<Self, Failure> {
+        let mut taken = [Vec::new(), Vec::new(), Vec::new()];
+        for (arm, taken) in Arm::ALL.into_iter().zip(&mut taken) {
+            while !is_warm(taken) {
+                taken.push(taker.take(arm, variant)?);
+            }
+        }
+        let counters = taken[0][0].counters.clone();
+        let base_ns = |metric| {
+            let times = taken[0].iter().filter_map(|sample: &Taken| sample.time_ns(metric));
+            stats::median(&times.map(|ns| ns as f64).collect::<Vec<_>>()).unwrap_or(0.0)
+        };
+        let figure = |metric: &Metric| {
+            let base_ns = base_ns(*metric);
+            let floor = if base_ns > 0.0 { metric.floor_ns() as f64 / base_ns } else { 0.0 };
+            Figure {
+                metric: *metric,
+                base_ns: base_ns as u64,
+                delta: plan.delta.max(floor),
+                octets: Vec::new(),
+                looks: Vec::new(),
+                verdict: None,
+            }
+        };
+        let wall_ns = base_ns(Metric::Wall).max(1.0);
+        let mut cell = Self {
+            variant: variant.to_owned(),
+            changes: Vec::new(),
+            warm_up_counts: taken.each_ref().map(|taken| taken.len() as u64),
+            samples_per_slot: (plan.slot_ns as f64 / wall_ns).ceil().max(1.0) as u64,
+            figures: plan.metrics.iter().map(figure).collect(),
+            octets: Vec::new(),
+            counters,
+        };
+        // Before anything is timed: in A itself, then in B.
+        for (arm, taken) in Arm::ALL.into_iter().zip(&taken) {
+            for sample in taken {
+                cell.compare(arm, sample);
+            }
+        }
+        Ok(cell)
+    }
+
+    /// Remembers what a sample did otherwise than the first one of A.
+    fn compare(&mut self, arm: Arm, sample: &Taken) {
+        let differences = self.counters.differences(&sample.counters);
+        let told = |change: String| match arm {
+            Arm::New => change,
+            // A counter that is not the same in two samples of A is none.
+            Arm::Base | Arm::Null => format!("{change} in A itself"),
+        };
+        for change in differences.into_iter().map(told) {
+            if !self.changes.contains(&change) {
+                self.changes.push(change);
+            }
+        }
+    }
+
+    fn octet(
+        &mut self,
+        order: [Arm; octet::SLOT_COUNT],
+        taker: &mut impl Taker,
+    ) -> Result<(), Failure> {
+        let mut facts = OctetFacts {
+            order: order.iter().map(|arm| arm.letter()).collect(),
+            wall_ns: Vec::with_capacity(order.len()),
+            cpu_ns: Vec::with_capacity(order.len()),
+        };
+        for arm in order {
+            let (mut wall_ns, mut cpu_ns) = (0, Some(0_u64));
+            for _ in 0..self.samples_per_slot {
+                let sample = taker.take(arm, &self.variant)?;
+                self.compare(arm, &sample);
+                wall_ns += sample.wall_ns;
+                cpu_ns = cpu_ns.zip(sample.cpu_ns).map(|(sum, ns)| sum + ns);
+            }
+            facts.wall_ns.push(wall_ns);
+            facts.cpu_ns.push(cpu_ns);
+        }
+        let gas = self.counters.gas.max(1) as f64;
+        let rates = |of: &dyn Fn(usize) -> Option<u64>| -> Option<Vec<f64>> {
+            (0..order.len()).map(|slot| Some(of(slot)? as f64 / gas)).collect()
+        };
+        for figure in &mut self.figures {
+            let found = match figure.metric {
+                Metric::Wall => rates(&|slot| Some(facts.wall_ns[slot])),
+                Metric::Cpu => rates(&|slot| facts.cpu_ns[slot]),
+            };
+            let found = found.and_then(|rates| octet::differences(&order, &rates));
+            figure.octets.extend(found);
+        }
+        self.octets.push(facts);
+        Ok(())
+    }
+
+    fn look(&mut self, plan: &Plan) {
+        if !LOOKS.contains(&self.octets.len()) {
+            return;
+        }
+        let judged_count = plan.variants.len() * plan.metrics.len() * plan.attempt_count;
+        let split = Split { judged_count, look_count: LOOKS.len() };
+        for figure in self.figures.iter_mut().filter(|figure| figure.verdict.is_none()) {
+            if let Some(look) = decide::look(&figure.octets, split) {
+                figure.looks.push(look);
+                figure.verdict = decide::verdict(&look, figure.delta);
+            }
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.figures.iter().any(|figure| figure.verdict.is_none())
+    }
+
+    fn verdict(&self) -> Verdict {
+        Verdict::worst(self.figures.iter().map(Figure::verdict))
+    }
+
+    fn facts(self) -> GateCell {
+        GateCell {
+            variant: self.variant,
+            counters: self.counters,
+            counter_changes: self.changes,
+            warm_up_sample_counts: self.warm_up_counts,
+            samples_per_slot: self.samples_per_slot,
+            figures: self.figures.into_iter().map(Figure::facts).collect(),
+            octets: self.octets,
+        }
+    }
+}
+
+impl Figure {
+    /// Its verdict; inconclusive where the kernel told too few of its times.
+    fn verdict(&self) -> Verdict {
+        self.verdict.unwrap_or(Verdict::Inconclusive)
+    }
+
+    fn facts(self) -> Judged {
+        Judged {
+            metric: self.metric.name(),
+            verdict: self.verdict().name(),
+            delta: self.delta,
+            base_ns: self.base_ns,
+            looks: self.looks.into_iter().map(LookFacts::from).collect(),
+        }
+    }
+}
+
+/// Whether a warm-up has ended: by the rule where there are samples enough, or because it has
+/// taken all the time that it may.
+fn is_warm(taken: &[Taken]) -> bool {
+    let times: Vec<_> = taken.iter().map(|sample| sample.wall_ns as f64).collect();
+    let spent_ns: u64 = taken.iter().map(|sample| sample.wall_ns).sum();
+    let is_long = spent_ns >= WARM_UP_NS_MAX && taken.len() >= WARM_UP_COUNT_MIN;
+    let is_steady = matches!(stats::warm_up(&times), Warmup::Found(_));
+    is_steady || is_long || taken.len() >= WARM_UP_COUNT_MAX
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! The gate against builds whose speed is known, without a clock: times are drawn.
+
+use proptest::prelude::*;
+
+use super::{super::octet::Coin, *};
+
+/// Builds that take a known time, with noise as a shared machine has it.
+struct Drawn {
+    coin: Coin,
+    /// How many times as long B takes.
+    factor: f64,
+    /// How much a sample varies, as a share.
+    noise: f64,
+    /// How much slower the machine becomes with each sample.
+    drift: f64,
+    taken_count: u64,
+    /// Reads of a sample of B more than of A.
+    more_reads: u64,
+    disturbances: Vec<String>,
+}
+
+impl Drawn {
+    fn new(seed: u64, factor: f64, noise: f64) -> Self {
+        Self {
+            coin: Coin::new(seed),
+            factor,
+            noise,
+            drift: 0.0,
+            taken_count: 0,
+            more_reads: 0,
+            disturbances: Vec::new(),
+        }
+    }
+
+    /// About normal, with a stray value now and then.
+    fn draw(&mut self) -> f64 {
+        let tosses = (0..64).filter(|_| self.coin.toss()).count() as f64;
+        let is_stray = (0..6).all(|_| self.coin.toss());
+        let normal = (tosses - 32.0) / 4.0;
+        if is_stray { normal.abs() * 8.0 } else { normal }
+    }
+}
+
+impl Taker for Drawn {
+    fn take(&mut self, arm: Arm, _variant: &str) -> Result<Taken, Failure> {
+        self.taken_count += 1;
+        let factor = if arm == Arm::New { self.factor } else { 1.0 };
+        let drift = (self.drift * self.taken_count as f64).exp();
+        let wall_ns = (5e7 * factor * drift * (self.noise * self.draw()).exp()) as u64;
+        let store_reads = Some(1_000 + if arm == Arm::New { self.more_reads } else { 0 });
+        let counters = Counters { gas: 1_000_000, store_reads, ..Counters::default() };
+        Ok(Taken { wall_ns, cpu_ns: Some(wall_ns), counters })
+    }
+
+    fn disturbances(&mut self) -> Vec<String> {
+        self.disturbances.clone()
+    }
+}
+
+fn plan() -> Plan {
+    Plan {
+        variants: vec!["memory/x".to_owned()],
+        metrics: vec![Metric::Wall],
+        delta: 0.03,
+        slot_ns: 1,
+        coin_seed: 1,
+        attempt_count: 1,
+        takes_all: false,
+    }
+}
+
+fn judged(drawn: &mut Drawn) -> (Verdict, Attempt) {
+    attempt(&plan(), drawn, |_| {}).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+#[test]
+fn a_build_against_itself_passes_and_is_never_a_regression() {
+    let verdicts: Vec<_> =
+        (0..200).map(|seed| judged(&mut Drawn::new(seed, 1.0, 0.01)).0).collect();
+    assert!(!verdicts.contains(&Verdict::Regression), "{verdicts:?}");
+    let pass_count = verdicts.iter().filter(|verdict| **verdict == Verdict::Pass).count();
+    assert!(pass_count > 190, "{pass_count} of 200");
+    // On a machine that is too noisy nothing is said, and still nothing is wrong.
+    let verdicts: Vec<_> = (0..200).map(|seed| judged(&mut Drawn::new(seed, 1.0, 0.1)).0).collect();
+    assert!(!verdicts.contains(&Verdict::Regression), "{verdicts:?}");
+}
+
+#[test]
+fn a_slower_build_is_caught_through_noise_and_drift() {
+    let caught = |factor, drift| {
+        let verdict = |seed| judged(&mut Drawn { drift, ..Drawn::new(seed, factor, 0.01) }).0;
+        (0..100).filter(|seed| verdict(*seed) == Verdict::Regression).count()
+    };
+    assert!(caught(1.10, 0.0) > 95);
+    assert!(caught(1.10, 1e-3) > 95);
+    assert!(caught(1.05, 0.0) > 80);
+    assert_eq!(caught(1.0, 1e-3), 0);
+}
+
+#[test]
+fn a_faster_build_passes() {
+    let (verdict, attempt) = judged(&mut Drawn::new(3, 0.8, 0.005));
+    assert_eq!(verdict, Verdict::Pass);
+    let look = attempt.cells[0].figures[0].looks[0];
+    assert!(look.change < -0.15 && look.octet_count == 6, "{look:?}");
+}
+
+#[test]
+fn one_read_more_ends_the_gate_before_anything_is_timed() {
+    let mut drawn = Drawn { more_reads: 1, ..Drawn::new(1, 1.0, 0.01) };
+    let (verdict, attempt) = judged(&mut drawn);
+    assert_eq!(verdict, Verdict::WorkChanged);
+    assert_eq!(attempt.cells[0].counter_changes, ["store_reads: 1000 → 1001"]);
+    assert!(attempt.reason.contains("store_reads: 1000 → 1001"), "{}", attempt.reason);
+    assert!(attempt.cells[0].octets.is_empty());
+}
+
+#[test]
+fn what_took_time_away_leaves_nothing_to_trust() {
+    let disturbances = vec!["2 % stolen".to_owned()];
+    let (verdict, attempt) = judged(&mut Drawn { disturbances, ..Drawn::new(1, 1.1, 0.01) });
+    assert_eq!((verdict, attempt.reason.as_str()), (Verdict::Untrusted, "2 % stolen"));
+}
+
+#[test]
+fn small_samples_have_a_larger_delta_and_the_result_says_which() {
+    struct Small(Drawn);
+    impl Taker for Small {
+        fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+            let taken = self.0.take(arm, variant)?;
+            // About 100 µs: the floor of 20 µs is a fifth.
+            Ok(Taken { wall_ns: taken.wall_ns / 500, ..taken })
+        }
+        fn disturbances(&mut self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+    let mut small = Small(Drawn::new(5, 1.1, 0.005));
+    let (verdict, found) = attempt(&plan(), &mut small, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+    assert_eq!(verdict, Verdict::Pass);
+    let delta = found.cells[0].figures[0].delta;
+    assert!((0.19..0.21).contains(&delta), "{delta}");
+}
+
+#[test]
+fn all_slots_are_kept_and_a_slot_is_as_many_samples_as_it_needs() {
+    let plan =
+        Plan { slot_ns: 140_000_000, metrics: Metric::ALL.to_vec(), takes_all: true, ..plan() };
+    let mut drawn = Drawn::new(9, 1.0, 0.001);
+    let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+    let cell = &attempt.cells[0];
+    assert_eq!((cell.samples_per_slot, cell.octets.len(), cell.figures.len()), (3, 12, 2));
+    let slots: usize = cell.octets.iter().map(|octet| octet.wall_ns.len()).sum();
+    let warm_up: u64 = cell.warm_up_sample_counts.iter().sum();
+    assert_eq!(drawn.taken_count, warm_up + 3 * slots as u64);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn a_verdict_has_its_reason_and_its_looks(
+        seed: u64,
+        factor in 0.8..1.3,
+        noise in 0.0..0.05,
+    ) {
+        let (verdict, attempt) = judged(&mut Drawn::new(seed, factor, noise));
+        prop_assert_eq!(verdict.name(), attempt.verdict);
+        prop_assert!(attempt.reason.contains("memory/x wall"), "{}", attempt.reason);
+        let figure = &attempt.cells[0].figures[0];
+        prop_assert!(!figure.looks.is_empty() && figure.looks.len() <= LOOKS.len());
+        let last = figure.looks[figure.looks.len() - 1];
+        prop_assert_eq!(last.octet_count as usize, attempt.cells[0].octets.len());
+        if verdict == Verdict::Regression {
+            prop_assert!(factor > 1.0 && last.lower > figure.delta);
+        }
+    }
+}

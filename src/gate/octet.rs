@@ -1,0 +1,165 @@
+//! The order of samples. Eight slots of two builds, ABBA then BAAB or the other way round, so that
+//! a steady drift of the machine and the place in a half cancel; and four of a second process of
+//! A, in pairs that lie alike in both halves, as a null: what is the same must not seem to differ.
+
+/// Who takes a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arm {
+    /// A: the build to compare with.
+    Base,
+    /// B: the build that is judged.
+    New,
+    /// N: a second process of A.
+    Null,
+}
+
+impl Arm {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Base, Self::New, Self::Null];
+
+    /// Letter in an octet's order.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Base => 'A',
+            Self::New => 'B',
+            Self::Null => 'N',
+        }
+    }
+}
+
+/// Slots of an octet with its null slots.
+pub const SLOT_COUNT: usize = 12;
+
+/// The first letter of each octet.
+#[derive(Clone, Copy, Debug)]
+pub struct Coin {
+    state: u64,
+}
+
+impl Coin {
+    /// The coin of this seed.
+    pub const fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// Whether B is first (SplitMix64).
+    pub const fn toss(&mut self) -> bool {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) >> 63 == 1
+    }
+}
+
+/// The order of the octet with this number; `first` comes first of A and B. The null pairs lie
+/// outside, between and inside the others in turn, so that over three octets N is at each place
+/// as often as A.
+pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
+    let second = if first == Arm::New { Arm::Base } else { Arm::New };
+    let half = |x: Arm, y: Arm| match number % 3 {
+        0 => [Arm::Null, x, y],
+        1 => [x, Arm::Null, y],
+        _ => [x, y, Arm::Null],
+    };
+    let ([a, b, c], [d, e, f]) = (half(first, second), half(second, first));
+    [a, b, c, c, b, a, d, e, f, f, e, d]
+}
+
+/// What an octet says: logarithms of how many times as long B and N took as A, for the same gas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Differences {
+    /// B against A.
+    pub new: f64,
+    /// N against A.
+    pub null: f64,
+}
+
+/// The differences of an octet from time over gas of each of its slots. `None` where one is not
+/// above zero.
+pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
+    let mean = |arm| {
+        let of_arm = order.iter().zip(rates).filter(|(of, _)| **of == arm).map(|(_, rate)| rate);
+        let logs: Vec<_> = of_arm.map(|rate| rate.ln()).collect();
+        logs.iter().sum::<f64>() / logs.len() as f64
+    };
+    let base = mean(Arm::Base);
+    let found = Differences { new: mean(Arm::New) - base, null: mean(Arm::Null) - base };
+    Some(found).filter(|found| found.new.is_finite() && found.null.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn letters(order: &[Arm]) -> String {
+        order.iter().map(|arm| arm.letter()).collect()
+    }
+
+    #[test]
+    fn without_the_null_an_octet_is_abba_and_baab() {
+        for number in 0..3 {
+            for (first, expected) in [(Arm::Base, "ABBABAAB"), (Arm::New, "BAABABBA")] {
+                let order = order(number, first);
+                let pair: Vec<_> = order.into_iter().filter(|arm| *arm != Arm::Null).collect();
+                assert_eq!(letters(&pair), expected, "{}", letters(&order));
+            }
+        }
+        assert_eq!(letters(&order(0, Arm::Base)), "NABBANNBAABN");
+        assert_eq!(letters(&order(2, Arm::New)), "BANNABABNNBA");
+    }
+
+    #[test]
+    fn over_three_octets_every_place_is_shared() {
+        let mut at = [[0; 3]; 6];
+        for number in 0..3 {
+            let order = order(number, Arm::Base);
+            for (place, arm) in order.iter().enumerate() {
+                at[place % 6][*arm as usize] += 1;
+            }
+        }
+        assert!(at.iter().all(|counts| *counts == [2, 2, 2]), "{at:?}");
+    }
+
+    #[test]
+    fn a_coin_has_two_sides_and_remembers_its_seed() {
+        let tosses = |seed| {
+            let mut coin = Coin::new(seed);
+            (0..64).map(|_| coin.toss()).collect::<Vec<_>>()
+        };
+        assert_eq!(tosses(7), tosses(7));
+        assert_ne!(tosses(7), tosses(8));
+        let heads = tosses(7).into_iter().filter(|side| *side).count();
+        assert!((16..=48).contains(&heads), "{heads} of 64");
+    }
+
+    proptest! {
+        #[test]
+        fn a_steady_drift_is_no_difference_and_a_factor_is_found_exactly(
+            number in 0..12_usize,
+            is_new_first: bool,
+            drift in -0.05..0.05_f64,
+            factor in 0.5..2.0_f64,
+        ) {
+            let order = order(number, if is_new_first { Arm::New } else { Arm::Base });
+            let rate = |(place, arm): (usize, &Arm)| {
+                let own: f64 = if *arm == Arm::New { factor } else { 1.0 };
+                own * (drift * place as f64).exp()
+            };
+            let rates: Vec<_> = order.iter().enumerate().map(rate).collect();
+            let found = differences(&order, &rates).expect("all above zero");
+            prop_assert!((found.new - factor.ln()).abs() < 1e-9, "{:?}", found);
+            prop_assert!(found.null.abs() < 1e-9, "{:?}", found);
+        }
+    }
+
+    #[test]
+    fn a_slot_without_time_is_no_observation() {
+        let order = order(0, Arm::Base);
+        let mut rates = [1.0; SLOT_COUNT];
+        rates[3] = 0.0;
+        assert_eq!(differences(&order, &rates), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! The worker protocol (`docs/worker.md`): one process drives another over its standard input
+//! and output, in lines of JSON. The other one loads a workload file and takes samples. So two
+//! builds get the same work, and a crash of one is an error message of the other.
+//!
+//! `message` has the words, `serve` is the worker, `driver` is who starts one.
+
+mod driver;
+mod message;
+mod serve;
+mod settings;
+
+pub use driver::{Driver, Timeouts};
+pub use message::{Load, Sampled};
+pub use serve::serve;
+pub use settings::{of_expect, of_run};

@@ -1,0 +1,315 @@
+//! Who drives a worker: starts it, asks, and waits no longer than it says. A worker that dies,
+//! hangs or talks nonsense is one error, and nothing of it is left behind.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, RecvTimeoutError, SyncSender},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, anyhow};
+use serde_json::Value;
+
+use super::message::{Answer, Load, Loaded, PROTOCOL, Request, Sampled, Who};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt,
+};
+
+/// Longest line of a worker: a sample of thousands of batches is far below.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+/// What is kept of its standard error.
+const TAIL_BYTES: usize = 2_000;
+/// How much of a line that is no message is shown.
+const SHOWN_CHARS: usize = 120;
+/// How long a worker may take to say hello, and to end.
+const MANNERS: Duration = Duration::from_secs(10);
+/// How often it is looked whether the user interrupts.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// How long a worker may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// To load a workload: the state may have to be built.
+    pub load: Duration,
+    /// To take a sample.
+    pub sample: Duration,
+}
+
+/// A worker that was started.
+#[derive(Debug)]
+pub struct Driver {
+    name: String,
+    child: Child,
+    stdin: ChildStdin,
+    lines: Receiver<Line>,
+    tail: Arc<Mutex<Vec<u8>>>,
+    /// Reads its standard error into `tail`.
+    ear: JoinHandle<()>,
+    timeouts: Timeouts,
+    who: Who,
+}
+
+/// What came from a worker's standard output.
+#[derive(Debug)]
+enum Line {
+    Text(String),
+    TooLong,
+    NotUtf8,
+    Failed(io::Error),
+}
+
+impl Driver {
+    /// Starts `binary` as a worker and hears its hello.
+    ///
+    /// # Errors
+    /// It cannot be started, it is no worker, or it speaks another version.
+    pub fn start(binary: &Path, timeouts: Timeouts) -> Result<Self, Failure> {
+        let name = binary.display().to_string();
+        let mut command = Command::new(binary);
+        command.arg("--worker").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = command.spawn().with_context(|| format!("cannot start {name}"));
+        let mut child = started.or_exit(Code::Io)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            panic!("all three pipes were asked for");
+        };
+        let (sender, lines) = mpsc::sync_channel(1);
+        let tail = Arc::<Mutex<Vec<u8>>>::default();
+        let kept = Arc::clone(&tail);
+        // Both end with the process, or when nobody listens any more.
+        thread::spawn(move || read_lines(stdout, &sender));
+        let ear = thread::spawn(move || read_tail(stderr, &kept));
+        let nobody = Who {
+            protocol: PROTOCOL,
+            program: String::new(),
+            commit: None,
+            generator: 0,
+            slow_read_ns: 0,
+            reads_one_twice: false,
+        };
+        let mut driver = Self { name, child, stdin, lines, tail, ear, timeouts, who: nobody };
+        driver.who = driver.hello()?;
+        Ok(driver)
+    }
+
+    /// Who it is.
+    pub const fn who(&self) -> &Who {
+        &self.who
+    }
+
+    /// How it was called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Lets it load a workload.
+    ///
+    /// # Errors
+    /// It cannot, or does not answer.
+    pub fn load(&mut self, load: Load) -> Result<Loaded, Failure> {
+        match self.ask(&Request::Load(load), "load", self.timeouts.load)? {
+            Answer::Loaded(loaded) => Ok(loaded),
+            other => Err(self.unexpected("load", &other)),
+        }
+    }
+
+    /// Lets it take a sample.
+    ///
+    /// # Errors
+    /// It cannot, or does not answer.
+    pub fn sample(&mut self, variant: &str) -> Result<Sampled, Failure> {
+        let request = Request::Sample { variant: variant.to_owned() };
+        match self.ask(&request, "sample", self.timeouts.sample)? {
+            Answer::Sample(sampled) if sampled.variant == variant && sampled.wall_ns > 0 => {
+                Ok(*sampled)
+            }
+            other => Err(self.unexpected("sample", &other)),
+        }
+    }
+
+    /// Lets it judge claims; the answer is as `expects` of a result.
+    ///
+    /// # Errors
+    /// It cannot, or does not answer.
+    pub fn judge(&mut self, expects: Vec<String>) -> Result<Value, Failure> {
+        match self.ask(&Request::Judge { expects }, "judge", self.timeouts.load)? {
+            Answer::Judged { expects } => Ok(expects),
+            other => Err(self.unexpected("judge", &other)),
+        }
+    }
+
+    /// Tells it to end, and sees that it does.
+    ///
+    /// # Errors
+    /// It does not end well.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        match self.ask(&Request::Exit, "exit", MANNERS)? {
+            Answer::Bye => Ok(()),
+            other => Err(self.unexpected("exit", &other)),
+        }
+    }
+
+    fn hello(&mut self) -> Result<Who, Failure> {
+        let within = MANNERS.min(self.timeouts.sample);
+        let text = self.line("hello", within)?;
+        let value: Option<Value> = serde_json::from_str(&text).ok();
+        let version = value.filter(|value| value["kind"] == "hello");
+        let version = version.and_then(|value| value["protocol"].as_u64());
+        if let Some(version) = version.filter(|version| *version != u64::from(PROTOCOL)) {
+            let error = anyhow!(
+                "{} speaks worker protocol {version}, and this stress {PROTOCOL}: take a build \
+                 that speaks {PROTOCOL}, or the other stress to drive",
+                self.name
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
+        match serde_json::from_str(&text) {
+            Ok(Answer::Hello(who)) => Ok(who),
+            _ => Err(self.nonsense("hello", &text)),
+        }
+    }
+
+    fn ask(&mut self, request: &Request, what: &str, within: Duration) -> Result<Answer, Failure> {
+        let text = serde_json::to_string(request);
+        let text = text.unwrap_or_else(|e| panic!("requests have text keys only: {e}"));
+        // Where it is gone, that shows when its answer is missing.
+        drop(writeln!(self.stdin, "{text}").and_then(|()| self.stdin.flush()));
+        let text = self.line(what, within)?;
+        match serde_json::from_str(&text) {
+            Ok(Answer::Error { error, message }) => {
+                Err(Failure { code: error.into(), error: anyhow!("{}: {message}", self.name) })
+            }
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(self.nonsense(what, &text)),
+        }
+    }
+
+    /// The next line, or why there is none.
+    fn line(&mut self, what: &str, within: Duration) -> Result<String, Failure> {
+        let begun = Instant::now();
+        let name = &self.name;
+        let mut interrupted: Option<Instant> = None;
+        let error = loop {
+            if interrupt::happened() {
+                // A signal from a terminal reaches the worker too: it may still say so.
+                let since = interrupted.get_or_insert_with(Instant::now);
+                if since.elapsed() > MANNERS {
+                    return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+                }
+            }
+            let left = within.saturating_sub(begun.elapsed());
+            match self.lines.recv_timeout(left.min(GLANCE)) {
+                Ok(Line::Text(text)) => return Ok(text),
+                Ok(Line::TooLong) => {
+                    break anyhow!(
+                        "{name}: its answer to `{what}` has more than {LINE_BYTES_MAX} \
+                        bytes: this is no worker of stress"
+                    );
+                }
+                Ok(Line::NotUtf8) => {
+                    break anyhow!(
+                        "{name}: its answer to `{what}` is no text: this is no worker \
+                        of stress"
+                    );
+                }
+                Ok(Line::Failed(error)) => break anyhow!("{name}: cannot be read: {error}"),
+                Err(RecvTimeoutError::Timeout) if begun.elapsed() < within => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    break anyhow!(
+                        "{name} did not answer `{what}` within {:.1} s, and was stopped: look \
+                         whether it hangs, or allow more (--timeout)",
+                        within.as_secs_f64()
+                    );
+                }
+                Err(RecvTimeoutError::Disconnected) => break self.death(what),
+            }
+        };
+        Err(error).or_exit(Code::Io)
+    }
+
+    /// It closed its standard output: how it ended, and its last words.
+    fn death(&mut self, what: &str) -> anyhow::Error {
+        let begun = Instant::now();
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break status.to_string(),
+                Ok(None) if begun.elapsed() < MANNERS.min(self.timeouts.sample) => {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                _ => break "its output closed, still running".to_owned(),
+            }
+        };
+        // What it said at last may not have been read yet.
+        while !self.ear.is_finished() && begun.elapsed() < MANNERS.min(self.timeouts.sample) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = String::from_utf8_lossy(&tail);
+        let words = words.trim();
+        let name = &self.name;
+        if words.is_empty() {
+            anyhow!("{name} ended instead of answering `{what}` ({status})")
+        } else {
+            anyhow!(
+                "{name} ended instead of answering `{what}` ({status}); its last words: {words}"
+            )
+        }
+    }
+
+    fn nonsense(&self, what: &str, text: &str) -> Failure {
+        let shown: String = text.chars().take(SHOWN_CHARS).collect();
+        let error = anyhow!(
+            "{}: its answer to `{what}` is no message of worker protocol {PROTOCOL}: {shown:?}",
+            self.name
+        );
+        Failure { code: Code::Io, error }
+    }
+
+    fn unexpected(&self, what: &str, answer: &Answer) -> Failure {
+        self.nonsense(what, &serde_json::to_string(answer).unwrap_or_default())
+    }
+}
+
+impl Drop for Driver {
+    /// Nothing is left behind: the process is stopped, if it still runs, and waited for.
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn read_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {
+    let mut reader = BufReader::new(stdout);
+    loop {
+        let mut bytes = Vec::new();
+        let line = match (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes) {
+            Ok(0) => return,
+            Ok(_) if bytes.last() != Some(&b'\n') && bytes.len() as u64 == LINE_BYTES_MAX => {
+                Line::TooLong
+            }
+            Ok(_) => String::from_utf8(bytes).map_or(Line::NotUtf8, Line::Text),
+            Err(error) => Line::Failed(error),
+        };
+        let is_over = !matches!(line, Line::Text(_));
+        if lines.send(line).is_err() || is_over {
+            return;
+        }
+    }
+}
+
+fn read_tail(mut stderr: ChildStderr, tail: &Mutex<Vec<u8>>) {
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut bytes) {
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&bytes[..count]);
+        let too_many = tail.len().saturating_sub(TAIL_BYTES);
+        tail.drain(..too_many);
+    }
+}

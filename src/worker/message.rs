@@ -1,0 +1,182 @@
+//! The words of the worker protocol, version [`PROTOCOL`]. Each is one line of JSON with its
+//! `kind`. A field that a reader does not know is ignored; a change of meaning is a new version.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{counters::Counters, exit::Code};
+
+/// Version of the protocol.
+pub const PROTOCOL: u32 = 1;
+
+/// What a driver asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Request {
+    /// Read this workload file, which the driver has checked. Answered by `loaded`.
+    Load(Load),
+    /// Take one sample. Answered by `sample`.
+    Sample {
+        /// As `loaded` names it.
+        variant: String,
+    },
+    /// Judge these claims on all samples of `sample` so far. Answered by `judged`.
+    Judge {
+        /// Each as the lines of a scenario's `[[expect]]`.
+        expects: Vec<String>,
+    },
+    /// End. Answered by `bye`.
+    Exit,
+}
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Version of the protocol that the driver speaks.
+    pub protocol: u32,
+    /// The workload file.
+    pub workload: PathBuf,
+    /// Where state databases are kept; `null`: where this worker would.
+    pub data_dir: Option<PathBuf>,
+    /// Keys of a scenario's `[run]` and their values, as on a command line.
+    pub run: Vec<(String, String)>,
+}
+
+/// What a worker answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Answer {
+    /// First of all, unasked.
+    Hello(Who),
+    /// The workload is there.
+    Loaded(Loaded),
+    /// A sample.
+    Sample(Box<Sampled>),
+    /// The claims, as `expects` of a result.
+    Judged {
+        /// `count`, `status`, `claims`.
+        expects: Value,
+    },
+    /// The worker ends.
+    Bye,
+    /// What was asked cannot be done.
+    Error {
+        /// Which kind of error.
+        error: ErrorKind,
+        /// What happened, in one line.
+        message: String,
+    },
+}
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Who {
+    /// Version of the protocol.
+    pub protocol: u32,
+    /// Version of the program.
+    pub program: String,
+    /// Its commit, where it is known.
+    pub commit: Option<String>,
+    /// Version of its generator.
+    pub generator: u32,
+    /// Time that each read of its memory store is made longer: a test of who measures.
+    #[serde(default)]
+    pub slow_read_ns: u64,
+    /// Whether a sample reads one key twice: as above.
+    #[serde(default)]
+    pub reads_one_twice: bool,
+}
+
+/// What was loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// Digest of the workload.
+    pub digest: String,
+    /// Names of the variants that can be sampled.
+    pub variants: Vec<String>,
+}
+
+/// A sample. Its result equals the reference's: a wrong one is an error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// The variant.
+    pub variant: String,
+    /// From the clock's start to the last commit.
+    pub wall_ns: u64,
+    /// CPU time of the process in that time.
+    pub cpu_ns: Option<u64>,
+    /// What it did exactly.
+    pub counters: Counters,
+    /// The sample as in a result, phases and all.
+    pub facts: Value,
+}
+
+/// Kinds of errors: what the exit codes tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// What was asked is not understood or not possible.
+    Usage,
+    /// The result is not the reference's, or a list was rejected.
+    Disagree,
+    /// Input, output, the store.
+    Io,
+    /// A signal came.
+    Interrupted,
+}
+
+impl From<Code> for ErrorKind {
+    fn from(code: Code) -> Self {
+        match code {
+            Code::Usage => Self::Usage,
+            Code::Disagree => Self::Disagree,
+            Code::Interrupted => Self::Interrupted,
+            Code::Fine | Code::Claim | Code::Inconclusive | Code::Untrusted | Code::Io => Self::Io,
+        }
+    }
+}
+
+impl From<ErrorKind> for Code {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Usage => Self::Usage,
+            ErrorKind::Disagree => Self::Disagree,
+            ErrorKind::Io => Self::Io,
+            ErrorKind::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_are_what_the_page_about_the_protocol_says() {
+        let load = Request::Load(Load {
+            protocol: 1,
+            workload: "/w".into(),
+            data_dir: None,
+            run: vec![("run.stores".to_owned(), "memory".to_owned())],
+        });
+        let expected = json!({"kind": "load", "protocol": 1, "workload": "/w", "data_dir": null,
+            "run": [["run.stores", "memory"]]});
+        assert_eq!(serde_json::to_value(&load).unwrap(), expected);
+        let error = Answer::Error { error: ErrorKind::Disagree, message: "no".to_owned() };
+        let expected = json!({"kind": "error", "error": "disagree", "message": "no"});
+        assert_eq!(serde_json::to_value(&error).unwrap(), expected);
+        assert_eq!(serde_json::to_value(&Request::Exit).unwrap(), json!({"kind": "exit"}));
+    }
+
+    #[test]
+    fn a_worker_that_says_more_than_is_known_is_understood() {
+        let text = r#"{"kind": "hello", "protocol": 1, "program": "9.9", "commit": null,
+            "generator": 7, "mood": "good"}"#;
+        let Answer::Hello(who) = serde_json::from_str(text).unwrap() else { panic!("a hello") };
+        assert_eq!((who.generator, who.slow_read_ns, who.reads_one_twice), (7, 0, false));
+    }
+}

@@ -1,0 +1,114 @@
+//! How a run is described to another build: the keys of `[run]` that are not the defaults. A
+//! build that does not know one of them refuses it by name, and one that is older than a key
+//! that nobody set is not disturbed by it.
+
+use generator::scenario::{Bound, Expect, RunSpec, Scenario, ScenarioError};
+
+use crate::facts;
+
+/// Keys that say how long a run goes on: the driver decides that.
+const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_senders"];
+
+/// The settings of `run` as keys and values of a command line.
+///
+/// # Errors
+/// None that a user could make: the least scenario is valid.
+pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
+    let least = facts::least_scenario("the defaults", &[])?;
+    let defaults = entries(&least);
+    let given = entries(&Scenario { run: run.clone(), ..least });
+    let is_set = |entry: &(String, String)| {
+        !defaults.contains(entry) && !OF_THE_DRIVER.contains(&entry.0.as_str())
+    };
+    Ok(given.into_iter().filter(is_set).collect())
+}
+
+/// A claim as the lines of its `[[expect]]`.
+pub fn of_expect(expect: &Expect) -> String {
+    let (bound, limit) = match expect.bound {
+        Bound::Min(min) => ("min", min),
+        Bound::Max(max) => ("max", max),
+    };
+    let mut lines = format!("metric = \"{}\"\n{bound} = {limit:?}\n", expect.metric);
+    let store = expect.when.store.map(|store| format!("store = \"{store}\""));
+    let cache = expect.when.cache.map(|cache| format!("cache = \"{cache}\""));
+    let when: Vec<_> = store.into_iter().chain(cache).collect();
+    if !when.is_empty() {
+        lines.push_str(&format!("when = {{ {} }}\n", when.join(", ")));
+    }
+    lines
+}
+
+/// The keys below `[run]`, as a scenario is written.
+fn entries(scenario: &Scenario) -> Vec<(String, String)> {
+    let mut table = String::new();
+    let mut entries = Vec::new();
+    for line in scenario.to_toml().lines() {
+        if let Some(header) = line.strip_prefix('[') {
+            table = header.trim_matches(['[', ']']).to_owned();
+        } else if table.starts_with("run")
+            && let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#'))
+        {
+            let value = value.trim_matches(['[', ']']).replace('"', "");
+            entries.push((format!("{table}.{key}"), value));
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use generator::scenario::{Cache, DesignName, Metric, Override, StoreName, When};
+
+    use super::*;
+
+    fn overrides(pairs: &[(String, String)]) -> Vec<Override> {
+        let one = |(key, value): &(String, String)| Override {
+            key: key.clone(),
+            value: value.clone(),
+            origin: format!("{key} {value}"),
+        };
+        pairs.iter().map(one).collect()
+    }
+
+    #[test]
+    fn the_defaults_need_no_words() {
+        let run = facts::default_run(&[]).unwrap();
+        assert_eq!(of_run(&run).unwrap(), []);
+    }
+
+    #[test]
+    fn a_claim_that_is_described_is_the_same_claim() {
+        let when = When { store: Some(StoreName::Memory), cache: Some(Cache::Warm) };
+        let metric = Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
+        let claims = [
+            Expect { metric, bound: Bound::Min(1.5), when },
+            Expect {
+                metric: Metric::MsPerBlock(DesignName::Full),
+                bound: Bound::Max(3e3),
+                when: When::default(),
+            },
+        ];
+        let described: Vec<_> = claims.iter().map(of_expect).collect();
+        assert_eq!(facts::expects(&described).unwrap(), claims);
+    }
+
+    #[test]
+    fn a_run_that_is_described_is_understood_as_it_was_meant() {
+        let text = [
+            ("run.stores", "memory,rocksdb"),
+            ("run.designs", "batched-io"),
+            ("run.threads", "1,2"),
+            ("run.prefetch", "while"),
+            ("run.cache", "warm"),
+            ("run.read", "get"),
+            ("run.rocksdb.block", "8KiB"),
+            ("run.rocksdb.aged", "0.5"),
+        ];
+        let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let run = facts::default_run(&overrides(&text)).unwrap();
+        let described = of_run(&run).unwrap();
+        assert_eq!(described.len(), text.len(), "{described:?}");
+        assert_eq!(facts::default_run(&overrides(&described)).unwrap(), run);
+    }
+}
