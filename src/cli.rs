@@ -2,6 +2,7 @@
 
 mod import;
 mod io;
+mod report;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use generator::scenario::Override;
 
 pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, T8nArgs};
 pub use io::IoArgs;
+pub use report::{ReportArgs, ReportFormat};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +29,12 @@ Exit codes: 0 fine, 1 a claim of the scenario fails, 2 usage or scenario, 3 desi
 disagree or a list is wrong, 4 a claim cannot be judged (with --strict), 5 the machine
 gives reason for doubt (doctor --strict), 6 input, output or run time, 130 interrupted
 (what is finished is kept).";
+
+const COMPLETIONS: &str = "\
+Examples:
+  stress completions bash > ~/.local/share/bash-completion/completions/stress
+  stress completions zsh > \"${fpath[1]}/_stress\"
+  stress completions fish > ~/.config/fish/completions/stress.fish";
 
 const DATA_DIR_HELP: &str =
     "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
@@ -61,12 +69,26 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Lay results side by side: settings, counters, figures
     Compare(CompareArgs),
+    /// Results as a page for a browser, or as Markdown, CSV or benchmark JSON
+    Report(ReportArgs),
     /// Look whether this machine is fit for figures that can be believed
     Doctor(DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
     Import(ImportArgs),
     /// State databases: list, verify, remove
     State(StateArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each verb
+    Man {
+        /// The directory; `man -l DIR/stress.1` shows the first
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Raw random reads of the stores, beside what the device can do
     Io(IoArgs),
 }
@@ -108,6 +130,13 @@ pub struct RunArgs {
     /// Which variant to trace, as a result names it [default: the fastest]
     #[arg(long, value_name = "VARIANT", requires = "trace")]
     pub trace_variant: Option<String>,
+    /// After the run, take more samples of a variant, or of the fastest of a design, and show
+    /// which functions take the CPU's time, with a flame graph
+    #[arg(long, value_name = "VARIANT|DESIGN")]
+    pub profile: Option<String>,
+    /// The flame graph's file [default: flame-graph-START.svg, in DIR of --out where given]
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub flame_graph: Option<PathBuf>,
 }
 
 /// Overrides of what the workload is.

@@ -14,11 +14,15 @@ mod cmd;
 mod comparison;
 mod environment;
 mod exit;
+mod extras;
 mod facts;
+mod formats;
+mod html;
 mod interrupt;
 mod io;
 mod open;
 mod plan;
+mod profile;
 mod progress;
 mod report;
 mod result;
@@ -28,6 +32,7 @@ mod stats;
 mod stored;
 mod terminal;
 mod trace;
+mod whole_file;
 
 use std::process::ExitCode;
 
@@ -60,9 +65,12 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Validate { file }) => cmd::scenarios::validate(&file),
         Some(Command::Generate(args)) => cmd::generate::generate(&args),
         Some(Command::Compare(args)) => cmd::compare::compare(&args),
+        Some(Command::Report(args)) => cmd::report::report(&args),
         Some(Command::Doctor(args)) => cmd::doctor::doctor(&args),
         Some(Command::Import(args)) => cmd::import::import(&args),
         Some(Command::State(args)) => cmd::state::state(&args),
+        Some(Command::Completions { shell }) => cmd::help::completions(shell),
+        Some(Command::Man { out }) => cmd::help::man(&out),
         Some(Command::Io(args)) => cmd::io::io(&args, std::env::args().collect()),
     }
 }

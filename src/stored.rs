@@ -4,6 +4,7 @@
 
 use std::{
     fs,
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -14,6 +15,11 @@ use crate::result::SCHEMA;
 
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// How far below a directory results are looked for.
+const MAX_DEPTH: usize = 4;
+/// The schema stands first in a result.
+const HEAD_BYTES: u64 = 200;
 
 /// A result from a file.
 #[derive(Clone, Debug)]
@@ -50,6 +56,37 @@ impl Stored {
         }
     }
 
+    /// Reads a result, or the `result.json` of a directory, or, where a directory has none, all
+    /// results in it and below it, by their names.
+    ///
+    /// # Errors
+    /// As [`Self::read`], or a directory without a result. Files of other schemas in a directory
+    /// are left out; one that is cut short is not.
+    pub fn read_all(path: &Path) -> Result<Vec<Self>> {
+        if !path.is_dir() || path.join("result.json").exists() {
+            return Ok(vec![Self::read(path)?]);
+        }
+        let mut files = Vec::new();
+        json_files(path, 0, &mut files)?;
+        files.sort();
+        let mut results = Vec::new();
+        for file in files {
+            if is_result(&file)? {
+                results.push(Self::read(&file)?);
+            }
+        }
+        if results.is_empty() {
+            bail!("{} holds no result of stress ({SCHEMA})", path.display());
+        }
+        Ok(results)
+    }
+
+    /// Whether its designs agree in every sample, so that its figures may be shown.
+    pub fn is_sound(&self) -> bool {
+        let samples = self.cells().iter().filter_map(|cell| cell["samples"].as_array()).flatten();
+        self.agrees() == Some(true) && samples.into_iter().all(|sample| sample["agree"] == true)
+    }
+
     /// Whether its variants reached the reference's outcome; `None` where nothing was compared.
     pub fn agrees(&self) -> Option<bool> {
         self.json["agree"].as_bool()
@@ -69,6 +106,33 @@ impl Stored {
     pub fn cell(&self, variant: &str) -> Option<&Value> {
         self.cells().iter().find(|cell| cell["variant"] == variant)
     }
+}
+
+/// Names of files below `dir` that end in `.json`.
+fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let cannot = || format!("cannot read {}", dir.display());
+    for entry in fs::read_dir(dir).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let (path, kind) = (entry.path(), entry.file_type().with_context(cannot)?);
+        if kind.is_dir() && depth < MAX_DEPTH {
+            json_files(&path, depth + 1, files)?;
+        } else if path.extension().is_some_and(|ending| ending == "json") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file begins as a result does, or is none of another schema.
+fn is_result(path: &Path) -> Result<bool> {
+    let cannot = || format!("cannot read {}", path.display());
+    let mut start = String::new();
+    let file = fs::File::open(path).with_context(cannot)?;
+    // What is not text is no result.
+    if file.take(HEAD_BYTES).read_to_string(&mut start).is_err() {
+        return Ok(false);
+    }
+    Ok(start.contains(&format!("\"{SCHEMA}\"")))
 }
 
 #[cfg(test)]

@@ -66,12 +66,15 @@ pub(super) fn execute<S: Sample, P: PreState>(
         let _end = crew.guard();
         for worker in 0..size {
             let (crew, totals, stop) = (&crew, &totals, &stop);
-            let begun = thread::Builder::new().spawn_scoped(scope, move || {
-                if let Err(error) = work(sample, task, worker, crew, totals, stop) {
-                    lock(totals).failure.get_or_insert(error);
-                    crew.give_up();
-                }
-            });
+            // Debuggers and profiles show the name.
+            let name = if worker < task.variant.thread_count { "executor" } else { "reader" };
+            let begun =
+                thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, move || {
+                    if let Err(error) = work(sample, task, worker, crew, totals, stop) {
+                        lock(totals).failure.get_or_insert(error);
+                        crew.give_up();
+                    }
+                });
             if let Err(error) = begun {
                 lock(totals).failure.get_or_insert_with(|| no_thread(&error));
                 crew.give_up();

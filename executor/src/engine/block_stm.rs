@@ -96,7 +96,8 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
         let _end = crew.guard();
         for worker in 0..size {
             let (crew, totals, stop) = (&crew, &totals, &stop);
-            let begun = thread::Builder::new().spawn_scoped(scope, move || {
+            let thread = thread::Builder::new().name("executor".to_owned());
+            let begun = thread.spawn_scoped(scope, move || {
                 if let Err(error) = work(sample, task, worker, crew, (totals, stop)) {
                     lock(totals).failure.get_or_insert(error);
                     crew.give_up();

@@ -131,7 +131,8 @@ pub(super) fn execute<S: Sample>(
         let _end = crew.guard();
         for worker in 0..size {
             let (crew, totals, stop, hasher) = (&crew, &totals, &stop, &hasher);
-            let begun = thread::Builder::new().spawn_scoped(scope, move || {
+            let thread = thread::Builder::new().name("executor".to_owned());
+            let begun = thread.spawn_scoped(scope, move || {
                 if let Err(error) = work(sample, task, worker, crew, (totals, stop, hasher)) {
                     lock(totals).failure.get_or_insert(error);
                     crew.give_up();
