@@ -8,6 +8,7 @@
 
 mod chart;
 mod data;
+mod gate;
 mod ground;
 mod heat;
 mod latency;
@@ -39,6 +40,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 pub fn page(results: &[Stored]) -> String {
     let report = Report::new(results);
     let mut sections: Vec<Section> = Vec::new();
+    sections.extend(gate::section(&report));
     sections.extend(throughput::section(&report));
     sections.extend(latency::sections(&report));
     sections.extend(scaling::sections(&report));

@@ -14,6 +14,7 @@ mod io;
 mod json_out;
 mod out;
 mod page;
+mod profile;
 mod table;
 pub mod units;
 

@@ -56,6 +56,12 @@ fn found(stored: &Stored, many: bool) -> Vec<String> {
         lines.push(format!("- {name}**the designs disagree**: {}", text(first)));
         return lines;
     }
+    if let Some(reason) = stored.text("/gate/reason") {
+        lines.push(format!("- {name}gate: {}", text(reason)));
+        if stored.cells().is_empty() {
+            return lines;
+        }
+    }
     let interrupted = if stored.json["interrupted"] == true { "**interrupted**; " } else { "" };
     let conclusion = stored.text("/conclusion").map_or("nothing was measured".to_owned(), text);
     lines.push(format!("- {name}{interrupted}{conclusion}"));

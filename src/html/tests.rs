@@ -248,6 +248,43 @@ fn a_result_of_nothing_is_a_page_all_the_same() {
     }
 }
 
+#[test]
+fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
+    let look =
+        |lower: f64| json!({ "octet_count": 6, "change": 0.051, "lower": lower, "upper": 0.07 });
+    let figure =
+        json!({ "metric": "wall", "verdict": "regression", "looks": [look(0.01), look(0.04)] });
+    let shift =
+        json!({ "variant": "b", "verdict": "pass", "change": 0.0, "lower": null, "upper": 0.01 });
+    let json = json!({
+        "schema": "stress.gate/1",
+        "gate": {
+            "verdict": "regression",
+            "reason": "a <b> takes longer",
+            "delta": 0.03,
+            "attempts": [{ "cells": [{
+                "variant": "memory/none/a@1",
+                "figures": [figure],
+                "counter_changes": ["store_reads: 5 → 6"],
+            }] }],
+            "baseline": { "ratios": [shift], "times": [] },
+        },
+    });
+    let results = [Stored { path: "gate.json".into(), json }];
+    let html = page(&results);
+    let elements = elements(&html);
+    let places = compared(&elements, &jsons(&results));
+    assert!(
+        html.contains("class=\"verdict bad\"") && html.contains("Gate: regression: a &lt;b&gt;")
+    );
+    assert!(!html.contains("Nothing was compared"));
+    for at in ["/gate/attempts/0/cells/0/figures/0/looks/1/lower", "/gate/baseline/ratios/0/upper"]
+    {
+        assert!(places.iter().any(|(_, place)| place == at), "{at}: {places:?}");
+    }
+    assert!(html.contains("store_reads: 5 → 6") && html.contains("+5.1 %"));
+}
+
 fn profile() -> Value {
     json!({
         "variant": "rocksdb/none/sequential+on-demand@1",

@@ -55,6 +55,9 @@ pub(super) fn html(report: &Report<'_>) -> String {
     let grade = all.iter().filter_map(worst).max().unwrap_or(Grade::Open);
     let first = all.iter().flatten().find(|line| line.grade == grade);
     let headline = match (grade, first) {
+        (Grade::Good, _) if report.sources.iter().any(|source| !source.is_sound) => {
+            "All is well".to_owned()
+        }
         (Grade::Good, _) if report.sources.len() == 1 => "All designs agree".to_owned(),
         (Grade::Good, _) => format!("All designs agree in all {} results", report.sources.len()),
         (_, Some(line)) => line.text.clone(),
@@ -106,7 +109,11 @@ fn of_result(report: &Report<'_>, source: &Source<'_>, lines: &[Line]) -> String
 }
 
 fn lines(source: &Source<'_>) -> Vec<Line> {
-    let mut lines = vec![agreement(source)];
+    let mut lines = Vec::new();
+    // A gate's result of its own has no samples.
+    if source.stored.json.get("cells").is_some() || source.stored.json["gate"].is_null() {
+        lines.push(agreement(source));
+    }
     if source.is_sound {
         lines.extend(claims(source));
     }
@@ -223,7 +230,7 @@ fn gate(source: &Source<'_>) -> Option<Line> {
         "regression" | "claim fails" | "work changed" => Grade::Bad,
         _ => Grade::Open,
     };
-    let why = ["conclusion", "reason", "why"].iter().find_map(|key| gate[*key].as_str());
+    let why = gate["reason"].as_str();
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     Some(Line { grade, text: format!("Gate: {verdict}{why}"), more: String::new() })
 }
@@ -239,6 +246,7 @@ pub(super) fn results(report: &Report<'_>) -> Section {
         let agree = match source.stored.agrees() {
             Some(_) if source.is_sound => "yes",
             Some(_) => "<strong>NO</strong>",
+            None if json["gate"].is_object() => "gate",
             None => "nothing compared",
         };
         let text = |at: &str| source.stored.text(at).map_or_else(unknown, esc);
