@@ -4,6 +4,7 @@ mod describe;
 mod gate;
 mod import;
 mod io;
+mod report;
 mod sweep;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub use describe::DescribeArgs;
 pub use gate::{CalibrateArgs, DriveArgs, GateArgs};
 pub use import::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs};
 pub use io::IoArgs;
+pub use report::{ReportArgs, ReportFormat};
 pub use sweep::{SweepArgs, as_option};
 
 const EXAMPLES: &str = "\
@@ -35,6 +37,12 @@ Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or s
 3 designs disagree or a list is wrong, 4 a claim cannot be judged or the gate is
 inconclusive (with --strict), 5 the machine gives reason for doubt (gate; doctor
 --strict), 6 input, output or run time, 130 interrupted (what is finished is kept).";
+
+const COMPLETIONS: &str = "\
+Examples:
+  stress completions bash > ~/.local/share/bash-completion/completions/stress
+  stress completions zsh > \"${fpath[1]}/_stress\"
+  stress completions fish > ~/.config/fish/completions/stress.fish";
 
 const DATA_DIR_HELP: &str =
     "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
@@ -82,12 +90,26 @@ pub enum Command {
     Gate(Box<GateArgs>),
     /// Learn how small a change this machine can decide
     Calibrate(Box<CalibrateArgs>),
+    /// Results as a page for a browser, or as Markdown, CSV or benchmark JSON
+    Report(ReportArgs),
     /// Look whether this machine is fit for figures that can be believed
     Doctor(DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
     Import(ImportArgs),
     /// State databases: list, verify, remove
     State(StateArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each verb
+    Man {
+        /// The directory; `man -l DIR/stress.1` shows the first
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Raw random reads of the stores, beside what the device can do
     Io(IoArgs),
     /// A matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
@@ -134,6 +156,13 @@ pub struct RunArgs {
     /// Which variant to trace, as a result names it [default: the fastest]
     #[arg(long, value_name = "VARIANT", requires = "trace")]
     pub trace_variant: Option<String>,
+    /// After the run, take more samples of a variant, or of the fastest of a design, and show
+    /// which functions take the CPU's time, with a flame graph
+    #[arg(long, value_name = "VARIANT|DESIGN")]
+    pub profile: Option<String>,
+    /// The flame graph's file [default: flame-graph-START.svg, in DIR of --out where given]
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub flame_graph: Option<PathBuf>,
 }
 
 /// Overrides of what the workload is.

@@ -173,8 +173,8 @@ fn source((index, stored): (usize, &Stored)) -> Source {
     }
 }
 
-/// `A` to `Z`, then `A1`, …
-fn label(index: usize) -> String {
+/// Short name of the result at `index`: `A` to `Z`, then `A1`, …
+pub fn label(index: usize) -> String {
     let letter = char::from(b'A' + (index % 26) as u8);
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }

@@ -16,13 +16,17 @@ mod counters;
 mod description;
 mod environment;
 mod exit;
+mod extras;
 mod facts;
+mod formats;
 mod gate;
+mod html;
 mod interrupt;
 mod io;
 mod node;
 mod open;
 mod plan;
+mod profile;
 mod progress;
 mod report;
 mod result;
@@ -33,6 +37,7 @@ mod stored;
 mod sweep;
 mod terminal;
 mod trace;
+mod whole_file;
 mod worker;
 
 use std::process::ExitCode;
@@ -74,9 +79,12 @@ fn dispatch() -> Result<Code, Failure> {
         Some(Command::Compare(args)) => cmd::compare::compare(&args),
         Some(Command::Gate(args)) => cmd::gate::gate(&args, std::env::args().collect()),
         Some(Command::Calibrate(args)) => cmd::calibrate::calibrate(&args),
+        Some(Command::Report(args)) => cmd::report::report(&args),
         Some(Command::Doctor(args)) => cmd::doctor::doctor(&args),
         Some(Command::Import(args)) => cmd::import::import(&args),
         Some(Command::State(args)) => cmd::state::state(&args),
+        Some(Command::Completions { shell }) => cmd::help::completions(shell),
+        Some(Command::Man { out }) => cmd::help::man(&out),
         Some(Command::Io(args)) => cmd::io::io(&args, std::env::args().collect()),
         Some(Command::Sweep(args)) => cmd::sweep::sweep(&args),
     }

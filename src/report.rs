@@ -18,6 +18,7 @@ mod kinds;
 mod out;
 mod page;
 mod picture;
+mod profile;
 mod sweep;
 mod table;
 pub mod units;

@@ -43,8 +43,38 @@ pub struct RunResult {
     pub warnings: Vec<String>,
     /// One per store and variant.
     pub cells: Vec<Cell>,
+    /// Where the CPU's time of a variant goes; `null` where that was not asked for.
+    pub profile: Option<ProfileFacts>,
     /// What was found, in one line.
     pub conclusion: Option<String>,
+}
+
+/// Where the CPU's time of a variant goes, from samples that count for no other figure.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ProfileFacts {
+    /// Which variant.
+    pub variant: String,
+    /// Samples that were taken for it.
+    pub sample_count: u64,
+    /// Stacks that were seen inside the engine.
+    pub stack_count: u64,
+    /// Stacks that were seen outside of it and are left out.
+    pub outside_count: u64,
+    /// File name of the flame graph.
+    pub flame_graph: String,
+    /// The functions that ran most often, at most ten.
+    pub frames: Vec<FrameFacts>,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FrameFacts {
+    /// Its name.
+    pub name: String,
+    /// Share of the stacks in which it was running itself.
+    pub self_share: f64,
+    /// Share of the stacks that it is in.
+    pub total_share: f64,
 }
 
 /// The tool.
@@ -415,10 +445,18 @@ pub struct Estimate {
 pub struct Percentiles {
     /// Median.
     pub p50: Option<u64>,
+    /// 75th.
+    pub p75: Option<u64>,
     /// 90th.
     pub p90: Option<u64>,
+    /// 95th.
+    pub p95: Option<u64>,
     /// 99th.
     pub p99: Option<u64>,
+    /// 99.9th.
+    pub p999: Option<u64>,
+    /// 99.99th.
+    pub p9999: Option<u64>,
     /// Largest.
     pub max: Option<u64>,
     /// Number of values.

@@ -21,7 +21,7 @@ use crate::{
     plan::{self, Machine, PlannedCell, Rounds},
     progress::Progress,
     report::{HistogramLog, LogKind},
-    result::{Cell, Device},
+    result::{Cell, Device, ProfileFacts},
     session::{How, Session},
     stats::Warmup,
 };
@@ -40,6 +40,8 @@ pub struct Sampled {
     pub disagreements: Vec<String>,
     /// What ended the run before its time.
     pub failure: Option<anyhow::Error>,
+    /// Where the CPU's time of a variant goes, where that was asked for.
+    pub profile: Option<ProfileFacts>,
 }
 
 impl Sampled {
@@ -199,35 +201,42 @@ impl<'a> Sampling<'a> {
         self.planned[place].name()
     }
 
-    /// Place of the cell with the shortest median time; `None` before the first sample.
-    pub fn fastest(&self, sampled: &Sampled) -> Option<usize> {
+    /// Places of all cells.
+    pub fn places(&self) -> Vec<usize> {
+        (0..self.planned.len()).collect()
+    }
+
+    /// The one of the cells at `places` that has the shortest median time; `None` before the first
+    /// sample.
+    pub fn fastest(&self, sampled: &Sampled, places: &[usize]) -> Option<usize> {
         let time = |place: &usize| Some((sampled.by_cell[*place].wall_ns()?, *place));
-        let times = (0..self.planned.len()).filter_map(|place| time(&place));
+        let times = places.iter().filter_map(time);
         times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, place)| place)
     }
 
-    /// Takes one more sample of the cell at `place`, which counts for no figure, and traces it.
-    /// `None` where it was cancelled, or where its result is wrong: then that is a disagreement
-    /// of the run.
+    /// Takes one more sample of the cell at `place`, which counts for no figure, and traces it
+    /// where `trace` is given. Whether it is right: not where it was cancelled, or where its
+    /// result is wrong; then that is a disagreement of the run. `doing` is what progress says.
     ///
     /// # Errors
     /// The store failed.
-    pub fn trace(
+    pub fn extra(
         &self,
         place: usize,
+        doing: &str,
+        trace: Option<&Trace>,
         sampled: &mut Sampled,
         progress: &Progress,
-    ) -> anyhow::Result<Option<Trace>> {
+    ) -> anyhow::Result<bool> {
         let name = self.planned[place].name();
-        let stage = progress.stage(&format!("tracing {name}"), 0);
+        let stage = progress.stage(&format!("{doing} {name}"), 0);
         let paused = progress.pause();
-        let trace = Trace::default();
-        let taken = self.take(place, Some(&trace), sampled);
+        let taken = self.take(place, trace, sampled);
         drop(paused);
         stage.finish();
         let difference = match taken {
             Ok(measurement) => measurement.disagreement.map(|d| d.to_string()),
-            Err(EngineError::Cancelled) => return Ok(None),
+            Err(EngineError::Cancelled) => return Ok(false),
             Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
                 Some(error.to_string())
             }
@@ -236,8 +245,8 @@ impl<'a> Sampling<'a> {
             }
         };
         let is_right = difference.is_none();
-        sampled.disagreements.extend(difference.map(|d| format!("{name}, traced: {d}")));
-        Ok(is_right.then_some(trace))
+        sampled.disagreements.extend(difference.map(|d| format!("{name}, {doing}: {d}")));
+        Ok(is_right)
     }
 
     /// Stores are opened in the order of the run's list.

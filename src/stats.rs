@@ -25,39 +25,56 @@ const TAIL: f64 = 0.025;
 pub enum Percentile {
     /// Half of all values are at most this.
     P50,
+    /// 75 %.
+    P75,
     /// 90 %.
     P90,
+    /// 95 %.
+    P95,
     /// 99 %.
     P99,
+    /// 99.9 %.
+    P999,
+    /// 99.99 %.
+    P9999,
 }
 
 impl Percentile {
-    const fn percent(self) -> u64 {
+    /// In hundredths of a per cent.
+    const fn per_10k(self) -> u64 {
         match self {
-            Self::P50 => 50,
-            Self::P90 => 90,
-            Self::P99 => 99,
+            Self::P50 => 5_000,
+            Self::P75 => 7_500,
+            Self::P90 => 9_000,
+            Self::P95 => 9_500,
+            Self::P99 => 9_900,
+            Self::P999 => 9_990,
+            Self::P9999 => 9_999,
         }
     }
 
     /// Whether ten of `count` values lie beyond it.
     pub const fn is_valid(self, count: u64) -> bool {
-        count as u128 * (100 - self.percent()) as u128 >= BEYOND_COUNT_MIN as u128 * 100
+        count as u128 * (10_000 - self.per_10k()) as u128 >= BEYOND_COUNT_MIN as u128 * 10_000
     }
 
     /// Its value in `histogram`, within the histogram's precision.
     pub fn of(self, histogram: &Histogram<u64>) -> Option<u64> {
-        let value = || histogram.value_at_quantile(self.percent() as f64 / 100.0);
+        let value = || histogram.value_at_quantile(self.per_10k() as f64 / 10_000.0);
         self.is_valid(histogram.len()).then(value)
     }
 }
 
-/// A histogram in five numbers of its unit; each is `None` where too few values lie beyond it.
+/// A histogram in a few numbers of its unit; each is `None` where too few values lie beyond it.
 pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     Percentiles {
         p50: Percentile::P50.of(histogram),
+        p75: Percentile::P75.of(histogram),
         p90: Percentile::P90.of(histogram),
+        p95: Percentile::P95.of(histogram),
         p99: Percentile::P99.of(histogram),
+        p999: Percentile::P999.of(histogram),
+        p9999: Percentile::P9999.of(histogram),
         max: (!histogram.is_empty()).then(|| histogram.max()),
         count: histogram.len(),
     }
@@ -145,7 +162,15 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_ten_values_beyond_it() {
-        let cases = [(Percentile::P50, 20), (Percentile::P90, 100), (Percentile::P99, 1_000)];
+        let cases = [
+            (Percentile::P50, 20),
+            (Percentile::P75, 40),
+            (Percentile::P90, 100),
+            (Percentile::P95, 200),
+            (Percentile::P99, 1_000),
+            (Percentile::P999, 10_000),
+            (Percentile::P9999, 100_000),
+        ];
         for (percentile, count) in cases {
             assert!(percentile.is_valid(count), "{percentile:?}");
             assert!(!percentile.is_valid(count - 1), "{percentile:?}");
@@ -157,7 +182,9 @@ mod tests {
     #[test]
     fn a_summary_of_nothing_knows_only_the_count() {
         let json = serde_json::to_string(&percentiles(&histogram([]))).expect("serialises");
-        assert_eq!(json, r#"{"p50":null,"p90":null,"p99":null,"max":null,"count":0}"#);
+        let names = ["p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max"];
+        let nulls = names.map(|name| format!(r#""{name}":null"#)).join(",");
+        assert_eq!(json, format!(r#"{{{nulls},"count":0}}"#));
     }
 
     #[test]
@@ -166,6 +193,15 @@ mod tests {
         assert_eq!((some.p50, some.p90, some.p99), (Some(50), Some(90), None));
         assert_eq!((some.max, some.count), (Some(100), 100));
         assert_eq!(percentiles(&histogram(1..=1_000)).p99, Some(990));
+        let many = percentiles(&histogram(1..=100_000));
+        // Three digits of precision.
+        let near = |found: Option<u64>, wanted: u64| {
+            assert!(found.is_some_and(|found| found.abs_diff(wanted) <= wanted / 500), "{many:?}");
+        };
+        near(many.p75, 75_000);
+        near(many.p95, 95_000);
+        near(many.p999, 99_900);
+        near(many.p9999, 99_990);
     }
 
     #[test]
@@ -263,7 +299,7 @@ mod tests {
             values in proptest::collection::vec(1_u64..1 << 40, 1_000..1_500)
         ) {
             let summary = percentiles(&histogram(values.iter().copied()));
-            let all = [summary.p50, summary.p90, summary.p99, summary.max];
+            let all = [summary.p50, summary.p75, summary.p90, summary.p95, summary.p99, summary.max];
             prop_assert!(all.iter().all(Option::is_some) && all.is_sorted(), "{:?}", summary);
         }
 

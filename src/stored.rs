@@ -4,6 +4,7 @@
 
 use std::{
     fs,
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -14,6 +15,17 @@ use crate::result::SCHEMA;
 
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// What a gate writes.
+const GATE_SCHEMA: &str = "stress.gate/1";
+/// What a sweep joins its results into.
+const MERGED_SCHEMA: &str = "stress.sweep-merged/1";
+/// Where a sweep has the cells that are not whole.
+const UNFINISHED: &str = "running";
+/// How far below a directory results are looked for.
+const MAX_DEPTH: usize = 4;
+/// The schema stands first in a result.
+const HEAD_BYTES: u64 = 200;
 
 /// A result from a file.
 #[derive(Clone, Debug)]
@@ -31,15 +43,25 @@ impl Stored {
     /// What cannot be read, is no JSON, or has another schema.
     pub fn read(path: &Path) -> Result<Self> {
         let path = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
+        let Self { path, json } = Self::parse(&path)?;
+        Self::checked(path, json)
+    }
+
+    fn parse(path: &Path) -> Result<Self> {
         let name = path.display();
-        let size = fs::metadata(&path).with_context(|| format!("cannot read {name}"))?.len();
+        let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?.len();
         if size > MAX_FILE_BYTES {
             bail!("{name} has {size} bytes; a result has at most {MAX_FILE_BYTES}");
         }
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
         let json: Value = serde_json::from_str(&text).with_context(|| {
             format!("{name} is no whole JSON, so it is no result; run `stress --out DIR` again")
         })?;
+        Ok(Self { path: path.to_owned(), json })
+    }
+
+    fn checked(path: PathBuf, json: Value) -> Result<Self> {
+        let name = path.display();
         match json["schema"].as_str() {
             Some(SCHEMA) => Ok(Self { path, json }),
             Some(other) => bail!(
@@ -48,6 +70,59 @@ impl Stored {
             ),
             None => bail!("{name} is no result of stress: it has no `schema`; wanted is {SCHEMA}"),
         }
+    }
+
+    /// Reads a result, also one of a gate, or those that a sweep has joined; the `result.json` of a
+    /// directory, or, where a directory has none, all results in it and below it, by their names.
+    ///
+    /// # Errors
+    /// As [`Self::read`], or a directory without a result. Files of other schemas in a directory
+    /// are left out; one that is cut short is not.
+    pub fn read_all(path: &Path) -> Result<Vec<Self>> {
+        if path.is_dir() && path.join("result.json").exists() {
+            return Ok(vec![Self::read(path)?]);
+        }
+        if !path.is_dir() {
+            let Self { path, json } = Self::parse(path)?;
+            return match json["schema"].as_str() {
+                Some(GATE_SCHEMA) => Ok(vec![Self { path, json }]),
+                Some(MERGED_SCHEMA) => Self::of_merged(&path, &json),
+                _ => Ok(vec![Self::checked(path, json)?]),
+            };
+        }
+        let mut files = Vec::new();
+        json_files(path, 0, &mut files)?;
+        files.sort();
+        let mut results = Vec::new();
+        for file in files {
+            if is_result(&file)? {
+                results.push(Self::read(&file)?);
+            }
+        }
+        if results.is_empty() {
+            bail!("{} holds no result of stress ({SCHEMA})", path.display());
+        }
+        Ok(results)
+    }
+
+    /// The results that a sweep has joined into one file.
+    fn of_merged(path: &Path, merged: &Value) -> Result<Vec<Self>> {
+        let cells = merged["cells"].as_array().into_iter().flatten();
+        let all = cells.map(|cell| {
+            let name = format!("{}, cell {}", path.display(), cell["index"]);
+            Self::checked(PathBuf::from(name), cell["result"].clone())
+        });
+        let all: Vec<Self> = all.collect::<Result<_>>()?;
+        if all.is_empty() {
+            bail!("{} is of a sweep without a result", path.display());
+        }
+        Ok(all)
+    }
+
+    /// Whether its designs agree in every sample, so that its figures may be shown.
+    pub fn is_sound(&self) -> bool {
+        let samples = self.cells().iter().filter_map(|cell| cell["samples"].as_array()).flatten();
+        self.agrees() == Some(true) && samples.into_iter().all(|sample| sample["agree"] == true)
     }
 
     /// Whether its variants reached the reference's outcome; `None` where nothing was compared.
@@ -71,6 +146,33 @@ impl Stored {
     }
 }
 
+/// Names of files below `dir` that end in `.json`.
+fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let cannot = || format!("cannot read {}", dir.display());
+    for entry in fs::read_dir(dir).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let (path, kind) = (entry.path(), entry.file_type().with_context(cannot)?);
+        if kind.is_dir() && depth < MAX_DEPTH && !path.ends_with(UNFINISHED) {
+            json_files(&path, depth + 1, files)?;
+        } else if path.extension().is_some_and(|ending| ending == "json") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file begins as a result does, or is none of another schema.
+fn is_result(path: &Path) -> Result<bool> {
+    let cannot = || format!("cannot read {}", path.display());
+    let mut start = String::new();
+    let file = fs::File::open(path).with_context(cannot)?;
+    // What is not text is no result.
+    if file.take(HEAD_BYTES).read_to_string(&mut start).is_err() {
+        return Ok(false);
+    }
+    Ok(start.contains(&format!("\"{SCHEMA}\"")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +194,47 @@ mod tests {
         assert!(error("{\"schema\": \"stress.result/9\"}").contains("stress.result/9"));
         let missing = Stored::read(Path::new("/no/such/file")).expect_err("is not there");
         assert!(format!("{missing:#}").contains("/no/such/file"));
+    }
+
+    #[test]
+    fn a_directory_without_one_stands_for_all_results_below_it_but_unfinished_ones() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let json = crate::report::json(&crate::report::example::typical());
+        for name in ["cell-0001", "cell-0000", "running/cell-0002"] {
+            fs::create_dir_all(dir.path().join(name)).expect("made");
+            fs::write(dir.path().join(name).join("result.json"), &json).expect("written");
+        }
+        fs::write(dir.path().join("sweep.json"), "{\"schema\": \"stress.sweep/1\"}")
+            .expect("written");
+        fs::write(dir.path().join("cell-0000/note.json"), [0xff, 0xfe]).expect("written");
+        let all = Stored::read_all(dir.path()).expect("has results");
+        let names: Vec<_> = all.iter().map(|stored| stored.path.clone()).collect();
+        let cell = |name: &str| dir.path().join(name).join("result.json");
+        assert_eq!(names, [cell("cell-0000"), cell("cell-0001")]);
+
+        // One that is cut short is not left out.
+        fs::write(cell("cell-0001"), &json[..json.len() / 2]).expect("written");
+        let error = format!("{:#}", Stored::read_all(dir.path()).expect_err("cut short"));
+        assert!(error.contains("cell-0001") && error.contains("no whole JSON"), "{error}");
+        let empty = tempfile::tempdir().expect("a directory");
+        let error = Stored::read_all(empty.path()).expect_err("nothing there").to_string();
+        assert!(error.contains("holds no result"), "{error}");
+    }
+
+    #[test]
+    fn joined_results_and_those_of_a_gate_are_read_by_their_schema() {
+        let json = crate::report::json(&crate::report::example::typical());
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let joined = format!(
+            "{{\"schema\": \"{MERGED_SCHEMA}\", \"cells\": [{{\"index\": 7, \"result\": {json}}}]}}"
+        );
+        fs::write(file.path(), joined).expect("written");
+        let all = Stored::read_all(file.path()).expect("joined");
+        assert!(all.len() == 1 && all[0].path.to_string_lossy().ends_with("cell 7"));
+        assert!(all[0].is_sound());
+        fs::write(file.path(), format!("{{\"schema\": \"{GATE_SCHEMA}\"}}")).expect("written");
+        assert_eq!(Stored::read_all(file.path()).expect("a gate's").len(), 1);
+        assert!(Stored::read(file.path()).is_err());
     }
 
     #[test]

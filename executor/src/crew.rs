@@ -65,12 +65,14 @@ impl<'a, J> Crew<'a, J> {
     }
 
     /// Starts the workers, each of which lives in `live`, and calls `lead` beside them. What is
-    /// returned is that of `lead` and, in no order, that of the workers.
+    /// returned is that of `lead` and, in no order, that of the workers. Debuggers and profiles
+    /// show the `name` of each.
     ///
     /// # Errors
     /// The first of a worker, or what `no_thread` makes of it when one cannot begin.
     pub(crate) fn run<T: Send, R, E: Send>(
         &self,
+        name: impl Fn(usize) -> &'static str,
         no_thread: impl Fn(io::Error) -> E,
         live: impl Fn(usize) -> Result<T, E> + Sync,
         lead: impl FnOnce() -> R,
@@ -97,8 +99,9 @@ impl<'a, J> Crew<'a, J> {
             let _end = self.guard();
             for worker in 0..self.size {
                 let (live, end_life) = (&live, &end_life);
-                let begun =
-                    thread::Builder::new().spawn_scoped(scope, move || end_life(live(worker)));
+                let begun = thread::Builder::new()
+                    .name(name(worker).to_owned())
+                    .spawn_scoped(scope, move || end_life(live(worker)));
                 if let Err(error) = begun {
                     end_life(Err(no_thread(error)));
                 }
@@ -212,7 +215,8 @@ mod tests {
                 assert_eq!(crew.finish().as_deref(), Some(&job));
             }
         };
-        let ((), mut workers) = crew.run(|error| error.to_string(), live, lead).unwrap();
+        let ((), mut workers) =
+            crew.run(|_| "test", |error| error.to_string(), live, lead).unwrap();
         workers.sort_unstable();
         assert_eq!(workers, [0, 1, 2, 3]);
         assert_eq!(sum.load(Ordering::Relaxed), 444);
@@ -229,8 +233,9 @@ mod tests {
                 Ok(())
             }
         };
-        let error =
-            crew.run(|error| error.to_string(), live, || crew.wait_idle()).expect_err("one failed");
+        let error = crew
+            .run(|_| "test", |error| error.to_string(), live, || crew.wait_idle())
+            .expect_err("one failed");
         assert_eq!(error, "no database");
         assert!(stop.load(Ordering::Relaxed));
     }

@@ -182,7 +182,7 @@ pub fn recover(
         let job = crew.finish().unwrap_or_else(|| panic!("a job was posted"));
         (job, start.elapsed())
     };
-    let ((job, wall), _) = crew.run(no_thread, live, lead)?;
+    let ((job, wall), _) = crew.run(|_| "recoverer", no_thread, live, lead)?;
     let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(failure) = failure {
         return Err(failure);

@@ -27,16 +27,16 @@ use crate::{
     cmd::{scenarios, state},
     environment::Environment,
     exit::{Code, Failure, OrExit},
+    extras::Extras,
     facts, interrupt,
     open::{InUse, Place},
-    plan::{self, Machine, PlannedCell},
+    plan::{self, Machine},
     progress::Progress,
     report,
     result::{Cell, Device, Expects, RunResult, SCHEMA, WorkloadFacts},
     sampling::{Sampled, Sampling},
     session::Session,
     terminal,
-    trace::{self, TraceFile},
 };
 
 /// What `--quick` overrides, unless the user says otherwise.
@@ -113,11 +113,10 @@ pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure>
     let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     // A directory that cannot be written is better known before the work than after it.
     let mut out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
-    let trace_file = args.trace.as_deref().map(TraceFile::at).transpose().or_exit(Code::Io)?;
     let Request { workload, run, scenario } = request(args, &progress)?;
     let machine = Machine::this();
-    let names: Vec<_> = plan::cells(&run, &machine).iter().map(PlannedCell::name).collect();
-    let to_trace = trace::wanted(&names, args.trace_variant.as_deref()).or_exit(Code::Usage)?;
+    let started_unix_s = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let extras = Extras::new(args, &plan::cells(&run, &machine), started_unix_s)?;
     let (session, device) = open(workload, &run, args, &machine, &progress)?;
     check_lists(&session, &run, &progress)?;
     let signatures = sign(session.workload(), &run, machine.core_count, &progress)?;
@@ -134,7 +133,7 @@ pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure>
             schema: SCHEMA,
             tool: facts::tool(&environment.build),
             command: command.clone(),
-            started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            started_unix_s,
             workload: work.clone(),
             warnings,
             environment: environment.clone(),
@@ -146,6 +145,7 @@ pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure>
             interrupted: interrupt::happened() || sampled.failure.is_some(),
             expects: expects(scenario.as_ref(), &work, &cells),
             cells,
+            profile: sampled.profile.clone(),
             conclusion: None,
         };
         result.conclusion = report::conclude(&result);
@@ -159,17 +159,16 @@ pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure>
         }
         Ok(())
     });
-    if let Some(file) = trace_file {
-        let place = to_trace.or_else(|| sampling.fastest(&sampled));
-        let traced = trace_one(&sampling, place, &mut sampled, file, &work, &progress);
-        if let (None, Some(out)) = (&traced, &mut out) {
-            // What went wrong is in the result.
+    if !extras.is_empty() {
+        let more = extras.take(&sampling, &mut sampled, &work, &progress);
+        if let Some(out) = &mut out {
+            // What went wrong, and a profile's figures, are in the result.
             match out.write(&result_of(&sampled), &sampling.logs(&sampled)) {
                 Ok(paths) => written = paths,
                 Err(error) => sampled.failure = sampled.failure.or(Some(error)),
             }
         }
-        written.extend(traced);
+        written.extend(more);
     }
     progress.clear();
     let result = result_of(&sampled);
@@ -241,33 +240,6 @@ fn judged(expects: &Expects, args: &RunArgs) -> Code {
         Some(Verdict::Inconclusive | Verdict::NotJudged) if args.strict => Code::Inconclusive,
         _ => Code::Fine,
     }
-}
-
-/// Traces one more sample of the cell at `place` into `file`, unless the run ended before its
-/// plan or with a wrong result. Returns the file's path; a failure is in `sampled`.
-fn trace_one(
-    sampling: &Sampling<'_>,
-    place: Option<usize>,
-    sampled: &mut Sampled,
-    file: TraceFile,
-    work: &WorkloadFacts,
-    progress: &Progress,
-) -> Option<PathBuf> {
-    let is_sound = sampled.agree() == Some(true) && sampled.failure.is_none();
-    let place = place.filter(|_| is_sound && !interrupt::happened())?;
-    let name = sampling.name(place);
-    let facts = [
-        ("variant", name.clone()),
-        ("workload_digest", work.digest.clone()),
-        ("scenario", work.scenario.clone()),
-    ];
-    let traced = sampling.trace(place, sampled, progress);
-    let written =
-        traced.and_then(|trace| trace.map(|trace| file.write(trace, &name, &facts)).transpose());
-    written.unwrap_or_else(|error| {
-        sampled.failure = Some(error);
-        None
-    })
 }
 
 /// Opens the stores that the request names, and measures the device below them.

@@ -71,6 +71,7 @@ pub fn typical() -> RunResult {
             cell("batched-io", (2, 16), 6_021.0),
             cell("batched-io", (2, 64), 4_902.0),
         ],
+        profile: None,
         conclusion: None,
     }
 }
@@ -179,6 +180,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
             p99: Some(p50 * 4),
             max: Some(p50 * 30),
             count: 290_912,
+            ..Percentiles::default()
         },
         read_latency_of_batches: false,
         longest_tx_share: Some(520.0 / ms),

@@ -8,7 +8,7 @@ use crate::{
 use super::{
     Paint, cells, conclude, facts, head,
     page::{Page, Tone},
-    units,
+    profile, units,
 };
 
 /// Differences that are shown; all are in the JSON.
@@ -48,6 +48,8 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         head::device(&mut page, result);
         page.gap();
         cells::cells(&mut page, result);
+        page.gap();
+        profile::profile(&mut page, result.profile.as_ref());
     }
     page.gap();
     remarks(&mut page, result);

@@ -5,7 +5,10 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Paint, conclude, example, json, table};
-use crate::result::{Cell, Estimate, PrefetchFacts, RunResult, SpeculationFacts, WarmUpFacts};
+use crate::result::{
+    Cell, Estimate, FrameFacts, PrefetchFacts, ProfileFacts, RunResult, SpeculationFacts,
+    WarmUpFacts,
+};
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -284,6 +287,7 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let mut result = example::sampled(8);
     result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
     result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
+    result.profile = Some(profile());
     keys_of(&serde_json::to_value(result).unwrap(), &mut keys);
     assert!(keys.len() > 80, "{}", keys.len());
     for key in &keys {
@@ -296,6 +300,34 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
             "docs/result.md explains `{name}`, which is gone"
         );
     }
+}
+
+fn profile() -> ProfileFacts {
+    let name = "<executor::engine::bal::Worker as Work>::a_function_of_a_long_name::<Store, List>";
+    let frame = FrameFacts { name: name.to_owned(), self_share: 0.414, total_share: 0.9 };
+    ProfileFacts {
+        variant: "rocksdb/none/sequential+on-demand@1".to_owned(),
+        sample_count: 3,
+        stack_count: 1_200,
+        outside_count: 80,
+        flame_graph: "flame-graph-1.svg".to_owned(),
+        frames: vec![frame],
+    }
+}
+
+#[test]
+fn a_profile_is_a_few_lines_that_fit_and_is_not_shown_of_designs_that_disagree() {
+    let mut result = example::sampled(8);
+    result.profile = Some(profile());
+    for width in [40, 80, 140] {
+        let text = table(&result, width, Paint::Plain);
+        fits(&text, width);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("1.2k stacks of 3 more samples"), "{text}");
+        assert!(words.contains("41 90 <executor::engine::bal"), "{text}");
+    }
+    result.agree = Some(false);
+    assert!(!table(&result, 80, Paint::Plain).contains("stacks"));
 }
 
 /// Last names of all paths. A store's facts are its own: the page does not list them.

@@ -59,10 +59,12 @@ pub(super) fn execute<S: Sample, P: PreState>(
     let size = task.variant.thread_count + task.variant.io_thread_count;
     let stop = AtomicBool::new(false);
     let crew = Crew::<Job<P>>::new(size, &stop, task.cancel);
+    let executors = task.variant.thread_count;
+    let name = |worker| if worker < executors { "executor" } else { "reader" };
     let no_thread = |error| StoreError::no_thread("bal", &error);
     let live = |worker| work(sample, task, worker, &crew, &stop);
     let lead = || run_batches(sample, task, &crew, &stop);
-    let (executed, lives) = crew.run(no_thread, live, lead).map_err(EngineError::Store)?;
+    let (executed, lives) = crew.run(name, no_thread, live, lead).map_err(EngineError::Store)?;
     let mut counters = ReadCounters::default();
     lives.iter().for_each(|life| counters.add(&life.counters));
     let mut executed =

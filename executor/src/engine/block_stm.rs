@@ -84,7 +84,8 @@ pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed
     let no_thread = |error| StoreError::no_thread("block-stm", &error);
     let live = |worker| work(sample, task, worker, &crew, &stop);
     let lead = || run_batches(sample, task, &crew, &stop);
-    let (executed, lives) = crew.run(no_thread, live, lead).map_err(EngineError::Store)?;
+    let (executed, lives) =
+        crew.run(|_| "executor", no_thread, live, lead).map_err(EngineError::Store)?;
     let mut executed = executed?;
     for (tally, counters) in &lives {
         executed.on_demand.merge(tally);

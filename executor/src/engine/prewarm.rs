@@ -120,7 +120,8 @@ pub(super) fn execute<S: Sample>(
     let no_thread = |error| StoreError::no_thread("prewarm", &error);
     let live = |worker| work(sample, task, worker, &crew, (&stop, &hasher));
     let lead = || run_batches(sample, task, cache, &crew, (&stop, &hasher));
-    let (executed, lives) = crew.run(no_thread, live, lead).map_err(EngineError::Store)?;
+    let (executed, lives) =
+        crew.run(|_| "executor", no_thread, live, lead).map_err(EngineError::Store)?;
     let mut executed = executed?;
     for (tally, counters) in &lives {
         executed.prefetched.merge(tally);

@@ -17,6 +17,7 @@ fn latency(p50: u64) -> Percentiles {
         p99: Some(p50 * 5),
         max: Some(p50 * 40),
         count: 100_000,
+        ..Percentiles::default()
     }
 }
 

@@ -1,0 +1,211 @@
+//! Pieces of markup: escaped text, numbers with their place in the result, figures with the
+//! table and the commands behind them. Everything is written so that it is XML, too.
+
+use serde_json::Value;
+
+use super::data::{Figure, Report, Source};
+
+/// Most commands that stand below a figure; the list of results has all.
+const SHOWN_COMMAND_COUNT: usize = 3;
+/// What a shell takes as it is.
+const PLAIN: &str = "-_./=,:+@%^";
+
+/// Text that cannot become markup, whatever a result holds.
+pub(super) fn esc(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' | '\t' => safe.push(c),
+            // XML has no other control characters.
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Attributes that say which number of which result is shown.
+pub(super) fn source_of(figure: &Figure) -> String {
+    format!(
+        r#" data-result="{}" data-at="{}" data-value="{}""#,
+        figure.result,
+        esc(&figure.at),
+        esc(&figure.text)
+    )
+}
+
+/// A number as text, with its place.
+pub(super) fn number(figure: Option<&Figure>, text: impl Fn(f64) -> String) -> String {
+    figure.map_or_else(unknown, |figure| {
+        format!("<data{}>{}</data>", source_of(figure), esc(&text(figure.value)))
+    })
+}
+
+/// Both ends of an interval, or why there is none.
+pub(super) fn interval(
+    ends: Option<&[Figure; 2]>,
+    sample_count: usize,
+    text: impl Fn(f64) -> String,
+) -> String {
+    match ends {
+        Some([low, high]) => {
+            format!("{} to {}", number(Some(low), &text), number(Some(high), &text))
+        }
+        None => format!("<span class=\"none\">n={sample_count}</span>"),
+    }
+}
+
+/// What stands where a number is not known.
+pub(super) fn unknown() -> String {
+    r#"<span class="none"><span aria-hidden="true">–</span><span class="sr">not known</span></span>"#
+        .to_owned()
+}
+
+/// A table that a narrow page scrolls sideways, with a caption for whoever hears it.
+pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+    let mut text = format!(
+        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table>\
+         <caption class=\"sr\">{caption}</caption><thead><tr>",
+        caption = esc(caption)
+    );
+    for head in heads {
+        text.push_str(&format!("<th scope=\"col\">{}</th>", esc(head)));
+    }
+    text.push_str("</tr></thead><tbody>\n");
+    for row in rows {
+        text.push_str("<tr>");
+        for (place, cell) in row.iter().enumerate() {
+            match place {
+                0 => text.push_str(&format!("<th scope=\"row\">{cell}</th>")),
+                _ => text.push_str(&format!("<td>{cell}</td>")),
+            }
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</tbody></table></div>");
+    text
+}
+
+/// What is folded away until it is asked for.
+pub(super) fn fold(summary: &str, body: &str) -> String {
+    format!("<details><summary>{}</summary>{body}</details>\n", esc(summary))
+}
+
+/// A part of the page.
+#[derive(Debug)]
+pub(super) struct Section {
+    /// Its anchor.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// What the figure shows and how it is to be read. Markup.
+    pub(super) lede: String,
+    /// The figure. Markup.
+    pub(super) body: String,
+    /// Places of the results that it is made of.
+    pub(super) results: Vec<usize>,
+}
+
+impl Section {
+    /// The part, with the commands that make its figure again.
+    pub(super) fn html(&self, report: &Report<'_>) -> String {
+        let Self { id, title, lede, body, .. } = self;
+        let commands = match self.results.as_slice() {
+            [] => String::new(),
+            results => fold("Command that makes this figure again", &commands(report, results)),
+        };
+        format!(
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+             <h2 id=\"{id}-title\">{title}</h2>\n<p class=\"lede\">{lede}</p>\n{body}\n{commands}\
+             </section>\n"
+        )
+    }
+}
+
+fn commands(report: &Report<'_>, results: &[usize]) -> String {
+    let mut text = String::from("<pre tabindex=\"0\"><code>");
+    let mut lines = Vec::new();
+    for place in results.iter().take(SHOWN_COMMAND_COUNT) {
+        let source = &report.sources[*place];
+        if report.sources.len() > 1 {
+            lines.push(esc(&format!("# {}: {}", source.label, source.stored.path.display())));
+        }
+        lines.push(esc(&command(source)));
+    }
+    let more = results.len().saturating_sub(SHOWN_COMMAND_COUNT);
+    if more > 0 {
+        lines.push(esc(&format!("# and {more} more: see the list of results")));
+    }
+    let paths = report.sources.iter().map(|source| quote(&source.stored.path.to_string_lossy()));
+    let paths: Vec<_> = paths.take(SHOWN_COMMAND_COUNT).collect();
+    let dots = if report.sources.len() > SHOWN_COMMAND_COUNT { " …" } else { "" };
+    lines.push(esc(&format!("stress report {}{dots} --out report.html", paths.join(" "))));
+    text.push_str(&lines.join("\n"));
+    text.push_str("</code></pre>");
+    text
+}
+
+/// The command line of a result, for a shell.
+pub(super) fn command(source: &Source<'_>) -> String {
+    let words = source.stored.json["command"].as_array().into_iter().flatten();
+    words.filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// A word for a shell.
+pub fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// `2026-01-01 00:00 UTC`, by the calendar that counts years from March.
+pub(super) fn time(unix_s: u64) -> String {
+    let days = unix_s / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute) = (unix_s / 3_600 % 24, unix_s / 60 % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_become_markup() {
+        let text = esc("<script>alert('a & \"b\"')</script>\u{1b}\u{0}");
+        assert!(!text.contains(['<', '>', '"', '\'']), "{text}");
+        assert!(text.chars().all(|c| !c.is_control()), "{text:?}");
+    }
+
+    #[test]
+    fn a_word_is_the_same_word_to_a_shell() {
+        assert_eq!(quote("--gas"), "--gas");
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), r"'it'\''s'");
+        assert_eq!(quote(""), "''");
+        assert_eq!(quote("$(rm)"), "'$(rm)'");
+    }
+
+    #[test]
+    fn a_time_is_that_of_the_calendar() {
+        // date -u -d @N
+        assert_eq!(time(0), "1970-01-01 00:00 UTC");
+        assert_eq!(time(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(time(1_709_251_199), "2024-02-29 23:59 UTC");
+        assert_eq!(time(1_767_225_600), "2026-01-01 00:00 UTC");
+        assert_eq!(time(4_107_542_400), "2100-03-01 00:00 UTC");
+    }
+}
