@@ -51,8 +51,8 @@ fn writes(made: &Workload) -> Vec<Vec<u64>> {
         if called.contains(&account.address) {
             let slots = account.storage_changes.iter();
             out.extend(slots.map(|slot| {
-                let at = slot.changes.iter().map(|change| change.block_access_index);
-                at.map(|index| index.get()).collect::<Vec<u64>>()
+                let at = slot.changes.iter().map(|change| change.block_access_index.get());
+                at.collect::<Vec<u64>>()
             }));
         }
     }

@@ -60,8 +60,9 @@ pub(crate) struct Chains {
     selector: [u8; 4],
     probe: Probe,
     prices: Prices<Form>,
-    /// The dearest transaction.
-    most: Cost,
+    /// Price of one at its own place, and of one at another's.
+    own: Cost,
+    other: Cost,
     members: Members,
     random: Random,
     /// Accounts that have sent.
@@ -98,7 +99,8 @@ impl Chains {
             selector: [hash[0], hash[1], hash[2], hash[3]],
             probe,
             prices: Prices::new(),
-            most: Cost { gas: 1, refund: 0 },
+            own: Cost { gas: 0, refund: 0 },
+            other: Cost { gas: 0, refund: 0 },
             members,
             random,
             sender_count: 0,
@@ -109,13 +111,50 @@ impl Chains {
             Shape::Shared => Link { sender: own, from: other, to: other },
             Shape::Relay | Shape::Tree | Shape::Star => Link { sender: own, from: other, to: own },
         };
-        for link in [Link { sender: own, from: own, to: own }, with_another] {
-            let planned = new.plan(link, people)?;
-            if planned.gas > new.most.gas {
-                new.most = Cost { gas: planned.gas, refund: planned.refund };
-            }
-        }
+        new.own = new.price(Link { sender: own, from: own, to: own }, people)?;
+        new.other = new.price(with_another, people)?;
         Ok(new)
+    }
+
+    fn price(&mut self, link: Link, people: &mut People<'_>) -> Result<Cost, GeneratorError> {
+        let PlannedTx { gas, refund, .. } = self.plan(link, people)?;
+        Ok(Cost { gas, refund })
+    }
+
+    /// The dearer of the two.
+    fn most(&self) -> Cost {
+        if self.own.gas > self.other.gas { self.own } else { self.other }
+    }
+
+    fn gas_of(&self, groups: &[Group]) -> u64 {
+        let gas = groups.iter().map(|group| {
+            let own_count = u64::from(group.hotspot.is_none());
+            own_count * self.own.gas + (group.length - own_count) * self.other.gas
+        });
+        gas.sum()
+    }
+
+    /// The groups of a block that fill `budget`.
+    fn filling(&self, budget: BlockTarget) -> Result<Vec<Group>, GeneratorError> {
+        let most = self.most();
+        let mut count = fitting(budget, most);
+        if count == 0 {
+            // The gas is too little; that is said when a transaction is asked for.
+            return Ok(Vec::new());
+        }
+        let mut groups = self.groups(count)?;
+        let BlockTarget::Gas(gas) = budget else { return Ok(groups) };
+        // What cheaper ones leave is filled at the same rate.
+        loop {
+            let left = gas.saturating_sub(self.gas_of(&groups));
+            let more = fitting(BlockTarget::Gas(left), most);
+            count += more;
+            let larger = self.groups(count)?;
+            if more == 0 || self.gas_of(&larger) + most.refund > gas {
+                return Ok(groups);
+            }
+            groups = larger;
+        }
     }
 
     fn plan(&mut self, link: Link, people: &mut People<'_>) -> Result<PlannedTx, GeneratorError> {
@@ -261,14 +300,9 @@ fn interleaved(groups: &[Group]) -> Vec<usize> {
 
 impl Planner for Chains {
     fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
-        let count = fitting(budget, self.most);
         self.drawn.clear();
-        if count == 0 {
-            // What there is of gas is too little; that is said when the first is asked for.
-            return Ok(());
-        }
-        let groups = self.groups(count)?;
-        self.members.check(count)?;
+        let groups = self.filling(budget)?;
+        self.members.check(groups.iter().map(|group| group.length).sum())?;
         self.draw(&groups);
         Ok(())
     }
@@ -291,7 +325,8 @@ impl Planner for Chains {
     }
 
     fn useful_gas(&self) -> u64 {
-        self.most.gas + self.most.refund
+        let Cost { gas, refund } = self.most();
+        gas + refund
     }
 }
 
