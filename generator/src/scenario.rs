@@ -24,7 +24,8 @@ mod write;
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
 pub use load::{
-    AccountStorm, Erc20, Load, LoadKind, OneSlot, PrefetchMiss, SloadStorm, SstoreStorm, Transfers,
+    AccountStorm, BalanceStorm, Erc20, Load, LoadKind, OneSlot, PrefetchMiss, SloadStorm,
+    SstoreStorm, Transfers,
 };
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{

@@ -119,6 +119,14 @@ impl StormPlace {
         Ok(Placed { contract, account_family, ..Placed::default() })
     }
 
+    /// A token whose holders' balances are the storm's slots, and who asks for them.
+    pub(super) fn balances(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+        let rules = (KeyRule::Balance, ValueRule::Random);
+        let placed = self.families(Contract::Token, 1, rules, genesis)?;
+        let contract = add_contract(self.index, Contract::BalanceStorm, Vec::new(), genesis)?;
+        Ok(Placed { contract, ..placed })
+    }
+
     /// Adds contracts with the storm's slots spread over them.
     fn families(
         &self,

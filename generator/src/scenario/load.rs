@@ -2,6 +2,7 @@
 //! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
 
 mod account_storm;
+mod balance_storm;
 mod erc20;
 mod one_slot;
 mod prefetch_miss;
@@ -10,6 +11,7 @@ mod sstore_storm;
 mod transfers;
 
 pub use account_storm::AccountStorm;
+pub use balance_storm::BalanceStorm;
 pub use erc20::Erc20;
 pub use one_slot::OneSlot;
 pub use prefetch_miss::PrefetchMiss;
@@ -47,6 +49,8 @@ pub enum LoadKind {
     PrefetchMiss(PrefetchMiss),
     /// Cold reads of accounts and codes, or calls.
     AccountStorm(AccountStorm),
+    /// Cold balances of a token.
+    BalanceStorm(BalanceStorm),
     /// Transfers of ether, nothing else.
     Transfers(Transfers),
     /// Transfers of an ERC-20 token.
@@ -63,6 +67,7 @@ impl LoadKind {
             Self::SstoreStorm(_) => sstore_storm::KIND.name,
             Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
             Self::AccountStorm(_) => account_storm::KIND.name,
+            Self::BalanceStorm(_) => balance_storm::KIND.name,
             Self::Transfers(_) => transfers::KIND.name,
             Self::Erc20(_) => erc20::KIND.name,
             Self::OneSlot(_) => one_slot::KIND.name,
@@ -76,6 +81,7 @@ impl LoadKind {
             Self::SstoreStorm(storm) => storm.entries(),
             Self::PrefetchMiss(storm) => storm.entries(),
             Self::AccountStorm(storm) => storm.entries(),
+            Self::BalanceStorm(BalanceStorm) => Vec::new(),
             Self::Transfers(transfers) => transfers.entries(),
             Self::Erc20(erc20) => erc20.entries(),
             Self::OneSlot(one_slot) => one_slot.entries(),
@@ -98,6 +104,7 @@ pub(super) const KINDS: &[Kind] = &[
     sstore_storm::KIND,
     prefetch_miss::KIND,
     account_storm::KIND,
+    balance_storm::KIND,
     transfers::KIND,
     erc20::KIND,
     one_slot::KIND,
