@@ -24,6 +24,7 @@ Examples:
   stress --scenario sload-storm --gas 640M      the worst case, on a state of 10 GB
   stress --scenario sload-storm --quick         the same in small, in seconds
   stress --scenario sload-storm --gas 64M --design batched-io --io-threads 16,64
+  stress --scenario official/test_sload_bloated twins of official benchmark tests (stress list)
   stress --scenario my.toml --set state.slots=50M --out results/
   stress describe one-slot                      what a workload holds: keys, conflicts, lists
   stress new my-storm                           a scenario to start from

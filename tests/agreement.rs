@@ -217,6 +217,7 @@ const OTHER_STORMS: &[&str] = &[
     "kind = \"sstore-storm\"\nop = \"no-op\"",
     "kind = \"prefetch-miss\"\nkeys = \"keccak\"",
     "kind = \"prefetch-miss\"\nkeys = \"chase\"",
+    "kind = \"balance-storm\"",
     "kind = \"account-storm\"\nop = \"balance\"\naccounts = 5_000",
     "kind = \"account-storm\"\nop = \"code-hash\"\naccounts = 9\ntarget = \"absent\"",
     "kind = \"account-storm\"\nop = \"code-copy\"\naccounts = 5_000\ntarget = \"contracts\"\ncodes = 50",

@@ -109,7 +109,10 @@ pub(crate) fn slot_share(scenario: &Scenario, load: usize) -> f64 {
 const fn is_storm(load: &Load) -> bool {
     matches!(
         load.kind,
-        LoadKind::SloadStorm(_) | LoadKind::SstoreStorm(_) | LoadKind::PrefetchMiss(_)
+        LoadKind::SloadStorm(_)
+            | LoadKind::SstoreStorm(_)
+            | LoadKind::PrefetchMiss(_)
+            | LoadKind::BalanceStorm(_)
     )
 }
 
@@ -146,6 +149,7 @@ fn add_load(
         LoadKind::SstoreStorm(storm) => at.sstore(storm, genesis),
         LoadKind::PrefetchMiss(storm) => at.prefetch_miss(storm, genesis),
         LoadKind::AccountStorm(storm) => at.accounts(storm, genesis),
+        LoadKind::BalanceStorm(_) => at.balances(genesis),
         LoadKind::Transfers(_) => Ok(Placed::default()),
         LoadKind::Erc20(erc20) => {
             let holders = genesis.senders[0].addresses(0..erc20.holder_count)?;

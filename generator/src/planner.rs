@@ -167,6 +167,7 @@ pub(crate) fn of_load<'g>(
         LoadKind::SstoreStorm(load) => Box::new(storm::sstore(at, load)?),
         LoadKind::PrefetchMiss(load) => Box::new(storm::prefetch_miss(at, load)?),
         LoadKind::AccountStorm(load) => Box::new(storm::account(at, load)?),
+        LoadKind::BalanceStorm(_) => Box::new(storm::balance(at)?),
         LoadKind::Transfers(transfers) => {
             let parties = Parties::new(transfers.pattern, people.count(), (seed, stream));
             Box::new(Transfers::new(Asset::Ether, parties, scenario.fork, people)?)

@@ -178,8 +178,9 @@ fn blocks_of_writes_are_full_at_three_sizes() {
 }
 
 #[test]
-fn blocks_that_a_slot_moves_on_are_full_at_three_sizes() {
+fn blocks_that_a_slot_moves_on_and_of_balances_are_full_at_three_sizes() {
     assert_full_at_three_sizes(&[
+        &[("load.kind", "balance-storm")],
         &[("load.kind", "prefetch-miss"), ("load.keys", "keccak")],
         &[("load.kind", "prefetch-miss"), ("load.keys", "chase"), ("block.tx_gas", "1M")],
     ]);
@@ -313,4 +314,25 @@ fn more_accounts_than_the_state_holds_is_an_error_that_names_the_key() {
     let enough: String = enough.chars().take_while(char::is_ascii_digit).collect();
     let overrides = [("load.kind", "account-storm"), ("load.accounts", enough.as_str())];
     assert_full(&make(&overrides), 30_000_000);
+}
+
+#[test]
+fn a_balance_storm_reads_balances_of_a_token_where_solidity_keeps_them() {
+    for (present, share) in [("1.0", 1.0), ("0.5", 0.5)] {
+        let kind = [("load.kind", "balance-storm"), ("state.present", present), ("fork", "osaka")];
+        let made = make(&kind);
+        assert_full(&made, 30_000_000);
+        let family = &made.genesis.slots[0];
+        let held = held(family);
+        let lists = list(&made.batches[0]);
+        let token = lists.iter().find(|account| account.address == family.address).unwrap();
+        let is_held = |key: &&U256| held.contains_key(&(family.address, **key));
+        let found = token.storage_reads.iter().filter(is_held).count() as f64;
+        let all = token.storage_reads.len() as f64;
+        assert!((found - share * all).abs() <= 1.0, "{found} of {all}");
+        // A cold slot, a warm call, and what contracts/README.md says of the rest.
+        let gas = made.gas_used() as f64 / all;
+        assert!((2_680.0..2_740.0).contains(&gas), "{gas}");
+        reference::verify(&made, || {}).unwrap();
+    }
 }

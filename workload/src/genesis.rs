@@ -65,6 +65,9 @@ pub enum KeyRule {
     Keccak,
     /// key(i) = seed + i·W mod 2^256, a Weyl sequence; W = [`WEYL_STEP`].
     Weyl,
+    /// key(i) = keccak(address(i) ‖ 0), where Solidity keeps the balance of a token's holder i in a
+    /// mapping at slot 0; address(i) = the low 20 bytes of keccak(seed ‖ i), as in [`AccountFamily`].
+    Balance,
 }
 
 /// Step of [`KeyRule::Weyl`]: ⌊2^256/φ⌋, odd, so the sequence has the full period.

@@ -19,6 +19,10 @@ impl SlotFamily {
         match self.keys {
             KeyRule::Keccak => U256::from_be_bytes(keccak256(keccak_input(&self.seed, index)).0),
             KeyRule::Weyl => U256::from_limbs(Weyl::new(&self.seed).at(index)),
+            KeyRule::Balance => {
+                let holder = keccak256(keccak_input(&self.seed, index));
+                U256::from_be_bytes(keccak256(balance_input(&holder)).0)
+            }
         }
     }
 
@@ -48,13 +52,15 @@ impl SlotFamily {
     pub(crate) fn fill_keys(&self, indices: &[u64], out: &mut [[u8; 32]]) {
         assert_eq!(indices.len(), out.len(), "one place for each key");
         match self.keys {
-            KeyRule::Keccak => {
-                let mut inputs = [keccak_input(&self.seed, 0); CHUNK];
-                for (indices, out) in indices.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
-                    for (input, index) in inputs.iter_mut().zip(indices) {
-                        input[56..].copy_from_slice(&index.to_be_bytes());
+            KeyRule::Keccak => self.fill_hashes(indices, out),
+            KeyRule::Balance => {
+                self.fill_hashes(indices, out);
+                let mut inputs = [[0; 64]; CHUNK];
+                for out in out.chunks_mut(CHUNK) {
+                    for (input, holder) in inputs.iter_mut().zip(&*out) {
+                        *input = balance_input(holder);
                     }
-                    keccak256_many_64(&inputs[..indices.len()], out);
+                    keccak256_many_64(&inputs[..out.len()], out);
                 }
             }
             KeyRule::Weyl => {
@@ -63,6 +69,17 @@ impl SlotFamily {
                     *out = to_be_bytes(weyl.at(*index));
                 }
             }
+        }
+    }
+
+    /// keccak(seed ‖ i) of all `indices`.
+    fn fill_hashes(&self, indices: &[u64], out: &mut [[u8; 32]]) {
+        let mut inputs = [keccak_input(&self.seed, 0); CHUNK];
+        for (indices, out) in indices.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+            for (input, index) in inputs.iter_mut().zip(indices) {
+                input[56..].copy_from_slice(&index.to_be_bytes());
+            }
+            keccak256_many_64(&inputs[..indices.len()], out);
         }
     }
 
@@ -96,6 +113,13 @@ impl SlotFamily {
 /// A zero slot does not exist: a key of zero (one of 2^256) is stored as one.
 fn not_zero(value: U256) -> U256 {
     if value.is_zero() { U256::ONE } else { value }
+}
+
+/// The holder in the low 20 bytes of a hash ‖ slot 0, both as 32-byte words.
+fn balance_input(hash: &[u8; 32]) -> [u8; 64] {
+    let mut input = [0; 64];
+    input[12..32].copy_from_slice(&hash[12..]);
+    input
 }
 
 /// seed ‖ index, both as 32-byte big-endian words.
@@ -211,6 +235,10 @@ mod tests {
         let mut input = [0; 64];
         (input[31], input[63]) = (1, 7);
         assert_eq!(keccak.key(7), U256::from_be_bytes(keccak256(input).0));
+        let holder = crate::AccountFamily { seed, count: 9, code: crate::CodeRule::Nothing };
+        let slot = [holder.address(7).into_word(), B256::ZERO].concat();
+        let balance = family(KeyRule::Balance, ValueRule::Random, seed);
+        assert_eq!(balance.key(7), U256::from_be_bytes(keccak256(slot).0));
         let weyl = family(KeyRule::Weyl, ValueRule::NextKey, seed);
         assert_eq!(weyl.key(3), U256::ONE + WEYL_STEP.wrapping_mul(U256::from(3)));
         assert_eq!(weyl.value(99), weyl.key(0));
@@ -242,7 +270,7 @@ mod tests {
             seed in any::<[u8; 32]>(),
             indices in prop::collection::vec(prop_oneof![0..200_u64, any::<u64>()], 0..300),
         ) {
-            for keys in [KeyRule::Keccak, KeyRule::Weyl] {
+            for keys in [KeyRule::Keccak, KeyRule::Weyl, KeyRule::Balance] {
                 for values in [ValueRule::Random, ValueRule::NextKey] {
                     let family = family(keys, values, B256::from(seed));
                     let (mut batch_keys, mut batch_values) = (Vec::new(), Vec::new());

@@ -131,6 +131,14 @@ impl StormPlace<'_> {
         add_contract((self.tag, contract.name()), contract, storage, genesis)
     }
 
+    /// A token whose holders' balances are the storm's slots, and who asks for them.
+    pub(super) fn balances(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+        let rules = (KeyRule::Balance, ValueRule::Random);
+        let placed = self.families(Contract::Token, 1, rules, genesis)?;
+        let contract = self.contract(Contract::BalanceStorm, Vec::new(), genesis)?;
+        Ok(Placed { contract, ..placed })
+    }
+
     /// Adds contracts with the storm's slots spread over them.
     fn families(
         &self,

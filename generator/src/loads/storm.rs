@@ -4,7 +4,7 @@
 
 mod kinds;
 
-pub(crate) use kinds::{At, account, prefetch_miss, sload, sstore};
+pub(crate) use kinds::{At, account, balance, prefetch_miss, sload, sstore};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{SlotFamily, block::IndexRange, stream::stream_seed};

@@ -4,6 +4,7 @@
 mod account_storm;
 mod airdrop;
 mod amm;
+mod balance_storm;
 mod chains;
 mod compute;
 mod dapps;
@@ -23,6 +24,7 @@ mod transfers;
 pub use account_storm::AccountStorm;
 pub use airdrop::Airdrop;
 pub use amm::Amm;
+pub use balance_storm::BalanceStorm;
 pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
 pub use compute::Compute;
 pub use dapps::{Dapps, PerUser};
@@ -75,6 +77,8 @@ pub enum LoadKind {
     PrefetchMiss(PrefetchMiss),
     /// Cold reads of accounts and codes, or calls.
     AccountStorm(AccountStorm),
+    /// Cold balances of a token.
+    BalanceStorm(BalanceStorm),
     /// Transfers of ether, nothing else.
     Transfers(Transfers),
     /// Transfers of an ERC-20 token.
@@ -129,6 +133,7 @@ impl LoadKind {
             Self::SstoreStorm(_) => sstore_storm::KIND.name,
             Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
             Self::AccountStorm(_) => account_storm::KIND.name,
+            Self::BalanceStorm(_) => balance_storm::KIND.name,
             Self::Transfers(_) => transfers::KIND.name,
             Self::Erc20(_) => erc20::KIND.name,
             Self::OneSlot(_) => one_slot::KIND.name,
@@ -164,6 +169,7 @@ impl LoadKind {
             Self::SstoreStorm(storm) => storm.entries(),
             Self::PrefetchMiss(storm) => storm.entries(),
             Self::AccountStorm(storm) => storm.entries(),
+            Self::BalanceStorm(BalanceStorm) => Vec::new(),
             Self::Transfers(transfers) => transfers.entries(),
             Self::Erc20(erc20) => erc20.entries(),
             Self::OneSlot(one_slot) => one_slot.entries(),
@@ -197,6 +203,7 @@ pub(super) const KINDS: &[Kind] = &[
     sstore_storm::KIND,
     prefetch_miss::KIND,
     account_storm::KIND,
+    balance_storm::KIND,
     transfers::KIND,
     erc20::KIND,
     one_slot::KIND,

@@ -172,3 +172,23 @@ pub(crate) fn account<'g>(
     };
     Ok(Storm::new(parts, at.stream))
 }
+
+/// Asks a token for balances.
+pub(crate) fn balance<'g>(at: At<'g, '_>) -> Result<Storm<'g>, GeneratorError> {
+    let contract = Contract::BalanceStorm;
+    let mut targets = at.slots(&[]);
+    let mut ground = Ground { elsewhere: Contract::Token.code()?, ..Ground::default() };
+    for target in &mut targets {
+        target.tail = vec![target.to.into_word()];
+        target.to = at.placed.contract;
+        ground.tail.clone_from(&target.tail);
+    }
+    let parts = Parts {
+        contract,
+        meter: at.meter(contract, &ground)?,
+        present_share: at.scenario.state.present_share,
+        overlap: Overlap::Nothing,
+        targets,
+    };
+    Ok(Storm::new(parts, at.stream))
+}
