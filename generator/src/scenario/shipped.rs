@@ -13,7 +13,12 @@ const ALL: &[(&str, &str)] = shipped![
     "pointer-chase",
     "transfers",
     "erc20",
-    "one-slot"
+    "one-slot",
+    "amm",
+    "nft-mint",
+    "deploy",
+    "giant-tx",
+    "mainnet-like"
 ];
 
 /// Name and text of every shipped scenario, the default worst case first.
