@@ -1,6 +1,5 @@
 //! The laws of loads of everyday traffic: blocks are full whatever the kind, transactions meet
 //! where the kind says and nowhere else, and they do what they say.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 #[path = "common/blocks.rs"]
 mod blocks;
