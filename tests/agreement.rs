@@ -150,6 +150,19 @@ const MEETING_LOADS: &[&str] = &[
     "kind = \"erc20\"\npattern = \"many-to-a\"",
     "kind = \"erc20\"\npattern = \"fresh\"",
     "kind = \"one-slot\"\nwork = 3",
+    "kind = \"amm\"\npairs = 3\nhot = 0.5",
+    "kind = \"erc721\"",
+    "kind = \"nft-mint\"",
+    "kind = \"airdrop\"\nto = \"fresh\"\nrecipients = 4",
+    "kind = \"airdrop\"\nto = \"holders\"\nrecipients = 9",
+    "kind = \"deploy\"\ncode = 100\ncalls = 2",
+    "kind = \"deploy\"\nby = \"create2\"\ncode = 100\ncalls = 1",
+    "kind = \"delegate\"\nauthorities = 8\ndelegations = 2\ncalls = 2",
+    "kind = \"compute\"\nwork = \"keccak\"\nrounds = 50",
+    "kind = \"compute\"\nwork = \"modexp\"\nrounds = 20",
+    "kind = \"compute\"\nwork = \"pairing\"\nrounds = 1",
+    "kind = \"compute\"\nwork = \"loop\"\nrounds = 500",
+    "kind = \"logs\"\ntopics = 4\nlogs = 20",
 ];
 
 fn meeting(extra: &str, loads: &str) -> Workload {

@@ -37,11 +37,11 @@ pub enum Contract {
     Chain,
     /// `spend` and `burn`: balances at mapping slot 0, the total supply at slot 1.
     Supply,
-    /// OpenZeppelin's ERC-20, and `airdrop(address[],uint256)`.
+    /// `OpenZeppelin`'s ERC-20, and `airdrop(address[],uint256)`.
     StandardToken,
     /// `swap(bool,uint256,uint256)`: a constant-product pool of two tokens.
     Pair,
-    /// OpenZeppelin's ERC-721, and `mint()`.
+    /// `OpenZeppelin`'s ERC-721, and `mint()`.
     Nft,
     /// `hash`, `modexp`, `pairing`, `loop` of `(uint256)`: work without state.
     Compute,

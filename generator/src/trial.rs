@@ -44,12 +44,11 @@ impl Trial<'_> {
         cost_by(|gas_limit| self.gas_within(gas_limit))
     }
 
-    /// Whether it succeeds with `gas_limit`.
-    pub(crate) fn fits(&self, gas_limit: u64) -> bool {
-        self.gas_within(gas_limit).is_ok()
-    }
-
-    fn gas_within(&self, gas_limit: u64) -> Result<u64, MeterError> {
+    /// Gas that it uses with `gas_limit`, which may be too little for it.
+    ///
+    /// # Errors
+    /// [`MeterError::Probe`] when it does not succeed.
+    pub(crate) fn gas_within(&self, gas_limit: u64) -> Result<u64, MeterError> {
         let fail = |reason: String| MeterError::Probe { contract: self.name, reason };
         let mut transactions = self.before.clone();
         for tx in &mut transactions {

@@ -1,6 +1,5 @@
 //! The laws of loads of everyday traffic: blocks are full whatever the kind, transactions meet
 //! where the kind says and nowhere else, and they do what they say.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 #[path = "common/blocks.rs"]
 mod blocks;
@@ -8,7 +7,10 @@ mod blocks;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use alloy_primitives::{Address, U256, keccak256};
-use generator::{GeneratorError, generate, reference, scenario::Scenario};
+use generator::{
+    BENEFICIARY, GeneratorError, generate, reference,
+    scenario::{Scenario, shipped},
+};
 use workload::{TxType, Workload};
 
 use blocks::{assert_full, list, parse};
@@ -263,5 +265,66 @@ fn a_transaction_that_no_gas_can_pay_is_an_error_that_names_its_key_and_what_fit
         let made = made(&[load[0], (load[1].0, &enough)]);
         let used = made.batches[0].expected.transactions[0].gas_used;
         assert!(used <= 1 << 24, "{used}");
+    }
+}
+
+/// What the slots and balances that transactions write say of a block.
+struct Traffic {
+    tx_count: f64,
+    written_slots: f64,
+    read_slots: f64,
+    /// Transactions that write nothing that another writes, fees apart.
+    independent_count: f64,
+    /// The most transactions that write one slot.
+    longest_chain: f64,
+}
+
+fn traffic(workload: &Workload) -> Traffic {
+    let batch = &workload.batches[0];
+    let tx_count = batch.blocks[0].transactions.len();
+    let (mut written, mut read, mut longest) = (0, 0, 0);
+    let mut conflicting = BTreeSet::new();
+    for account in list(batch) {
+        read += account.storage_reads.len();
+        written += account.storage_changes.len();
+        let slots = account.storage_changes.iter().map(|slot| &slot.changes);
+        let slots = slots.map(|all| all.iter().map(|one| one.block_access_index.0).collect());
+        let balances = account.balance_changes.iter().map(|one| one.block_access_index.0).collect();
+        let of_account = (account.address != BENEFICIARY).then_some(balances);
+        for writers in slots.chain(of_account) {
+            let mut writers: BTreeSet<u64> = writers;
+            writers.retain(|index| (1..=tx_count as u64).contains(index));
+            longest = longest.max(writers.len());
+            if writers.len() > 1 {
+                conflicting.extend(writers);
+            }
+        }
+    }
+    Traffic {
+        tx_count: tx_count as f64,
+        written_slots: written as f64,
+        read_slots: read as f64,
+        independent_count: (tx_count - conflicting.len()) as f64,
+        longest_chain: longest as f64,
+    }
+}
+
+/// The figures of docs/mainnet-like.md.
+#[test]
+fn mainnet_like_is_as_like_mainnet_as_its_page_says() {
+    let text = shipped::find("mainnet-like").unwrap();
+    let made = generate(&parse(text, &[]), |_| {}).unwrap();
+    assert_full(&made, 60_000_000);
+    let Traffic { tx_count, written_slots, read_slots, independent_count, longest_chain } =
+        traffic(&made);
+    let figures = [
+        ("gas a transaction", made.gas_used() as f64 / tx_count, 65_000.0, 75_000.0),
+        ("slots written a transaction", written_slots / tx_count, 1.5, 1.9),
+        ("slots read a transaction", read_slots / tx_count, 4.4, 4.9),
+        ("share without conflict", independent_count / tx_count, 0.68, 0.76),
+        ("longest chain", longest_chain / tx_count, 0.15, 0.2),
+    ];
+    for (name, figure, least, most) in figures {
+        assert!((least..=most).contains(&figure), "{name}: {figure}, all: {figures:?}");
     }
 }

@@ -202,15 +202,16 @@ impl<'g, S: Script> Calls<'g, S> {
         Ok(cost)
     }
 
-    fn fits(
+    /// Gas of the next transaction of `size`; `None` where it does not fit in `gas_limit`.
+    fn gas_within(
         &self,
         turn: u64,
         size: u64,
         gas_limit: u64,
         people: &mut People<'_>,
-    ) -> Result<bool, GeneratorError> {
+    ) -> Result<Option<u64>, GeneratorError> {
         let call = self.script.call(turn, size, people)?;
-        Ok(self.trial(&call, people)?.fits(gas_limit))
+        Ok(self.trial(&call, people)?.gas_within(gas_limit).ok())
     }
 
     /// The largest size up to `most` that fits in `gas_limit`; `None` where 1 does not.
@@ -239,13 +240,12 @@ impl<'g, S: Script> Calls<'g, S> {
                 // What was guessed did not fit: a little less, then much less.
                 false => beyond.saturating_sub(back).max(fitting + 1),
             };
-            if self.fits(turn, guess, gas_limit, people)? {
-                let call = self.script.call(turn, guess, people)?;
-                let gas = limit(self.price(&call, guess, people)?);
-                unit_gas = Some(((gas - least_gas) / (guess - 1)).max(1));
-                (fitting, fitting_gas, back) = (guess, gas, 1);
-            } else {
-                (beyond, back) = (guess, back * 2);
+            match self.gas_within(turn, guess, gas_limit, people)? {
+                Some(gas) => {
+                    unit_gas = Some((gas.saturating_sub(least_gas) / (guess - 1)).max(1));
+                    (fitting, fitting_gas, back) = (guess, gas, 1);
+                }
+                None => (beyond, back) = (guess, back * 2),
             }
         }
         Ok(Some(fitting))
