@@ -140,7 +140,7 @@ pub struct SizeClass {
 }
 
 /// What is described, and who made what.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Subject<'a> {
     /// The workload.
     pub workload: &'a Workload,

@@ -1,5 +1,4 @@
 //! The laws of several loads in one block: none changes another, in whatever order they come.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 #[path = "common/blocks.rs"]
 mod blocks;

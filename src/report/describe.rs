@@ -91,7 +91,7 @@ fn conflicts(page: &mut Page, described: &Described) {
     page.labelled(Tone::Plain, "graph", &graph_words(conflicts, &described.all));
     let classes = &conflicts.sizes;
     let mut words: Vec<String> =
-        classes.iter().take(SHOWN_CLASS_COUNT).map(|class| class_words(class)).collect();
+        classes.iter().take(SHOWN_CLASS_COUNT).map(class_words).collect();
     if classes.len() > SHOWN_CLASS_COUNT {
         words.push("larger ones: --json".to_owned());
     }
@@ -132,7 +132,7 @@ fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
 }
 
 /// `12 of 3-4 txs`.
-pub(super) fn class_words(class: &SizeClass) -> String {
+fn class_words(class: &SizeClass) -> String {
     let count = units::count(class.component_count);
     format!("{count} of {}", size_words(class))
 }
