@@ -213,3 +213,49 @@ fn a_blockchain_test_of_another_client_becomes_a_workload() {
     let run = ["--workload", "a.workload", "--store", "memory", "--samples", "1"];
     assert_eq!(import.stress(&run).status.code(), Some(0));
 }
+
+#[test]
+fn a_folder_of_tests_becomes_a_folder_of_workloads_and_what_fails_is_named() {
+    let Some(vectors) = std::env::var_os("STRESS_VECTORS").map(PathBuf::from) else { return };
+    let import = Import::new();
+    let folder = fs::canonicalize(vectors.join("eip7928")).unwrap();
+    let args = ["import", "blockchain-test", folder.to_str().unwrap(), "-o", "all"];
+    let output = import.stress(&args);
+    // One file there has wrong lists and no test.
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("not imported: ") && error.contains("invalid-of-combined.json"));
+    assert_eq!(error.matches("error:").count(), 1, "{error}");
+    let said = text(&output.stdout);
+    assert!(said.contains("28 tests imported to all"), "{said}");
+    assert_eq!(fs::read_dir(import.path("all")).unwrap().count(), 28);
+    let run = ["--workload", "all/combined.workload", "--store", "memory", "--samples", "1"];
+    assert_eq!(import.stress(&run).status.code(), Some(0));
+    fs::create_dir(import.path("empty")).unwrap();
+    let output = import.stress(&["import", "blockchain-test", "empty", "-o", "none"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("empty: no test in any .json file"));
+}
+
+#[test]
+fn a_wrong_list_in_a_file_is_a_disagreement() {
+    let Some(vectors) = std::env::var_os("STRESS_VECTORS").map(PathBuf::from) else { return };
+    let import = Import::new();
+    fs::copy(vectors.join("eip7928/combined.json"), import.path("combined.json")).unwrap();
+    let lists = fs::read(vectors.join("eip7928/invalid-of-combined.json")).unwrap();
+    let lists: Value = serde_json::from_slice(&lists).unwrap();
+    let mut refused_count = 0;
+    for entry in lists["variants"].as_array().unwrap() {
+        import.change("combined.json", |tests| {
+            tests["combined"]["_info"]["balRlp"] = entry["blockAccessList"].clone();
+        });
+        let args = ["import", "blockchain-test", "combined.json", "-o", "a.workload"];
+        let output = import.stress(&args);
+        let is_right = entry["valid"].as_bool().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(if is_right { 0 } else { 3 }), "{error}");
+        assert_eq!(error.contains("block 1: list is "), !is_right, "{error}");
+        refused_count += usize::from(!is_right);
+    }
+    assert_eq!(refused_count, 29);
+}

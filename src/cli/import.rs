@@ -106,7 +106,7 @@ pub struct RpcArgs {
     /// Consecutive blocks that are run as one
     #[arg(long, value_name = "N", default_value = "1")]
     pub batch: NonZeroUsize,
-    /// Rules of the blocks: osaka, bpo1, bpo2 or amsterdam; else as the node's eth_config says
+    /// Rules of the blocks: osaka, bpo1, bpo2 or amsterdam; else as the node says (`eth_config`)
     #[arg(long, value_name = "FORK")]
     pub fork: Option<String>,
     /// Do not ask for the node's tracer: read the state key by key

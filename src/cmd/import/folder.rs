@@ -47,7 +47,7 @@ pub(super) fn import(args: &BlockchainTestArgs, progress: &Progress) -> Result<C
         None => Ok(Code::Fine),
         Some(code) => {
             let count = units::count(all.failed.len() as u64);
-            let error = anyhow!("{count} files or tests are not imported: they are named above");
+            let error = anyhow!("not all was imported: {count} failed, named above");
             Err(Failure { code: *code, error })
         }
     }

@@ -38,23 +38,23 @@ pub(super) fn of(
     let config = config.filter(|config| config.since <= timestamp);
     let said = config.as_ref().and_then(|config| fork_of(config, has_list));
     let schedule = config.as_ref().map(|config| config.fraction);
+    if let Some(named) = named.filter(|named| (*named == Fork::Amsterdam) != has_list) {
+        let (has, of) = if has_list { ("has", "amsterdam") } else { ("has no", "earlier") };
+        return Err(ImportError::Fork(format!(
+            "--fork {named}: the header of block {number} {has} blockAccessListHash, so its fork \
+             is {of}"
+        )));
+    }
     if let (Some(fork), Some(fraction)) = (named.or(said), schedule)
         && fork.blob_fee_update_fraction() != fraction
     {
         return Err(ImportError::Fork(format!(
-            "the node's chain has other blob fees than {fork}: baseFeeUpdateFraction in its \
-             eth_config is {fraction}, allowed is {}",
+            "{fork} is not the fork of block {number}, or its chain has other blob fees: \
+             baseFeeUpdateFraction in the node's eth_config is {fraction}, that of {fork} is {}",
             fork.blob_fee_update_fraction()
         )));
     }
     match (named, said) {
-        (Some(named), _) if (named == Fork::Amsterdam) != has_list => {
-            let (has, of) = if has_list { ("has", "amsterdam") } else { ("has no", "earlier") };
-            Err(ImportError::Fork(format!(
-                "--fork {named}: the header of block {number} {has} blockAccessListHash, so its \
-                 fork is {of}"
-            )))
-        }
         (Some(named), Some(said)) if named != said => Err(ImportError::Fork(format!(
             "--fork {named}: by the node's eth_config block {number} is of {said}"
         ))),

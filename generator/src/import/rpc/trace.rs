@@ -124,7 +124,8 @@ impl TxTrace {
             let cleared = cleared.map(|key| (key, U256::ZERO));
             let all = said.slots.iter().map(|(key, value)| (key, *value)).chain(cleared);
             all.into_iter().find_map(|(key, value)| {
-                let made = made.storage.get(key).map(|slot| slot.present_value)?;
+                let slot = made.storage.get(key);
+                let made = slot.map_or(U256::ZERO, |slot| slot.present_value);
                 let what = format!("slot {key:#x}");
                 if made == value {
                     None
