@@ -202,7 +202,13 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
     format!("<figure>{html}<figcaption>{caption}{ceiling}</figcaption></figure>\n")
 }
 
-fn series(report: &Report<'_>, kind: &Kind, line: &Line<'_, '_>, x: Scale, y: Scale) -> Series {
+fn series(
+    report: &Report<'_>,
+    kind: &Kind,
+    line: &Line<'_, '_>,
+    nth: usize,
+    [x, y]: [Scale; 2],
+) -> Series {
     let point = |(count, row): &(f64, &Row<'_>)| {
         let figure = row.figure("mgas_per_s/median")?;
         let interval = row.interval("mgas_per_s/ci95");
