@@ -187,7 +187,7 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
     };
     let caption = match title {
         "" => String::new(),
-        title => format!("{}. ", esc(title)),
+        title => format!("<p class=\"over\">{}</p>", esc(title)),
     };
     let ceiling = ceiling.map_or_else(String::new, |(value, [reads, rate, gas])| {
         format!(
@@ -199,7 +199,7 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
         )
     });
     let html = chart.html();
-    format!("<figure>{html}<figcaption>{caption}{ceiling}</figcaption></figure>\n")
+    format!("<figure>{caption}{html}<figcaption>{ceiling}</figcaption></figure>\n")
 }
 
 fn series(
