@@ -184,6 +184,7 @@ fn scripts_and_manual_pages_cover_the_command_line() {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 #[test]
 fn histogram_logs_are_read_by_a_public_tool_with_the_same_percentiles() {
     let dir = tempfile::tempdir().unwrap();
