@@ -69,7 +69,8 @@ fn benchmark_figures_are_those_of_the_cells_by_the_tools_names() {
     for (better, key, unit) in
         [(Better::Bigger, "mgas_per_s", "MGas/s"), (Better::Smaller, "ms_per_batch", "ms")]
     {
-        let entries: Value = serde_json::from_str(&benchmark(&[stored.clone()], better)).unwrap();
+        let entries: Value =
+            serde_json::from_str(&benchmark(std::slice::from_ref(&stored), better)).unwrap();
         let entries = entries.as_array().unwrap();
         assert_eq!(entries.len(), 5);
         for (entry, cell) in entries.iter().zip(stored.cells()) {

@@ -136,7 +136,7 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
     };
     let caption = match title {
         "" => String::new(),
-        title => format!("<figcaption>{}</figcaption>", esc(title)),
+        title => format!("<p class=\"over\">{}</p>", esc(title)),
     };
     format!("<figure>{caption}{}</figure>\n", chart.html())
 }

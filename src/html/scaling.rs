@@ -187,7 +187,7 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
     };
     let caption = match title {
         "" => String::new(),
-        title => format!("{}. ", esc(title)),
+        title => format!("<p class=\"over\">{}</p>", esc(title)),
     };
     let ceiling = ceiling.map_or_else(String::new, |(value, [reads, rate, gas])| {
         format!(
@@ -199,10 +199,16 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
         )
     });
     let html = chart.html();
-    format!("<figure>{html}<figcaption>{caption}{ceiling}</figcaption></figure>\n")
+    format!("<figure>{caption}{html}<figcaption>{ceiling}</figcaption></figure>\n")
 }
 
-fn series(report: &Report<'_>, kind: &Kind, line: &Line<'_, '_>, x: Scale, y: Scale) -> Series {
+fn series(
+    report: &Report<'_>,
+    kind: &Kind,
+    line: &Line<'_, '_>,
+    nth: usize,
+    [x, y]: [Scale; 2],
+) -> Series {
     let point = |(count, row): &(f64, &Row<'_>)| {
         let figure = row.figure("mgas_per_s/median")?;
         let interval = row.interval("mgas_per_s/ci95");

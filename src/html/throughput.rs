@@ -18,7 +18,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let all = report.rows.len();
     let drawn: Vec<Vec<&Row<'_>>> = match all {
         0 => return None,
-        0..=DRAWN_ROW_COUNT => groups,
+        1..=DRAWN_ROW_COUNT => groups,
         _ => groups.iter().map(|group| Report::best_of_designs(group)).collect(),
     };
     let highest = report.rows.iter().filter_map(|row| {

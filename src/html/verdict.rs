@@ -12,7 +12,7 @@ use crate::report::units;
 /// Differences and claims that are shown; all are in the result.
 const SHOWN_COUNT: usize = 12;
 /// Above this many results each is a line of a table only.
-const TOLD_RESULT_COUNT: usize = 6;
+const TOLD_RESULT_COUNT: usize = 3;
 
 /// How bad it is. The text carries it; colour repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +78,9 @@ pub(super) fn html(report: &Report<'_>) -> String {
     };
     for (source, lines) in told {
         html.push_str(&of_result(report, source, lines));
+    }
+    if all.len() > TOLD_RESULT_COUNT {
+        html.push_str("<p><a href=\"#results\">Each result</a> is listed at the end.</p>");
     }
     html.push_str("</section>\n");
     html

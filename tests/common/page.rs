@@ -95,10 +95,14 @@ pub(crate) fn compared(elements: &[Element], results: &[Value]) -> Vec<(usize, S
     places
 }
 
-/// The number at a place; at one with `*` the median over what stands there.
+/// The number at a place; at one with `*` the median over what stands there, without the samples
+/// of a warm-up.
 fn number(result: &Value, at: &str) -> Option<f64> {
     let Some((list, below)) = at.split_once("/*") else { return result.pointer(at)?.as_f64() };
     let all = result.pointer(list)?.as_array()?;
+    let cell = list.strip_suffix("/samples").and_then(|cell| result.pointer(cell));
+    let warm_up = cell.and_then(|cell| cell["warm_up_sample_count"].as_u64()).unwrap_or(0);
+    let all = &all[usize::try_from(warm_up).unwrap()..];
     let mut values: Vec<f64> =
         all.iter().map(|one| one.pointer(below).unwrap().as_f64().unwrap()).collect();
     values.sort_by(f64::total_cmp);
