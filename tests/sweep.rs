@@ -301,7 +301,7 @@ fn bad_input_is_one_error_each_with_its_code() {
 
     ends(with(&[]), 0);
     refused(with(&["seed=1,2"]), 2, &["holds another sweep", "axes"]);
-    refused(with(&["--fork=osaka"]), 2, &["holds another sweep", "fork=osaka here"]);
+    refused(with(&["--fork=osaka"]), 2, &["holds another sweep", "fork=osaka"]);
     let file = place.cell(3).join("result.json");
     let whole = fs::read_to_string(&file).unwrap();
     for (text, expected) in [

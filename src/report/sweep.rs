@@ -137,18 +137,15 @@ fn names(merged: &Merged) -> Vec<Column> {
         names.push(Column::new(&axis.label, values));
     }
     let is_axis = |key: &str| merged.sweep.axes.iter().any(|axis| axis.key == key);
-    let facts: [(&str, &str, fn(&Point) -> String); 4] = [
-        ("run.stores", "store", |point| point.store.clone()),
-        ("run.designs", "design", |point| point.design.clone()),
-        ("run.threads", "thr", |point| point.threads.to_string()),
-        ("run.io_threads", "io", |point| point.io_threads.to_string()),
+    let of = |value: fn(&Point) -> String| points.iter().map(value);
+    let facts = [
+        ("run.stores", Column::new("store", of(|point| point.store.clone()))),
+        ("run.designs", Column::new("design", of(|point| point.design.clone()))),
+        ("run.threads", Column::new("thr", of(|point| point.threads.to_string()))),
+        ("run.io_threads", Column::new("io", of(|point| point.io_threads.to_string()))),
     ];
-    for (key, head, fact) in facts {
-        let column = Column::new(head, points.iter().map(fact));
-        if !is_axis(key) && column.varies() {
-            names.push(column);
-        }
-    }
+    let untold = facts.into_iter().filter(|(key, column)| !is_axis(key) && column.varies());
+    names.extend(untold.map(|(_, column)| column));
     let line =
         |at: usize| names.iter().map(|column| column.values[at].as_str()).collect::<Vec<_>>();
     let is_told = (1..points.len()).all(|at| line(at - 1) != line(at));
