@@ -25,6 +25,12 @@ Examples:
 
 Sets this program against itself for 12 octets and says what change they decide.";
 
+const WROTE_HELP: &str = "Where `stress calibrate` wrote [default: stress/calibration.json in \
+    $XDG_STATE_HOME or ~/.local/state]";
+
+const WRITE_HELP: &str = "Where to write what was learned [default: stress/calibration.json in \
+    $XDG_STATE_HOME or ~/.local/state]";
+
 /// Arguments of `stress gate`.
 #[derive(Debug, Args)]
 #[command(after_help = GATE_HELP)]
@@ -56,9 +62,8 @@ pub struct GateArgs {
     /// Try once more where nothing is decided; both tries are kept, and each decides less easily
     #[arg(long)]
     pub rerun: bool,
-    /// Where `stress calibrate` wrote
-    /// [default: $XDG_STATE_HOME or ~/.local/state, stress/calibration.json]
-    #[arg(long, value_name = "FILE")]
+    /// Where `stress calibrate` wrote.
+    #[arg(long, value_name = "FILE", help = WROTE_HELP)]
     pub calibration: Option<PathBuf>,
     /// How builds are driven
     #[command(flatten)]
@@ -86,9 +91,8 @@ pub struct DriveArgs {
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_HELP)]
 pub struct CalibrateArgs {
-    /// Where to write what was learned
-    /// [default: $XDG_STATE_HOME or ~/.local/state, stress/calibration.json]
-    #[arg(long, value_name = "FILE")]
+    /// Where to write what was learned.
+    #[arg(long, value_name = "FILE", help = WRITE_HELP)]
     pub output: Option<PathBuf>,
     /// How builds are driven
     #[command(flatten)]

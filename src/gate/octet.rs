@@ -42,7 +42,7 @@ impl Coin {
         Self { state: seed }
     }
 
-    /// Whether B is first (SplitMix64).
+    /// Whether B is first (`SplitMix64`).
     pub const fn toss(&mut self) -> bool {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
