@@ -117,7 +117,9 @@ pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure>
     let machine = Machine::this();
     let started_unix_s = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let extras = Extras::new(args, &plan::cells(&run, &machine), started_unix_s)?;
-    let (session, device) = open(workload, &run, args, &machine, &progress)?;
+    let in_use = if args.wait { InUse::Wait } else { InUse::Refuse };
+    let at = (args.data_dir.as_ref(), in_use);
+    let (session, device) = open(workload, &run, at, &machine, &progress)?;
     check_lists(&session, &run, &progress)?;
     let signatures = sign(session.workload(), &run, machine.core_count, &progress)?;
     let sampling =
@@ -182,7 +184,7 @@ pub fn measure(
     progress: &Progress,
 ) -> Result<Vec<Cell>, Failure> {
     let machine = Machine::this();
-    let (session, device) = open(workload, run, None, &machine, progress)?;
+    let (session, device) = open(workload, run, (None, InUse::Refuse), &machine, progress)?;
     check_lists(&session, run, progress)?;
     let sampling = Sampling::new(&session, run, device.as_ref(), machine);
     let sampled = sampling.run(progress, |_| Ok(()));
@@ -246,12 +248,10 @@ fn judged(expects: &Expects, args: &RunArgs) -> Code {
 fn open(
     workload: Workload,
     run: &RunSpec,
-    args: &RunArgs,
+    (data_dir, in_use): (Option<&PathBuf>, InUse),
     machine: &Machine,
     progress: &Progress,
 ) -> Result<(Session, Option<Device>), Failure> {
-    let data_dir = args.data_dir.as_ref();
-    let in_use = if args.wait { InUse::Wait } else { InUse::Refuse };
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
     if run.designs.contains(&DesignName::Full) {
         let lists = full_lists(session.workload(), progress)?;

@@ -37,7 +37,7 @@ use crate::{
     exit::{Code, Failure, OrExit},
     facts::{self, DeclaredKeys},
     interrupt,
-    open::Place,
+    open::{InUse, Place},
     plan::{self, Machine, PlannedCell},
     progress::{Look, Progress},
     session::{How, OpenStore, Session},
@@ -198,6 +198,7 @@ impl Worker {
             let workload = self.session.workload();
             let place = Place {
                 data_dir: self.data_dir.as_ref(),
+                in_use: InUse::Refuse,
                 genesis: &workload.genesis,
                 layout: workload.layout,
                 scenario: &workload.scenario,
