@@ -90,8 +90,7 @@ fn conflicts(page: &mut Page, described: &Described) {
     let conflicts = &described.conflicts;
     page.labelled(Tone::Plain, "graph", &graph_words(conflicts, &described.all));
     let classes = &conflicts.sizes;
-    let mut words: Vec<String> =
-        classes.iter().take(SHOWN_CLASS_COUNT).map(class_words).collect();
+    let mut words: Vec<String> = classes.iter().take(SHOWN_CLASS_COUNT).map(class_words).collect();
     if classes.len() > SHOWN_CLASS_COUNT {
         words.push("larger ones: --json".to_owned());
     }
