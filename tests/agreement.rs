@@ -10,8 +10,12 @@
 
 #[path = "common/agree.rs"]
 mod agree;
+#[path = "common/loads.rs"]
+mod loads;
 #[path = "common/policies.rs"]
 mod policies;
+#[path = "common/vectors.rs"]
+mod vectors;
 
 use std::{
     num::NonZeroUsize,
@@ -44,7 +48,9 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
+use loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS};
 use policies::policies;
+use vectors::{json_files, unpack, vectors};
 
 /// Every variant, and batched reads under every policy: threads are an axis of their own.
 fn variants() -> Vec<Variant> {
@@ -137,34 +143,6 @@ fn all_variants_agree_on_storms_of_every_kind() {
     assert_all_agree(&generate(&format!("{absent}{block}"), "keys = \"weyl\""), "half present");
 }
 
-/// The texts of loads that are no storms, in which transactions meet in every way.
-const MEETING_LOADS: &[&str] = &[
-    "kind = \"transfers\"\npattern = \"a-to-b\"",
-    "kind = \"transfers\"\npattern = \"a-to-a\"",
-    "kind = \"transfers\"\npattern = \"a-to-many\"",
-    "kind = \"transfers\"\npattern = \"many-to-a\"",
-    "kind = \"transfers\"\npattern = \"fresh\"",
-    "kind = \"erc20\"\npattern = \"a-to-b\"\nholders = 20",
-    "kind = \"erc20\"\npattern = \"a-to-a\"",
-    "kind = \"erc20\"\npattern = \"a-to-many\"",
-    "kind = \"erc20\"\npattern = \"many-to-a\"",
-    "kind = \"erc20\"\npattern = \"fresh\"",
-    "kind = \"one-slot\"\nwork = 3",
-    "kind = \"amm\"\npairs = 3\nhot = 0.5",
-    "kind = \"erc721\"",
-    "kind = \"nft-mint\"",
-    "kind = \"airdrop\"\nto = \"fresh\"\nrecipients = 4",
-    "kind = \"airdrop\"\nto = \"holders\"\nrecipients = 9",
-    "kind = \"deploy\"\ncode = 100\ncalls = 2",
-    "kind = \"deploy\"\nby = \"create2\"\ncode = 100\ncalls = 1",
-    "kind = \"delegate\"\nauthorities = 8\ndelegations = 2\ncalls = 2",
-    "kind = \"compute\"\nwork = \"keccak\"\nrounds = 50",
-    "kind = \"compute\"\nwork = \"modexp\"\nrounds = 20",
-    "kind = \"compute\"\nwork = \"pairing\"\nrounds = 1",
-    "kind = \"compute\"\nwork = \"loop\"\nrounds = 500",
-    "kind = \"logs\"\ntopics = 4\nlogs = 20",
-];
-
 fn meeting(extra: &str, loads: &str) -> Workload {
     let text = format!("schema = 1\nname = \"small\"\nseed = 7\n{extra}\n{loads}\n");
     let scenario = Scenario::parse("small.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -180,21 +158,6 @@ fn all_variants_agree_where_transactions_meet() {
         }
     }
 }
-
-/// The texts of loads whose transactions depend on each other by shape.
-const SHAPED_LOADS: &[&str] = &[
-    "kind = \"dapps\"\ndapps = 3\nresources = 2\nhome = 0.8\nwork = 5",
-    "kind = \"dapps\"\ndapps = 3\nper_user = \"published\"\nwork = 5",
-    "kind = \"chains\"\nwork = 3",
-    "kind = \"chains\"\nwork = 3\nconflict = 0.5\nlengths = [1, 2, 5]\norder = \"interleaved\"",
-    "kind = \"chains\"\nwork = 3\nhotspots = 2\ntouch = \"first\"",
-    "kind = \"chains\"\nwork = 3\nshape = \"relay\"\norder = \"together\"\nlengths = [7]",
-    "kind = \"chains\"\nwork = 3\nshape = \"tree\"\nthrough = \"account\"\nlengths = [9]",
-    "kind = \"chains\"\nwork = 3\nshape = \"star\"\nthrough = \"account\"\ntouch = \"first\"",
-    "kind = \"chains\"\nwork = 3\nthrough = \"account\"\nhotspots = 1",
-    "kind = \"non-conflicting\"",
-    "kind = \"non-conflicting\"\nsupply = true",
-];
 
 #[test]
 fn all_variants_agree_on_dependencies_of_every_shape() {
@@ -221,22 +184,6 @@ fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
         assert_committed_once_a_batch(&workload);
     }
 }
-
-/// The texts of storms beside plain reads.
-const OTHER_STORMS: &[&str] = &[
-    "kind = \"sstore-storm\"\nop = \"create\"",
-    "kind = \"sstore-storm\"\nop = \"update\"\ncontracts = 3",
-    "kind = \"sstore-storm\"\nop = \"clear\"",
-    "kind = \"sstore-storm\"\nop = \"no-op\"",
-    "kind = \"prefetch-miss\"\nkeys = \"keccak\"",
-    "kind = \"prefetch-miss\"\nkeys = \"chase\"",
-    "kind = \"balance-storm\"",
-    "kind = \"account-storm\"\nop = \"balance\"\naccounts = 5_000",
-    "kind = \"account-storm\"\nop = \"code-hash\"\naccounts = 9\ntarget = \"absent\"",
-    "kind = \"account-storm\"\nop = \"code-copy\"\naccounts = 5_000\ntarget = \"contracts\"\ncodes = 50",
-    "kind = \"account-storm\"\nop = \"call\"\naccounts = 5_000\ntarget = \"contracts\"\ncodes = 50",
-    "kind = \"account-storm\"\nop = \"call\"\naccounts = 5_000\ntarget = \"absent\"",
-];
 
 #[test]
 fn all_variants_agree_on_storms_that_do_more_than_read_slots() {
@@ -346,14 +293,6 @@ fn all_variants_agree_over_rocksdb_however_it_reads() {
     }
 }
 
-fn vectors() -> Option<PathBuf> {
-    let dir = std::env::var_os("STRESS_VECTORS").map(PathBuf::from);
-    if dir.is_none() {
-        eprintln!("STRESS_VECTORS is not set: blocks that nobody here wrote are NOT tested");
-    }
-    dir
-}
-
 /// Runs all blocks of a file under all variants; returns how many tests it held.
 fn assert_file_agrees(path: &Path) -> usize {
     let json = std::fs::read_to_string(path).unwrap();
@@ -368,22 +307,6 @@ fn assert_file_agrees(path: &Path) -> usize {
         assert_all_agree(&workload, &test.name);
     }
     tests.len()
-}
-
-fn json_files(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> =
-        entries.filter(|p| p.extension().is_some_and(|e| e == "json")).collect();
-    files.sort();
-    files
-}
-
-fn unpack(archive: &std::path::Path) -> tempfile::TempDir {
-    let unpacked = tempfile::tempdir().unwrap();
-    let mut tar = std::process::Command::new("tar");
-    let status = tar.arg("-xJf").arg(archive).arg("-C").arg(unpacked.path()).status();
-    assert!(status.is_ok_and(|status| status.success()), "tar unpacks the vectors");
-    unpacked
 }
 
 #[test]
