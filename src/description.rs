@@ -301,7 +301,7 @@ mod tests {
             .collect();
         let expected = [(1, 1, 3), (2, 2, 2), (3, 4, 2), (5, 8, 2), (9, 16, 1), (513, 1_024, 1)];
         assert_eq!(found, expected);
-        assert_eq!(classes.iter().map(|of| of.tx_count).sum::<u64>(), counts.iter().sum());
+        assert_eq!(classes.iter().map(|of| of.tx_count).sum::<u64>(), counts.iter().sum::<u64>());
     }
 
     #[test]

@@ -253,15 +253,12 @@ mod tests {
                 });
                 Ok(())
             };
-            crew.run(
-                |error| error.to_string(),
-                live,
-                || {
-                    crew.wait_idle();
-                    crew.post(Arc::new(()));
-                    crew.wait_idle();
-                },
-            )
+            let lead = || {
+                crew.wait_idle();
+                crew.post(Arc::new(()));
+                crew.wait_idle();
+            };
+            crew.run(|_| "test", |error| error.to_string(), live, lead)
         }));
         let panic = caught.expect_err("it unwinds");
         assert_eq!(panic.downcast_ref::<u8>(), Some(&7));
