@@ -1,7 +1,7 @@
 //! The texts of the loads that every variant is run on.
 
 /// The texts of loads that are no storms, in which transactions meet in every way.
-pub const MEETING_LOADS: &[&str] = &[
+pub(crate) const MEETING_LOADS: &[&str] = &[
     "kind = \"transfers\"\npattern = \"a-to-b\"",
     "kind = \"transfers\"\npattern = \"a-to-a\"",
     "kind = \"transfers\"\npattern = \"a-to-many\"",
@@ -29,7 +29,7 @@ pub const MEETING_LOADS: &[&str] = &[
 ];
 
 /// The texts of loads whose transactions depend on each other by shape.
-pub const SHAPED_LOADS: &[&str] = &[
+pub(crate) const SHAPED_LOADS: &[&str] = &[
     "kind = \"dapps\"\ndapps = 3\nresources = 2\nhome = 0.8\nwork = 5",
     "kind = \"dapps\"\ndapps = 3\nper_user = \"published\"\nwork = 5",
     "kind = \"chains\"\nwork = 3",
@@ -44,7 +44,7 @@ pub const SHAPED_LOADS: &[&str] = &[
 ];
 
 /// The texts of storms beside plain reads.
-pub const OTHER_STORMS: &[&str] = &[
+pub(crate) const OTHER_STORMS: &[&str] = &[
     "kind = \"sstore-storm\"\nop = \"create\"",
     "kind = \"sstore-storm\"\nop = \"update\"\ncontracts = 3",
     "kind = \"sstore-storm\"\nop = \"clear\"",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-pub fn vectors() -> Option<PathBuf> {
+pub(crate) fn vectors() -> Option<PathBuf> {
     let dir = std::env::var_os("STRESS_VECTORS").map(PathBuf::from);
     if dir.is_none() {
         eprintln!("STRESS_VECTORS is not set: blocks that nobody here wrote are NOT tested");
@@ -10,7 +10,7 @@ pub fn vectors() -> Option<PathBuf> {
     dir
 }
 
-pub fn json_files(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn json_files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         entries.filter(|p| p.extension().is_some_and(|e| e == "json")).collect();
@@ -18,7 +18,7 @@ pub fn json_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-pub fn unpack(archive: &Path) -> tempfile::TempDir {
+pub(crate) fn unpack(archive: &Path) -> tempfile::TempDir {
     let unpacked = tempfile::tempdir().unwrap();
     let mut tar = std::process::Command::new("tar");
     let status = tar.arg("-xJf").arg(archive).arg("-C").arg(unpacked.path()).status();
