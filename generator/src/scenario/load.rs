@@ -155,7 +155,11 @@ impl LoadKind {
     /// need what they need.
     pub const fn fills_room(&self) -> bool {
         match self {
-            Self::SloadStorm(_) => true,
+            Self::SloadStorm(_)
+            | Self::SstoreStorm(_)
+            | Self::PrefetchMiss(_)
+            | Self::AccountStorm(_)
+            | Self::BalanceStorm(_) => true,
             Self::Compute(compute) => compute.round_count.is_none(),
             Self::Logs(logs) => logs.log_count.is_none(),
             _ => false,
