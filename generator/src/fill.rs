@@ -160,8 +160,14 @@ impl<'a, 'g> Filler<'a, 'g> {
                     let key = if gas_limit == most_gas { most_key } else { "block.gas" };
                     return Err(self.too_little(key, load, gas_limit));
                 }
-                // What is left is less than a transaction needs.
-                None => budgets[load].left = 0,
+                // What is left is less than a transaction needs: it is for the load that needs least.
+                None => {
+                    budgets[load].left = 0;
+                    let smallest = self.smallest();
+                    if smallest != load {
+                        budgets[smallest].left += left;
+                    }
+                }
             }
         }
         Ok(out)
@@ -208,6 +214,12 @@ impl<'a, 'g> Filler<'a, 'g> {
             LoadOrder::Interleaved => least_used(budgets),
             LoadOrder::Phases => budgets.iter().position(|budget| budget.left > 0),
         }
+    }
+
+    /// The load with the smallest transactions; the first of equals.
+    fn smallest(&self) -> usize {
+        let gas = |load: &usize| self.planners[*load].useful_gas();
+        (0..self.planners.len()).min_by_key(gas).unwrap_or_default()
     }
 
     fn too_little(&self, key: &'static str, load: usize, gas: u64) -> GeneratorError {
