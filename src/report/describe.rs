@@ -98,8 +98,8 @@ fn conflicts(page: &mut Page, described: &Described) {
         page.labelled(Tone::Plain, "sizes", &words.join("; "));
     }
     let text = format!(
-        "{} txs one after the other; the one of most gas has {} of it",
-        units::count(conflicts.longest_chain_tx_count),
+        "{} one after the other; the one of most gas has {} of it",
+        units::things(conflicts.longest_chain_tx_count, "tx"),
         units::count(conflicts.longest_chain_gas),
     );
     page.labelled(Tone::Plain, "chain", &text);
