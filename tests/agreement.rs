@@ -398,8 +398,6 @@ fn sequences_agree(files: &[PathBuf], count: u64) -> usize {
 fn all_variants_agree_on_imported_blocks_in_sequence_as_one_batch() {
     let Some(dir) = vectors() else { return };
     assert_eq!(sequences_agree(&json_files(&dir.join("eip7928")), 3), 28);
-    let unpacked = unpack(&dir.join("eip7928-eest.tar.xz"));
-    assert_eq!(sequences_agree(&json_files(&unpacked.path().join("eest")), 2), 272);
 }
 
 /// The block of transition-tool files in `folder`, compared with their result.
