@@ -79,7 +79,8 @@ fn a_build_against_itself_passes_and_is_never_a_regression() {
         (0..200).map(|seed| judged(&mut Drawn::new(seed, 1.0, 0.01)).0).collect();
     assert!(!verdicts.contains(&Verdict::Regression), "{verdicts:?}");
     let pass_count = verdicts.iter().filter(|verdict| **verdict == Verdict::Pass).count();
-    assert!(pass_count > 190, "{pass_count} of 200");
+    // The others are open, or their null is: one sample a slot varies by 1 % here, with strays.
+    assert!(pass_count > 170, "{pass_count} of 200");
     // On a machine that is too noisy nothing is said, and still nothing is wrong.
     let verdicts: Vec<_> = (0..200).map(|seed| judged(&mut Drawn::new(seed, 1.0, 0.1)).0).collect();
     assert!(!verdicts.contains(&Verdict::Regression), "{verdicts:?}");
