@@ -55,7 +55,7 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
             let settings = FlatSettings { depth, keys_per_call, ..FlatSettings::default() };
             let state = open(data.path(), &genesis, layout).unwrap();
             let rows = state.manifest().rows;
-            assert_eq!((rows.accounts, rows.slots, rows.codes), (1_004, 60_004, 3));
+            assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 60_004, 5));
             let store = FlatStore::open(state, settings).unwrap();
             for cache in [CacheMode::Cold, CacheMode::Warm] {
                 let sample = store.open_sample(cache).unwrap();
@@ -257,8 +257,11 @@ fn damaged_indices_and_codes_and_cut_files_are_refused() {
     let store = FlatStore::open(state, FlatSettings::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let mut reader = sample.reader().unwrap();
-    let codes = genesis.accounts.iter().filter(|account| !account.code.is_empty());
-    let read: Vec<_> = codes.map(|account| reader.code(&account.state().code_hash)).collect();
+    let written_out = genesis.accounts.iter().map(|account| account.code.clone());
+    let families = genesis.account_families.iter();
+    let made = families.flat_map(|of| (0..of.code_count()).map(|place| of.code(place)));
+    let codes = written_out.chain(made).filter(|code| !code.is_empty());
+    let read: Vec<_> = codes.map(|code| reader.code(&keccak256(code))).collect();
     assert_eq!(read.iter().filter(|code| code.is_err()).count(), 1);
     drop(reader);
     drop(sample);

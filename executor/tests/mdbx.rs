@@ -65,7 +65,7 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
         let data = tempfile::tempdir().unwrap();
         let store = store(data.path(), &genesis, layout);
         let rows = store.state().manifest().rows;
-        assert_eq!((rows.accounts, rows.slots, rows.codes), (1_004, 60_004, 3));
+        assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 60_004, 5));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         assert_holds(&mut sample.reader().unwrap(), &genesis);
         store.close_sample(sample).unwrap();

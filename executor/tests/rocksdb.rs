@@ -32,7 +32,7 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
         for method in [ReadMethod::Get, ReadMethod::MultiGet { batch: 100 }] {
             let store = store(data.path(), &genesis, layout, settings(method));
             let rows = store.state().manifest().rows;
-            assert_eq!((rows.accounts, rows.slots, rows.codes), (1_004, 6_004, 3));
+            assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 6_004, 5));
             let tables = store.state().manifest().files.iter();
             assert!(tables.filter(|file| file.name.ends_with(".sst")).count() >= 6);
             let sample = store.open_sample(CacheMode::Cold).unwrap();

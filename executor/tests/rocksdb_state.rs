@@ -225,7 +225,7 @@ fn a_list_tells_whole_states_from_damaged_and_half_built_ones() {
         assert_eq!(info.whole.is_some(), info.name == whole, "{info:?}");
         assert_eq!(info.fault.is_none(), info.name == whole, "{info:?}");
         if let Some(state) = info.whole {
-            assert_eq!((state.scenario.as_str(), state.rows.accounts), ("test", 1_004));
+            assert_eq!((state.scenario.as_str(), state.rows.accounts), ("test", 1_604));
             assert!(info.byte_count > 10_000 && info.last_used_unix_s.is_some());
         }
     }

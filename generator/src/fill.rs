@@ -144,6 +144,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             planner.begin(BlockTarget::Gas(budget.total))?;
         }
         let mut out = PlannedBlock { gas_limit: gas, ..PlannedBlock::default() };
+        let mut spare = 0;
         while let Some(load) = self.next_load(&budgets) {
             let Budget { total, left } = budgets[load];
             let (most_gas, most_key) = self.turns[load].most_gas(tx_gas);
@@ -160,16 +161,14 @@ impl<'a, 'g> Filler<'a, 'g> {
                     let key = if gas_limit == most_gas { most_key } else { "block.gas" };
                     return Err(self.too_little(key, load, gas_limit));
                 }
-                // What is left is less than a transaction needs: it is for the load that needs least.
+                // What is left is less than a transaction needs.
                 None => {
                     budgets[load].left = 0;
-                    let smallest = self.smallest();
-                    if smallest != load {
-                        budgets[smallest].left += left;
-                    }
+                    spare += left;
                 }
             }
         }
+        self.use_spare(spare, &mut out, people)?;
         Ok(out)
     }
 
@@ -216,10 +215,33 @@ impl<'a, 'g> Filler<'a, 'g> {
         }
     }
 
-    /// The load with the smallest transactions; the first of equals.
-    fn smallest(&self) -> usize {
+    /// Ends a block with transactions of the load that has the smallest, from what all loads had
+    /// left: at the end, where they change none of those before. Not of a load that fills what it
+    /// is given, whose later transactions would change.
+    fn use_spare(
+        &mut self,
+        mut spare: u64,
+        out: &mut PlannedBlock,
+        people: &mut People<'_>,
+    ) -> Result<(), GeneratorError> {
+        let Some(load) = self.smallest() else { return Ok(()) };
+        while spare >= self.planners[load].useful_gas() {
+            let gas_limit = spare.min(self.turns[load].most_gas(self.spec.tx_gas).0);
+            let Some(tx) = self.next(load, gas_limit, people)? else { break };
+            spare -= tx.gas;
+            out.gas_limit += tx.refund;
+            out.transactions.push(tx);
+            out.loads.push(load as u32);
+        }
+        Ok(())
+    }
+
+    /// The load with the smallest transactions of those that need what they need; the first of
+    /// equals.
+    fn smallest(&self) -> Option<usize> {
         let gas = |load: &usize| self.planners[*load].useful_gas();
-        (0..self.planners.len()).min_by_key(gas).unwrap_or_default()
+        let loads = 0..self.planners.len();
+        loads.filter(|load| !self.loads[*load].kind.fills_room()).min_by_key(gas)
     }
 
     fn too_little(&self, key: &'static str, load: usize, gas: u64) -> GeneratorError {

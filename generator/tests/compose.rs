@@ -46,6 +46,13 @@ fn of_load(made: &Generated, load: u32) -> Vec<Tx> {
     of.map(|(tx, _)| (tx.sender, tx.to, tx.value, tx.input.clone(), tx.gas_limit)).collect()
 }
 
+/// Whether one is the other with more at its end, which is what spare gas makes of the load with
+/// the smallest transactions.
+fn goes_on_as(one: &[Tx], other: &[Tx]) -> bool {
+    let common = one.len().min(other.len());
+    common > 0 && one[..common] == other[..common]
+}
+
 fn loads() -> impl Strategy<Value = Vec<Load<'static>>> {
     let load = prop_oneof![
         Just(("transfers", String::new())),
@@ -68,7 +75,7 @@ proptest! {
         let all = made(&text(&loads), &[]);
         let before = made(&text(&loads[..loads.len() - 1]), &[]);
         for load in 0..loads.len() as u32 - 1 {
-            prop_assert_eq!(of_load(&all, load), of_load(&before, load), "{}", load);
+            prop_assert!(goes_on_as(&of_load(&all, load), &of_load(&before, load)), "{}", load);
         }
         reference::verify(&all.workload, || {}).unwrap();
     }
@@ -83,7 +90,8 @@ proptest! {
         let place = place.min(moved.len());
         moved.insert(place, own);
         let (named, moved) = (made(&text(&named), &[]), made(&text(&moved), &[]));
-        prop_assert_eq!(of_load(&named, loads.len() as u32 - 1), of_load(&moved, place as u32));
+        let (last, place) = (loads.len() as u32 - 1, place as u32);
+        prop_assert!(goes_on_as(&of_load(&named, last), &of_load(&moved, place)));
     }
 
     #[test]
@@ -93,8 +101,14 @@ proptest! {
         for load in 0..loads.len() as u32 {
             prop_assert_eq!(of_load(&turns, load), of_load(&phases, load), "{}", load);
         }
-        for block in phases.loads.chunk_by(|a, b| a <= b) {
-            prop_assert!(block.is_sorted());
+        let mut left = &phases.loads[..];
+        for block in phases.workload.blocks() {
+            let (block, rest) = left.split_at(block.transactions.len());
+            left = rest;
+            // What spare gas pays for comes last, and is of one load.
+            let is_last = |load: &&u32| Some(*load) == block.last();
+            let spare_count = block.iter().rev().take_while(is_last).count();
+            prop_assert!(block[..block.len() - spare_count].is_sorted(), "{:?}", block);
         }
     }
 }
@@ -123,8 +137,8 @@ fn a_kind_fills_what_it_is_given_or_needs_what_it_needs_as_it_says() {
             outcomes.iter().map(|outcome| outcome.gas_used).max().unwrap()
         };
         let fills = parse(&starter, &[]).loads[0].kind.fills_room();
-        let (half, whole) = (most("8M"), most("16M"));
-        assert_eq!(whole > half, fills, "{kind}: at most {half} of 8M, {whole} of 16M");
+        let (less, whole) = (most("12M"), most("16M"));
+        assert_eq!(whole > less, fills, "{kind}: at most {less} of 12M, {whole} of 16M");
         assert!(!fills || whole > 15_000_000, "{kind} leaves much of 16M: {whole}");
     }
 }

@@ -166,7 +166,12 @@ impl LoadKind {
         }
     }
 
-    /// The kind's own keys with their values as TOML.
+    /// Names of the kind's own keys.
+    pub(super) fn keys(&self) -> &'static [&'static str] {
+        KINDS.iter().find(|kind| kind.name == self.name()).map_or(&[], |kind| kind.keys)
+    }
+
+    /// The kind's own keys with their values as TOML, but for those that are left out.
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::SloadStorm(storm) => storm.entries(),

@@ -106,7 +106,11 @@ impl Scenario {
 pub(super) fn load_entries(load: &Load) -> Vec<Entry> {
     let mut entries: Vec<Entry> =
         vec![("kind", Ok(quoted(load.kind.name()))), ("share", Ok(float(load.share)))];
-    entries.extend(load.kind.entries().into_iter().map(|(key, value)| (key, Ok(value))));
+    let own = load.kind.entries();
+    let is_said = |key: &&str| own.iter().any(|(said, _)| said == key);
+    let unsaid: Vec<_> = load.kind.keys().iter().filter(|key| !is_said(key)).copied().collect();
+    entries.extend(own.into_iter().map(|(key, value)| (key, Ok(value))));
+    entries.extend(unsaid.into_iter().map(|key| (key, Err("left out"))));
     entries.extend(load.size_entries());
     entries.push(("name", load.name.as_deref().map(quoted).ok_or("its place")));
     entries.push(("seed", seed(load.seed)));
