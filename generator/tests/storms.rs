@@ -1,6 +1,5 @@
 //! The laws of storms beside plain reads: what a write does, what a predecessor decides, and that
 //! blocks of them are full and exact at every size.
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
 #[path = "common/blocks.rs"]
 mod blocks;
