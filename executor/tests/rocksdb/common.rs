@@ -63,7 +63,7 @@ pub(crate) fn genesis(slot_count: u64) -> Genesis {
             AccountFamily {
                 seed: B256::repeat_byte(7),
                 count: 100,
-                code: CodeRule::Jumpdests { bytes: 1 << 16, distinct_count: 2 },
+                code: CodeRule::Jumpdests { bytes: 1 << 14, distinct_count: 2 },
             },
         ],
     }
