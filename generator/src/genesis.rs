@@ -97,8 +97,8 @@ pub(crate) fn first_secret(seed: u64, stream: &str) -> B256 {
 
 /// The share of the state's slots that a load has: its share of the gas among the storms'.
 pub(crate) fn slot_share(scenario: &Scenario, load: usize) -> f64 {
-    let storms = scenario.loads.iter().filter(|load| is_storm(load));
-    match (is_storm(&scenario.loads[load]), scenario.loads.iter().all(is_storm)) {
+    let storms = scenario.loads.iter().filter(|load| asks_slots(load));
+    match (asks_slots(&scenario.loads[load]), scenario.loads.iter().all(asks_slots)) {
         (false, _) => 0.0,
         (true, true) => scenario.loads[load].share,
         (true, false) => scenario.loads[load].share / storms.map(|load| load.share).sum::<f64>(),
@@ -106,7 +106,7 @@ pub(crate) fn slot_share(scenario: &Scenario, load: usize) -> f64 {
 }
 
 /// Whether a load has a part of the state's slots.
-const fn is_storm(load: &Load) -> bool {
+const fn asks_slots(load: &Load) -> bool {
     matches!(
         load.kind,
         LoadKind::SloadStorm(_)
@@ -127,7 +127,7 @@ fn slots_of_loads(scenario: &Scenario) -> Vec<u64> {
         left -= count;
         counts.push(count);
     }
-    if let Some(last) = scenario.loads.iter().rposition(is_storm) {
+    if let Some(last) = scenario.loads.iter().rposition(asks_slots) {
         counts[last] += left;
     }
     counts

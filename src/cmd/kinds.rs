@@ -59,7 +59,7 @@ fn row(
     let scenario = Scenario::parse(name, text, overrides).or_exit(Code::Usage)?;
     let (described, workload) = describe::of_scenario(&scenario, &[], progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
-    let fills = scenario.loads.iter().all(|load| load.kind.fills_room());
+    let fills = scenario.loads.iter().all(|load| load.kind.is_storm());
     let operation_gas = operation_gas(&described.all, fills);
     let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind).collect();
     kinds.dedup();

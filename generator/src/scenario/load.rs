@@ -151,18 +151,25 @@ impl LoadKind {
         }
     }
 
+    /// Whether its transactions ask for as many cold keys as fit, and do little else.
+    pub const fn is_storm(&self) -> bool {
+        matches!(
+            self,
+            Self::SloadStorm(_)
+                | Self::SstoreStorm(_)
+                | Self::PrefetchMiss(_)
+                | Self::AccountStorm(_)
+                | Self::BalanceStorm(_)
+        )
+    }
+
     /// Whether a transaction of it uses up the gas that it is given, whatever that is. Others
     /// need what they need.
     pub const fn fills_room(&self) -> bool {
         match self {
-            Self::SloadStorm(_)
-            | Self::SstoreStorm(_)
-            | Self::PrefetchMiss(_)
-            | Self::AccountStorm(_)
-            | Self::BalanceStorm(_) => true,
             Self::Compute(compute) => compute.round_count.is_none(),
             Self::Logs(logs) => logs.log_count.is_none(),
-            _ => false,
+            _ => self.is_storm(),
         }
     }
 
