@@ -2,8 +2,10 @@
 //! and output, in lines of JSON. The other one loads a workload file and takes samples. So two
 //! builds get the same work, and a crash of one is an error message of the other.
 //!
-//! `message` has the words, `serve` is the worker, `driver` is who starts one.
+//! `message` has the words, `serve` is the worker, `driver` is who starts one, `confine` says on
+//! which CPUs.
 
+pub mod confine;
 mod driver;
 mod message;
 mod serve;

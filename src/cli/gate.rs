@@ -76,7 +76,7 @@ pub struct GateArgs {
 /// How builds are driven.
 #[derive(Debug, Args)]
 pub struct DriveArgs {
-    /// Wall time of a slot at least: short samples are taken several times
+    /// Wall time of a slot's samples in an octet at least: short ones are taken in several passes
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub slot: String,
     /// How long a build may take for a sample before it is stopped

@@ -1,6 +1,7 @@
 //! Three processes of two builds on one workload file, for the gate and for calibrating it.
 
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -24,7 +25,7 @@ use crate::{
     plan::{self, Machine, PlannedCell},
     progress::Progress,
     result::WorkloadFacts,
-    worker::{self, Driver, Load, Timeouts},
+    worker::{self, Driver, Load, Timeouts, confine},
 };
 
 /// How much longer than for a sample a build may take to load: its state may have to be built.
@@ -44,6 +45,8 @@ pub struct Work {
     pub scenario: Option<Scenario>,
     /// Names of the variants.
     pub variants: Vec<String>,
+    /// By variant: threads that it keeps busy.
+    busy_counts: Vec<usize>,
 }
 
 impl Work {
@@ -76,7 +79,9 @@ impl Work {
         let data_dir = data_dir.transpose().or_exit(Code::Io)?;
         let cells = plan::cells(&run, &Machine::this());
         let variants = cells.iter().map(PlannedCell::name).collect();
-        Ok(Self { file, _dir: dir, data_dir, facts, run, scenario, variants })
+        let busy = |cell: &PlannedCell| cell.variant.thread_count + cell.variant.io_thread_count;
+        let busy_counts = cells.iter().map(busy).collect();
+        Ok(Self { file, _dir: dir, data_dir, facts, run, scenario, variants, busy_counts })
     }
 }
 
@@ -86,6 +91,10 @@ pub struct Trio {
     new: Driver,
     null: Driver,
     watch: Watch,
+    /// The CPUs to share out; none where the kernel does not let us.
+    cpus: Vec<usize>,
+    /// Threads that each variant keeps busy.
+    busy_counts: HashMap<String, usize>,
 }
 
 impl Trio {
@@ -106,7 +115,14 @@ impl Trio {
             stage.finish();
             driver
         };
-        Ok(Self { base: start(base)?, new: start(new)?, null: start(base)?, watch: Watch::start() })
+        Ok(Self {
+            base: start(base)?,
+            new: start(new)?,
+            null: start(base)?,
+            watch: Watch::start(),
+            cpus: confine::allowed().unwrap_or_default(),
+            busy_counts: work.variants.iter().cloned().zip(work.busy_counts.clone()).collect(),
+        })
     }
 
     /// Who they are, A and B.
@@ -175,6 +191,20 @@ impl Taker for Trio {
         let sampled = driver.sample(variant)?;
         let worker::Sampled { wall_ns, cpu_ns, counters, .. } = sampled;
         Ok(Taken { wall_ns, cpu_ns, counters })
+    }
+
+    fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>> {
+        let busy_count = self.busy_counts.get(variant).copied().unwrap_or(self.cpus.len());
+        let turn = confine::turn(&self.cpus, busy_count, number);
+        let all = [&self.base, &self.new, &self.null];
+        let to = |cpus: &[usize]| all.iter().try_for_each(|driver| driver.confine(cpus));
+        if to(turn.as_ref().unwrap_or(&self.cpus)).is_ok() {
+            return turn;
+        }
+        // All or none: confined by halves they would not have the same.
+        drop(to(&self.cpus));
+        self.cpus.clear();
+        None
     }
 
     fn disturbances(&mut self) -> Vec<String> {

@@ -13,10 +13,11 @@ use serde_json::Value;
 use crate::stats::Trimmed;
 
 use super::{
+    Metric,
     decide::{ALPHA_PASS, LOOKS, NULL_CONFIDENCE, OCTET_COUNT_MAX, Split},
     fingerprint,
     octet::Differences,
-    result::{GateCell, OctetFacts},
+    result::GateCell,
 };
 
 /// Name and version of the schema.
@@ -59,7 +60,8 @@ pub struct Spread {
 /// The spreads of variants that were set against themselves.
 pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
     let spread = |cell: &GateCell| {
-        let octets: Vec<_> = cell.octets.iter().filter_map(OctetFacts::differences).collect();
+        let octets = cell.octets.iter().filter_map(|octet| octet.differences(Metric::Wall));
+        let octets: Vec<_> = octets.collect();
         let of = |figure: fn(&Differences) -> f64| {
             Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
         };

@@ -11,7 +11,7 @@ use super::{
     Metric, Verdict,
     decide::{self, LOOKS, Look, OCTET_COUNT_MAX, Split},
     octet::{self, Arm, Coin, Differences},
-    result::{Attempt, GateCell, Judged, LookFacts, OctetFacts},
+    result::{Attempt, GateCell, Judged, LookFacts, OctetFacts, PassFacts},
 };
 
 pub use super::decide::OCTET_COUNT_MAX as OCTET_COUNT;
@@ -22,6 +22,8 @@ const WARM_UP_COUNT_MAX: usize = 40;
 const WARM_UP_NS_MAX: u64 = 10_000_000_000;
 /// Fewest samples of a warm-up.
 const WARM_UP_COUNT_MIN: usize = 2;
+/// Most passes over the slots of an octet: more would say little more and fill the result.
+const PASS_COUNT_MAX: u64 = 50;
 
 /// A sample as the gate needs it.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +53,10 @@ pub trait Taker {
     /// There is none: the gate ends.
     fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure>;
 
+    /// Gives all arms the same CPUs for an octet of `variant`, in turn others with each `number`.
+    /// `None` where they may use all.
+    fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
+
     /// What took time away since this was last asked: steal, throttling.
     fn disturbances(&mut self) -> Vec<String>;
 }
@@ -64,7 +70,7 @@ pub struct Plan {
     pub metrics: Vec<Metric>,
     /// The change that is still none, as a share.
     pub delta: f64,
-    /// Wall time of a slot at least: short samples are taken several times.
+    /// Wall time of all samples of a slot at least: short ones are taken in several passes.
     pub slot_ns: u64,
     /// Seed of the coin.
     pub coin_seed: u64,
@@ -90,6 +96,7 @@ struct Cell {
     counters: Counters,
     changes: Vec<String>,
     warm_up_counts: [u64; 3],
+    passes_per_octet: u64,
     samples_per_slot: u64,
     figures: Vec<Figure>,
     octets: Vec<OctetFacts>,
@@ -118,8 +125,7 @@ pub fn attempt(
     for number in 0..OCTET_COUNT_MAX {
         shown(number);
         for cell in cells.iter_mut().filter(|cell| plan.takes_all || cell.is_open()) {
-            let first = if coin.toss() { Arm::New } else { Arm::Base };
-            cell.octet(octet::order(number, first), taker)?;
+            cell.octet(&mut coin, taker)?;
             if !cell.changes.is_empty() {
                 let reason = format!("{}: {}", cell.variant, cell.changes.join(", "));
                 return Ok(ended(plan, Verdict::WorkChanged, reason, Vec::new(), cells));
@@ -184,6 +190,7 @@ impl Cell {
     /// Takes samples of each arm until they are steady, compares what they did, and says how
     /// many make a slot.
     fn warmed_up(plan: &Plan, variant: &str, taker: &mut impl Taker) -> Result<Self, Failure> {
+        taker.confine(variant, 0);
         let mut taken = [Vec::new(), Vec::new(), Vec::new()];
         for (arm, taken) in Arm::ALL.into_iter().zip(&mut taken) {
             while !is_warm(taken) {
@@ -207,12 +214,15 @@ impl Cell {
                 verdict: None,
             }
         };
-        let wall_ns = base_ns(Metric::Wall).max(1.0);
+        let sample_count =
+            (plan.slot_ns as f64 / base_ns(Metric::Wall).max(1.0)).ceil().max(1.0) as u64;
+        let passes_per_octet = sample_count.min(PASS_COUNT_MAX);
         let mut cell = Self {
             variant: variant.to_owned(),
             changes: Vec::new(),
             warm_up_counts: taken.each_ref().map(|taken| taken.len() as u64),
-            samples_per_slot: (plan.slot_ns as f64 / wall_ns).ceil().max(1.0) as u64,
+            passes_per_octet,
+            samples_per_slot: sample_count.div_ceil(passes_per_octet),
             figures: plan.metrics.iter().map(figure).collect(),
             octets: Vec::new(),
             counters,
@@ -241,12 +251,27 @@ impl Cell {
         }
     }
 
-    fn octet(
+    fn octet(&mut self, coin: &mut Coin, taker: &mut impl Taker) -> Result<(), Failure> {
+        let cpus = taker.confine(&self.variant, self.octets.len());
+        let mut facts = OctetFacts { cpus, ..OctetFacts::default() };
+        for _ in 0..self.passes_per_octet {
+            let number = self.octets.len() * self.passes_per_octet as usize + facts.passes.len();
+            let first = if coin.toss() { Arm::New } else { Arm::Base };
+            facts.passes.push(self.pass(octet::order(number, first), taker)?);
+        }
+        for figure in &mut self.figures {
+            figure.octets.extend(facts.differences(figure.metric));
+        }
+        self.octets.push(facts);
+        Ok(())
+    }
+
+    fn pass(
         &mut self,
         order: [Arm; octet::SLOT_COUNT],
         taker: &mut impl Taker,
-    ) -> Result<(), Failure> {
-        let mut facts = OctetFacts {
+    ) -> Result<PassFacts, Failure> {
+        let mut facts = PassFacts {
             order: order.iter().map(|arm| arm.letter()).collect(),
             wall_ns: Vec::with_capacity(order.len()),
             cpu_ns: Vec::with_capacity(order.len()),
@@ -262,20 +287,7 @@ impl Cell {
             facts.wall_ns.push(wall_ns);
             facts.cpu_ns.push(cpu_ns);
         }
-        let gas = self.counters.gas.max(1) as f64;
-        let rates = |of: &dyn Fn(usize) -> Option<u64>| -> Option<Vec<f64>> {
-            (0..order.len()).map(|slot| Some(of(slot)? as f64 / gas)).collect()
-        };
-        for figure in &mut self.figures {
-            let found = match figure.metric {
-                Metric::Wall => rates(&|slot| Some(facts.wall_ns[slot])),
-                Metric::Cpu => rates(&|slot| facts.cpu_ns[slot]),
-            };
-            let found = found.and_then(|rates| octet::differences(&order, &rates));
-            figure.octets.extend(found);
-        }
-        self.octets.push(facts);
-        Ok(())
+        Ok(facts)
     }
 
     fn look(&mut self, plan: &Plan) {
@@ -306,6 +318,7 @@ impl Cell {
             counters: self.counters,
             counter_changes: self.changes,
             warm_up_sample_counts: self.warm_up_counts,
+            passes_per_octet: self.passes_per_octet,
             samples_per_slot: self.samples_per_slot,
             figures: self.figures.into_iter().map(Figure::facts).collect(),
             octets: self.octets,

@@ -1,6 +1,11 @@
 //! The order of samples. Eight slots of two builds, ABBA then BAAB or the other way round, so that
 //! a steady drift of the machine and the place in a half cancel; and four of a second process of
 //! A, in pairs that lie alike in both halves, as a null: what is the same must not seem to differ.
+//!
+//! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
+//! jumps within seconds, and what is compared must lie within milliseconds.
+
+use crate::stats::Trimmed;
 
 /// Who takes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +32,10 @@ impl Arm {
     }
 }
 
-/// Slots of an octet with its null slots.
+/// Slots of a pass with its null slots.
 pub const SLOT_COUNT: usize = 12;
 
-/// The first letter of each octet.
+/// The first letter of each pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Coin {
     state: u64,
@@ -52,8 +57,8 @@ impl Coin {
     }
 }
 
-/// The order of the octet with this number; `first` comes first of A and B. The null pairs lie
-/// outside, between and inside the others in turn, so that over three octets N is at each place
+/// The order of the pass with this number; `first` comes first of A and B. The null pairs lie
+/// outside, between and inside the others in turn, so that over three passes N is at each place
 /// as often as A.
 pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     let second = if first == Arm::New { Arm::Base } else { Arm::New };
@@ -66,7 +71,7 @@ pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 
-/// What an octet says: logarithms of how many times as long B and N took as A, for the same gas.
+/// What a pass or an octet says: logarithms of how many times as long B and N took as A, for the same gas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Differences {
     /// B against A.
@@ -75,7 +80,7 @@ pub struct Differences {
     pub null: f64,
 }
 
-/// The differences of an octet from time over gas of each of its slots. `None` where one is not
+/// The differences of a pass from time over gas of each of its slots. `None` where one is not
 /// above zero.
 pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
     let mean = |arm| {
@@ -86,6 +91,19 @@ pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
     let base = mean(Arm::Base);
     let found = Differences { new: mean(Arm::New) - base, null: mean(Arm::Null) - base };
     Some(found).filter(|found| found.new.is_finite() && found.null.is_finite())
+}
+
+/// The difference of an octet: the trimmed mean over its passes, or their mean where they are too
+/// few to trim. The passes of an octet are not independent of each other, so nothing is told of
+/// its error here. `None` without a pass.
+pub fn together(passes: &[Differences]) -> Option<Differences> {
+    let of = |figure: fn(&Differences) -> f64| {
+        let values: Vec<_> = passes.iter().map(figure).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Trimmed::of(&values).map_or(mean, |trimmed| trimmed.mean)
+    };
+    (!passes.is_empty())
+        .then(|| Differences { new: of(|pass| pass.new), null: of(|pass| pass.null) })
 }
 
 #[cfg(test)]

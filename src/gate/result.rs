@@ -10,7 +10,10 @@ use crate::{
     result::{Tool, WorkloadFacts},
 };
 
-use super::octet::{self, Arm, Differences};
+use super::{
+    Metric,
+    octet::{self, Arm, Differences},
+};
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "stress.gate/1";
@@ -106,7 +109,9 @@ pub struct GateCell {
     pub counter_changes: Vec<String>,
     /// Samples of the warm-up, of A, B and N: they count for nothing.
     pub warm_up_sample_counts: [u64; 3],
-    /// Samples of a slot.
+    /// Passes over its slots that an octet has.
+    pub passes_per_octet: u64,
+    /// Samples of a slot in each pass.
     pub samples_per_slot: u64,
     /// What is judged.
     pub figures: Vec<Judged>,
@@ -145,8 +150,17 @@ pub struct LookFacts {
 }
 
 /// An octet.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct OctetFacts {
+    /// The CPUs that all of its samples were confined to; `null`: they could use all.
+    pub cpus: Option<Vec<usize>>,
+    /// The passes over its slots.
+    pub passes: Vec<PassFacts>,
+}
+
+/// A pass over an octet's slots.
+#[derive(Clone, Debug, Serialize)]
+pub struct PassFacts {
     /// The slots: `NABBANNBAABN`.
     pub order: String,
     /// Wall time of each slot.
@@ -156,11 +170,25 @@ pub struct OctetFacts {
 }
 
 impl OctetFacts {
-    /// What the octet says of wall times.
-    pub(super) fn differences(&self) -> Option<Differences> {
+    /// What the octet says of a metric; `None` where no pass has all times.
+    pub(super) fn differences(&self, metric: Metric) -> Option<Differences> {
+        let passes: Vec<_> =
+            self.passes.iter().filter_map(|pass| pass.differences(metric)).collect();
+        octet::together(&passes)
+    }
+}
+
+impl PassFacts {
+    fn differences(&self, metric: Metric) -> Option<Differences> {
         let arm = |letter| Arm::ALL.into_iter().find(|arm| arm.letter() == letter);
         let order = self.order.chars().map(arm).collect::<Option<Vec<_>>>()?;
-        let times: Vec<_> = self.wall_ns.iter().map(|ns| *ns as f64).collect();
+        // All slots have the same gas: it cancels.
+        let times: Vec<_> = match metric {
+            Metric::Wall => self.wall_ns.iter().map(|ns| *ns as f64).collect(),
+            Metric::Cpu => {
+                self.cpu_ns.iter().map(|ns| ns.map(|ns| ns as f64)).collect::<Option<_>>()?
+            }
+        };
         octet::differences(&order, &times)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::gate::{
     calibration::Calibration,
-    result::{Attempt, GateResult, Judged, LookFacts},
+    result::{Attempt, GateCell, GateResult, Judged, LookFacts},
 };
 
 use super::{
@@ -76,12 +76,12 @@ fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
             changes => page.labelled(Tone::Warning, "counters", &changes.join(", ")),
         }
         for figure in &cell.figures {
-            judged(page, figure, cell.samples_per_slot);
+            judged(page, figure, cell);
         }
     }
 }
 
-fn judged(page: &mut Page, figure: &Judged, samples_per_slot: u64) {
+fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
     let Some(look) = figure.looks.last() else { return };
     let LookFacts { octet_count, change, lower, upper, null: [low, high] } = *look;
     let text = format!(
@@ -94,10 +94,14 @@ fn judged(page: &mut Page, figure: &Judged, samples_per_slot: u64) {
     );
     page.labelled(Tone::Plain, figure.metric, &text);
     page.labelled(Tone::Plain, "A itself", &format!("{} to {}", percent(low), percent(high)));
+    let passes = match cell.passes_per_octet {
+        1 => "1 pass".to_owned(),
+        count => format!("{count} passes"),
+    };
     let text = format!(
-        "{}, {} a slot, a sample of A {:.2} ms",
+        "{} of {passes}, {} a slot, a sample of A {:.2} ms",
         units::things(octet_count, "octet"),
-        units::things(samples_per_slot, "sample"),
+        units::things(cell.samples_per_slot, "sample"),
         figure.base_ns as f64 / 1e6
     );
     page.labelled(Tone::Faint, "from", &text);

@@ -16,7 +16,10 @@ use std::{
 use anyhow::{Context, anyhow};
 use serde_json::Value;
 
-use super::message::{Answer, Load, Loaded, PROTOCOL, Request, Sampled, Who};
+use super::{
+    confine,
+    message::{Answer, Load, Loaded, PROTOCOL, Request, Sampled, Who},
+};
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
@@ -118,6 +121,14 @@ impl Driver {
             Answer::Loaded(loaded) => Ok(loaded),
             other => Err(self.unexpected("load", &other)),
         }
+    }
+
+    /// Lets it run on these CPUs only.
+    ///
+    /// # Errors
+    /// It is gone, or the kernel refuses.
+    pub fn confine(&self, cpus: &[usize]) -> io::Result<()> {
+        confine::confine(self.child.id(), cpus)
     }
 
     /// Lets it take a sample.

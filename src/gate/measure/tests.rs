@@ -52,6 +52,10 @@ impl Taker for Drawn {
         Ok(Taken { wall_ns, cpu_ns: Some(wall_ns), counters })
     }
 
+    fn confine(&mut self, _variant: &str, number: usize) -> Option<Vec<usize>> {
+        Some(vec![number % 2])
+    }
+
     fn disturbances(&mut self) -> Vec<String> {
         self.disturbances.clone()
     }
@@ -132,6 +136,9 @@ fn small_samples_have_a_larger_delta_and_the_result_says_which() {
             // About 100 µs: the floor of 20 µs is a fifth.
             Ok(Taken { wall_ns: taken.wall_ns / 500, ..taken })
         }
+        fn confine(&mut self, _variant: &str, _number: usize) -> Option<Vec<usize>> {
+            None
+        }
         fn disturbances(&mut self) -> Vec<String> {
             Vec::new()
         }
@@ -144,16 +151,73 @@ fn small_samples_have_a_larger_delta_and_the_result_says_which() {
 }
 
 #[test]
-fn all_slots_are_kept_and_a_slot_is_as_many_samples_as_it_needs() {
+fn all_slots_are_kept_and_short_samples_make_passes() {
     let plan =
         Plan { slot_ns: 140_000_000, metrics: Metric::ALL.to_vec(), takes_all: true, ..plan() };
     let mut drawn = Drawn::new(9, 1.0, 0.001);
     let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
     let cell = &attempt.cells[0];
-    assert_eq!((cell.samples_per_slot, cell.octets.len(), cell.figures.len()), (3, 12, 2));
-    let slots: usize = cell.octets.iter().map(|octet| octet.wall_ns.len()).sum();
+    assert_eq!((cell.passes_per_octet, cell.samples_per_slot), (3, 1));
+    assert_eq!((cell.octets.len(), cell.figures.len()), (12, 2));
+    let passes = || cell.octets.iter().flat_map(|octet| &octet.passes);
+    assert_eq!(passes().count(), 12 * 3);
+    let slots: usize = passes().map(|pass| pass.wall_ns.len()).sum();
     let warm_up: u64 = cell.warm_up_sample_counts.iter().sum();
-    assert_eq!(drawn.taken_count, warm_up + 3 * slots as u64);
+    assert_eq!(drawn.taken_count, warm_up + slots as u64);
+    // The octets take turns on the CPUs.
+    assert!(cell.octets.iter().enumerate().all(|(i, octet)| octet.cpus == Some(vec![i % 2])));
+}
+
+#[test]
+fn the_shortest_samples_fill_a_slot_of_each_of_the_most_passes() {
+    let plan = Plan { slot_ns: 50_000_000 * PASS_COUNT_MAX * 3, ..plan() };
+    let mut drawn = Drawn::new(9, 1.0, 0.001);
+    let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+    let cell = &attempt.cells[0];
+    assert_eq!(cell.passes_per_octet, PASS_COUNT_MAX);
+    let per_octet = cell.passes_per_octet * cell.samples_per_slot;
+    assert!((150..=200).contains(&per_octet), "{per_octet}");
+}
+
+/// Whose speed jumps by a third for longer than a pass and shorter than an octet, as where a
+/// neighbour comes and goes.
+struct Jumping(Drawn);
+
+impl Taker for Jumping {
+    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+        let place = self.0.taken_count / 70;
+        let factor = if Coin::new(place).toss() { 4 } else { 3 };
+        let taken = self.0.take(arm, variant)?;
+        Ok(Taken { wall_ns: taken.wall_ns * factor / 3, ..taken })
+    }
+
+    fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>> {
+        self.0.confine(variant, number)
+    }
+
+    fn disturbances(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn passes_see_through_a_machine_whose_speed_jumps() {
+    let verdicts = |factor, slot_ns| {
+        let plan = Plan { slot_ns, ..plan() };
+        let verdict = |seed| {
+            let mut jumping = Jumping(Drawn::new(seed, factor, 0.01));
+            attempt(&plan, &mut jumping, |_| {}).unwrap_or_else(|f| panic!("{f}")).0
+        };
+        (0..60).map(verdict).collect::<Vec<_>>()
+    };
+    let count = |verdicts: &[Verdict], of| verdicts.iter().filter(|it| **it == of).count();
+    let (same, slower) = (verdicts(1.0, 1_500_000_000), verdicts(1.05, 1_500_000_000));
+    assert!(count(&same, Verdict::Pass) > 55, "{same:?}");
+    assert!(count(&slower, Verdict::Regression) > 55, "{slower:?}");
+    // One sample a slot cannot: an octet is hit by a jump nearly every time.
+    let same = verdicts(1.0, 1);
+    assert!(count(&same, Verdict::Pass) < 30, "{same:?}");
+    assert_eq!(count(&same, Verdict::Regression), 0, "{same:?}");
 }
 
 proptest! {
