@@ -1,9 +1,8 @@
 //! Three processes of two builds on one workload file, for the gate and for calibrating it.
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, anyhow};
@@ -30,6 +29,8 @@ use crate::{
 
 /// How much longer than for a sample a build may take to load: its state may have to be built.
 const LOAD_FACTOR: u32 = 20;
+/// Samples of each variant on which claims are judged.
+const JUDGED_SAMPLE_COUNT: usize = 24;
 
 /// What all builds run.
 pub struct Work {
@@ -85,49 +86,44 @@ impl Work {
     }
 }
 
-/// A, B and a second process of A.
-pub struct Trio {
-    base: Driver,
-    new: Driver,
-    null: Driver,
+/// Processes of A, B and again A.
+pub struct Trio<'a> {
+    work: &'a Work,
+    binaries: [PathBuf; 3],
+    timeouts: Timeouts,
+    /// By arm.
+    drivers: [Driver; 3],
+    /// How often all three were started.
+    start_count: usize,
     watch: Watch,
     /// The CPUs to share out; none where the kernel does not let us.
     cpus: Vec<usize>,
-    /// Threads that each variant keeps busy.
-    busy_counts: HashMap<String, usize>,
 }
 
-impl Trio {
+impl<'a> Trio<'a> {
     /// Starts all three and lets them load `work`, one after the other: the first builds the
     /// state where there is none.
     pub fn start(
         base: &Path,
         new: &Path,
         args: &DriveArgs,
-        work: &Work,
+        work: &'a Work,
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let sample = facts::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
         let timeouts = Timeouts { load: sample * LOAD_FACTOR, sample };
-        let start = |binary: &Path| {
-            let stage = progress.stage(&format!("{} loads", binary.display()), 0);
-            let driver = started(binary, timeouts, work);
-            stage.finish();
-            driver
-        };
-        Ok(Self {
-            base: start(base)?,
-            new: start(new)?,
-            null: start(base)?,
-            watch: Watch::start(),
-            cpus: confine::allowed().unwrap_or_default(),
-            busy_counts: work.variants.iter().cloned().zip(work.busy_counts.clone()).collect(),
-        })
+        let binaries = [base, new, base].map(Path::to_path_buf);
+        let stage = progress.stage("starting the builds", 0);
+        let drivers = all_started(&binaries, timeouts, work, 0)?;
+        stage.finish();
+        let cpus = confine::allowed().unwrap_or_default();
+        Ok(Self { work, binaries, timeouts, drivers, start_count: 1, watch: Watch::start(), cpus })
     }
 
     /// Who they are, A and B.
     pub fn binaries(&self) -> Vec<Binary> {
-        let binary = |(arm, driver): (Arm, &Driver)| {
+        let binary = |arm: Arm| {
+            let driver = &self.drivers[arm as usize];
             let who = driver.who();
             Binary {
                 arm: arm.letter(),
@@ -139,19 +135,41 @@ impl Trio {
                 reads_one_twice: who.reads_one_twice,
             }
         };
-        [(Arm::Base, &self.base), (Arm::New, &self.new)].map(binary).into()
+        [Arm::Base, Arm::New].map(binary).into()
     }
 
-    /// Lets B judge claims on what it sampled.
+    /// Lets B judge claims on what its last process samples of each variant.
     pub fn judge(&mut self, expects: Vec<String>) -> Result<serde_json::Value, Failure> {
-        self.new.judge(expects)
+        self.renew()?;
+        let new = &mut self.drivers[Arm::New as usize];
+        for variant in &self.work.variants {
+            for _ in 0..JUDGED_SAMPLE_COUNT {
+                new.sample(variant)?;
+            }
+        }
+        new.judge(expects)
     }
 
     /// Ends all three.
     pub fn finish(self) -> Result<(), Failure> {
-        let Self { base, new, null, .. } = self;
-        [base, new, null].into_iter().try_for_each(Driver::finish)
+        self.drivers.into_iter().try_for_each(Driver::finish)
     }
+}
+
+/// Starts all three, the one at `first` before the others: what comes first may get better
+/// memory.
+fn all_started(
+    binaries: &[PathBuf; 3],
+    timeouts: Timeouts,
+    work: &Work,
+    first: usize,
+) -> Result<[Driver; 3], Failure> {
+    let mut drivers = Vec::with_capacity(binaries.len());
+    for place in 0..binaries.len() {
+        drivers.push(started(&binaries[(first + place) % binaries.len()], timeouts, work)?);
+    }
+    drivers.rotate_right(first % binaries.len());
+    Ok(drivers.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
 }
 
 fn started(binary: &Path, timeouts: Timeouts, work: &Work) -> Result<Driver, Failure> {
@@ -181,23 +199,30 @@ fn started(binary: &Path, timeouts: Timeouts, work: &Work) -> Result<Driver, Fai
     Ok(driver)
 }
 
-impl Taker for Trio {
+impl Taker for Trio<'_> {
     fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
-        let driver = match arm {
-            Arm::Base => &mut self.base,
-            Arm::New => &mut self.new,
-            Arm::Null => &mut self.null,
-        };
-        let sampled = driver.sample(variant)?;
+        let sampled = self.drivers[arm as usize].sample(variant)?;
         let worker::Sampled { wall_ns, cpu_ns, counters, .. } = sampled;
         Ok(Taken { wall_ns, cpu_ns, counters })
     }
 
+    fn renew(&mut self) -> Result<Duration, Failure> {
+        let begun = Instant::now();
+        // One after the other: a state on disk is used by one process at a time, and what two
+        // generations have in memory would not always fit.
+        for driver in &mut self.drivers {
+            driver.end()?;
+        }
+        self.drivers = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
+        self.start_count += 1;
+        Ok(begun.elapsed())
+    }
+
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>> {
-        let busy_count = self.busy_counts.get(variant).copied().unwrap_or(self.cpus.len());
+        let place = self.work.variants.iter().position(|name| name == variant);
+        let busy_count = place.map_or(self.cpus.len(), |place| self.work.busy_counts[place]);
         let turn = confine::turn(&self.cpus, busy_count, number);
-        let all = [&self.base, &self.new, &self.null];
-        let to = |cpus: &[usize]| all.iter().try_for_each(|driver| driver.confine(cpus));
+        let to = |cpus: &[usize]| self.drivers.iter().try_for_each(|driver| driver.confine(cpus));
         if to(turn.as_ref().unwrap_or(&self.cpus)).is_ok() {
             return turn;
         }

@@ -1,6 +1,8 @@
 //! Takes octets until every figure is decided. Knows neither processes nor files: who is asked
 //! for a sample is a [`Taker`], so that what is said of the gate can be tested without a clock.
 
+use std::time::Duration;
+
 use crate::{
     counters::Counters,
     exit::Failure,
@@ -53,6 +55,13 @@ pub trait Taker {
     /// There is none: the gate ends.
     fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure>;
 
+    /// Ends all processes and starts others in their place, which begin cold. Gives the time that
+    /// it took.
+    ///
+    /// # Errors
+    /// One does not start: the gate ends.
+    fn renew(&mut self) -> Result<Duration, Failure>;
+
     /// Gives all arms the same CPUs for an octet of `variant`, in turn others with each `number`.
     /// `None` where they may use all.
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
@@ -100,6 +109,16 @@ struct Cell {
     samples_per_slot: u64,
     figures: Vec<Figure>,
     octets: Vec<OctetFacts>,
+    /// How often the processes were started for it.
+    generation: u64,
+}
+
+/// How long three processes are used: where one lies in memory makes it faster or slower than
+/// another of the same build, for as long as it lives. So they live no longer than starting them
+/// took, and one pass at least.
+struct Life {
+    cost_ns: u64,
+    spent_ns: u64,
 }
 
 /// Measures once and judges; `shown` hears how many octets are done.
@@ -225,6 +244,7 @@ impl Cell {
             samples_per_slot: sample_count.div_ceil(passes_per_octet),
             figures: plan.metrics.iter().map(figure).collect(),
             octets: Vec::new(),
+            generation: 0,
             counters,
         };
         // Before anything is timed: in A itself, then in B.
@@ -252,12 +272,17 @@ impl Cell {
     }
 
     fn octet(&mut self, coin: &mut Coin, taker: &mut impl Taker) -> Result<(), Failure> {
-        let cpus = taker.confine(&self.variant, self.octets.len());
-        let mut facts = OctetFacts { cpus, ..OctetFacts::default() };
+        let mut facts = OctetFacts::default();
+        let mut life = Life { cost_ns: 0, spent_ns: 0 };
         for _ in 0..self.passes_per_octet {
+            if life.spent_ns >= life.cost_ns {
+                (life, facts.cpus) = self.renewed(taker)?;
+            }
             let number = self.octets.len() * self.passes_per_octet as usize + facts.passes.len();
             let first = if coin.toss() { Arm::New } else { Arm::Base };
-            facts.passes.push(self.pass(octet::order(number, first), taker)?);
+            let pass = self.pass(octet::order(number, first), taker)?;
+            life.spent_ns += pass.wall_ns.iter().sum::<u64>();
+            facts.passes.push(pass);
         }
         for figure in &mut self.figures {
             figure.octets.extend(facts.differences(figure.metric));
@@ -266,12 +291,29 @@ impl Cell {
         Ok(())
     }
 
+    /// New processes on the CPUs of this octet, with as many samples before they count as the
+    /// first ones took.
+    fn renewed(&mut self, taker: &mut impl Taker) -> Result<(Life, Option<Vec<usize>>), Failure> {
+        let took = taker.renew()?;
+        let cpus = taker.confine(&self.variant, self.octets.len());
+        let mut cost_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let most = self.warm_up_counts.into_iter().max().unwrap_or_default();
+        for (_, arm) in (0..most).flat_map(|number| Arm::ALL.map(|arm| (number, arm))) {
+            let sample = taker.take(arm, &self.variant)?;
+            self.compare(arm, &sample);
+            cost_ns = cost_ns.saturating_add(sample.wall_ns);
+        }
+        self.generation += 1;
+        Ok((Life { cost_ns, spent_ns: 0 }, cpus))
+    }
+
     fn pass(
         &mut self,
         order: [Arm; octet::SLOT_COUNT],
         taker: &mut impl Taker,
     ) -> Result<PassFacts, Failure> {
         let mut facts = PassFacts {
+            generation: self.generation,
             order: order.iter().map(|arm| arm.letter()).collect(),
             wall_ns: Vec::with_capacity(order.len()),
             cpu_ns: Vec::with_capacity(order.len()),

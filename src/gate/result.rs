@@ -161,6 +161,8 @@ pub struct OctetFacts {
 /// A pass over an octet's slots.
 #[derive(Clone, Debug, Serialize)]
 pub struct PassFacts {
+    /// Passes of the same number used the same three processes.
+    pub generation: u64,
     /// The slots: `NABBANNBAABN`.
     pub order: String,
     /// Wall time of each slot.

@@ -161,6 +161,14 @@ impl Driver {
     /// # Errors
     /// It does not end well.
     pub fn finish(mut self) -> Result<(), Failure> {
+        self.end()
+    }
+
+    /// Tells it to end; it answers nothing more.
+    ///
+    /// # Errors
+    /// It does not end well.
+    pub fn end(&mut self) -> Result<(), Failure> {
         match self.ask(&Request::Exit, "exit", MANNERS)? {
             Answer::Bye => Ok(()),
             other => Err(self.unexpected("exit", &other)),

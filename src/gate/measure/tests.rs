@@ -17,6 +17,12 @@ struct Drawn {
     /// Reads of a sample of B more than of A.
     more_reads: u64,
     disturbances: Vec<String>,
+    /// By how much processes of one build differ, as a share.
+    process_noise: f64,
+    /// How many times as long each process takes.
+    process_factors: [f64; 3],
+    /// What starting them takes.
+    start: Duration,
 }
 
 impl Drawn {
@@ -29,6 +35,9 @@ impl Drawn {
             taken_count: 0,
             more_reads: 0,
             disturbances: Vec::new(),
+            process_noise: 0.0,
+            process_factors: [1.0; 3],
+            start: Duration::from_millis(1_200),
         }
     }
 
@@ -46,10 +55,16 @@ impl Taker for Drawn {
         self.taken_count += 1;
         let factor = if arm == Arm::New { self.factor } else { 1.0 };
         let drift = (self.drift * self.taken_count as f64).exp();
+        let factor = factor * self.process_factors[arm as usize];
         let wall_ns = (5e7 * factor * drift * (self.noise * self.draw()).exp()) as u64;
         let store_reads = Some(1_000 + if arm == Arm::New { self.more_reads } else { 0 });
         let counters = Counters { gas: 1_000_000, store_reads, ..Counters::default() };
         Ok(Taken { wall_ns, cpu_ns: Some(wall_ns), counters })
+    }
+
+    fn renew(&mut self) -> Result<Duration, Failure> {
+        self.process_factors = [(); 3].map(|()| (self.process_noise * self.draw()).exp());
+        Ok(self.start)
     }
 
     fn confine(&mut self, _variant: &str, number: usize) -> Option<Vec<usize>> {
@@ -136,6 +151,9 @@ fn small_samples_have_a_larger_delta_and_the_result_says_which() {
             // About 100 µs: the floor of 20 µs is a fifth.
             Ok(Taken { wall_ns: taken.wall_ns / 500, ..taken })
         }
+        fn renew(&mut self) -> Result<Duration, Failure> {
+            self.0.renew()
+        }
         fn confine(&mut self, _variant: &str, _number: usize) -> Option<Vec<usize>> {
             None
         }
@@ -162,7 +180,10 @@ fn all_slots_are_kept_and_short_samples_make_passes() {
     let passes = || cell.octets.iter().flat_map(|octet| &octet.passes);
     assert_eq!(passes().count(), 12 * 3);
     let slots: usize = passes().map(|pass| pass.wall_ns.len()).sum();
-    let warm_up: u64 = cell.warm_up_sample_counts.iter().sum();
+    // Each generation warms up too, as long as the slowest of the first one.
+    let counts = cell.warm_up_sample_counts;
+    let generations = passes().map(|pass| pass.generation).max().unwrap();
+    let warm_up = counts.iter().sum::<u64>() + generations * 3 * counts.iter().max().unwrap();
     assert_eq!(drawn.taken_count, warm_up + slots as u64);
     // The octets take turns on the CPUs.
     assert!(cell.octets.iter().enumerate().all(|(i, octet)| octet.cpus == Some(vec![i % 2])));
@@ -179,6 +200,44 @@ fn the_shortest_samples_fill_a_slot_of_each_of_the_most_passes() {
     assert!((150..=200).contains(&per_octet), "{per_octet}");
 }
 
+#[test]
+fn processes_live_as_long_as_starting_them_took_and_no_longer_than_an_octet() {
+    let lives = |start, slot_ns| {
+        let mut drawn = Drawn { start, ..Drawn::new(2, 1.0, 0.001) };
+        let plan = Plan { slot_ns, ..plan() };
+        let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+        let of_octet = |octet: &OctetFacts| {
+            octet.passes.iter().map(|pass| pass.generation).collect::<Vec<_>>()
+        };
+        attempt.cells[0].octets.iter().map(of_octet).collect::<Vec<_>>()
+    };
+    // Whatever starting takes, each octet has processes of its own.
+    let long = lives(Duration::from_secs(60), 250_000_000);
+    assert_eq!(long[..2], [[1; 5], [2; 5]]);
+    // A pass takes 0.6 s here, starting and warming up more than that and less than five.
+    let short = lives(Duration::ZERO, 250_000_000);
+    let generations: std::collections::BTreeSet<_> = short[0].iter().collect();
+    assert!((2..=5).contains(&generations.len()), "{short:?}");
+}
+
+#[test]
+fn what_a_process_happens_to_get_is_no_difference_of_builds() {
+    let verdicts = |factor: f64| {
+        let verdict = |seed| {
+            let drawn = Drawn { process_noise: 0.006, ..Drawn::new(seed, factor, 0.005) };
+            let plan = Plan { slot_ns: 1_500_000_000, ..plan() };
+            let mut drawn = Drawn { start: Duration::from_millis(10), ..drawn };
+            attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}")).0
+        };
+        (0..60).map(verdict).collect::<Vec<_>>()
+    };
+    let count = |verdicts: &[Verdict], of| verdicts.iter().filter(|it| **it == of).count();
+    let (same, slower) = (verdicts(1.0), verdicts(1.10));
+    assert_eq!(count(&same, Verdict::Regression), 0, "{same:?}");
+    assert!(count(&same, Verdict::Pass) > 50, "{same:?}");
+    assert!(count(&slower, Verdict::Regression) > 55, "{slower:?}");
+}
+
 /// Whose speed jumps by a third for longer than a pass and shorter than an octet, as where a
 /// neighbour comes and goes.
 struct Jumping(Drawn);
@@ -189,6 +248,10 @@ impl Taker for Jumping {
         let factor = if Coin::new(place).toss() { 4 } else { 3 };
         let taken = self.0.take(arm, variant)?;
         Ok(Taken { wall_ns: taken.wall_ns * factor / 3, ..taken })
+    }
+
+    fn renew(&mut self) -> Result<Duration, Failure> {
+        self.0.renew()
     }
 
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>> {
@@ -205,7 +268,7 @@ fn passes_see_through_a_machine_whose_speed_jumps() {
     let verdicts = |factor, slot_ns| {
         let plan = Plan { slot_ns, ..plan() };
         let verdict = |seed| {
-            let mut jumping = Jumping(Drawn::new(seed, factor, 0.01));
+            let mut jumping = Jumping(Drawn::new(seed, factor, 0.005));
             attempt(&plan, &mut jumping, |_| {}).unwrap_or_else(|f| panic!("{f}")).0
         };
         (0..60).map(verdict).collect::<Vec<_>>()
