@@ -228,8 +228,8 @@ pub struct Cell {
     pub reads_per_reader: Option<u64>,
     /// What every sample did exactly, apart from all times; `null` without a sample.
     pub counters: Option<Counters>,
-    /// The first samples that belong to the warm-up: throughput, times and the device's share
-    /// leave them out; `null` where it is not known where it ends.
+    /// The first samples that belong to the warm-up: throughput, times, latencies and the device's
+    /// share leave them out; `null` where it is not known where it ends.
     pub warm_up_sample_count: Option<u64>,
     /// All samples in the order they were taken.
     pub samples: Vec<SampleFacts>,
@@ -244,9 +244,9 @@ pub struct Cell {
     /// Share of the keys that the run in order asked for and the warm-up had read; median;
     /// `null` without a warm-up.
     pub warm_up_found_share: Option<f64>,
-    /// Time per transaction over all samples, reads included.
+    /// Time per transaction over the samples that count, reads included.
     pub tx_latency_ns: Percentiles,
-    /// Time per read of the store over all samples; `null`s where the store is not timed.
+    /// Time per read of the store over the samples that count; `null`s where the store is not timed.
     pub read_latency_ns: Percentiles,
     /// Whether reads were made in batches and each is counted as long as its batch.
     pub read_latency_of_batches: bool,
@@ -284,6 +284,14 @@ pub struct Cell {
     pub binds: Option<&'static str>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
+}
+
+impl Cell {
+    /// The samples that count: all but those of the warm-up.
+    pub fn counted(&self) -> &[SampleFacts] {
+        let warm_up = usize::try_from(self.warm_up_sample_count.unwrap_or(0)).unwrap_or(usize::MAX);
+        self.samples.get(warm_up..).unwrap_or_default()
+    }
 }
 
 /// How readers read ahead.
