@@ -225,6 +225,7 @@ impl CellSamples {
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
             counters: self.counters.clone(),
             warm_up_sample_count: warm_up.map(|count| count as u64),
+            databases: None,
             samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),

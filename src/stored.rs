@@ -135,6 +135,11 @@ impl Stored {
         self.json.pointer(pointer)?.as_str()
     }
 
+    /// The databases of a run on several; none of a run on one.
+    pub fn databases(&self) -> &[Value] {
+        self.json["databases"].as_array().map_or(&[], Vec::as_slice)
+    }
+
     /// Its cells.
     pub fn cells(&self) -> &[Value] {
         self.json["cells"].as_array().map_or(&[], Vec::as_slice)
@@ -144,6 +149,60 @@ impl Stored {
     pub fn cell(&self, variant: &str) -> Option<&Value> {
         self.cells().iter().find(|cell| cell["variant"] == variant)
     }
+}
+
+/// The samples of a cell on one database.
+#[derive(Clone, Copy, Debug)]
+pub struct OfDatabase<'a> {
+    /// The database's seed; `None` of a run on one.
+    pub seed: Option<u64>,
+    /// The samples, in the order in which they were taken.
+    pub samples: &'a [Value],
+    /// The exact figures of each of them.
+    pub counters: &'a Value,
+    /// How many of the first are a warm-up.
+    warm_up_count: usize,
+}
+
+impl<'a> OfDatabase<'a> {
+    /// ` on database 7` where there are several, by their seeds.
+    pub fn words(&self) -> String {
+        self.seed.map_or_else(String::new, |seed| format!(" on database {seed}"))
+    }
+
+    /// The samples that count.
+    pub fn counted(&self) -> &'a [Value] {
+        self.samples.get(self.warm_up_count..).unwrap_or_default()
+    }
+}
+
+/// The samples of a cell by database; of a run on one all of them.
+pub fn by_database(cell: &Value) -> Vec<OfDatabase<'_>> {
+    let mut rest = cell["samples"].as_array().map_or(&[][..], Vec::as_slice);
+    let count = |value: &Value| value.as_u64().map_or(0, |n| usize::try_from(n).unwrap_or(0));
+    let Some(each) = cell["databases"]["each"].as_array() else {
+        let warm_up_count = count(&cell["warm_up_sample_count"]);
+        let counters = &cell["counters"];
+        return vec![OfDatabase { seed: None, samples: rest, counters, warm_up_count }];
+    };
+    let mut all = Vec::with_capacity(each.len());
+    for database in each {
+        let (samples, others) = rest.split_at(count(&database["sample_count"]).min(rest.len()));
+        rest = others;
+        all.push(OfDatabase {
+            seed: database["seed"].as_u64(),
+            samples,
+            counters: &database["counters"],
+            warm_up_count: count(&database["warm_up_sample_count"]),
+        });
+    }
+    all
+}
+
+/// Values that the figures of a cell are over: its samples, or the databases of a run on several.
+pub fn value_count(cell: &Value) -> usize {
+    let values = cell["databases"]["each"].as_array().or(cell["samples"].as_array());
+    values.map_or(0, Vec::len)
 }
 
 /// Names of files below `dir` that end in `.json`.

@@ -143,7 +143,7 @@ fn latencies_times_and_rates_are_of_the_same_samples_and_the_warm_up_is_in_none(
         let left_out = found.next_multiple_of(piece_size(sample_count));
         let (cell, all) = (samples.cell(&input, Some(left_out)), samples.cell(&input, None));
         let count = (sample_count - left_out) as u64;
-        assert_eq!(cell.counted().len() as u64, count);
+        assert_eq!(cell.counted()[0].len() as u64, count);
         assert_eq!((cell.tx_latency_ns.count, cell.read_latency_ns.count), (count, 30 * count));
         let near =
             |ns: Option<u64>| ns.is_some_and(|ns| ns.abs_diff(10_000_000) < 10_000_000 / 500);

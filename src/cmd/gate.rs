@@ -301,8 +301,12 @@ fn ran(
             Claimed::MsPerBlock(design) => designs.contains(&design.name()),
             _ => true,
         });
-        let grounds =
-            Grounds { workload: &result.workload, cells: &result.cells, cache: run.cache };
+        let grounds = Grounds {
+            workload: &result.workload,
+            cells: &result.cells,
+            databases: &result.databases,
+            cache: run.cache,
+        };
         let judged = claims::judge(&of_run.collect::<Vec<_>>(), None, &grounds);
         result.expects.count += judged.count;
         result.expects.claims.extend(judged.claims);

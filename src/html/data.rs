@@ -7,7 +7,12 @@ use std::{cmp::Ordering, collections::BTreeSet, ops::RangeInclusive};
 
 use serde_json::Value;
 
-use crate::{comparison, report::units, stats, stored::Stored};
+use crate::{
+    comparison,
+    report::units,
+    stats,
+    stored::{self, Stored},
+};
 
 /// A number, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,9 +228,8 @@ impl<'a> Row<'a> {
     /// The median over the samples of a number of each; without those of a warm-up, where the
     /// result says how many these are.
     pub(super) fn median(&self, path: &str) -> Option<Figure> {
-        let warm_up = self.json["warm_up_sample_count"].as_u64().unwrap_or_default();
-        let samples = self.json["samples"].as_array().into_iter().flatten();
-        let samples = samples.skip(usize::try_from(warm_up).unwrap_or_default());
+        let databases = stored::by_database(self.json);
+        let samples = databases.iter().flat_map(stored::OfDatabase::counted);
         let values = samples.map(|sample| sample.pointer(&format!("/{path}"))?.as_f64());
         let values: Vec<f64> = values.collect::<Option<_>>()?;
         let value = stats::median(&values)?;

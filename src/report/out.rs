@@ -146,7 +146,7 @@ fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs> {
 /// lasts as long as the samples of the cell that are in it.
 fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>> {
     let cell = result.cells.iter().find(|cell| cell.variant == log.variant);
-    let counted = cell.iter().flat_map(|cell| cell.counted());
+    let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();
     let wall_ns = counted.map(|sample| sample.wall_ns).sum();
     let start = Duration::from_secs(result.started_unix_s);
     let what = match log.what {
