@@ -322,7 +322,7 @@ mod tests {
         let mut json: Value =
             serde_json::from_str(&report::json(&example::sampled(8))).expect("a result is JSON");
         change(&mut json);
-        Stored { path: PathBuf::from("r.json"), json }
+        Stored::new(PathBuf::from("r.json"), json)
     }
 
     #[test]

@@ -298,7 +298,7 @@ mod tests {
             }
         }
         change(&mut json);
-        Stored { path: "r.json".into(), json }
+        Stored::new("r.json".into(), json)
     }
 
     fn slow(cell: usize, factor: f64) -> impl FnOnce(&mut Value) {

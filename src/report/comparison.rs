@@ -154,11 +154,11 @@ mod tests {
     fn page(width: usize, count: usize) -> String {
         let json: Value = serde_json::from_str(&super::super::json(&example::sampled(8)))
             .expect("a result is JSON");
-        let mut results = vec![Stored { path: "a.json".into(), json: json.clone() }];
+        let mut results = vec![Stored::new("a.json".into(), json.clone())];
         for _ in 1..count {
             let mut json = json.clone();
             json["environment"]["host"]["kernel"] = json!("another");
-            results.push(Stored { path: "a-rather-long/way/to/b.json".into(), json });
+            results.push(Stored::new("a-rather-long/way/to/b.json".into(), json));
         }
         let compared = compare(&results).expect("the same work");
         comparison(&compared, width, Paint::Plain)
