@@ -309,9 +309,11 @@ fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
     let with = |proved| own.iter().find(|(_, cell)| cell.cache.proved == proved);
     let (ran, cell) = [Some(false), None, Some(true)].into_iter().find_map(with)?;
     let CacheFacts { want, proved, reason } = cell.cache.clone();
-    let reason = match own.len() {
-        1 => reason,
-        _ => format!("on the database of seed {}: {reason}", ran.facts.workload.seed),
+    let is_like =
+        |(_, other): &(&Ran, &Cell)| other.cache.proved == proved && other.cache.reason == reason;
+    let reason = match own.iter().all(is_like) {
+        true => reason,
+        false => format!("on the database of seed {}: {reason}", ran.facts.workload.seed),
     };
     Some(CacheFacts { want, proved, reason })
 }

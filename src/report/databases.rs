@@ -18,8 +18,10 @@ const INTERVAL_DATABASE_COUNT: usize = 6;
 
 /// What is told of the databases; nothing of a run on one.
 pub(super) fn databases(page: &mut Page, result: &RunResult) {
+    let groups = facts::by_store(result);
+    let all: Vec<&Cell> = groups.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
     let cells: Vec<(&Cell, &CellDatabases)> =
-        result.cells.iter().filter_map(|cell| Some((cell, cell.databases.as_ref()?))).collect();
+        all.iter().filter_map(|cell| Some((*cell, cell.databases.as_ref()?))).collect();
     if result.databases.is_empty() || cells.is_empty() {
         return;
     }
@@ -33,7 +35,6 @@ pub(super) fn databases(page: &mut Page, result: &RunResult) {
     );
     page.labelled(Tone::Plain, "built", &text);
     page.gap();
-    let all: Vec<&Cell> = cells.iter().map(|(cell, _)| *cell).collect();
     let labels = labels(&all);
     let width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
     let width = width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
@@ -42,8 +43,11 @@ pub(super) fn databases(page: &mut Page, result: &RunResult) {
         let texts = columns.iter().map(|column| column.head[line]);
         page.line(Tone::Faint, &row("  ", &pad_right("", width), texts, &columns, &gaps));
     }
-    for (place, label) in labels.iter().enumerate() {
-        let label = pad_right(&clip(label, width), width);
+    for (place, (cell, _)) in cells.iter().enumerate() {
+        if groups.len() > 1 && (place == 0 || cells[place - 1].0.store != cell.store) {
+            page.line(Tone::Faint, cell.store);
+        }
+        let label = pad_right(&clip(&labels[place], width), width);
         let texts = columns.iter().map(|column| column.values[place].as_str());
         page.line(Tone::Plain, &row("  ", &label, texts, &columns, &gaps));
     }
@@ -92,9 +96,9 @@ fn legend(page: &mut Page, cells: &[(&Cell, &CellDatabases)], count: usize) {
     if count < INTERVAL_DATABASE_COUNT {
         parts.push(format!("an interval needs {INTERVAL_DATABASE_COUNT} databases"));
     }
-    if let Some((_, of)) = cells.first() {
-        parts.push(format!("the first: {}", of.time_ratio_over));
-    }
+    let mut firsts: Vec<&str> = cells.iter().map(|(_, of)| of.time_ratio_over.as_str()).collect();
+    firsts.dedup();
+    parts.push(format!("the first: {}", firsts.join(", ")));
     page.indented(Tone::Faint, INDENT, &parts.join("; "));
     page.gap();
 }
