@@ -33,8 +33,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 }
 
 fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> String {
-    let count = source.stored.databases().len();
-    let seeds: Vec<String> = (0..count)
+    let seeds: Vec<String> = (0..source.stored.databases().len())
         .map(|place| source.figure(&format!("/databases/{place}/workload/seed")))
         .map(|figure| figure.map_or_else(markup::unknown, |figure| seed(&figure)))
         .collect();
@@ -42,16 +41,17 @@ fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> Str
         1 => String::new(),
         _ => format!("{}: ", source.label),
     };
-    let words = units::things(count as u64, "database");
+    let words = units::things(seeds.len() as u64, "database");
     let caption = format!("<p class=\"lede\">{label}{words}, of seeds {}.</p>", seeds.join(", "));
-    let own = rows.iter().filter(|row| row.source == source.index);
-    let places: Vec<String> = (1..=count).map(|place| format!("ms on the {place}.")).collect();
-    let mut heads = vec!["Variant", "ms a batch", "95 %", "Least to most", "Between", "Within"];
-    heads.extend(["Time over the first", "95 %", "Least to most"]);
-    heads.extend(places.iter().map(String::as_str));
-    let rows: Vec<_> = own.map(|row| cells(row, source)).collect();
-    let title = "Time of a batch on each database, by variant";
-    format!("{caption}{}", markup::table(title, &heads, &rows))
+    let own: Vec<&Row<'_>> =
+        rows.iter().copied().filter(|row| row.source == source.index).collect();
+    let times = own.iter().map(|row| times(row)).collect::<Vec<_>>();
+    let ratios = own.iter().map(|row| ratios(row)).collect::<Vec<_>>();
+    let heads = ["Variant", "ms a batch", "95 %", "Least to most", "Between", "Within"];
+    let times = markup::table("Time of a batch over the databases", &heads, &times);
+    let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
+    let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
+    format!("{caption}{times}{ratios}{}", each(source, &seeds, &own))
 }
 
 /// All digits of a seed.
@@ -59,30 +59,47 @@ fn seed(figure: &super::data::Figure) -> String {
     format!("<data{}>{}</data>", markup::source_of(figure), esc(&figure.text))
 }
 
-fn cells(row: &Row<'_>, source: &Source<'_>) -> Vec<String> {
-    let values = stored::value_count(row.json);
+fn ends(row: &Row<'_>, path: &str, text: fn(f64) -> String) -> String {
+    interval(row.interval(path).as_ref(), stored::value_count(row.json), text)
+}
+
+fn times(row: &Row<'_>) -> Vec<String> {
     let percent = |share: f64| format!("{} %", units::percent(share));
-    let ends =
-        |path: &str, text: fn(f64) -> String| interval(row.interval(path).as_ref(), values, text);
     let spread =
         |key: &str| number(row.figure(&format!("databases/time_spread/{key}")).as_ref(), percent);
-    let mut cells = vec![
+    vec![
         esc(row.variant()),
         number(row.figure("ms_per_batch/median").as_ref(), units::plain),
-        ends("ms_per_batch/ci95", units::plain),
-        ends("databases/ms_per_batch_range", units::plain),
+        ends(row, "ms_per_batch/ci95", units::plain),
+        ends(row, "databases/ms_per_batch_range", units::plain),
         spread("between"),
         spread("within"),
+    ]
+}
+
+fn ratios(row: &Row<'_>) -> Vec<String> {
+    vec![
+        esc(row.variant()),
         number(row.figure("databases/time_ratio/median").as_ref(), units::ratio),
-        ends("databases/time_ratio/ci95", units::ratio),
-        ends("databases/time_ratio_range", units::ratio),
-    ];
-    let each = row.json["databases"]["each"].as_array().map_or(&[][..], Vec::as_slice);
-    cells.extend(source.stored.databases().iter().map(|database| {
-        // A run that was interrupted may not have the variant on its last one.
-        let place = each.iter().position(|of| of["seed"] == database["workload"]["seed"]);
-        let path = place.map(|place| format!("databases/each/{place}/ms_per_batch/median"));
-        number(path.and_then(|path| row.figure(&path)).as_ref(), units::plain)
-    }));
-    cells
+        ends(row, "databases/time_ratio/ci95", units::ratio),
+        ends(row, "databases/time_ratio_range", units::ratio),
+    ]
+}
+
+/// A table of single databases, one a row.
+fn each(source: &Source<'_>, seeds: &[String], rows: &[&Row<'_>]) -> String {
+    let mut heads = vec!["Seed"];
+    heads.extend(rows.iter().map(|row| row.variant()));
+    let lines = source.stored.databases().iter().zip(seeds).map(|(database, seed)| {
+        let of_row = |row: &&Row<'_>| {
+            // A run that was interrupted may not have the variant on its last database.
+            let each = row.json["databases"]["each"].as_array().map_or(&[][..], Vec::as_slice);
+            let place = each.iter().position(|of| of["seed"] == database["workload"]["seed"]);
+            let path = place.map(|place| format!("databases/each/{place}/ms_per_batch/median"));
+            number(path.and_then(|path| row.figure(&path)).as_ref(), units::plain)
+        };
+        [seed.clone()].into_iter().chain(rows.iter().map(of_row)).collect::<Vec<_>>()
+    });
+    let title = "Milliseconds a batch on each database";
+    markup::fold(title, &markup::table(title, &heads, &lines.collect::<Vec<_>>()))
 }
