@@ -51,7 +51,8 @@ fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> Str
     let times = markup::table("Time of a batch over the databases", &heads, &times);
     let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
     let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
-    format!("{caption}{times}{ratios}{}", each(source, &seeds, &own))
+    let over = "<p class=\"lede\">Over the time of the first variant on the same store:</p>";
+    format!("{caption}{times}{over}{ratios}{}", each(source, &seeds, &own))
 }
 
 /// All digits of a seed.
