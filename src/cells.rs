@@ -1,13 +1,13 @@
 //! From the measurements of a cell to what a result says of it. A measurement is taken in and
 //! let go: memory does not grow with what a sample holds.
 
+mod pieces;
 mod scheduling;
 
 use std::time::Duration;
 
 use executor::{
     engine::Speculation,
-    latency::Latencies,
     process::Priority,
     recover::Recovered,
     sample::Measurement,
@@ -15,6 +15,7 @@ use executor::{
     store::{CacheMode, flat::FlatSettings, rocksdb::READS_AT_ONCE},
     variant::{AccountReads, Engine, Io, Prefetch, ReadTime, Variant},
 };
+use hdrhistogram::Histogram;
 use workload::Workload;
 
 use crate::{
@@ -28,7 +29,10 @@ use crate::{
     stats::{self, Warmup},
 };
 
+use pieces::Pieces;
 use scheduling::Scheduling;
+
+pub use pieces::piece_size;
 
 /// The store whose readers have a ring of their own.
 const FLAT: &str = "flat";
@@ -62,15 +66,16 @@ pub struct CellInput<'a> {
     pub core_count: usize,
 }
 
-/// What is kept of a cell's measurements: bounded by their number times a few words.
+/// What is kept of a cell's measurements: bounded by their number times a few words, and by some
+/// megabytes of latencies.
 #[derive(Clone, Debug, Default)]
 pub struct CellSamples {
     samples: Vec<SampleFacts>,
     counters: Option<Counters>,
     /// Time per transaction.
-    pub tx_latencies: Latencies,
+    tx_latencies: Pieces,
     /// Time per read.
-    pub read_latencies: Latencies,
+    read_latencies: Pieces,
     /// Whether reads were made in batches and each counts as long as its batch.
     reads_together: bool,
     /// How the threads that verify were scheduled.
@@ -117,12 +122,12 @@ impl CellSamples {
         });
         self.scheduling.push(scheduling);
         self.verifier_priority = executed.verifier_priority.map(Priority::name);
-        self.tx_latencies.merge(&executed.tx_latencies);
+        self.tx_latencies.add(executed.tx_latencies.histogram());
         let is_batched = matches!(input.variant.io, Io::Batched(_) | Io::FromList);
         self.reads_together = is_batched && executed.prefetch_reads_together;
-        for tally in [&executed.prefetched, &executed.on_demand] {
-            self.read_latencies.merge(&tally.latencies);
-        }
+        let mut all_reads = executed.prefetched.latencies.clone();
+        all_reads.merge(&executed.on_demand.latencies);
+        self.read_latencies.add(all_reads.histogram());
         let mut reads = executed.prefetched.clone();
         // A few codes that are read on demand must not stretch the window of what is read before
         // execution, or only to be verified. More than a few count with the time they take.
@@ -177,8 +182,15 @@ impl CellSamples {
         stats::warm_up(&times)
     }
 
-    /// What the result says of the cell, where the first `warm_up` samples count for no figure
-    /// over samples; `None`: it is not known where the warm-up ends, and all count.
+    /// Time per transaction and time per read, of the samples after the first `warm_up`.
+    pub fn latencies(&self, warm_up: Option<usize>) -> [Histogram<u64>; 2] {
+        let left_out = warm_up.unwrap_or(0);
+        [self.tx_latencies.after(left_out), self.read_latencies.after(left_out)]
+    }
+
+    /// What the result says of the cell, where the first `warm_up` samples, a multiple of
+    /// [`piece_size`], count for no throughput, time, latency and share of the device; `None`: it
+    /// is not known where the warm-up ends, and all count.
     pub fn cell(&self, input: &CellInput<'_>, warm_up: Option<usize>) -> Cell {
         let variant = &input.variant;
         let left_out = warm_up.unwrap_or(0).min(self.samples.len());
@@ -197,6 +209,7 @@ impl CellSamples {
         let of_ceiling = |rate: &f64| ratio(*rate, ceiling?).filter(|_| input.never_cold.is_none());
         let rates = self.block_rates[left_out..].iter().flatten();
         let fractions: Vec<_> = rates.filter_map(of_ceiling).collect();
+        let [tx_latencies, read_latencies] = self.latencies(warm_up);
         let device_fraction = stats::estimate(&fractions);
         Cell {
             variant: format!("{}/{variant}", input.store),
@@ -212,6 +225,7 @@ impl CellSamples {
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
             counters: self.counters.clone(),
             warm_up_sample_count: warm_up.map(|count| count as u64),
+            databases: None,
             samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
@@ -221,8 +235,8 @@ impl CellSamples {
                 let warm_up = s.warm_up?;
                 ratio(warm_up.found as f64, warm_up.asked as f64)
             }),
-            tx_latency_ns: stats::percentiles(self.tx_latencies.histogram()),
-            read_latency_ns: stats::percentiles(self.read_latencies.histogram()),
+            tx_latency_ns: stats::percentiles(&tx_latencies),
+            read_latency_ns: stats::percentiles(&read_latencies),
             read_latency_of_batches: self.reads_together,
             longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
             scheduling_quality: self.median_scheduling(|s| s.quality),

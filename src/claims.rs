@@ -7,13 +7,16 @@
 use generator::scenario::{Bound, Cache, DesignName, Expect, ListName, Metric};
 
 use crate::{
+    databases::DatabaseFacts,
     report,
-    result::{Cell, Claim, Expects, WorkloadFacts},
+    result::{BalBytes, Cell, Claim, Expects, WorkloadFacts},
     stats,
 };
 
 /// Fewest samples that say something of a time.
 const SAMPLE_COUNT_MIN: usize = 6;
+const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
+const DATABASES_NEEDED: &str = "a database is one value, and six are needed (--databases 6)";
 
 /// What became of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +76,8 @@ pub struct Grounds<'a> {
     pub workload: &'a WorkloadFacts,
     /// What came out.
     pub cells: &'a [Cell],
+    /// The databases that were run on, where there are several.
+    pub databases: &'a [DatabaseFacts],
     /// What was in memory when a sample started.
     pub cache: Cache,
 }
@@ -104,7 +109,7 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
         return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
     }
     if let Metric::BalBytes(list) = expect.metric {
-        return vec![by_figure(expect, None, bal_bytes(list, grounds.workload))];
+        return vec![by_figure(expect, None, bal_bytes(list, grounds), grounds)];
     }
     let mut stores: Vec<&'static str> = Vec::new();
     for cell in grounds.cells {
@@ -124,7 +129,7 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
             return claim(expect, Some(store), Verdict::NotJudged, None, Some(reason));
         }
         match figure(expect.metric, store, grounds) {
-            Ok(figure) => by_figure(expect, Some(store), figure),
+            Ok(figure) => by_figure(expect, Some(store), figure, grounds),
             Err(missing) => {
                 let reason = format!("the run has no sample of {missing}");
                 claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
@@ -150,7 +155,10 @@ fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, 
         report::best(of_design.filter(|cell| cell.design == design.name())).ok_or(design)
     };
     Ok(match metric {
-        Metric::Speedup { of, over } => speedup(best(of)?, best(over)?),
+        Metric::Speedup { of, over } => {
+            let estimate = best(over)?.times_as_long_as(best(of)?);
+            Figure::sampled(estimate.median, estimate.ci95, "no round has both")
+        }
         Metric::MgasPerS(design) => {
             let rate = &best(design)?.mgas_per_s;
             Figure::sampled(rate.median, rate.ci95, "no throughput")
@@ -164,11 +172,19 @@ fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, 
         }
         Metric::TxLatencyP99(design) => {
             let cell = best(design)?;
-            let p99 = cell.tx_latency_ns.p99.map(|ns| ns as f64 / 1e9);
-            // Transactions of one sample are not independent of each other.
-            match cell.samples.len() {
-                0..SAMPLE_COUNT_MIN => Figure::Missing("six samples are needed (--samples 6)"),
-                _ => Figure::exact(p99, "too few transactions for a 99th percentile"),
+            let seconds = |p99: Option<u64>| p99.map(|ns| ns as f64 / 1e9);
+            let missing = "too few transactions for a 99th percentile";
+            // Transactions of one sample are not independent of each other, nor are samples of
+            // one database.
+            match (&cell.databases, cell.samples.len()) {
+                (Some(databases), _) => {
+                    let each = databases.each.iter();
+                    let each = each.filter_map(|of| seconds(of.tx_latency_ns.p99));
+                    let estimate = stats::estimate(&each.collect::<Vec<_>>());
+                    Figure::sampled(estimate.median, estimate.ci95, missing)
+                }
+                (None, 0..SAMPLE_COUNT_MIN) => Figure::Missing(SAMPLES_NEEDED),
+                (None, _) => Figure::exact(seconds(cell.tx_latency_ns.p99), missing),
             }
         }
         Metric::DeviceFraction(design) => {
@@ -176,34 +192,34 @@ fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, 
             let missing = "the device was not measured, or not read";
             Figure::sampled(cell.device_fraction, cell.device_fraction_ci95, missing)
         }
-        Metric::BalBytes(list) => bal_bytes(list, grounds.workload),
+        Metric::BalBytes(list) => bal_bytes(list, grounds),
     })
 }
 
-/// Of samples of the same round: what slows a round down slows both.
-fn speedup(of: &Cell, over: &Cell) -> Figure {
-    let warm_up = of.warm_up_sample_count.or(over.warm_up_sample_count).unwrap_or(0);
-    let ratios: Vec<f64> = (of.samples.iter().zip(&over.samples))
-        .skip(usize::try_from(warm_up).unwrap_or(usize::MAX))
-        .filter(|(of, _)| of.wall_ns > 0)
-        .map(|(of, over)| over.wall_ns as f64 / of.wall_ns as f64)
-        .collect();
-    let estimate = stats::estimate(&ratios);
-    Figure::sampled(estimate.median, estimate.ci95, "no round has both")
-}
-
-/// Mean over the blocks.
-fn bal_bytes(list: ListName, workload: &WorkloadFacts) -> Figure {
-    let bytes = match list {
-        ListName::ParallelIo => workload.bal.parallel_io_bytes,
-        ListName::BatchedIo => workload.bal.batched_io_bytes,
-        ListName::Full => workload.bal.full_bytes,
+/// Mean over the blocks, of all databases.
+fn bal_bytes(list: ListName, grounds: &Grounds<'_>) -> Figure {
+    let of = |bal: &BalBytes| match list {
+        ListName::ParallelIo => bal.parallel_io_bytes,
+        ListName::BatchedIo => bal.batched_io_bytes,
+        ListName::Full => bal.full_bytes,
     };
-    let per_block = (workload.block_count > 0).then(|| bytes as f64 / workload.block_count as f64);
+    let (bytes, blocks) = match grounds.databases {
+        [] => (of(&grounds.workload.bal), grounds.workload.block_count),
+        all => all.iter().fold((0, 0), |(bytes, blocks), DatabaseFacts { workload, .. }| {
+            (bytes + of(&workload.bal), blocks + workload.block_count)
+        }),
+    };
+    let per_block = (blocks > 0).then(|| bytes as f64 / blocks as f64);
     Figure::exact(per_block, "there is no block")
 }
 
-fn by_figure(expect: &Expect, store: Option<&'static str>, figure: Figure) -> Claim {
+fn by_figure(
+    expect: &Expect,
+    store: Option<&'static str>,
+    figure: Figure,
+    grounds: &Grounds<'_>,
+) -> Claim {
+    let needed = if grounds.databases.is_empty() { SAMPLES_NEEDED } else { DATABASES_NEEDED };
     let keeps = |value: f64| match expect.bound {
         Bound::Min(min) => value >= min,
         Bound::Max(max) => value <= max,
@@ -218,7 +234,7 @@ fn by_figure(expect: &Expect, store: Option<&'static str>, figure: Figure) -> Cl
             claim(expect, store, verdict(keeps(near)), Some((median, Some(near))), None)
         }
         Figure::Sampled { median, ci95: None } => {
-            let reason = "no interval: six samples are needed (--samples 6)".to_owned();
+            let reason = format!("no interval: {needed}");
             claim(expect, store, Verdict::Inconclusive, Some((median, None)), Some(reason))
         }
         Figure::Missing(reason) => {
@@ -256,15 +272,23 @@ mod tests {
     use generator::scenario::{StoreName, When};
 
     use super::*;
-    use crate::{report::example, result::RunResult};
+    use crate::{
+        databases::{self, Ran},
+        report::example,
+        result::RunResult,
+    };
 
     fn expect(metric: Metric, bound: Bound) -> Expect {
         Expect { metric, bound, when: When::default() }
     }
 
     fn judged(result: &RunResult, expects: &[Expect]) -> Vec<Claim> {
-        let grounds =
-            Grounds { workload: &result.workload, cells: &result.cells, cache: Cache::Cold };
+        let grounds = Grounds {
+            workload: &result.workload,
+            cells: &result.cells,
+            databases: &result.databases,
+            cache: Cache::Cold,
+        };
         judge(expects, None, &grounds).claims
     }
 
@@ -327,6 +351,38 @@ mod tests {
     }
 
     #[test]
+    fn on_several_databases_six_of_them_decide_and_no_number_of_samples() {
+        let mut result = example::sampled(8);
+        let workload = result.workload.clone();
+        let facts = DatabaseFacts { workload, device: None, stores: Vec::new() };
+        let ran = |seed| {
+            let mut ran = Ran { facts: facts.clone(), cells: result.cells.clone() };
+            ran.facts.workload.seed = seed;
+            ran.facts.workload.bal.batched_io_bytes = 1_000 * seed;
+            ran.cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = Some(seed));
+            ran
+        };
+        let all: Vec<Ran> = (1..=7).map(ran).collect();
+        let size = Metric::BalBytes(ListName::BatchedIo);
+        let p99 = Metric::TxLatencyP99(DesignName::BatchedIo);
+        for (count, verdict_of_times, mean) in [(5, "inconclusive", 3_000.0), (7, "holds", 4_000.0)]
+        {
+            result.cells = databases::pool(&all[..count], &[]);
+            result.databases = all[..count].iter().map(|ran| ran.facts.clone()).collect();
+            assert_eq!(verdict(&result, SPEEDUP, Bound::Min(4.0)), verdict_of_times);
+            assert_eq!(verdict(&result, RATE, Bound::Min(1.0)), verdict_of_times);
+            assert_eq!(verdict(&result, p99, Bound::Max(7e-9)), verdict_of_times);
+            // Exact: the mean of all blocks of all databases.
+            assert_eq!(verdict(&result, size, Bound::Max(mean)), "holds");
+            assert_eq!(verdict(&result, size, Bound::Max(mean - 1.0)), "fails");
+            let claim = &judged(&result, &[expect(RATE, Bound::Min(1.0))])[0];
+            let reason = claim.reason.clone().unwrap_or_default();
+            assert_eq!(reason.contains("--databases 6"), count < 6, "{reason}");
+        }
+        assert_eq!(verdict(&result, p99, Bound::Max(6e-9)), "fails");
+    }
+
+    #[test]
     fn a_size_needs_no_interval() {
         let result = example::typical();
         let size = Metric::BalBytes(ListName::BatchedIo);
@@ -366,8 +422,12 @@ mod tests {
     #[test]
     fn claims_about_other_work_are_skipped() {
         let result = example::sampled(8);
-        let grounds =
-            Grounds { workload: &result.workload, cells: &result.cells, cache: Cache::Cold };
+        let grounds = Grounds {
+            workload: &result.workload,
+            cells: &result.cells,
+            databases: &result.databases,
+            cache: Cache::Cold,
+        };
         let keys = ["block.gas".to_owned()];
         let expects = judge(&[expect(RATE, Bound::Min(1e9))], Some(&keys), &grounds);
         assert_eq!((expects.count, expects.claims.len()), (1, 0));

@@ -24,6 +24,7 @@ Examples:
   stress --scenario sload-storm --gas 640M      the worst case, on a state of 10 GB
   stress --scenario sload-storm --quick         the same in small, in seconds
   stress --scenario sload-storm --gas 64M --design batched-io --io-threads 16,64
+  stress --scenario sload-storm --databases 6   on six databases of different seeds
   stress --scenario official/test_sload_bloated twins of official benchmark tests (stress list)
   stress --scenario my.toml --set state.slots=50M --out results/
   stress describe one-slot                      what a workload holds: keys, conflicts, lists
@@ -228,7 +229,11 @@ pub struct HowArgs {
     /// cold or warm
     #[arg(long, value_name = "MODE")]
     pub cache: Option<String>,
-    /// Samples of each cell, instead of a budget
+    /// Run on so many databases, each built from a seed of its own: each is one observation,
+    /// and from 6 on there is an interval over them [default: 1]
+    #[arg(long, value_name = "COUNT")]
+    pub databases: Option<String>,
+    /// Samples of each cell (on each database), instead of a budget
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<String>,
     /// Time to spend on whole rounds: 60s, 5m
@@ -391,6 +396,7 @@ impl HowArgs {
             ("io-threads", "run.io_threads", &self.io_threads),
             ("schedule", "run.schedule", &self.schedule),
             ("cache", "run.cache", &self.cache),
+            ("databases", "run.databases", &self.databases),
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),
         ]);

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::stored::Stored;
+use crate::stored::{self, Stored};
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "stress.compare/1";
@@ -98,6 +98,8 @@ pub struct Row {
 pub struct Figure {
     /// Number of samples.
     pub sample_count: usize,
+    /// Databases that the figures are over; `null` of a run on one.
+    pub database_count: Option<usize>,
     /// Median milliseconds per batch.
     pub ms_per_batch: Option<f64>,
     /// 95 % confidence interval of the median.
@@ -126,6 +128,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison> {
     }
     for other in others {
         same_work(first, other)?;
+        same_databases(first, other)?;
     }
     Ok(Comparison {
         schema: SCHEMA,
@@ -159,6 +162,30 @@ fn same_work(a: &Stored, b: &Stored) -> Result<()> {
         a.path.display(),
         b.path.display(),
         if shown.is_empty() { "another digest".to_owned() } else { shown.join(", ") }
+    )
+}
+
+/// The first database of both is the same, as their work is. A pooled figure is comparable only
+/// with one over the same databases.
+fn same_databases(a: &Stored, b: &Stored) -> Result<()> {
+    let of = |stored: &Stored, what: &str| -> Vec<String> {
+        let all = stored.databases().iter();
+        all.map(|database| database["workload"][what].to_string()).collect()
+    };
+    if of(a, "digest") == of(b, "digest") {
+        return Ok(());
+    }
+    let words = |stored: &Stored| match of(stored, "seed") {
+        seeds if seeds.is_empty() => "one database".to_owned(),
+        seeds => format!("databases of seeds {}", seeds.join(", ")),
+    };
+    bail!(
+        "{} ran on {}, {} on {}: a figure over databases is comparable only over the same ones; run \
+         both with one --databases and one --seed",
+        a.path.display(),
+        words(a),
+        b.path.display(),
+        words(b)
     )
 }
 
@@ -199,22 +226,25 @@ fn facts(stored: &Stored) -> BTreeMap<String, Value> {
     facts
 }
 
-/// Counters by variant and name; of a variant whose samples differ, all values that occur.
+/// Counters by variant and name, and by database where there are several; of a variant whose
+/// samples differ, the least and the most that occur.
 fn counters(stored: &Stored) -> BTreeMap<String, Value> {
     let mut counters = BTreeMap::new();
     for cell in stored.cells() {
         let variant = cell["variant"].as_str().unwrap_or_default();
-        for name in COUNTERS {
-            let samples = cell["samples"].as_array().into_iter().flatten();
-            let mut values: Vec<_> = samples.filter_map(|sample| sample[name].as_u64()).collect();
-            values.sort_unstable();
-            values.dedup();
-            let value = match values.as_slice() {
-                [] => Value::Null,
-                [one] => Value::from(*one),
-                [least, .., most] => Value::from(format!("{least} to {most}")),
-            };
-            counters.insert(format!("{variant} {name}"), value);
+        for database in stored::by_database(cell) {
+            for name in COUNTERS {
+                let samples = database.samples.iter();
+                let mut values: Vec<_> = samples.filter_map(|s| s[name].as_u64()).collect();
+                values.sort_unstable();
+                values.dedup();
+                let value = match values.as_slice() {
+                    [] => Value::Null,
+                    [one] => Value::from(*one),
+                    [least, .., most] => Value::from(format!("{least} to {most}")),
+                };
+                counters.insert(format!("{variant}{} {name}", database.words()), value);
+            }
         }
     }
     counters
@@ -270,6 +300,7 @@ fn figure(cell: &Value) -> Figure {
     let interval = |value: &Value| Some([value[0].as_f64()?, value[1].as_f64()?]);
     Figure {
         sample_count: cell["samples"].as_array().map_or(0, Vec::len),
+        database_count: cell["databases"]["each"].as_array().map(Vec::len),
         ms_per_batch: positive(&cell["ms_per_batch"]["median"]),
         ms_per_batch_ci95: interval(&cell["ms_per_batch"]["ci95"]),
         mgas_per_s: positive(&cell["mgas_per_s"]["median"]),
@@ -291,7 +322,7 @@ mod tests {
         let mut json: Value =
             serde_json::from_str(&report::json(&example::sampled(8))).expect("a result is JSON");
         change(&mut json);
-        Stored { path: PathBuf::from("r.json"), json }
+        Stored::new(PathBuf::from("r.json"), json)
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod chart;
 mod data;
+mod databases;
 mod gate;
 mod ground;
 mod heat;
@@ -42,6 +43,7 @@ pub fn page(results: &[Stored]) -> String {
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(gate::section(&report));
     sections.extend(throughput::section(&report));
+    sections.extend(databases::section(&report));
     sections.extend(latency::sections(&report));
     sections.extend(scaling::sections(&report));
     sections.extend(phases::section(&report));

@@ -13,6 +13,7 @@ mod cli;
 mod cmd;
 mod comparison;
 mod counters;
+mod databases;
 mod description;
 mod environment;
 mod exit;

@@ -8,6 +8,7 @@ mod cells;
 mod checks;
 mod comparison;
 mod conclude;
+mod databases;
 mod describe;
 mod facts;
 mod gate;

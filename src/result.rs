@@ -5,7 +5,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{counters::Counters, environment::Environment};
+use crate::{
+    counters::Counters,
+    databases::{CellDatabases, DatabaseFacts},
+    environment::Environment,
+};
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "stress.result/1";
@@ -43,6 +47,8 @@ pub struct RunResult {
     pub warnings: Vec<String>,
     /// One per store and variant.
     pub cells: Vec<Cell>,
+    /// The databases of a run on several; empty of a run on one.
+    pub databases: Vec<DatabaseFacts>,
     /// Where the CPU's time of a variant goes; `null` where that was not asked for.
     pub profile: Option<ProfileFacts>,
     /// What was found, in one line.
@@ -226,11 +232,14 @@ pub struct Cell {
     pub io_threads: u64,
     /// Reads that each of those has under way at most; `null` where there are none.
     pub reads_per_reader: Option<u64>,
-    /// What every sample did exactly, apart from all times; `null` without a sample.
+    /// What every sample did exactly, apart from all times; `null` without a sample, and where
+    /// each database has its own.
     pub counters: Option<Counters>,
-    /// The first samples that belong to the warm-up: throughput, times and the device's share
-    /// leave them out; `null` where it is not known where it ends.
+    /// The first samples that belong to the warm-up: throughput, times, latencies and the device's
+    /// share leave them out; `null` where it is not known where it ends.
     pub warm_up_sample_count: Option<u64>,
+    /// What the figures are pooled of; `null` of a run on one database.
+    pub databases: Option<CellDatabases>,
     /// All samples in the order they were taken.
     pub samples: Vec<SampleFacts>,
     /// Gas per second over the samples.
@@ -244,9 +253,9 @@ pub struct Cell {
     /// Share of the keys that the run in order asked for and the warm-up had read; median;
     /// `null` without a warm-up.
     pub warm_up_found_share: Option<f64>,
-    /// Time per transaction over all samples, reads included.
+    /// Time per transaction over the samples that count, reads included.
     pub tx_latency_ns: Percentiles,
-    /// Time per read of the store over all samples; `null`s where the store is not timed.
+    /// Time per read of the store over the samples that count; `null`s where the store is not timed.
     pub read_latency_ns: Percentiles,
     /// Whether reads were made in batches and each is counted as long as its batch.
     pub read_latency_of_batches: bool,

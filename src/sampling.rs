@@ -15,7 +15,7 @@ use executor::{
 use generator::scenario::{Cache, RunSpec};
 
 use crate::{
-    cells::{CellInput, CellSamples},
+    cells::{CellInput, CellSamples, piece_size},
     facts::{self, DeclaredKeys},
     interrupt,
     plan::{self, Machine, PlannedCell, Rounds},
@@ -278,16 +278,27 @@ impl<'a> Sampling<'a> {
     }
 
     /// Where the warm-up of the run ends: where the last of its cells is steady. Whole rounds are
-    /// left out, so that what is compared was taken together.
+    /// left out, so that what is compared was taken together, and of many rounds whole pieces, so
+    /// that latencies are of the same samples as times.
     fn warm_up(&self, sampled: &Sampled) -> Warmup {
-        let mut count = 0;
+        let (mut count, mut size) = (0, 1);
         for (_, samples) in self.with_samples(sampled) {
             match samples.warm_up() {
                 Warmup::Found(of_cell) => count = of_cell.max(count),
                 other => return other,
             }
+            // Powers of two: a multiple of the largest is one of all.
+            size = piece_size(samples.count()).max(size);
         }
-        Warmup::Found(count)
+        Warmup::Found(count.next_multiple_of(size))
+    }
+
+    /// The first samples that count for no figure; `None`: it is not known which, and all count.
+    fn left_out(&self, sampled: &Sampled) -> Option<usize> {
+        match self.warm_up(sampled) {
+            Warmup::Found(count) => Some(count),
+            Warmup::Unknown | Warmup::NoEnd => None,
+        }
     }
 
     /// Whether times still rose or fell at the end, of so many samples that it is no chance.
@@ -298,22 +309,18 @@ impl<'a> Sampling<'a> {
 
     /// What the result says of each cell that has a sample.
     pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
-        let warm_up = match self.warm_up(sampled) {
-            Warmup::Found(count) => Some(count),
-            Warmup::Unknown | Warmup::NoEnd => None,
-        };
+        let warm_up = self.left_out(sampled);
         let cells = self.with_samples(sampled);
         cells.map(|(cell, samples)| samples.cell(&self.input(cell), warm_up)).collect()
     }
 
     /// The histograms of each cell that has a sample, to be written as logs.
-    pub fn logs<'s>(&'s self, sampled: &'s Sampled) -> Vec<HistogramLog<'s>> {
+    pub fn logs(&self, sampled: &Sampled) -> Vec<HistogramLog> {
+        let warm_up = self.left_out(sampled);
         let mut logs = Vec::new();
         for (cell, samples) in self.with_samples(sampled) {
-            let histograms = [
-                (LogKind::Transactions, samples.tx_latencies.histogram()),
-                (LogKind::Reads, samples.read_latencies.histogram()),
-            ];
+            let kinds = [LogKind::Transactions, LogKind::Reads];
+            let histograms = kinds.into_iter().zip(samples.latencies(warm_up));
             logs.extend(histograms.map(|(what, histogram)| HistogramLog {
                 variant: cell.name(),
                 what,
@@ -372,7 +379,7 @@ mod tests {
         assert_eq!(cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>(), [3, 3, 3]);
         let keys = cells.iter().map(|cell| cell.samples[0].unique_keys).collect::<Vec<_>>();
         assert!(keys[0] > 0 && keys.iter().all(|count| *count == keys[0]), "{keys:?}");
-        // Histograms are of all samples, and each is kept once.
+        // One of transactions and one of reads for each cell.
         assert_eq!(sampling.logs(&sampled).len(), 6);
     }
 }

@@ -4,6 +4,7 @@
 //! Knows no design and no time: comparing variants is not done here. `trimmed` has means that a
 //! stray value does not move and their intervals, `steady` finds where a warm-up ends.
 
+mod components;
 mod steady;
 mod trimmed;
 
@@ -11,6 +12,7 @@ use hdrhistogram::Histogram;
 
 use crate::result::{Estimate, Percentiles};
 
+pub use components::{Components, components};
 pub use steady::{Warmup, warm_up};
 pub use trimmed::Trimmed;
 

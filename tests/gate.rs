@@ -213,6 +213,49 @@ fn a_build_that_hangs_is_stopped_and_nothing_of_it_is_left() {
 }
 
 #[test]
+fn a_gate_that_fails_leaves_a_result_that_says_so_for_whoever_looks_for_one() {
+    let place = Place::new();
+    let crash = place.program("crash", "echo 'out of luck' >&2; exit 9");
+    let nonsense = place.program("nonsense", "echo hello, dear; cat > /dev/null");
+    let hangs = place.program("hangs", "exec sleep 1000");
+    let other = place.program("other", r#"echo '{"kind":"hello","protocol":9,"mood":1}'"#);
+    fs::write(place.path("cut.json"), "{\"schema\": \"stress.res").unwrap();
+    let cut = place.path("cut.json");
+    let cases: [(&[&str], i64, &str); 5] = [
+        (&["--against", &crash], 6, "out of luck"),
+        (&["--against", &nonsense], 6, "hello, dear"),
+        (&["--against", &hangs, "--timeout", "500ms"], 6, "did not answer"),
+        (&["--against", &other], 2, "speaks worker protocol 9"),
+        (&["--baseline", cut.to_str().unwrap(), "--result", "x"], 6, "no whole JSON"),
+    ];
+    for (number, (args, code, words)) in cases.into_iter().enumerate() {
+        let out = place.path(&format!("out-{number}"));
+        let more = [args, &["--out", out.to_str().unwrap()]].concat();
+        let args = [&["gate", "--format", "json"][..], &WORK, &more].concat();
+        let output = place.run(&args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code().map(i64::from), Some(code), "{error}");
+        assert_eq!(error.matches("error:").count(), 1, "one error: {error}");
+        let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let gate = &printed["gate"];
+        assert_eq!(
+            (&printed["schema"], &gate["verdict"]),
+            (&"stress.gate/1".into(), &"error".into())
+        );
+        assert_eq!(gate["exit_code"].as_i64(), Some(code));
+        let reason = gate["reason"].as_str().unwrap();
+        assert!(reason.contains(words) && !reason.contains('\n'), "{reason}");
+        let files: Vec<_> = fs::read_dir(&out).unwrap().map(|file| file.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        let kept: Value = serde_json::from_str(&fs::read_to_string(&files[0]).unwrap()).unwrap();
+        assert_eq!(kept, printed);
+        let report = place.run(&["report", files[0].to_str().unwrap()]);
+        let summary = String::from_utf8(report.stdout).unwrap();
+        assert!(report.status.success() && summary.contains("gate: error"), "{summary}");
+    }
+}
+
+#[test]
 fn a_gate_is_asked_for_one_thing() {
     let place = Place::new();
     place.refused(&[], 2, &["--against BINARY", "--baseline RESULT"]);

@@ -57,3 +57,32 @@ fn every_path_that_the_docs_name_is_there() {
         }
     }
 }
+
+/// The fuzz targets are a workspace of their own, which no other test builds. What their lock does
+/// not know would stop them from being built as they are.
+#[test]
+fn the_lock_of_the_fuzz_targets_knows_every_dependency_of_their_crates() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let lock = read("fuzz/Cargo.lock");
+    let mut count = 0;
+    for name in ["workload", "evm", "generator"] {
+        let of_lock = lock
+            .split("[[package]]")
+            .find(|package| package.lines().any(|line| line == format!("name = \"{name}\"")));
+        let of_lock = of_lock.unwrap_or_else(|| panic!("{name} is not in fuzz/Cargo.lock"));
+        let manifest = read(&format!("{name}/Cargo.toml"));
+        let own = manifest.split("[dependencies]").nth(1).unwrap();
+        let own = own.lines().take_while(|line| !line.starts_with('['));
+        for dependency in own.filter_map(|line| line.split(['.', ' ', '=']).next()) {
+            if dependency.is_empty() || dependency.starts_with('#') {
+                continue;
+            }
+            count += 1;
+            // A lock says the version too where there are several.
+            let is_there = of_lock.contains(&format!(" \"{dependency}\","))
+                || of_lock.contains(&format!(" \"{dependency} "));
+            assert!(is_there, "{dependency} of {name}: run `cargo metadata` in fuzz/");
+        }
+    }
+    assert!(count > 10, "{count}");
+}

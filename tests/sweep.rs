@@ -317,3 +317,28 @@ fn bad_input_is_one_error_each_with_its_code() {
     let compare = ["compare", merged.to_str().unwrap(), merged.to_str().unwrap()];
     refused(place.command(&compare), 6, &["stress.sweep-merged/1"]);
 }
+
+#[test]
+fn keys_that_a_result_does_not_show_are_axes_of_a_reports_heat_map() {
+    let place = Place::new();
+    let axes = ["load.work=0,10,20", "load.conflict=0.5,1"];
+    let fixed = ["sweep", "--scenario=chains", "--store=memory", "--design=sequential", SHORT];
+    let work = ["--transactions=40", "--set=state.accounts=200", "--set=load.lengths=4"];
+    let mut command = place.command(&[&fixed[..], &work, &axes].concat());
+    command.arg("--out").arg(place.out());
+    ends(command, 0);
+    // The joined file, and the directory of the cells without it.
+    let joined = place.out().join("merged.json");
+    let page = place.dir.path().join("page.html");
+    let shown = |from: &Path| {
+        let mut command = place.command(&["report"]);
+        command.arg(from).arg("--out").arg(&page);
+        ends(command, 0);
+        let html = fs::read_to_string(&page).unwrap();
+        assert_eq!(html.matches("<td class=\"field").count(), 6, "{html}");
+        assert!(html.contains("<em>load.work</em> (down) and <em>load.conflict</em> (across)"));
+    };
+    shown(&joined);
+    fs::remove_file(&joined).unwrap();
+    shown(&place.out());
+}

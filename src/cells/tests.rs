@@ -124,6 +124,40 @@ fn percentiles_are_over_the_reads_of_all_samples() {
 }
 
 #[test]
+fn latencies_times_and_rates_are_of_the_same_samples_and_the_warm_up_is_in_none() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
+    // Of many samples, so that pieces have several; the first are a thousand times as slow.
+    for (sample_count, slow_count) in [(20, 3), (60, 7), (100, 11), (300, 60)] {
+        let mut samples = CellSamples::default();
+        for n in 0..sample_count {
+            let ms = if n < slow_count { 10_000 } else { 10 };
+            let mut measurement = measurement(900, 900);
+            measurement.executed.wall = Duration::from_millis(ms);
+            measurement.executed.on_demand = tally(30, ms);
+            measurement.executed.tx_latencies.record(Duration::from_millis(ms));
+            samples.add(&input, &measurement);
+        }
+        let Warmup::Found(found) = samples.warm_up() else { panic!("{sample_count}: no warm-up") };
+        assert_eq!(found, slow_count);
+        let left_out = found.next_multiple_of(piece_size(sample_count));
+        let (cell, all) = (samples.cell(&input, Some(left_out)), samples.cell(&input, None));
+        let count = (sample_count - left_out) as u64;
+        assert_eq!(cell.counted()[0].len() as u64, count);
+        assert_eq!((cell.tx_latency_ns.count, cell.read_latency_ns.count), (count, 30 * count));
+        let near =
+            |ns: Option<u64>| ns.is_some_and(|ns| ns.abs_diff(10_000_000) < 10_000_000 / 500);
+        assert!(near(cell.tx_latency_ns.max) && near(cell.read_latency_ns.max), "{cell:?}");
+        assert_eq!(cell.ms_per_batch.ci95, Some([10.0, 10.0]));
+        assert_eq!(all.tx_latency_ns.count, sample_count as u64);
+        assert!(!near(all.tx_latency_ns.max) && !near(all.read_latency_ns.max));
+        // What is written as a log is what the percentiles are of.
+        let [transactions, reads] = samples.latencies(Some(left_out));
+        assert_eq!((transactions.len(), reads.len()), (count, 30 * count));
+    }
+}
+
+#[test]
 fn reads_made_together_are_said_to_be_whoever_makes_them() {
     let (workload, device) = (workload(1 << 20), device());
     let by_readers = variant(Design::BatchedIo, 4, 8);

@@ -64,6 +64,7 @@ impl Work {
             return Err(error).or_exit(Code::Usage);
         }
         let Request { workload, run, scenario } = run::request(args, progress)?;
+        run::on_one_database(&run, "builds are compared")?;
         let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
         let facts = facts::workload(&workload, overridden.unwrap_or_default());
         let (file, dir) = match &args.workload {

@@ -34,6 +34,11 @@ use crate::{
     worker::of_expect,
 };
 
+/// Modes of a result.
+const AGAINST: &str = "against";
+const BASELINE: &str = "baseline";
+/// What stands for the verdict where the gate failed.
+const ERROR: &str = "error";
 /// Largest δ: above it nothing is gated.
 const DELTA_MAX: f64 = 1.0;
 
@@ -43,9 +48,9 @@ pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
     let frame = Frame::new(args, delta, command);
-    let result = match (&args.against, &args.baseline) {
-        (Some(other), None) => against(args, other, &frame)?,
-        (None, Some(base)) => with_baseline(args, base, &frame)?,
+    let (mode, judged) = match (&args.against, &args.baseline) {
+        (Some(other), None) => (AGAINST, against(args, other, &frame)),
+        (None, Some(base)) => (BASELINE, with_baseline(args, base, &frame)),
         _ => {
             let error = anyhow!(
                 "nothing to compare with: name another build (--against BINARY) or a stored \
@@ -54,17 +59,30 @@ pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
             return Err(error).or_exit(Code::Usage);
         }
     };
+    let (result, failure) = match judged {
+        Ok(result) => (result, None),
+        Err(failure) => (frame.failed(mode, &failure), Some(failure)),
+    };
     match args.run.format {
+        // An error is told once, by who ends the program.
+        Format::Table if failure.is_some() => {}
         Format::Table => {
             terminal::out(&report::gate(&result, terminal::width(), terminal::paint()));
         }
         Format::Json => terminal::out(&report::json(&result)),
     }
-    if let Some(mut out) = out {
-        let path = out.write("gate", result.started_unix_s, &report::json(&result));
-        terminal::note(&format!("wrote {}", path.or_exit(Code::Io)?.display()));
+    let written = out.map(|out| write(out, &result)).transpose();
+    match failure {
+        // What failed first is told, whatever became of its file.
+        Some(failure) => Err(failure),
+        None => written.map(|_| frame.verdict_of(&result).code(frame.strictness)),
     }
-    Ok(frame.verdict_of(&result).code(frame.strictness))
+}
+
+fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
+    let path = out.write("gate", result.started_unix_s, &report::json(result));
+    terminal::note(&format!("wrote {}", path.or_exit(Code::Io)?.display()));
+    Ok(())
 }
 
 /// What every result of a gate has.
@@ -129,6 +147,26 @@ impl Frame {
             },
             expects: judgement.expects,
         }
+    }
+
+    /// What is said where there is no verdict, because something failed: a build that crashes,
+    /// hangs or talks nonsense, a damaged baseline. Whoever looks for a result finds one.
+    fn failed(&self, mode: &'static str, failure: &Failure) -> GateResult {
+        let mut result = self.result(Judgement {
+            mode,
+            verdict: Verdict::Inconclusive,
+            // An error may be of several lines.
+            reason: failure.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+            attempts: Vec::new(),
+            baseline: None,
+            workload: None,
+            binaries: Vec::new(),
+            expects: None,
+            warnings: Vec::new(),
+        });
+        result.gate.verdict = ERROR;
+        result.gate.exit_code = failure.code as u8;
+        result
     }
 
     /// The verdict and reason with those of the claims.
@@ -223,7 +261,7 @@ fn against(args: &GateArgs, other: &Path, frame: &Frame) -> Result<GateResult, F
     progress.clear();
     let (verdict, reason) = frame.with_claims((verdict, reason), judged.as_ref());
     Ok(frame.result(Judgement {
-        mode: "against",
+        mode: AGAINST,
         verdict,
         reason,
         attempts,
@@ -274,7 +312,7 @@ fn with_baseline(args: &GateArgs, base: &Path, frame: &Frame) -> Result<GateResu
         Times::Ratios => Vec::new(),
     };
     Ok(frame.result(Judgement {
-        mode: "baseline",
+        mode: BASELINE,
         verdict,
         reason,
         attempts: Vec::new(),
@@ -301,8 +339,12 @@ fn ran(
             Claimed::MsPerBlock(design) => designs.contains(&design.name()),
             _ => true,
         });
-        let grounds =
-            Grounds { workload: &result.workload, cells: &result.cells, cache: run.cache };
+        let grounds = Grounds {
+            workload: &result.workload,
+            cells: &result.cells,
+            databases: &result.databases,
+            cache: run.cache,
+        };
         let judged = claims::judge(&of_run.collect::<Vec<_>>(), None, &grounds);
         result.expects.count += judged.count;
         result.expects.claims.extend(judged.claims);
@@ -315,7 +357,7 @@ fn ran(
         Code::Fine | Code::Claim | Code::Inconclusive => {}
         code => return Err(anyhow!("the run gave no result to judge")).or_exit(code),
     }
-    let stored = Stored { path: PathBuf::from("this run"), json };
+    let stored = Stored::new(PathBuf::from("this run"), json);
     Ok((stored, Some(workload), expects))
 }
 

@@ -1,5 +1,7 @@
 //! Running a workload: generate or read it, open its state, sample whole rounds of cells,
-//! report.
+//! report. `course` goes over the databases of a run.
+
+mod course;
 
 use std::{
     num::NonZeroUsize,
@@ -25,6 +27,7 @@ use crate::{
     claims::{self, Grounds, Verdict},
     cli::{Format, RunArgs},
     cmd::{scenarios, state},
+    databases::DatabaseFacts,
     environment::Environment,
     exit::{Code, Failure, OrExit},
     extras::Extras,
@@ -33,19 +36,17 @@ use crate::{
     plan::{self, Machine},
     progress::Progress,
     report,
-    result::{Cell, Device, Expects, RunResult, SCHEMA, WorkloadFacts},
-    sampling::{Sampled, Sampling},
+    result::{Cell, Device, Expects, RunResult, WorkloadFacts},
+    sampling::Sampling,
     session::Session,
     terminal,
 };
 
+use course::Course;
+
 /// What `--quick` overrides, unless the user says otherwise.
 const QUICK: [(&str, &str); 4] =
     [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
-
-/// Said where a run's times have not settled.
-const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
-    (--samples, --budget), and look what else runs here";
 
 /// What is run: a workload, how, and what was said about it.
 pub struct Request {
@@ -62,7 +63,7 @@ pub struct Finished {
     /// What came out.
     pub result: RunResult,
     /// What ended it before its time.
-    failure: Option<anyhow::Error>,
+    failure: Option<Failure>,
     /// The files of `--out` and `--trace`.
     written: Vec<PathBuf>,
 }
@@ -112,69 +113,15 @@ pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure>
     let data_path = state::data_path(args.data_dir.as_ref());
     let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     // A directory that cannot be written is better known before the work than after it.
-    let mut out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
+    let out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
     let Request { workload, run, scenario } = request(args, &progress)?;
     let machine = Machine::this();
     let started_unix_s = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let extras = Extras::new(args, &plan::cells(&run, &machine), started_unix_s)?;
-    let in_use = if args.wait { InUse::Wait } else { InUse::Refuse };
-    let at = (args.data_dir.as_ref(), in_use);
-    let (session, device) = open(workload, &run, at, &machine, &progress)?;
-    check_lists(&session, &run, &progress)?;
-    let signatures = sign(session.workload(), &run, machine.core_count, &progress)?;
-    let sampling =
-        Sampling::new(&session, &run, device.as_ref(), machine).with_signatures(signatures);
-    let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
-    let work = facts::workload(session.workload(), overridden.unwrap_or_default());
-    let result_of = |sampled: &Sampled| {
-        let cells = sampling.cells(sampled);
-        let mut warnings: Vec<_> = environment.warnings().iter().map(ToString::to_string).collect();
-        warnings.extend(facts::doubts(&cells, sampled.failure.as_ref()));
-        warnings.extend(sampling.is_unsteady(sampled).then(|| UNSTEADY.to_owned()));
-        let mut result = RunResult {
-            schema: SCHEMA,
-            tool: facts::tool(&environment.build),
-            command: command.clone(),
-            started_unix_s,
-            workload: work.clone(),
-            warnings,
-            environment: environment.clone(),
-            device: device.clone(),
-            stores: facts::stores(&session),
-            choices: machine.choices(&run),
-            agree: sampled.agree(),
-            disagreements: sampled.disagreements.clone(),
-            interrupted: interrupt::happened() || sampled.failure.is_some(),
-            expects: expects(scenario.as_ref(), &work, &cells),
-            cells,
-            profile: sampled.profile.clone(),
-            conclusion: None,
-        };
-        result.conclusion = report::conclude(&result);
-        result
-    };
-    let mut written = Vec::new();
-    let mut sampled = sampling.run(&progress, |sampled| {
-        // After each round, so that whatever ends the run leaves what is finished.
-        if let Some(out) = &mut out {
-            written = out.write(&result_of(sampled), &sampling.logs(sampled))?;
-        }
-        Ok(())
-    });
-    if !extras.is_empty() {
-        let more = extras.take(&sampling, &mut sampled, &work, &progress);
-        if let Some(out) = &mut out {
-            // What went wrong, and a profile's figures, are in the result.
-            match out.write(&result_of(&sampled), &sampling.logs(&sampled)) {
-                Ok(paths) => written = paths,
-                Err(error) => sampled.failure = sampled.failure.or(Some(error)),
-            }
-        }
-        written.extend(more);
-    }
-    progress.clear();
-    let result = result_of(&sampled);
-    Ok(Finished { result, failure: sampled.failure, written })
+    let progress = &progress;
+    let course =
+        Course { args, command, started_unix_s, environment, machine, run, scenario, progress };
+    course.run(workload, extras, out)
 }
 
 /// Runs a workload and answers with its cells, without a report.
@@ -183,6 +130,7 @@ pub fn measure(
     run: &RunSpec,
     progress: &Progress,
 ) -> Result<Vec<Cell>, Failure> {
+    on_one_database(run, "what is only measured in passing runs")?;
     let machine = Machine::this();
     let (session, device) = open(workload, run, (None, InUse::Refuse), &machine, progress)?;
     check_lists(&session, run, progress)?;
@@ -196,6 +144,17 @@ pub fn measure(
         Some(failure) => Err(failure).or_exit(Code::Io),
         None if interrupt::happened() => Err(anyhow!("interrupted")).or_exit(Code::Interrupted),
         None => Ok(cells),
+    }
+}
+
+/// Refuses a run on several databases: `who` runs on one, as an error says it.
+pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
+    match run.database_count {
+        1 => Ok(()),
+        count => {
+            let error = anyhow!("run.databases = {count}: {who} on one database; leave it out");
+            Err(error).or_exit(Code::Usage)
+        }
     }
 }
 
@@ -213,15 +172,11 @@ fn show(format: Format, result: &RunResult, written: &[PathBuf]) {
 }
 
 /// How the program ends after a run with this result.
-fn code(
-    result: &RunResult,
-    failure: Option<anyhow::Error>,
-    args: &RunArgs,
-) -> Result<Code, Failure> {
+fn code(result: &RunResult, failure: Option<Failure>, args: &RunArgs) -> Result<Code, Failure> {
     match (result.agree, failure, result.interrupted) {
         (Some(false), None, _) => Ok(Code::Disagree),
-        (Some(false), Some(failure), _) => Err(failure).or_exit(Code::Disagree),
-        (_, Some(failure), _) => Err(failure).or_exit(Code::Io),
+        (Some(false), Some(failure), _) => Err(Failure { code: Code::Disagree, ..failure }),
+        (_, Some(failure), _) => Err(failure),
         (_, None, true) => Ok(Code::Interrupted),
         (Some(true), None, false) => Ok(judged(&result.expects, args)),
         (None, None, false) => Err(anyhow!("the run ended without a sample")).or_exit(Code::Io),
@@ -229,9 +184,14 @@ fn code(
 }
 
 /// The scenario's claims, judged on what came out.
-fn expects(scenario: Option<&Scenario>, work: &WorkloadFacts, cells: &[Cell]) -> Expects {
+fn expects(
+    scenario: Option<&Scenario>,
+    workload: &WorkloadFacts,
+    cells: &[Cell],
+    databases: &[DatabaseFacts],
+) -> Expects {
     let Some(scenario) = scenario else { return Expects::default() };
-    let grounds = Grounds { workload: work, cells, cache: scenario.run.cache };
+    let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
     claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
 }
 
@@ -355,8 +315,10 @@ pub fn request(args: &RunArgs, progress: &Progress) -> Result<Request, Failure> 
                     anyhow!("{what}: the work of a workload file is fixed; generate another");
                 return Err(Failure { code: Code::Usage, error });
             }
-            let workload = read_workload(path, progress)?;
             let run = facts::default_run(&how).or_exit(Code::Usage)?;
+            let who = "a workload file is of one seed, and is run";
+            on_one_database(&run, who)?;
+            let workload = read_workload(path, progress)?;
             Ok(Request { workload, run, scenario: None })
         }
         _ => {

@@ -52,7 +52,7 @@ fn of_result(stored: &Stored, better: Better) -> Vec<Entry> {
             unit,
             value,
             range,
-            extra: format!("{} samples, workload {digest}", super::sample_count(cell)),
+            extra: format!("{}, workload {digest}", super::sample_words(cell)),
         })
     };
     stored.cells().iter().filter_map(entry).collect()

@@ -74,7 +74,7 @@ pub fn csv(results: &[Stored]) -> String {
     let names = OF_RESULT.iter().chain(&OF_CELL).map(|(name, _)| *name);
     let figures = FIGURES.iter().map(|(name, _)| *name);
     let names: Vec<&str> =
-        ["file"].into_iter().chain(names).chain(["samples"]).chain(figures).collect();
+        ["file"].into_iter().chain(names).chain(["samples", "databases"]).chain(figures).collect();
     let mut text = names.join(",") + "\n";
     for stored in results {
         for cell in stored.cells() {
@@ -90,6 +90,7 @@ fn line(stored: &Stored, cell: &Value) -> String {
     fields.extend(OF_RESULT.iter().map(|(_, at)| of(&stored.json, at)));
     fields.extend(OF_CELL.iter().map(|(_, at)| of(cell, at)));
     fields.push(super::sample_count(cell).to_string());
+    fields.push(stored.databases().len().max(1).to_string());
     let is_sound = stored.is_sound();
     fields.extend(FIGURES.iter().map(|(_, at)| match is_sound {
         true => of(cell, at),

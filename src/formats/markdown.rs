@@ -3,7 +3,11 @@
 
 use serde_json::Value;
 
-use crate::{html, report::units, stored::Stored};
+use crate::{
+    html,
+    report::units,
+    stored::{self, Stored},
+};
 
 /// Most lines of the table, results that are told, claims and warnings.
 const ROW_COUNT: usize = 12;
@@ -65,6 +69,13 @@ fn found(stored: &Stored, many: bool) -> Vec<String> {
     let interrupted = if stored.json["interrupted"] == true { "**interrupted**; " } else { "" };
     let conclusion = stored.text("/conclusion").map_or("nothing was measured".to_owned(), text);
     lines.push(format!("- {name}{interrupted}{conclusion}"));
+    if !stored.databases().is_empty() {
+        let count = units::things(stored.databases().len() as u64, "database");
+        let seeds = stored.databases().iter().map(|of| of["workload"]["seed"].to_string());
+        let seeds = seeds.collect::<Vec<_>>().join(", ");
+        let line = format!("{count}, of seeds {seeds}; each is one value of a figure");
+        lines.push(format!("- {}", text(&line)));
+    }
     let claims = stored.json["expects"]["claims"].as_array().map_or(&[][..], Vec::as_slice);
     let held = claims.iter().filter(|claim| claim["verdict"] == "holds").count();
     if held > 0 {
@@ -113,7 +124,7 @@ fn table(results: &[Stored]) -> Vec<String> {
             value.as_f64().map_or_else(|| units::UNKNOWN.to_owned(), show)
         };
         let ends = super::ends(&cell["mgas_per_s"]).map_or_else(
-            || format!("n={}", super::sample_count(cell)),
+            || format!("n={}", stored::value_count(cell)),
             |[low, high]| format!("{}–{}", units::number(low), units::number(high)),
         );
         lines.push(format!(

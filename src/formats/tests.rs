@@ -12,7 +12,7 @@ fn result(change: impl FnOnce(&mut Value)) -> Stored {
     let text = report::json(&example::sampled(8));
     let mut json: Value = serde_json::from_str(&text).unwrap();
     change(&mut json);
-    Stored { path: "r.json".into(), json }
+    Stored::new("r.json".into(), json)
 }
 
 fn disagreeing() -> Stored {

@@ -8,7 +8,11 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{comparison, stats::Trimmed, stored::Stored};
+use crate::{
+    comparison,
+    stats::Trimmed,
+    stored::{self, Stored},
+};
 
 use super::{
     Verdict,
@@ -121,14 +125,26 @@ pub fn judge(
         Some(stored) => {
             (Verdict::Untrusted, format!("{}: {STEAL_WARNING} CPU time", stored.path.display()))
         }
-        None => (verdict, reason(verdict, all())),
+        None => (verdict, reason(verdict, all(), needed(base))),
     };
     compared.ratios = ratios.into_iter().map(|(_, shift)| shift).collect();
     compared.times = absolute.into_iter().map(|(_, shift)| shift).collect();
     Ok((verdict, reason, compared))
 }
 
-fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a (Verdict, Shift)>) -> String {
+/// What a variant without an interval lacks.
+fn needed(base: &Stored) -> &'static str {
+    match base.databases() {
+        [] => "six samples are needed in both (--samples 6)",
+        _ => "a database is one value, and six are needed in both (--databases 6)",
+    }
+}
+
+fn reason<'a>(
+    verdict: Verdict,
+    all: impl Iterator<Item = &'a (Verdict, Shift)>,
+    needed: &str,
+) -> String {
     let of_verdict = all.filter(|(of, _)| *of == verdict).map(|(_, shift)| shift);
     let change = |shift: &Shift| shift.change.unwrap_or(f64::NEG_INFINITY);
     let worst = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b)));
@@ -145,7 +161,7 @@ fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a (Verdict, Shift)>)
             percent(lower),
             percent(upper)
         ),
-        _ => format!("{}: six samples are needed in both (--samples 6)", shift.variant),
+        _ => format!("{}: {needed}", shift.variant),
     }
 }
 
@@ -189,19 +205,22 @@ fn exact(stored: &Stored) -> BTreeMap<String, Value> {
     for cell in stored.cells() {
         let variant = cell["variant"].as_str().unwrap_or_default();
         let engine = cell["engine"].as_str().unwrap_or_default();
-        for name in COUNTERS {
-            let samples = cell["samples"].as_array().into_iter().flatten();
-            let mut values: Vec<_> = samples.filter_map(|sample| sample[name].as_u64()).collect();
-            values.dedup();
-            let is_exact = name != "store_reads" || !INEXACT_ENGINES.contains(&engine);
-            if let ([value], true) = (values.as_slice(), is_exact) {
-                found.insert(format!("{variant} {name}"), Value::from(*value));
+        for database in stored::by_database(cell) {
+            let of = database.words();
+            for name in COUNTERS {
+                let samples = database.samples.iter();
+                let mut values: Vec<_> = samples.filter_map(|s| s[name].as_u64()).collect();
+                values.dedup();
+                let is_exact = name != "store_reads" || !INEXACT_ENGINES.contains(&engine);
+                if let ([value], true) = (values.as_slice(), is_exact) {
+                    found.insert(format!("{variant}{of} {name}"), Value::from(*value));
+                }
             }
-        }
-        for name in ["receipts", "net_changes", "list_bytes"] {
-            let value = &cell["counters"][name];
-            if !value.is_null() {
-                found.insert(format!("{variant} {name}"), value.clone());
+            for name in ["receipts", "net_changes", "list_bytes"] {
+                let value = &database.counters[name];
+                if !value.is_null() {
+                    found.insert(format!("{variant}{of} {name}"), value.clone());
+                }
             }
         }
     }
@@ -209,18 +228,26 @@ fn exact(stored: &Stored) -> BTreeMap<String, Value> {
 }
 
 /// Logarithms of a variant's times, or of its times over those of another in the same round;
-/// without the warm-up.
+/// without the warm-up. On several databases each is one value: the mean of its rounds.
 fn logs(stored: &Stored, variant: &str, over: Option<&str>) -> Vec<f64> {
-    let times = |variant: &str| -> Vec<f64> {
-        let Some(cell) = stored.cell(variant) else { return Vec::new() };
-        let warm_up = cell["warm_up_sample_count"].as_u64().unwrap_or(0) as usize;
-        let samples = cell["samples"].as_array().into_iter().flatten().skip(warm_up);
-        samples.filter_map(|sample| sample["wall_ns"].as_f64()).map(f64::ln).collect()
+    let times = |variant: &str| -> Vec<Vec<f64>> {
+        let databases = stored.cell(variant).map(stored::by_database).unwrap_or_default();
+        let log = |sample: &Value| sample["wall_ns"].as_f64().map(f64::ln);
+        let of = |database: stored::OfDatabase<'_>| {
+            database.counted().iter().filter_map(log).collect::<Vec<f64>>()
+        };
+        databases.into_iter().map(of).collect()
     };
-    let own = times(variant);
-    match over {
-        Some(over) => own.iter().zip(times(over)).map(|(own, over)| own - over).collect(),
-        None => own,
+    let mut own = times(variant);
+    if let Some(over) = over {
+        for (own, over) in own.iter_mut().zip(times(over)) {
+            *own = own.iter().zip(over).map(|(own, over)| own - over).collect();
+        }
+    }
+    let mean = |logs: &Vec<f64>| logs.iter().sum::<f64>() / logs.len() as f64;
+    match stored.databases() {
+        [] => own.concat(),
+        _ => own.iter().filter(|logs| !logs.is_empty()).map(mean).collect(),
     }
 }
 
@@ -271,7 +298,7 @@ mod tests {
             }
         }
         change(&mut json);
-        Stored { path: "r.json".into(), json }
+        Stored::new("r.json".into(), json)
     }
 
     fn slow(cell: usize, factor: f64) -> impl FnOnce(&mut Value) {
@@ -345,6 +372,52 @@ mod tests {
         let stolen = stored(|json| json["warnings"] = json!(["the hypervisor took 90 ms"]));
         let (verdict, ..) = judged(&stolen, &stored(slow(3, 1.5)), Times::Ratios);
         assert_eq!(verdict, Verdict::Untrusted);
+    }
+
+    /// The same samples as of so many databases.
+    fn on_databases(json: &mut Value, count: usize) {
+        let all: Vec<usize> = (0..count).collect();
+        json["databases"] = all
+            .iter()
+            .map(|n| json!({ "workload": { "seed": n, "digest": format!("d{n}") } }))
+            .collect();
+        for cell in json["cells"].as_array_mut().unwrap() {
+            let own = cell["samples"].as_array().unwrap().len() / count;
+            let counters = cell["counters"].clone();
+            let of = |n: &usize| json!({ "seed": n, "sample_count": own, "counters": counters });
+            cell["databases"] = json!({ "each": all.iter().map(of).collect::<Vec<_>>() });
+        }
+    }
+
+    #[test]
+    fn each_database_is_one_value_and_has_counters_of_its_own() {
+        let of = |count: usize, factor: f64| {
+            stored(|json| {
+                slow(3, factor)(json);
+                on_databases(json, count);
+            })
+        };
+        // Eight databases with a sample each say as much as eight samples of one.
+        let ends = |compared: Compared| {
+            compared.ratios.into_iter().map(|s| (s.lower, s.upper)).collect::<Vec<_>>()
+        };
+        let (verdict, _, compared) = judged(&of(8, 1.0), &of(8, 1.1), Times::Ratios);
+        assert_eq!(verdict, Verdict::Regression);
+        let (_, _, plain) = judged(&stored(|_| ()), &stored(slow(3, 1.1)), Times::Ratios);
+        assert_eq!(ends(compared), ends(plain));
+        // Four with two each say less: there is no interval.
+        let (verdict, reason, _) = judged(&of(4, 1.0), &of(4, 1.1), Times::Ratios);
+        assert_eq!(verdict, Verdict::Inconclusive);
+        assert!(reason.contains("--databases 6"), "{reason}");
+        let mut new = of(4, 1.0);
+        for sample in 6..8 {
+            new.json["cells"][0]["samples"][sample]["store_reads"] = json!(1);
+        }
+        let (verdict, reason, compared) = judged(&of(4, 1.0), &new, Times::Ratios);
+        assert_eq!((verdict, compared.counter_changes.len()), (Verdict::WorkChanged, 1));
+        assert!(reason.contains("on database 3 store_reads"), "{reason}");
+        let error = judge(&of(4, 1.0), &of(8, 1.0), 0.03, Times::Ratios).unwrap_err();
+        assert!(error.to_string().contains("databases of seeds 0, 1, 2, 3"), "{error}");
     }
 
     #[test]

@@ -69,7 +69,8 @@ pub struct Binary {
 pub struct Gate {
     /// `against` another build, or a `baseline`.
     pub mode: &'static str,
-    /// `pass`, `regression`, `claim fails`, `work changed`, `inconclusive`, `untrusted`.
+    /// `pass`, `regression`, `claim fails`, `work changed`, `inconclusive`, `untrusted`; `error`
+    /// where something failed before there was one.
     pub verdict: &'static str,
     /// The exit code.
     pub exit_code: u8,

@@ -3,11 +3,21 @@
 //!
 //! A result whose designs disagree has no row: a wrong outcome is never a number.
 
-use std::{cmp::Ordering, collections::BTreeSet, ops::RangeInclusive};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+};
 
 use serde_json::Value;
 
-use crate::{comparison, report::units, stats, stored::Stored};
+use crate::{
+    comparison,
+    report::units,
+    stats,
+    stored::{self, Stored},
+    sweep::points,
+};
 
 /// A number, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +70,7 @@ pub(super) struct Row<'a> {
     pub(super) cell: usize,
     /// The cell.
     pub(super) json: &'a Value,
-    /// All settings, by the places of [`Report::settings`].
+    /// Those of [`SETTINGS`], then the keys that were swept.
     settings: Vec<Option<Setting>>,
 }
 
@@ -93,6 +103,15 @@ impl Setting {
         Some(Self { text, number })
     }
 
+    /// Of a key that was swept: as it was given, with what it counts.
+    fn swept(text: &str) -> Self {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (digits, unit) = text.split_at(end);
+        let unit = UNITS.iter().find(|(name, _)| *name == unit);
+        let number = digits.parse::<f64>().ok().zip(unit).map(|(number, (_, of))| number * of);
+        Self { text: text.to_owned(), number }
+    }
+
     /// Numbers by size, before texts by their letters.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         match (self.number, other.number) {
@@ -103,6 +122,23 @@ impl Setting {
         }
     }
 }
+
+/// Units of a scenario's values; of one key all are of one kind.
+const UNITS: [(&str, f64); 13] = [
+    ("", 1.0),
+    ("k", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3_600.0),
+];
 
 /// Where a setting is found.
 #[derive(Clone, Copy, Debug)]
@@ -115,13 +151,15 @@ enum Place {
     Cell(&'static str),
     /// Among the facts of the cell's store.
     Store(&'static str),
+    /// Databases that the result is over.
+    Databases,
     /// The result itself.
     Source,
 }
 
 /// What may tell one row from another, as the page names it. `result` counts only where nothing
 /// else does.
-const SETTINGS: [(&str, Place); 31] = [
+const SETTINGS: [(&str, Place); 32] = [
     ("store", Place::Cell("/store")),
     ("design", Place::Cell("/design")),
     ("threads", Place::Cell("/threads")),
@@ -151,6 +189,7 @@ const SETTINGS: [(&str, Place); 31] = [
     ("block cache", Place::Store("block_cache_bytes")),
     ("cache fill", Place::Store("cache_fill")),
     ("commit", Place::Store("commit")),
+    ("databases", Place::Databases),
     ("digest", Place::Result("/workload/digest")),
     ("result", Place::Source),
 ];
@@ -166,11 +205,11 @@ pub(super) const OF_VARIANT: [usize; 12] =
     [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22];
 /// Schedule and prefetch: what tells variants of one design apart beside their threads.
 const OF_DESIGN: RangeInclusive<usize> = 14..=22;
-const DIGEST: usize = 29;
-pub(super) const SOURCE: usize = 30;
+const DIGEST: usize = 30;
+pub(super) const SOURCE: usize = 31;
 
 impl<'a> Row<'a> {
-    fn new(source: &Source<'a>, cell: usize, json: &'a Value) -> Self {
+    fn new(source: &Source<'a>, cell: usize, json: &'a Value, swept: &[String]) -> Self {
         let result = &source.stored.json;
         let store = result["stores"].as_array().into_iter().flatten();
         let facts = store.into_iter().find(|store| store["store"] == json["store"]);
@@ -182,9 +221,15 @@ impl<'a> Row<'a> {
             }
             Place::Cell(at) => Setting::of(json.pointer(at)?),
             Place::Store(key) => Setting::of(&facts?["facts"][key]),
+            Place::Databases => {
+                let count = source.stored.databases().len().max(1);
+                Some(Setting { text: count.to_string(), number: Some(count as f64) })
+            }
             Place::Source => Some(Setting { text: source.label.clone(), number: None }),
         };
-        let settings = SETTINGS.iter().map(|(_, place)| setting(*place)).collect();
+        let mut settings: Vec<_> = SETTINGS.iter().map(|(_, place)| setting(*place)).collect();
+        let values = swept.iter().map(|key| source.stored.swept().get(key));
+        settings.extend(values.map(|value| Some(Setting::swept(value?))));
         Self { source: source.index, cell, json, settings }
     }
 
@@ -223,9 +268,8 @@ impl<'a> Row<'a> {
     /// The median over the samples of a number of each; without those of a warm-up, where the
     /// result says how many these are.
     pub(super) fn median(&self, path: &str) -> Option<Figure> {
-        let warm_up = self.json["warm_up_sample_count"].as_u64().unwrap_or_default();
-        let samples = self.json["samples"].as_array().into_iter().flatten();
-        let samples = samples.skip(usize::try_from(warm_up).unwrap_or_default());
+        let databases = stored::by_database(self.json);
+        let samples = databases.iter().flat_map(stored::OfDatabase::counted);
         let values = samples.map(|sample| sample.pointer(&format!("/{path}"))?.as_f64());
         let values: Vec<f64> = values.collect::<Option<_>>()?;
         let value = stats::median(&values)?;
@@ -247,6 +291,9 @@ pub(super) struct Report<'a> {
     pub(super) rows: Vec<Row<'a>>,
     /// Places of the settings that are not the same in all rows.
     pub(super) varying: Vec<usize>,
+    /// Keys that all results were swept over and that no variant tells: settings, too, whose places
+    /// are after those of [`SETTINGS`].
+    swept: Vec<String>,
 }
 
 impl<'a> Report<'a> {
@@ -258,6 +305,9 @@ impl<'a> Report<'a> {
             is_sound: stored.is_sound(),
         };
         let sources: Vec<Source<'a>> = results.iter().enumerate().map(source).collect();
+        let sound: Vec<&Stored> =
+            sources.iter().filter(|source| source.is_sound).map(|source| source.stored).collect();
+        let swept = swept(&sound);
         let mut rows = Vec::new();
         for source in sources.iter().filter(|source| source.is_sound) {
             let cells = source.stored.cells().iter().enumerate();
@@ -265,16 +315,19 @@ impl<'a> Report<'a> {
             rows.extend(
                 cells
                     .filter(|(_, json)| sampled(json))
-                    .map(|(at, json)| Row::new(source, at, json)),
+                    .map(|(at, json)| Row::new(source, at, json, &swept)),
             );
         }
-        let varying = varying(&rows);
-        Self { sources, rows, varying }
+        let varying = varying(&rows, swept.len());
+        Self { sources, rows, varying, swept }
     }
 
     /// Name of a setting.
-    pub(super) const fn setting_name(place: usize) -> &'static str {
-        SETTINGS[place].0
+    pub(super) fn setting_name(&self, place: usize) -> &str {
+        match place.checked_sub(SETTINGS.len()) {
+            None => SETTINGS[place].0,
+            Some(place) => &self.swept[place],
+        }
     }
 
     /// Rows that have the same settings but for those at `free`, in the order of their first. A
@@ -311,7 +364,7 @@ impl<'a> Report<'a> {
             Some(match *place {
                 STORE | DESIGN => text.to_owned(),
                 DIGEST => format!("workload {}", text.chars().take(8).collect::<String>()),
-                place => format!("{} {text}", SETTINGS[place].0),
+                place => format!("{} {text}", self.setting_name(place)),
             })
         });
         words.collect::<Vec<_>>().join(", ")
@@ -366,14 +419,39 @@ fn is_like(a: Option<&Setting>, b: Option<&Setting>) -> bool {
     a.zip(b).is_none_or(|(a, b)| a == b)
 }
 
+/// The keys that all of `results` were swept over and that no variant tells; none where one result
+/// is no sweep's.
+fn swept(results: &[&Stored]) -> Vec<String> {
+    let Some((first, others)) = results.split_first() else { return Vec::new() };
+    let keys = points::untold(first.swept()).into_keys();
+    keys.filter(|key| others.iter().all(|other| other.swept().contains_key(key))).collect()
+}
+
 /// The digest says the same as the settings of the work where these differ; the result counts
-/// where all else is the same.
-fn varying(rows: &[Row<'_>]) -> Vec<usize> {
+/// where all else is the same. What follows from the keys that were swept says no more than these
+/// do: gas, that is a little different with each value of another key, would set all rows apart.
+fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
     let differs = |place: &usize| {
         let mut known = rows.iter().filter_map(|row| row.setting(*place));
         known.next().is_some_and(|first| known.any(|other| other != first))
     };
+    let swept = SETTINGS.len()..SETTINGS.len() + swept_count;
+    let text = |row: &Row<'_>, place: usize| row.setting(place).map(|it| it.text.clone());
+    let follows = |place: &usize| {
+        let of_variant = *place == STORE || OF_VARIANT.contains(place);
+        let mut known: BTreeMap<Vec<Option<String>>, Option<String>> = BTreeMap::new();
+        !of_variant
+            && rows.iter().all(|row| {
+                let keys = swept.clone().chain([STORE]).map(|place| text(row, place)).collect();
+                let own = text(row, *place);
+                *known.entry(keys).or_insert_with(|| own.clone()) == own
+            })
+    };
     let mut places: Vec<usize> = (0..DIGEST).filter(differs).collect();
+    if swept_count > 0 {
+        places.retain(|place| !follows(place));
+    }
+    places.extend(swept.clone().filter(differs));
     for place in [DIGEST, SOURCE] {
         let key = |row: &Row<'_>| {
             let text = |place: &usize| row.setting(*place).map(|setting| setting.text.clone());

@@ -68,7 +68,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         let more = format!("<div class=\"maps\">{}</div>", folded.concat());
         body.push_str(&markup::fold(&format!("{} more", folded.len()), &more));
     }
-    let [down, across] = maps[0].axes.map(Report::setting_name);
+    let [down, across] = maps[0].axes.map(|place| report.setting_name(place));
     Some(Section {
         id: "heat",
         title: "Heat map",
@@ -120,7 +120,7 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, has_title: bool) -> String {
     let mut but = map.axes.to_vec();
     but.push(SOURCE);
     let title = if has_title { report.told_apart(map.rows[0], &but) } else { String::new() };
-    let [down_name, across_name] = map.axes.map(Report::setting_name);
+    let [down_name, across_name] = map.axes.map(|place| report.setting_name(place));
     let mut html = format!(
         "<figure><div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Heat map {t}\">\
          <table class=\"heat\"><caption>{t}</caption><thead><tr><th scope=\"col\">{} ↓ \

@@ -35,7 +35,7 @@ const TRANSACTIONS: Kind = Kind {
     id: "tx-latency",
     title: "Latency of a transaction",
     key: "tx_latency_ns",
-    lede: "Time of a transaction, its reads included, over all samples. Each step to the right \
+    lede: "Time of a transaction, its reads included, over the samples that count. Each step to the right \
            is a rarer case. A percentile is drawn where \
            ten values or more lie beyond it; <em>max</em> is the largest value, whatever their \
            number.",
@@ -44,7 +44,7 @@ const READS: Kind = Kind {
     id: "read-latency",
     title: "Latency of a read",
     key: "read_latency_ns",
-    lede: "Time of a read of the store, over all samples. Where keys are read together \
+    lede: "Time of a read of the store, over the samples that count. Where keys are read together \
            (marked <em>b</em> in the table), each counts as long as its batch.",
 };
 

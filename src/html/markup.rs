@@ -49,14 +49,14 @@ pub(super) fn number(figure: Option<&Figure>, text: impl Fn(f64) -> String) -> S
 /// Both ends of an interval, or why there is none.
 pub(super) fn interval(
     ends: Option<&[Figure; 2]>,
-    sample_count: usize,
+    value_count: usize,
     text: impl Fn(f64) -> String,
 ) -> String {
     match ends {
         Some([low, high]) => {
             format!("{} to {}", number(Some(low), &text), number(Some(high), &text))
         }
-        None => format!("<span class=\"none\">n={sample_count}</span>"),
+        None => format!("<span class=\"none\">n={value_count}</span>"),
     }
 }
 

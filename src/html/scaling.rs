@@ -6,7 +6,7 @@ use super::{
     data::{self, DESIGN, Figure, IO_THREADS, Report, Row, STORE, THREADS},
     markup::{self, Section, esc, number},
 };
-use crate::report::units;
+use crate::{report::units, stored};
 
 /// Charts that stand open; the others are folded away.
 const OPEN_CHART_COUNT: usize = 4;
@@ -250,7 +250,7 @@ fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
     let heads = ["Variant", "Threads", "I/O threads", "MGas/s", "95 %", "Share of the disk"];
     let rows = lines.iter().flatten().map(|(_, row)| {
         let count = |key: &str| number(row.figure(key).as_ref(), |n| units::count(n as u64));
-        let samples = super::throughput::sample_count(row);
+        let values = stored::value_count(row.json);
         let ends = row.interval("mgas_per_s/ci95");
         let store = report.told_apart(row, &[DESIGN, THREADS, IO_THREADS, STORE]);
         let store = if store.is_empty() { store } else { format!(" ({})", esc(&store)) };
@@ -259,7 +259,7 @@ fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
             count("threads"),
             count("io_threads"),
             number(row.figure("mgas_per_s/median").as_ref(), units::number),
-            markup::interval(ends.as_ref(), samples, units::number),
+            markup::interval(ends.as_ref(), values, units::number),
             number(row.figure("device_fraction").as_ref(), |share| {
                 format!("{} %", units::percent(share))
             }),

@@ -16,7 +16,7 @@ fn result(change: impl FnOnce(&mut Value)) -> Stored {
     let text = report::json(&example::sampled(8));
     let mut json: Value = serde_json::from_str(&text).unwrap();
     change(&mut json);
-    Stored { path: "r.json".into(), json }
+    Stored::new("r.json".into(), json)
 }
 
 fn jsons(results: &[Stored]) -> Vec<Value> {
@@ -119,6 +119,57 @@ fn a_sweep_has_heat_maps_and_lines_over_its_results() {
     let best: Vec<_> = fields.iter().filter(|field| field.get("class").contains("best")).collect();
     assert_eq!(best.len(), 1);
     assert!(best[0].get("title").ends_with("+64io"), "{best:?}");
+}
+
+/// Cells of a sweep over two keys that a result does not show; each changes the work a little, as
+/// gas and digest tell.
+fn swept(more: impl Fn(&mut Value)) -> Vec<Stored> {
+    let mut cells = Vec::new();
+    for (a, share) in ["0.9", "1e-1", "0.5"].into_iter().enumerate() {
+        for (b, size) in ["64MiB", "2GiB", "512B"].into_iter().enumerate() {
+            let stored = result(|json| {
+                let number = 10 * a + b;
+                json["workload"]["gas"] = json!(64_000_000 + number);
+                json["workload"]["digest"] = json!(format!("0x{number}"));
+                let mut cell = json["cells"][4].clone();
+                cell["mgas_per_s"]["median"] = json!(100 + number);
+                json["cells"] = json!([cell]);
+                more(json);
+            });
+            let keys = [("load.home", share), ("run.rocksdb.block_cache", size)];
+            let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            cells.push(stored.with_swept(keys.into_iter().collect()));
+        }
+    }
+    cells
+}
+
+#[test]
+fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
+    let cells = swept(|_| ());
+    let html = page(&cells);
+    let elements = elements(&html);
+    compared(&elements, &jsons(&cells));
+    let fields = |elements: &[Element]| {
+        elements.iter().filter(|of| of.get("class").starts_with("field")).count()
+    };
+    assert_eq!(fields(&elements), 9, "{:?}", ids(&elements));
+    for key in ["load.home", "run.rocksdb.block_cache"] {
+        assert!(html.contains(&format!("<em>{key}</em>")), "{key}");
+    }
+    // Values stand in the order of what they count.
+    let places = ["512B", "64MiB", "2GiB"].map(|size| html.find(&format!(">{size}</th>")).unwrap());
+    assert!(places.is_sorted(), "{places:?}");
+    // Without the sweep nothing tells which setting is which: no map.
+    let plain = cells.iter().map(|cell| Stored::new(cell.path.clone(), cell.json.clone()));
+    let plain: Vec<_> = plain.collect();
+    assert_eq!(fields(&self::elements(&page(&plain))), 0);
+    // What does not follow from the swept keys still tells rows apart: two maps.
+    let mut both = cells;
+    both.extend(swept(|json| json["workload"]["fork"] = json!("osaka")));
+    let html = page(&both);
+    assert_eq!(fields(&self::elements(&html)), 18);
+    assert!(html.contains("fork osaka"), "{html}");
 }
 
 #[test]
@@ -243,7 +294,7 @@ fn a_result_of_nothing_is_a_page_all_the_same() {
     for json in
         [json!({}), json!({ "agree": null, "cells": [] }), json!({ "agree": true, "cells": [{}] })]
     {
-        let results = [Stored { path: "empty.json".into(), json }];
+        let results = [Stored::new("empty.json".into(), json)];
         compared(&elements(&page(&results)), &jsons(&results));
     }
 }
@@ -270,7 +321,7 @@ fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
             "baseline": { "ratios": [shift], "times": [] },
         },
     });
-    let results = [Stored { path: "gate.json".into(), json }];
+    let results = [Stored::new("gate.json".into(), json)];
     let html = page(&results);
     let elements = elements(&html);
     let places = compared(&elements, &jsons(&results));

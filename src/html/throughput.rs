@@ -5,7 +5,7 @@ use super::{
     data::{self, Figure, OF_VARIANT, Report, Row},
     markup::{self, Section, esc, interval, number, unknown},
 };
-use crate::report::units;
+use crate::{report::units, stored};
 
 /// Above this many rows only the best of each design is drawn; the table has all.
 const DRAWN_ROW_COUNT: usize = 40;
@@ -83,7 +83,7 @@ fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, is_best: bool) -> Stri
     let design = row.text("design");
     let median = row.figure("mgas_per_s/median");
     let ends = row.interval("mgas_per_s/ci95");
-    let samples = sample_count(row);
+    let values = stored::value_count(row.json);
     let best = if is_best { " <span class=\"tag\">fastest</span>" } else { "" };
     let other = report.told_apart_in_design(row);
     let other = if other.is_empty() { other } else { format!(" {}", esc(&other)) };
@@ -97,7 +97,7 @@ fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, is_best: bool) -> Stri
         esc(&row.threads()),
         picture(row, scale, median.as_ref(), ends.as_ref()),
         number(median.as_ref(), units::number),
-        interval(ends.as_ref(), samples, units::number),
+        interval(ends.as_ref(), values, units::number),
     )
 }
 
@@ -149,11 +149,6 @@ fn picture(
     svg
 }
 
-/// Samples of a cell.
-pub(super) fn sample_count(row: &Row<'_>) -> usize {
-    row.json["samples"].as_array().map_or(0, Vec::len)
-}
-
 fn table(report: &Report<'_>) -> String {
     let heads = [
         "Variant",
@@ -171,10 +166,11 @@ fn table(report: &Report<'_>) -> String {
     ];
     let percent = |share: f64| format!("{} %", units::percent(share));
     let cells = |row: &Row<'_>| {
-        let samples = sample_count(row);
+        let values = stored::value_count(row.json);
+        let samples = row.json["samples"].as_array().map_or(0, Vec::len);
         let of = |path: &str, text: fn(f64) -> String| number(row.figure(path).as_ref(), text);
         let ends = |path: &str, text: fn(f64) -> String| {
-            interval(row.interval(path).as_ref(), samples, text)
+            interval(row.interval(path).as_ref(), values, text)
         };
         let binds = row.json["binds"].as_str();
         vec![

@@ -230,7 +230,7 @@ fn gate(source: &Source<'_>) -> Option<Line> {
     let verdict = gate["verdict"].as_str()?;
     let grade = match verdict {
         "pass" => Grade::Good,
-        "regression" | "claim fails" | "work changed" => Grade::Bad,
+        "regression" | "claim fails" | "work changed" | "error" => Grade::Bad,
         _ => Grade::Open,
     };
     let why = gate["reason"].as_str();

@@ -14,7 +14,7 @@ use super::{
 /// Columns of this rank or above are added only where there is room to spare.
 const EXTRA_RANK: u8 = 10;
 /// Widest label of a cell before it is cut.
-const MAX_LABEL_WIDTH: usize = 28;
+pub(super) const MAX_LABEL_WIDTH: usize = 28;
 
 /// Width of the mark before a label.
 pub(super) const INDENT: usize = 2;
@@ -112,7 +112,7 @@ fn best_per_design<'a>(groups: &[(&str, Vec<&'a Cell>)]) -> Vec<&'a Cell> {
 }
 
 /// The design; with engine and I/O where cells of one design differ in them.
-fn labels(cells: &[&Cell]) -> Vec<String> {
+pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     let differs = |cell: &Cell| {
         cells.iter().any(|other| {
             other.design == cell.design
@@ -169,7 +169,7 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         column(1, ["", "schedule"], &schedule),
         column(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit))),
         column(0, ["", "95 %"], &|cell| {
-            Some(interval(&cell.ms_per_batch, cell.samples.len(), unit))
+            Some(interval(&cell.ms_per_batch, cell.value_count(), unit))
         }),
         column(0, ["", "MGas/s"], &|cell| of(cell.mgas_per_s.median, units::number)),
         column(1, ["without", "verifying"], &|cell| {
@@ -207,12 +207,12 @@ fn in_unit(ms: f64, unit: TimeUnit) -> String {
     }
 }
 
-/// The interval, or the number of samples where there is none.
-fn interval(estimate: &Estimate, sample_count: usize, unit: TimeUnit) -> String {
+/// The interval, or the number of samples, or of databases, where there is none.
+fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
     let finite = estimate.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
-    match finite.filter(|_| sample_count >= facts::INTERVAL_SAMPLE_COUNT) {
+    match finite.filter(|_| value_count >= facts::INTERVAL_SAMPLE_COUNT) {
         Some([low, high]) => format!("{}–{}", in_unit(low, unit), in_unit(high, unit)),
-        None => format!("n={sample_count}"),
+        None => format!("n={value_count}"),
     }
 }
 
@@ -258,9 +258,11 @@ fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], marks: bool) {
     if marks {
         parts.push("* best of its design".to_owned());
     }
+    let databases = units::things(result.databases.len() as u64, "database");
     let counts = cells.iter().map(|cell| cell.samples.len());
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
     parts.push(match (least, most) {
+        _ if !result.databases.is_empty() => format!("over {databases}, which n counts"),
         (1, 1) => "one sample each: no interval".to_owned(),
         (least, most) if least == most => format!("{least} samples each"),
         (least, most) => format!("{least} to {most} samples each"),

@@ -127,14 +127,15 @@ fn time(figure: Option<&Figure>) -> String {
     ms.map_or_else(|| UNKNOWN.to_owned(), |ms| units::time_ns(ms * 1e6))
 }
 
-/// As a share of the median to both sides, or the number of samples where there is none.
+/// As a share of the median to both sides, or the number of samples, or of databases, where there
+/// is none.
 fn interval(figure: Option<&Figure>) -> String {
     let Some(figure) = figure else { return UNKNOWN.to_owned() };
     match figure.ms_per_batch.zip(figure.ms_per_batch_ci95) {
         Some((ms, [low, high])) => {
             format!("−{:.1}+{:.1} %", (1.0 - low / ms) * 1e2, (high / ms - 1.0) * 1e2)
         }
-        None => format!("n={}", figure.sample_count),
+        None => format!("n={}", figure.database_count.unwrap_or(figure.sample_count)),
     }
 }
 
@@ -153,11 +154,11 @@ mod tests {
     fn page(width: usize, count: usize) -> String {
         let json: Value = serde_json::from_str(&super::super::json(&example::sampled(8)))
             .expect("a result is JSON");
-        let mut results = vec![Stored { path: "a.json".into(), json: json.clone() }];
+        let mut results = vec![Stored::new("a.json".into(), json.clone())];
         for _ in 1..count {
             let mut json = json.clone();
             json["environment"]["host"]["kernel"] = json!("another");
-            results.push(Stored { path: "a-rather-long/way/to/b.json".into(), json });
+            results.push(Stored::new("a-rather-long/way/to/b.json".into(), json));
         }
         let compared = compare(&results).expect("the same work");
         comparison(&compared, width, Paint::Plain)

@@ -128,7 +128,11 @@ fn equal_depth(cells: &[&Cell]) -> Option<String> {
 /// How sure the times are: nothing where there are intervals and the two best lie apart.
 fn certainty(cells: &[&Cell]) -> Option<String> {
     let timed = cells.iter().filter(|cell| facts::time_ms(cell).is_some());
-    match timed.map(|cell| cell.samples.len()).min()? {
+    let is_over_databases = cells.iter().any(|cell| cell.databases.is_some());
+    match timed.map(|cell| cell.value_count()).min()? {
+        few if few < INTERVAL_SAMPLE_COUNT && is_over_databases => {
+            Some(format!("{}, no interval", units::things(few as u64, "database")))
+        }
         0 | 1 => Some("one sample each".to_owned()),
         few if few < INTERVAL_SAMPLE_COUNT => Some(format!("{few} samples, no interval")),
         _ => {

@@ -71,6 +71,7 @@ pub fn typical() -> RunResult {
             cell("batched-io", (2, 16), 6_021.0),
             cell("batched-io", (2, 64), 4_902.0),
         ],
+        databases: Vec::new(),
         profile: None,
         conclusion: None,
     }
@@ -136,7 +137,7 @@ fn workload() -> WorkloadFacts {
 }
 
 /// A cell with one sample of `ms`.
-pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
+pub fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
     let (list, engine, io) = match design {
         "sequential" => ("none", "sequential", "on-demand"),
         "parallel-io" => ("parallel-io", "bal", "on-demand"),
@@ -163,6 +164,7 @@ pub(super) fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         reads_per_reader: (threads.1 > 0).then_some(1),
         counters: Some(Counters { gas: GAS, ..Counters::default() }),
         warm_up_sample_count: None,
+        databases: None,
         samples: vec![sample(ms)],
         mgas_per_s: Estimate {
             median: Some(GAS as f64 / ms / 1e3),

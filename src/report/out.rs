@@ -44,13 +44,13 @@ impl LogKind {
 
 /// A histogram to write.
 #[derive(Clone, Debug)]
-pub struct HistogramLog<'a> {
+pub struct HistogramLog {
     /// The variant, with its store, as its cell names it.
     pub variant: String,
     /// What is in it.
     pub what: LogKind,
-    /// Nanoseconds, of all samples of the cell.
-    pub histogram: &'a Histogram<u64>,
+    /// Nanoseconds, of the samples of the cell that count: without those of a warm-up.
+    pub histogram: Histogram<u64>,
 }
 
 /// A directory for the files of one run. Writing again replaces what this run wrote before (so
@@ -80,7 +80,7 @@ impl Out {
     ///
     /// # Errors
     /// A file cannot be written; the message names it.
-    pub fn write(&mut self, result: &RunResult, logs: &[HistogramLog<'_>]) -> Result<Vec<PathBuf>> {
+    pub fn write(&mut self, result: &RunResult, logs: &[HistogramLog]) -> Result<Vec<PathBuf>> {
         let json = super::json(result);
         let texts = log_texts(result, logs)?;
         let suffix = match &self.suffix {
@@ -133,7 +133,7 @@ impl Out {
 type LogName = (String, LogKind);
 type Logs = BTreeMap<LogName, Vec<u8>>;
 
-fn log_texts(result: &RunResult, logs: &[HistogramLog<'_>]) -> Result<Logs> {
+fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs> {
     let texts = logs.iter().map(|log| {
         let text = log_text(result, log);
         let text = text.with_context(|| format!("cannot write histograms of {}", log.variant))?;
@@ -143,10 +143,11 @@ fn log_texts(result: &RunResult, logs: &[HistogramLog<'_>]) -> Result<Logs> {
 }
 
 /// An HdrHistogram interval log (V2, compressed) of one interval: it begins with the run and
-/// lasts as long as the samples of the cell.
-fn log_text(result: &RunResult, log: &HistogramLog<'_>) -> Result<Vec<u8>> {
+/// lasts as long as the samples of the cell that are in it.
+fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>> {
     let cell = result.cells.iter().find(|cell| cell.variant == log.variant);
-    let wall_ns = cell.iter().flat_map(|cell| &cell.samples).map(|sample| sample.wall_ns).sum();
+    let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();
+    let wall_ns = counted.map(|sample| sample.wall_ns).sum();
     let start = Duration::from_secs(result.started_unix_s);
     let what = match log.what {
         LogKind::Transactions => "time per transaction",
@@ -162,7 +163,7 @@ fn log_text(result: &RunResult, log: &HistogramLog<'_>) -> Result<Vec<u8>> {
         .begin_log_with(&mut text, &mut serializer)?;
     let name = file_name(&log.variant);
     let interval = Duration::from_nanos(wall_ns);
-    let written = writer.write_histogram(log.histogram, start, interval, Tag::new(&name));
+    let written = writer.write_histogram(&log.histogram, start, interval, Tag::new(&name));
     written.map_err(|e| anyhow!("{e}"))?;
     drop(writer);
     Ok(text)
@@ -256,7 +257,8 @@ mod tests {
         histogram
     }
 
-    fn log(histogram: &Histogram<u64>) -> HistogramLog<'_> {
+    fn log(histogram: &Histogram<u64>) -> HistogramLog {
+        let histogram = histogram.clone();
         HistogramLog {
             variant: "rocksdb/batched-io/bal+batched@2+64io".to_owned(),
             what: LogKind::Reads,

@@ -258,13 +258,13 @@ fn plain(value: Option<f64>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), units::plain)
 }
 
-/// Of the throughput, as a share of the median to both sides; or the number of samples where
+/// Of the throughput, as a share of the median to both sides; or the number of values where
 /// there is none.
 fn interval(point: &Point) -> String {
     match point.mgas_per_s.zip(point.mgas_per_s_ci95) {
         Some((mid, [low, high])) => {
             format!("−{:.1}+{:.1} %", (1.0 - low / mid) * 1e2, (high / mid - 1.0) * 1e2)
         }
-        None => format!("n={}", point.sample_count),
+        None => format!("n={}", point.value_count),
     }
 }

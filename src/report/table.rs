@@ -6,7 +6,7 @@ use crate::{
 };
 
 use super::{
-    Paint, cells, conclude, facts, head,
+    Paint, cells, conclude, databases, facts, head,
     page::{Page, Tone},
     profile, units,
 };
@@ -20,6 +20,7 @@ const FAILS: &str = Verdict::Fails.name();
 const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --set KEY=VALUE";
 const OUT: &str = "--out DIR: every sample, phases, histograms";
 const SAMPLES: &str = "--samples 8: intervals; ";
+const DATABASES: &str = "--databases 6: intervals; ";
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline. Where
 /// the designs disagree it shows that first, and no figure.
@@ -49,6 +50,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         page.gap();
         cells::cells(&mut page, result);
         page.gap();
+        databases::databases(&mut page, result);
         profile::profile(&mut page, result.profile.as_ref());
     }
     page.gap();
@@ -60,8 +62,9 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         claims(&mut page, result);
     }
     if !disagrees {
-        let few = |cell: &crate::result::Cell| cell.samples.len() < facts::INTERVAL_SAMPLE_COUNT;
-        let samples = if result.cells.iter().any(few) { SAMPLES } else { "" };
+        let few = |cell: &crate::result::Cell| cell.value_count() < facts::INTERVAL_SAMPLE_COUNT;
+        let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
+        let samples = if result.cells.iter().any(few) { more } else { "" };
         page.labelled(Tone::Faint, "deeper", &format!("{samples}{OUT}"));
         page.labelled(Tone::Faint, "", DEEPER);
     }

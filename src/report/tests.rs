@@ -5,9 +5,12 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Paint, conclude, example, json, table};
-use crate::result::{
-    Cell, Estimate, FrameFacts, PrefetchFacts, ProfileFacts, RunResult, SpeculationFacts,
-    WarmUpFacts,
+use crate::{
+    databases::{self, DatabaseFacts, Ran},
+    result::{
+        Cell, Estimate, FrameFacts, PrefetchFacts, ProfileFacts, RunResult, SpeculationFacts,
+        WarmUpFacts,
+    },
 };
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
@@ -288,6 +291,16 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
     result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
     result.profile = Some(profile());
+    let (workload, stores) = (result.workload.clone(), result.stores.clone());
+    let facts = DatabaseFacts { workload, device: result.device.clone(), stores };
+    let ran = |seed| {
+        let mut ran = Ran { facts: facts.clone(), cells: result.cells.clone() };
+        ran.facts.workload.seed = seed;
+        ran
+    };
+    let ran = [ran(1), ran(2), ran(3)];
+    result.cells.extend(databases::pool(&ran, &[]));
+    result.databases = ran.map(|ran| ran.facts).into();
     keys_of(&serde_json::to_value(result).unwrap(), &mut keys);
     assert!(keys.len() > 80, "{}", keys.len());
     for key in &keys {

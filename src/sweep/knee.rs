@@ -138,6 +138,7 @@ mod tests {
             threads,
             io_threads,
             sample_count: 8,
+            value_count: 8,
             ms_per_batch: Some(1.0),
             ms_per_batch_ci95: None,
             mgas_per_s: Some(mgas_per_s),

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     exit::{Code, Failure, OrExit},
-    stored::Stored,
+    stored::{self, Stored},
 };
 
 /// Name and version of the schema.
@@ -235,7 +235,9 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
                 is_speculative: false,
             });
             counters.cells.push(cell.file.index);
-            for sample in variant_cell["samples"].as_array().into_iter().flatten() {
+            // Databases differ in their keys. The first is the same in all cells of one work.
+            let first = stored::by_database(variant_cell).into_iter().next();
+            for sample in first.map_or(&[][..], |database| database.samples) {
                 counters.gas.extend(sample["gas"].as_u64());
                 counters.unique_keys.extend(sample["unique_keys"].as_u64());
                 counters.store_reads.extend(sample["store_reads"].as_u64());

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::matrix::{Axis, Keys};
-use crate::stored::Stored;
+use crate::stored::{self, Stored};
 
 /// Axes that a variant's name tells: cells that differ in nothing else may have equal variants.
 const TOLD_BY_VARIANT: [&str; 5] =
@@ -31,6 +31,8 @@ pub struct Point {
     pub io_threads: u64,
     /// Samples.
     pub sample_count: u64,
+    /// Values that the figures are over: samples, or databases of a run on several.
+    pub value_count: u64,
     /// Median milliseconds of a batch.
     pub ms_per_batch: Option<f64>,
     /// Its 95 % interval.
@@ -84,6 +86,7 @@ pub fn of_result(index: u64, keys: &Keys, result: &Stored) -> Vec<Point> {
             threads: count("threads"),
             io_threads: count("io_threads"),
             sample_count: cell["samples"].as_array().map_or(0, |samples| samples.len() as u64),
+            value_count: stored::value_count(cell) as u64,
             ms_per_batch: median(&cell["ms_per_batch"]),
             ms_per_batch_ci95: interval(&cell["ms_per_batch"]),
             mgas_per_s: median(&cell["mgas_per_s"]),

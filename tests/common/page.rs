@@ -101,10 +101,20 @@ fn number(result: &Value, at: &str) -> Option<f64> {
     let Some((list, below)) = at.split_once("/*") else { return result.pointer(at)?.as_f64() };
     let all = result.pointer(list)?.as_array()?;
     let cell = list.strip_suffix("/samples").and_then(|cell| result.pointer(cell));
-    let warm_up = cell.and_then(|cell| cell["warm_up_sample_count"].as_u64()).unwrap_or(0);
-    let all = &all[usize::try_from(warm_up).unwrap()..];
-    let mut values: Vec<f64> =
-        all.iter().map(|one| one.pointer(below).unwrap().as_f64().unwrap()).collect();
+    let mut rest = all.as_slice();
+    let mut counted = Vec::new();
+    // A run on several databases has a warm-up on each.
+    let each = cell.and_then(|cell| cell["databases"]["each"].as_array().cloned());
+    let each = each.unwrap_or_else(|| cell.into_iter().cloned().collect());
+    for of in &each {
+        let count = |name: &str| of[name].as_u64().map(|count| usize::try_from(count).unwrap());
+        let (own, others) = rest.split_at(count("sample_count").unwrap_or(rest.len()));
+        rest = others;
+        counted.extend(&own[count("warm_up_sample_count").unwrap_or(0)..]);
+    }
+    counted.extend(rest);
+    let value = |one: &Value| one.pointer(below).unwrap().as_f64().unwrap();
+    let mut values: Vec<f64> = counted.into_iter().map(value).collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     Some(match values.len() % 2 {

@@ -34,6 +34,7 @@ pub(super) const RUN: &[&str] = &[
     "cache_fill",
     "commit",
     "cache",
+    "databases",
     "samples",
     "budget",
     "rocksdb",

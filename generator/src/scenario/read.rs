@@ -46,6 +46,9 @@ const BLOCKS: Range =
     Range { least: 1, most: 1_000_000, below: "the fewest blocks of a workload", above: UNUSUAL };
 const THREADS: Range =
     Range { least: 1, most: 1_024, below: "the fewest threads that can run", above: UNUSUAL };
+/// Each is built, and kept.
+const DATABASES: Range =
+    Range { least: 1, most: 64, below: "the fewest that can be run on", above: UNUSUAL };
 const SAMPLES: Range =
     Range { least: 1, most: 100_000, below: "the fewest that can be measured", above: UNUSUAL };
 
@@ -70,10 +73,12 @@ pub(super) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario
     }
     let loads = load::read(load_nodes, &around)?;
     check_loads_fit(&loads, &block, &block_fields)?;
-    let run = match top.get("run") {
-        Some(_) => run(&subtable(&top, "run", keys::RUN)?)?,
-        None => run(&Fields::new("run", &Table::default(), &Origin::WholeFile, keys::RUN)?)?,
+    let nothing = Table::default();
+    let run_fields = match top.get("run") {
+        Some(_) => subtable(&top, "run", keys::RUN)?,
+        None => Fields::new("run", &nothing, &Origin::WholeFile, keys::RUN)?,
     };
+    let run = run(&run_fields, &state)?;
     let expects = metric::read(tables(&top, "expect")?)?;
     Ok(Scenario { name, description, fork, seed, state, block, loads, run, expects, overridden })
 }
@@ -258,7 +263,7 @@ fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Re
     Ok(())
 }
 
-fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
+fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
     let designs = vec![DesignName::Sequential, DesignName::ParallelIo, DesignName::BatchedIo];
     let spec = RunSpec {
         designs: fields.named_list("designs")?.unwrap_or(designs),
@@ -273,6 +278,7 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
         cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFillName::Always),
         commit: fields.named("commit")?.unwrap_or(CommitName::Logged),
         cache: fields.named("cache")?.unwrap_or(Cache::Cold),
+        database_count: fields.count("databases", &DATABASES)?.map_or(1, narrowed),
         sample_count: fields.count("samples", &SAMPLES)?.map(narrowed),
         budget: fields.duration("budget")?.unwrap_or(DEFAULT_BUDGET),
         rocksdb: match fields.get("rocksdb") {
@@ -290,6 +296,14 @@ fn run(fields: &Fields<'_>) -> Result<RunSpec, Fault> {
             let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
             return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));
         }
+    }
+    if let (2.., Some(seed)) = (spec.database_count, state.seed) {
+        let rule = format!(
+            "{} databases would all have one state: state.seed = {seed} fixes it",
+            spec.database_count
+        );
+        let remedy = Remedy::advice("leave state.seed out, so that it is derived from seed");
+        return Err(fields.fault("databases", Misfit::new(rule, remedy)));
     }
     if spec.budget.is_zero() || spec.budget > BUDGET_MAX {
         let misfit = Misfit::new("a budget is from 1ms to 24h", Remedy::text("60s"));

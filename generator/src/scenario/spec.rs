@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workload::{Fork, Layout};
+use workload::{Fork, Layout, stream::stream_seed};
 
 use super::load::Load;
 use super::metric::Expect;
@@ -106,7 +106,9 @@ pub struct RunSpec {
     pub commit: CommitName,
     /// What is in memory when a sample starts.
     pub cache: Cache,
-    /// Samples of a variant; `None`: as many as the budget allows.
+    /// Databases to run on, each of a seed of its own; see [`Scenario::of_database`].
+    pub database_count: u32,
+    /// Samples of a variant on each database; `None`: as many as the budget allows.
     pub sample_count: Option<u32>,
     /// Time for whole rounds of all variants.
     pub budget: Duration,
@@ -137,6 +139,23 @@ pub struct PrefetchSpec {
 }
 
 impl Scenario {
+    /// The same scenario with the seed of one of its databases, counted from 0. The first has the
+    /// scenario's own seed; that of the n-th, counted from 1, is the first eight bytes, low end
+    /// first, of the stream `databases/n` under it.
+    #[must_use]
+    pub fn of_database(&self, index: u32) -> Self {
+        let seed = match index {
+            0 => self.seed,
+            _ => {
+                let stream = stream_seed(self.seed, &format!("databases/{}", index + 1));
+                let mut low = [0; 8];
+                low.copy_from_slice(&stream[..8]);
+                u64::from_le_bytes(low)
+            }
+        };
+        Self { seed, ..self.clone() }
+    }
+
     /// The overridden keys because of which `expects` are not to be judged: they were stated for
     /// the file's own work. `None` if they hold.
     pub fn skipped_expects(&self) -> Option<&[String]> {

@@ -137,6 +137,7 @@ pub(super) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("schedule", Ok(list(run.schedules.iter().map(|schedule| quoted(schedule.name()))))),
         ("commit", Ok(quoted(run.commit.name()))),
         ("cache", Ok(quoted(run.cache.name()))),
+        ("databases", Ok(run.database_count.to_string())),
         (
             "samples",
             run.sample_count.map_or(Err("as many as the budget allows"), |n| Ok(n.to_string())),

@@ -66,6 +66,7 @@ checksums = "skip"
 cache_fill = "single-reads"
 commit = "synced"
 cache = "warm"
+databases = 1
 samples = 9
 budget = "1500ms"
 recover_senders = true
@@ -140,6 +141,7 @@ fn what_is_left_out_has_its_default() {
             schedules: vec![ScheduleName::BlockOrder],
             commit: CommitName::Logged,
             cache: Cache::Cold,
+            database_count: 1,
             sample_count: None,
             budget: Duration::from_secs(60),
             rocksdb: RocksdbSpec {
@@ -300,4 +302,21 @@ fn a_name_and_its_label_are_the_same() {
     assert!(Fork::ALL.iter().all(|fork| fork.label() == fork.name()));
     assert_eq!([Layout::Hashed.label(), Layout::Plain.label()], ["hashed", "plain"]);
     assert_eq!(StoreName::Rocksdb.label(), StoreName::Rocksdb.name());
+}
+
+#[test]
+fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
+    let scenario = parsed(&format!("seed = 5\n{LEAST}[run]\ndatabases = 4\n"));
+    assert_eq!(scenario.of_database(0), scenario);
+    let seeds = |of: &Scenario| (0..64).map(|n| of.of_database(n).seed).collect::<Vec<_>>();
+    let mut all = seeds(&scenario);
+    assert_eq!(all, seeds(&scenario), "they are the same every time");
+    // What is of one database is another's seed nowhere, also under another seed.
+    all.extend(seeds(&Scenario { seed: 6, ..scenario.clone() }));
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 128);
+    // Nothing else differs, and neither does how it is run.
+    assert_eq!(Scenario { seed: 5, ..scenario.of_database(3) }, scenario);
+    assert_eq!(parsed(&scenario.to_toml()), scenario);
 }
