@@ -88,6 +88,30 @@ pub struct CellSamples {
     recover_rates: Vec<f64>,
 }
 
+/// Where the warm-up of cells that took turns ends: where the last of them is steady. Whole rounds
+/// are left out, so that what is compared was taken together, and of many rounds whole pieces, so
+/// that latencies are of the same samples as times.
+pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
+    let (mut count, mut size) = (0, 1);
+    for samples in cells {
+        match samples.warm_up() {
+            Warmup::Found(of_cell) => count = of_cell.max(count),
+            other => return other,
+        }
+        // Powers of two: a multiple of the largest is one of all.
+        size = piece_size(samples.count()).max(size);
+    }
+    Warmup::Found(count.next_multiple_of(size))
+}
+
+/// The first samples that count for no figure; `None`: it is not known which, and all count.
+pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
+    match warm_up(cells) {
+        Warmup::Found(count) => Some(count),
+        Warmup::Unknown | Warmup::NoEnd => None,
+    }
+}
+
 impl CellSamples {
     /// Whether nothing was measured yet.
     pub const fn is_empty(&self) -> bool {

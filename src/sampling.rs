@@ -15,7 +15,7 @@ use executor::{
 use generator::scenario::{Cache, RunSpec};
 
 use crate::{
-    cells::{CellInput, CellSamples, piece_size},
+    cells::{self, CellInput, CellSamples},
     facts::{self, DeclaredKeys},
     interrupt,
     plan::{self, Machine, PlannedCell, Rounds},
@@ -277,34 +277,19 @@ impl<'a> Sampling<'a> {
         self.planned.iter().zip(&sampled.by_cell).filter(|(_, samples)| !samples.is_empty())
     }
 
-    /// Where the warm-up of the run ends: where the last of its cells is steady. Whole rounds are
-    /// left out, so that what is compared was taken together, and of many rounds whole pieces, so
-    /// that latencies are of the same samples as times.
-    fn warm_up(&self, sampled: &Sampled) -> Warmup {
-        let (mut count, mut size) = (0, 1);
-        for (_, samples) in self.with_samples(sampled) {
-            match samples.warm_up() {
-                Warmup::Found(of_cell) => count = of_cell.max(count),
-                other => return other,
-            }
-            // Powers of two: a multiple of the largest is one of all.
-            size = piece_size(samples.count()).max(size);
-        }
-        Warmup::Found(count.next_multiple_of(size))
+    /// Samples of each cell that has any.
+    fn of_cells<'s>(&'s self, sampled: &'s Sampled) -> impl Iterator<Item = &'s CellSamples> {
+        self.with_samples(sampled).map(|(_, samples)| samples)
     }
 
-    /// The first samples that count for no figure; `None`: it is not known which, and all count.
     fn left_out(&self, sampled: &Sampled) -> Option<usize> {
-        match self.warm_up(sampled) {
-            Warmup::Found(count) => Some(count),
-            Warmup::Unknown | Warmup::NoEnd => None,
-        }
+        cells::left_out(self.of_cells(sampled))
     }
 
     /// Whether times still rose or fell at the end, of so many samples that it is no chance.
     pub fn is_unsteady(&self, sampled: &Sampled) -> bool {
         let least = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
-        least >= UNSTEADY_COUNT_MIN && self.warm_up(sampled) == Warmup::NoEnd
+        least >= UNSTEADY_COUNT_MIN && cells::warm_up(self.of_cells(sampled)) == Warmup::NoEnd
     }
 
     /// What the result says of each cell that has a sample.

@@ -52,7 +52,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         stage.set(octet as u64, measure::OCTET_COUNT as u64);
     })?;
     stage.finish();
-    trio.finish()?;
+    trio.end()?;
     progress.clear();
     if verdict == Verdict::WorkChanged {
         let error = anyhow!("this program does not do the same twice: {}", attempt.reason);

@@ -1,12 +1,15 @@
 //! Three processes of two builds on one workload file, for the gate and for calibrating it.
 
 use std::{
+    num::NonZeroUsize,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use anyhow::{Context, anyhow};
 use generator::scenario::{RunSpec, Scenario};
+use serde_json::Value;
 use tempfile::TempDir;
 use workload::file;
 
@@ -79,7 +82,17 @@ impl Work {
         };
         let data_dir = args.data_dir.as_ref().map(std::path::absolute);
         let data_dir = data_dir.transpose().or_exit(Code::Io)?;
-        let cells = plan::cells(&run, &Machine::this());
+        let machine = Machine::this();
+        let cells = plan::cells(&run, &machine);
+        let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
+        if let Some(cell) = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN) {
+            let error = anyhow!(
+                "{}: there is one CPU, and threads that take turns on it say nothing of a parallel \
+                 run; --threads 1, or allow more CPUs",
+                cell.name()
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
         let variants = cells.iter().map(PlannedCell::name).collect();
         let busy = |cell: &PlannedCell| cell.variant.thread_count + cell.variant.io_thread_count;
         let busy_counts = cells.iter().map(busy).collect();
@@ -96,9 +109,27 @@ pub struct Trio<'a> {
     drivers: [Driver; 3],
     /// How often all three were started.
     start_count: usize,
+    /// How long it took at first.
+    start_took: Duration,
+    /// Whether nothing was asked of them.
+    are_new: bool,
+    /// What the binaries were at first.
+    stamps: [Stamp; 3],
     watch: Watch,
-    /// The CPUs to share out; none where the kernel does not let us.
+    /// The CPUs to share out.
     cpus: Vec<usize>,
+    /// How many of them the processes may use now.
+    cpu_count: usize,
+    /// Why processes are not confined to the same CPUs.
+    unconfined: Option<String>,
+}
+
+/// What says that a file is still the same one.
+type Stamp = Option<(u64, u64, SystemTime, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let facts = path.metadata().ok()?;
+    Some((facts.dev(), facts.ino(), facts.modified().ok()?, facts.len()))
 }
 
 impl<'a> Trio<'a> {
@@ -114,11 +145,44 @@ impl<'a> Trio<'a> {
         let sample = facts::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
         let timeouts = Timeouts { load: sample * LOAD_FACTOR, sample };
         let binaries = [base, new, base].map(Path::to_path_buf);
+        let stamps = binaries.each_ref().map(|path| stamp(path));
         let stage = progress.stage("starting the builds", 0);
+        let begun = Instant::now();
         let drivers = all_started(&binaries, timeouts, work, 0)?;
+        let start_took = begun.elapsed();
         stage.finish();
-        let cpus = confine::allowed().unwrap_or_default();
-        Ok(Self { work, binaries, timeouts, drivers, start_count: 1, watch: Watch::start(), cpus })
+        let (cpus, unconfined) = match confine::allowed() {
+            Ok(cpus) => (cpus, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        Ok(Self {
+            work,
+            binaries,
+            timeouts,
+            drivers,
+            start_count: 1,
+            start_took,
+            are_new: true,
+            stamps,
+            watch: Watch::default(),
+            cpu_count: cpus.len(),
+            cpus,
+            unconfined,
+        })
+    }
+
+    /// How long starting all three took.
+    pub const fn start_took(&self) -> Duration {
+        self.start_took
+    }
+
+    /// What was not as it should be.
+    pub fn warning(&self) -> Option<String> {
+        let why = self.unconfined.as_ref()?;
+        Some(format!(
+            "the processes could not be confined to the same CPUs ({why}): where the CPUs are not \
+             equally fast, expect `untrusted`"
+        ))
     }
 
     /// Who they are, A and B.
@@ -139,21 +203,39 @@ impl<'a> Trio<'a> {
         [Arm::Base, Arm::New].map(binary).into()
     }
 
-    /// Lets B judge claims on what its last process samples of each variant.
-    pub fn judge(&mut self, expects: Vec<String>) -> Result<serde_json::Value, Failure> {
-        self.renew()?;
-        let new = &mut self.drivers[Arm::New as usize];
-        for variant in &self.work.variants {
-            for _ in 0..JUDGED_SAMPLE_COUNT {
+    /// Ends all three, and lets a process of B alone sample each variant, turn by turn, and judge
+    /// claims on that. Gives what disturbed it too.
+    pub fn judge(mut self, expects: Vec<String>) -> Result<(Value, Vec<String>), Failure> {
+        self.end()?;
+        let mut new = started(&self.binaries[Arm::New as usize], self.timeouts, self.work)?;
+        self.watch.resume(self.cpus.len().max(1));
+        for _ in 0..JUDGED_SAMPLE_COUNT {
+            for variant in &self.work.variants {
                 new.sample(variant)?;
             }
         }
-        new.judge(expects)
+        self.watch.pause();
+        let judged = new.judge(expects)?;
+        new.end()?;
+        Ok((judged, self.watch.disturbances()))
     }
 
     /// Ends all three.
-    pub fn finish(self) -> Result<(), Failure> {
-        self.drivers.into_iter().try_for_each(Driver::finish)
+    pub fn end(&mut self) -> Result<(), Failure> {
+        self.drivers.iter_mut().try_for_each(Driver::end)
+    }
+
+    /// That the files still are what was started first.
+    fn are_same(&self) -> Result<(), Failure> {
+        let changed =
+            self.binaries.iter().zip(&self.stamps).find(|(path, was)| stamp(path) != **was);
+        let Some((path, _)) = changed else { return Ok(()) };
+        let error = anyhow!(
+            "{} was replaced while it was measured: what was measured is of two builds; build \
+             elsewhere, or compare copies",
+            path.display()
+        );
+        Err(error).or_exit(Code::Io)
     }
 }
 
@@ -202,39 +284,59 @@ fn started(binary: &Path, timeouts: Timeouts, work: &Work) -> Result<Driver, Fai
 
 impl Taker for Trio<'_> {
     fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+        self.are_new = false;
         let sampled = self.drivers[arm as usize].sample(variant)?;
         let worker::Sampled { wall_ns, cpu_ns, counters, .. } = sampled;
         Ok(Taken { wall_ns, cpu_ns, counters })
     }
 
     fn renew(&mut self) -> Result<Duration, Failure> {
+        if self.are_new {
+            return Ok(self.start_took);
+        }
         let begun = Instant::now();
         // One after the other: a state on disk is used by one process at a time, and what two
         // generations have in memory would not always fit.
-        for driver in &mut self.drivers {
-            driver.end()?;
-        }
+        self.end()?;
+        self.are_same()?;
         self.drivers = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
         self.start_count += 1;
+        self.are_new = true;
         Ok(begun.elapsed())
     }
 
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>> {
+        if self.unconfined.is_some() {
+            return None;
+        }
         let place = self.work.variants.iter().position(|name| name == variant);
         let busy_count = place.map_or(self.cpus.len(), |place| self.work.busy_counts[place]);
         let turn = confine::turn(&self.cpus, busy_count, number);
         let to = |cpus: &[usize]| self.drivers.iter().try_for_each(|driver| driver.confine(cpus));
-        if to(turn.as_ref().unwrap_or(&self.cpus)).is_ok() {
-            return turn;
+        match to(turn.as_ref().unwrap_or(&self.cpus)) {
+            Ok(()) => {
+                self.cpu_count = turn.as_ref().unwrap_or(&self.cpus).len();
+                turn
+            }
+            Err(error) => {
+                // All or none: confined by halves they would not have the same.
+                drop(to(&self.cpus));
+                self.unconfined = Some(error.to_string());
+                None
+            }
         }
-        // All or none: confined by halves they would not have the same.
-        drop(to(&self.cpus));
-        self.cpus.clear();
-        None
+    }
+
+    fn watch(&mut self) {
+        self.watch.resume(self.cpu_count.max(1));
+    }
+
+    fn look_away(&mut self) {
+        self.watch.pause();
     }
 
     fn disturbances(&mut self) -> Vec<String> {
-        std::mem::replace(&mut self.watch, Watch::start()).disturbances()
+        std::mem::take(&mut self.watch).disturbances()
     }
 }
 

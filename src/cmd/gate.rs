@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, anyhow};
@@ -39,6 +39,8 @@ const AGAINST: &str = "against";
 const BASELINE: &str = "baseline";
 /// What stands for the verdict where the gate failed.
 const ERROR: &str = "error";
+/// A gate that may take as long says so when it begins.
+const LONG: Duration = Duration::from_secs(180);
 /// Largest δ: above it nothing is gated.
 const DELTA_MAX: f64 = 1.0;
 
@@ -252,14 +254,21 @@ fn against(args: &GateArgs, other: &Path, frame: &Frame) -> Result<GateResult, F
         }
         plan.coin_seed = plan.coin_seed.wrapping_add(1);
     };
-    let judged = match verdict {
-        Verdict::WorkChanged => None,
-        _ if expects.is_empty() => None,
-        _ => Some(trio.judge(expects.iter().map(of_expect).collect())?),
+    warnings.extend(trio.warning());
+    let (judged, disturbances) = if verdict == Verdict::WorkChanged || expects.is_empty() {
+        trio.end()?;
+        (None, Vec::new())
+    } else {
+        let (judged, disturbances) = trio.judge(expects.iter().map(of_expect).collect())?;
+        (Some(judged), disturbances)
     };
-    trio.finish()?;
     progress.clear();
-    let (verdict, reason) = frame.with_claims((verdict, reason), judged.as_ref());
+    let (verdict, reason) = if disturbances.is_empty() {
+        frame.with_claims((verdict, reason), judged.as_ref())
+    } else {
+        // Neither a claim that fails nor one that holds is worth anything then.
+        (Verdict::worst([verdict, Verdict::Untrusted]), disturbances.join("; "))
+    };
     Ok(frame.result(Judgement {
         mode: AGAINST,
         verdict,
@@ -278,6 +287,14 @@ fn measured(
     trio: &mut Trio,
     progress: &Progress,
 ) -> Result<(Verdict, Attempt), Failure> {
+    let at_most = plan.longest(trio.start_took());
+    if at_most >= LONG {
+        terminal::note(&format!(
+            "starting the builds takes {:.1} s, and each octet has new ones: up to {:.0} min",
+            trio.start_took().as_secs_f64(),
+            at_most.as_secs_f64() / 60.0
+        ));
+    }
     let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
     let attempt = measure::attempt(plan, trio, |octet| {
         stage.set(octet as u64, measure::OCTET_COUNT as u64);

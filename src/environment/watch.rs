@@ -6,12 +6,17 @@ use std::time::Duration;
 
 use super::{StealClock, cgroup, tree::Tree, warning::STEAL_PERCENT};
 
-/// Counts from its start on.
-#[derive(Clone, Copy, Debug)]
+/// Counts while it looks; what happens in between is no disturbance of what is measured.
+#[derive(Clone, Debug, Default)]
 pub struct Watch {
-    steal: StealClock,
-    cpu_count: u64,
-    before: Counts,
+    /// Since when it looks, and at how many CPUs; `None` where it does not.
+    looking: Option<(StealClock, u64, Counts)>,
+    /// CPU time that was stolen.
+    stolen: Duration,
+    /// CPU time that there was.
+    capacity: Duration,
+    quota_count: u64,
+    heat_count: u64,
 }
 
 /// How often the system has slowed us down.
@@ -24,30 +29,48 @@ struct Counts {
 }
 
 impl Watch {
-    /// Begins now.
-    pub fn start() -> Self {
-        let cpu_count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self {
-            steal: StealClock::start(),
-            cpu_count: cpu_count as u64,
-            before: Counts::now(&Tree::of_this_machine()),
+    /// Begins to look, unless it does, at what `cpu_count` CPUs do.
+    pub fn resume(&mut self, cpu_count: usize) {
+        if self.looking.is_some() {
+            return;
         }
+        let counts = Counts::now(&Tree::of_this_machine());
+        self.looking = Some((StealClock::start(), cpu_count as u64, counts));
     }
 
-    /// What was seen since the start, one sentence each; empty where all was quiet.
-    pub fn disturbances(&self) -> Vec<String> {
-        let stolen = self.steal.stolen_ns().map(Duration::from_nanos);
+    /// Looks away, and remembers what was seen.
+    pub fn pause(&mut self) {
+        let Some((steal, cpu_count, before)) = self.looking.take() else { return };
+        if let Some(stolen_ns) = steal.stolen_ns() {
+            self.stolen += Duration::from_nanos(stolen_ns);
+            self.capacity +=
+                steal.elapsed().saturating_mul(u32::try_from(cpu_count).unwrap_or(u32::MAX));
+        }
         let now = Counts::now(&Tree::of_this_machine());
-        let steal = stolen.and_then(|stolen| steal(stolen, self.steal.elapsed(), self.cpu_count));
-        steal.into_iter().chain(self.before.slowed(&now)).collect()
+        let more = |before: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(before?));
+        self.quota_count += more(before.quota, now.quota).unwrap_or(0);
+        self.heat_count += more(before.heat, now.heat).unwrap_or(0);
+    }
+
+    /// What was seen, one sentence each; empty where all was quiet.
+    pub fn disturbances(&self) -> Vec<String> {
+        let quota = (self.quota_count > 0).then(|| {
+            format!("a cgroup quota stopped the process {} times: lift cpu.max", self.quota_count)
+        });
+        let heat = (self.heat_count > 0).then(|| {
+            format!(
+                "a processor was slowed {} times because it was hot: cool it, or pin its clock",
+                self.heat_count
+            )
+        });
+        steal(self.stolen, self.capacity).into_iter().chain(quota).chain(heat).collect()
     }
 }
 
 /// Stolen time, from the same share on that a result warns of.
-fn steal(stolen: Duration, wall: Duration, cpu_count: u64) -> Option<String> {
-    let all = wall.as_secs_f64() * cpu_count as f64;
-    let percent = 100.0 * stolen.as_secs_f64() / all;
-    (all > 0.0 && percent >= STEAL_PERCENT as f64).then(|| {
+fn steal(stolen: Duration, capacity: Duration) -> Option<String> {
+    let percent = 100.0 * stolen.as_secs_f64() / capacity.as_secs_f64();
+    (!capacity.is_zero() && percent >= STEAL_PERCENT as f64).then(|| {
         format!(
             "the hypervisor took {percent:.1} % of the CPU time: use a machine that is not shared"
         )
@@ -65,19 +88,6 @@ impl Counts {
             quota: cgroup::throttled_count(tree),
             heat: (!heats.is_empty()).then(|| heats.iter().sum()),
         }
-    }
-
-    fn slowed(&self, now: &Self) -> Vec<String> {
-        let more = |before: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(before?));
-        let quota = more(self.quota, now.quota)
-            .filter(|count| *count > 0)
-            .map(|count| format!("a cgroup quota stopped the process {count} times: lift cpu.max"));
-        let heat = more(self.heat, now.heat).filter(|count| *count > 0).map(|count| {
-            format!(
-                "a processor was slowed {count} times because it was hot: cool it, or pin its clock"
-            )
-        });
-        quota.into_iter().chain(heat).collect()
     }
 }
 
@@ -98,20 +108,28 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_added_counts_and_the_unknown_is_no_reason() {
-        let before = Counts { quota: Some(5), heat: None };
-        assert_eq!(before.slowed(&before), Vec::<String>::new());
-        let slowed = before.slowed(&Counts { quota: Some(7), heat: Some(9) });
-        assert_eq!(slowed.len(), 1);
-        assert!(slowed[0].contains("2 times"), "{slowed:?}");
+    fn only_what_is_seen_while_it_looks_counts_and_the_unknown_is_no_reason() {
+        let mut watch = Watch::default();
+        assert_eq!(watch.disturbances(), Vec::<String>::new());
+        watch.pause();
+        watch.resume(2);
+        watch.pause();
+        let before = watch.capacity;
+        assert_eq!(watch.capacity.is_zero(), executor::process::steal().is_none());
+        // Paused: no time passes.
+        watch.pause();
+        assert_eq!(watch.capacity, before);
+        watch.quota_count = 2;
+        let told = watch.disturbances();
+        assert!(told.iter().any(|text| text.contains("2 times")), "{told:?}");
     }
 
     #[test]
-    fn steal_counts_from_one_percent_of_all_cpus() {
+    fn steal_counts_from_one_percent_of_the_cpus_that_were_used() {
         let second = Duration::from_secs(1);
-        assert_eq!(steal(Duration::from_millis(19), second, 2), None);
-        let told = steal(Duration::from_millis(20), second, 2);
+        assert_eq!(steal(Duration::from_millis(19), second * 2), None);
+        let told = steal(Duration::from_millis(20), second * 2);
         assert!(told.is_some_and(|text| text.contains("1.0 %")));
-        assert_eq!(steal(second, Duration::ZERO, 2), None);
+        assert_eq!(steal(second, Duration::ZERO), None);
     }
 }

@@ -66,7 +66,13 @@ pub trait Taker {
     /// `None` where they may use all.
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
 
-    /// What took time away since this was last asked: steal, throttling.
+    /// Begins to look what takes time away: what follows counts.
+    fn watch(&mut self);
+
+    /// Looks away: what follows does not count.
+    fn look_away(&mut self);
+
+    /// What took time away while it looked: steal, throttling. Forgets it.
     fn disturbances(&mut self) -> Vec<String>;
 }
 
@@ -89,6 +95,17 @@ pub struct Plan {
     pub takes_all: bool,
 }
 
+impl Plan {
+    /// How long an attempt takes at most where starting the processes takes `start`, but for what
+    /// a sample takes beside its wall time: as long for starts and warm-ups as for samples, and
+    /// one start for each octet at least.
+    pub fn longest(&self, start: Duration) -> Duration {
+        let slots = u32::try_from(self.variants.len() * octet::SLOT_COUNT).unwrap_or(u32::MAX);
+        let samples = Duration::from_nanos(self.slot_ns).saturating_mul(slots);
+        (start.max(samples) + samples).saturating_mul(OCTET_COUNT_MAX as u32)
+    }
+}
+
 /// A figure on its way to its verdict.
 struct Figure {
     metric: Metric,
@@ -109,16 +126,33 @@ struct Cell {
     samples_per_slot: u64,
     figures: Vec<Figure>,
     octets: Vec<OctetFacts>,
-    /// How often the processes were started for it.
+    /// The processes that were warmed up for it.
     generation: u64,
 }
 
-/// How long three processes are used: where one lies in memory makes it faster or slower than
-/// another of the same build, for as long as it lives. So they live no longer than starting them
-/// took, and one pass at least.
+/// How long three processes are used. Where one lies in memory makes it faster or slower than
+/// another of the same build, for as long as it lives: so each octet has new ones, and within an
+/// octet they are replaced after the pass with which they have worked as long as starting and
+/// warming them up took. Variants share them.
+#[derive(Default)]
 struct Life {
+    number: u64,
     cost_ns: u64,
     spent_ns: u64,
+}
+
+impl Life {
+    fn renew(&mut self, taker: &mut impl Taker) -> Result<(), Failure> {
+        taker.look_away();
+        let took = taker.renew()?;
+        let cost_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        *self = Self { number: self.number + 1, cost_ns, spent_ns: 0 };
+        Ok(())
+    }
+
+    const fn is_over(&self) -> bool {
+        self.spent_ns > 0 && self.spent_ns >= self.cost_ns
+    }
 }
 
 /// Measures once and judges; `shown` hears how many octets are done.
@@ -138,13 +172,17 @@ pub fn attempt(
         let reason = format!("{}: {}", cell.variant, cell.changes.join(", "));
         return Ok(ended(plan, Verdict::WorkChanged, reason, Vec::new(), cells));
     }
-    // What disturbed the warm-up did not disturb what counts.
     drop(taker.disturbances());
     let mut coin = Coin::new(plan.coin_seed);
+    let mut life = Life::default();
     for number in 0..OCTET_COUNT_MAX {
+        if cells.iter().all(|cell| !plan.takes_all && !cell.is_open()) {
+            break;
+        }
         shown(number);
+        life.renew(taker)?;
         for cell in cells.iter_mut().filter(|cell| plan.takes_all || cell.is_open()) {
-            cell.octet(&mut coin, taker)?;
+            cell.octet(&mut coin, &mut life, taker)?;
             if !cell.changes.is_empty() {
                 let reason = format!("{}: {}", cell.variant, cell.changes.join(", "));
                 return Ok(ended(plan, Verdict::WorkChanged, reason, Vec::new(), cells));
@@ -209,6 +247,8 @@ impl Cell {
     /// Takes samples of each arm until they are steady, compares what they did, and says how
     /// many make a slot.
     fn warmed_up(plan: &Plan, variant: &str, taker: &mut impl Taker) -> Result<Self, Failure> {
+        // What was sampled before is none of its warm-up.
+        taker.renew()?;
         taker.confine(variant, 0);
         let mut taken = [Vec::new(), Vec::new(), Vec::new()];
         for (arm, taken) in Arm::ALL.into_iter().zip(&mut taken) {
@@ -271,19 +311,29 @@ impl Cell {
         }
     }
 
-    fn octet(&mut self, coin: &mut Coin, taker: &mut impl Taker) -> Result<(), Failure> {
+    fn octet(
+        &mut self,
+        coin: &mut Coin,
+        life: &mut Life,
+        taker: &mut impl Taker,
+    ) -> Result<(), Failure> {
         let mut facts = OctetFacts::default();
-        let mut life = Life { cost_ns: 0, spent_ns: 0 };
         for _ in 0..self.passes_per_octet {
-            if life.spent_ns >= life.cost_ns {
-                (life, facts.cpus) = self.renewed(taker)?;
+            if life.is_over() {
+                life.renew(taker)?;
+            }
+            if self.generation != life.number {
+                facts.cpus = taker.confine(&self.variant, self.octets.len());
+                self.warm_again(life, taker)?;
             }
             let number = self.octets.len() * self.passes_per_octet as usize + facts.passes.len();
             let first = if coin.toss() { Arm::New } else { Arm::Base };
+            taker.watch();
             let pass = self.pass(octet::order(number, first), taker)?;
             life.spent_ns += pass.wall_ns.iter().sum::<u64>();
             facts.passes.push(pass);
         }
+        taker.look_away();
         for figure in &mut self.figures {
             figure.octets.extend(facts.differences(figure.metric));
         }
@@ -291,20 +341,24 @@ impl Cell {
         Ok(())
     }
 
-    /// New processes on the CPUs of this octet, with as many samples before they count as the
-    /// first ones took.
-    fn renewed(&mut self, taker: &mut impl Taker) -> Result<(Life, Option<Vec<usize>>), Failure> {
-        let took = taker.renew()?;
-        let cpus = taker.confine(&self.variant, self.octets.len());
-        let mut cost_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let most = self.warm_up_counts.into_iter().max().unwrap_or_default();
-        for (_, arm) in (0..most).flat_map(|number| Arm::ALL.map(|arm| (number, arm))) {
-            let sample = taker.take(arm, &self.variant)?;
-            self.compare(arm, &sample);
-            cost_ns = cost_ns.saturating_add(sample.wall_ns);
+    /// Samples of new processes that do not count: as many of each as the slowest of the first
+    /// needed, so that all have done equal work, and no longer than theirs.
+    fn warm_again(&mut self, life: &mut Life, taker: &mut impl Taker) -> Result<(), Failure> {
+        taker.look_away();
+        let mut spent_ns = [0_u64; 3];
+        for number in 0..self.warm_up_counts.into_iter().max().unwrap_or_default() as usize {
+            if number >= WARM_UP_COUNT_MIN && spent_ns.iter().any(|ns| *ns >= WARM_UP_NS_MAX) {
+                break;
+            }
+            for (arm, spent_ns) in Arm::ALL.into_iter().zip(&mut spent_ns) {
+                let sample = taker.take(arm, &self.variant)?;
+                self.compare(arm, &sample);
+                *spent_ns += sample.wall_ns;
+            }
         }
-        self.generation += 1;
-        Ok((Life { cost_ns, spent_ns: 0 }, cpus))
+        life.cost_ns = life.cost_ns.saturating_add(spent_ns.iter().sum());
+        self.generation = life.number;
+        Ok(())
     }
 
     fn pass(

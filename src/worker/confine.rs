@@ -25,7 +25,8 @@ pub fn turn(cpus: &[usize], busy_count: usize, number: usize) -> Option<Vec<usiz
     is_fewer.then(|| (first..first + busy_count).map(|place| cpus[place % cpus.len()]).collect())
 }
 
-/// Confines all threads of the process `pid` to `cpus`; those that they start inherit it.
+/// Confines all threads of the process `pid` and of its children to `cpus`: a build may be called
+/// by a script. What they start inherits it.
 ///
 /// # Errors
 /// The process is gone, or the kernel refuses.
@@ -34,13 +35,21 @@ pub fn confine(pid: u32, cpus: &[usize]) -> io::Result<()> {
     for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU) {
         set.set(*cpu);
     }
+    confine_to(pid, &set)
+}
+
+fn confine_to(pid: u32, set: &CpuSet) -> io::Result<()> {
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let name = thread?.file_name();
-        let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-        match sched_setaffinity(Some(thread.ok_or(io::ErrorKind::InvalidData)?), &set) {
+        let thread = thread?;
+        let id = thread.file_name().to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
+        match sched_setaffinity(Some(id.ok_or(io::ErrorKind::InvalidData)?), set) {
             // It ended meanwhile.
             Ok(()) | Err(rustix::io::Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
+        }
+        let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+            confine_to(child, set)?;
         }
     }
     Ok(())
@@ -48,7 +57,10 @@ pub fn confine(pid: u32, cpus: &[usize]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::{
+        io::Read,
+        process::{Command, Stdio},
+    };
 
     use super::*;
 
@@ -66,13 +78,25 @@ mod tests {
     #[test]
     fn a_confined_process_runs_where_it_was_told() {
         let cpus = allowed().unwrap();
-        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        for cpu in &cpus {
+        // A shell that waits for a child of its own, which says when it is there.
+        let script = "sh -c 'echo; read x'; exit";
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+        let children = format!("/proc/{0}/task/{0}/children", child.id());
+        let below = fs::read_to_string(children).unwrap();
+        let below: u32 = below.trim().parse().unwrap();
+        for (cpu, process) in cpus.iter().flat_map(|cpu| [(cpu, child.id()), (cpu, below)]) {
             confine(child.id(), &[*cpu]).unwrap();
-            let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+            let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
             let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap();
             assert_eq!(line.split_whitespace().last(), Some(cpu.to_string().as_str()));
         }
+        drop(child.stdin.take());
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(confine(child.id(), &cpus).is_err(), "it is gone");

@@ -156,23 +156,23 @@ impl Driver {
         }
     }
 
-    /// Tells it to end, and sees that it does.
-    ///
-    /// # Errors
-    /// It does not end well.
-    pub fn finish(mut self) -> Result<(), Failure> {
-        self.end()
-    }
-
-    /// Tells it to end; it answers nothing more.
+    /// Tells it to end, and waits until its memory is free for the next.
     ///
     /// # Errors
     /// It does not end well.
     pub fn end(&mut self) -> Result<(), Failure> {
         match self.ask(&Request::Exit, "exit", MANNERS)? {
-            Answer::Bye => Ok(()),
+            Answer::Bye => {
+                self.stop();
+                Ok(())
+            }
             other => Err(self.unexpected("exit", &other)),
         }
+    }
+
+    fn stop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 
     fn hello(&mut self) -> Result<Who, Failure> {
@@ -299,8 +299,7 @@ impl Driver {
 impl Drop for Driver {
     /// Nothing is left behind: the process is stopped, if it still runs, and waited for.
     fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+        self.stop();
     }
 }
 

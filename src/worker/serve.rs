@@ -29,7 +29,7 @@ use workload::file;
 
 use super::message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who};
 use crate::{
-    cells::{CellInput, CellSamples},
+    cells::{self, CellInput, CellSamples},
     claims::{self, Grounds},
     cmd,
     counters::Counters,
@@ -285,13 +285,14 @@ impl Worker {
     fn judge(&mut self, expects: &[String]) -> Result<Answer, Failure> {
         let expects = facts::expects(expects).or_exit(Code::Usage)?;
         let mut cells = Vec::new();
+        let warm_up = cells::left_out(self.samples.iter().filter(|samples| !samples.is_empty()));
         for place in 0..self.cells.len() {
             if self.samples[place].is_empty() {
                 continue;
             }
             let cell = self.cells[place];
             let store = self.open(cell.store)?;
-            cells.push(self.samples[place].cell(&self.input(&cell, store), None));
+            cells.push(self.samples[place].cell(&self.input(&cell, store), warm_up));
             self.session.close_files();
         }
         let work = facts::workload(self.session.workload(), Vec::new());
