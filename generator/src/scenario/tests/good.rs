@@ -125,6 +125,8 @@ fn what_is_left_out_has_its_default() {
                 keys: KeyOrder::Keccak,
                 contract_count: 1,
                 overlap: Overlap::Nothing,
+                order: SlotOrder::Index,
+                calldata_share: 0.0,
             }),
         }],
         run: RunSpec {
