@@ -1,8 +1,8 @@
 //! Every shipped scenario at three sizes of block, each on a state that is large enough: how near the
 //! gas of the receipts comes to what was asked for. Prints the table of `docs/workloads.md`.
 
-#[path = "common/blocks.rs"]
-mod blocks;
+#[path = "common/receipts.rs"]
+mod receipts;
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use generator::{
 };
 use workload::{TxStatus, Workload};
 
-use blocks::receipt_gas;
+use receipts::receipt_gas;
 
 const SIZES: [(&str, u64); 3] =
     [("30M", 30_000_000), ("640M", 640_000_000), ("2.2G", 2_200_000_000)];

@@ -131,7 +131,7 @@ fn more_hops_than_slots_is_an_error_that_names_the_key() {
 /// The indices that a transaction of a storm in an order carries.
 fn indices(tx: &Transaction) -> Vec<u64> {
     let bytes = tx.input[32..].chunks_exact(4);
-    bytes.map(|index| u64::from(u32::from_be_bytes(index.try_into().unwrap()))).collect()
+    bytes.map(|index| U256::from_be_slice(index).to::<u64>()).collect()
 }
 
 #[test]
