@@ -8,6 +8,7 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     probe::{Absent, PROBE_GAS, Probe, Spent},
+    scenario::CalldataByte,
 };
 
 /// Unrolled blocks of a probe: enough that execution costs more than the calldata floor
@@ -121,12 +122,26 @@ pub struct Meter {
 /// transaction's calldata (EIP-7623, EIP-7976).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PaddingPrice {
-    /// A byte that is not zero.
-    byte_gas: u64,
-    /// The floor of a transaction without calldata, of a byte of zero and of one that is not.
+    /// The floor of a transaction without calldata.
     floor_base_gas: u64,
-    floor_zero_gas: u64,
-    floor_byte_gas: u64,
+    zero: ByteGas,
+    nonzero: ByteGas,
+}
+
+/// What a byte of calldata costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ByteGas {
+    standard: u64,
+    floor: u64,
+}
+
+impl PaddingPrice {
+    const fn of(self, byte: CalldataByte) -> ByteGas {
+        match byte {
+            CalldataByte::Random => self.nonzero,
+            CalldataByte::Zero => self.zero,
+        }
+    }
 }
 
 /// What a storm transaction costs.
@@ -217,8 +232,9 @@ impl Meter {
             let mut input = calldata(self.contract, head, pairs);
             let price = self.price(&input, pairs);
             // As much as it can carry: if its price rose, it would show.
-            let padding_count = self.padding_count_max(&input, price);
-            let price = self.padded(price, padding_count);
+            let byte = CalldataByte::Random;
+            let padding_count = self.padding_count_max(&input, price, byte);
+            let price = self.padded(price, padding_count, byte);
             input = [&input[..], &vec![1; padding_count as usize]].concat().into();
             let used_gas = probe.spent(&input, price.limit, elsewhere)?.receipt_gas;
             if used_gas != price.gas {
@@ -248,21 +264,22 @@ impl Meter {
         Price { gas: spent - refund, refund, limit: spent + self.reserve_gas(spent) }
     }
 
-    /// The most bytes, none of them zero, that can follow `input`, of this price, while the floor of
-    /// its calldata is no more than what it spends: further ones cost what the floor says.
-    pub fn padding_count_max(&self, input: &[u8], price: Price) -> u64 {
+    /// The most bytes that can follow `input`, of this price, while the floor of its calldata is no more
+    /// than what it spends: further ones cost what the floor says.
+    pub(crate) fn padding_count_max(&self, input: &[u8], price: Price, byte: CalldataByte) -> u64 {
         let Some(padding) = self.padding else { return 0 };
         let nonzero_count = nonzero_count(input);
         let floor_gas = padding.floor_base_gas
-            + nonzero_count * padding.floor_byte_gas
-            + (input.len() as u64 - nonzero_count) * padding.floor_zero_gas;
-        let above_gas = padding.floor_byte_gas.saturating_sub(padding.byte_gas).max(1);
-        price.gas.saturating_sub(floor_gas) / above_gas
+            + nonzero_count * padding.nonzero.floor
+            + (input.len() as u64 - nonzero_count) * padding.zero.floor;
+        let ByteGas { standard, floor } = padding.of(byte);
+        price.gas.saturating_sub(floor_gas) / floor.saturating_sub(standard).max(1)
     }
 
-    /// The price with so many bytes more that are not zero, at most [`Self::padding_count_max`].
-    pub fn padded(&self, price: Price, padding_count: u64) -> Price {
-        let padding_gas = padding_count * self.padding.map_or(0, |padding| padding.byte_gas);
+    /// The price with so many bytes more, at most [`Self::padding_count_max`].
+    pub(crate) fn padded(&self, price: Price, padding_count: u64, byte: CalldataByte) -> Price {
+        let byte_gas = self.padding.map_or(0, |padding| padding.of(byte).standard);
+        let padding_gas = padding_count * byte_gas;
         Price { gas: price.gas + padding_gas, limit: price.limit + padding_gas, ..price }
     }
 
@@ -297,7 +314,9 @@ impl Meter {
         let head = self.head_count * 32 * self.nonzero_byte_gas;
         let spent = self.base_gas + ranges + head + self.useful_count() * self.rest_gas;
         let price = Price { gas: spent, refund: 0, limit: spent + self.reserve_gas(spent) };
-        self.padded(price, self.padding_count_max(&[], price)).limit
+        // Bytes that are not zero take more of the gas.
+        let byte = CalldataByte::Random;
+        self.padded(price, self.padding_count_max(&[], price, byte), byte).limit
     }
 
     /// Gas of an operation in an unrolled block, at most: rounded up.
@@ -322,17 +341,21 @@ impl PaddingPrice {
         let with = |input: &Bytes, byte: u8, count: u64| -> Bytes {
             [&input[..], &vec![byte; count as usize]].concat().into()
         };
-        let byte_gas = (spent(&with(full, 1, 32))?.gas - spent(full)?.gas) / 32;
+        let full_gas = spent(full)?.gas;
+        let standard = |byte| spent(&with(full, byte, 32)).map(|spent| (spent.gas - full_gas) / 32);
         let count = PROBE_PADDING_COUNT;
         let floored = with(idle, 1, count);
         let floor_gas = spent(&floored)?.receipt_gas;
-        let floor_byte_gas = (spent(&with(&floored, 1, count))?.receipt_gas - floor_gas) / count;
-        let floor_zero_gas = (spent(&with(&floored, 0, count))?.receipt_gas - floor_gas) / count;
+        let floor = |byte| {
+            let more = spent(&with(&floored, byte, count));
+            more.map(|more| (more.receipt_gas - floor_gas) / count)
+        };
+        let zero = ByteGas { standard: standard(0)?, floor: floor(0)? };
+        let nonzero = ByteGas { standard: standard(1)?, floor: floor(1)? };
         let nonzero_count = nonzero_count(&floored);
         let zero_count = floored.len() as u64 - nonzero_count;
-        let floor_base_gas =
-            floor_gas - nonzero_count * floor_byte_gas - zero_count * floor_zero_gas;
-        Ok(Self { byte_gas, floor_base_gas, floor_zero_gas, floor_byte_gas })
+        let floor_base_gas = floor_gas - nonzero_count * nonzero.floor - zero_count * zero.floor;
+        Ok(Self { floor_base_gas, zero, nonzero })
     }
 }
 

@@ -193,8 +193,13 @@ fn floor_gas(fork: &str, input: &[u8]) -> u64 {
 
 #[test]
 fn calldata_is_all_that_costs_its_standard_price_and_a_byte_more_would_be_dearer() {
-    for (fork, floor_byte_gas) in [("amsterdam", 64), ("osaka", 40)] {
-        let made = make(&[&PADDED[..], &[("fork", fork)]].concat());
+    for (fork, byte, floor_byte_gas, byte_gas) in [
+        ("amsterdam", "random", 64, 16),
+        ("amsterdam", "zero", 64, 4),
+        ("osaka", "random", 40, 16),
+        ("osaka", "zero", 10, 4),
+    ] {
+        let made = make(&[&PADDED[..], &[("fork", fork), ("load.calldata_byte", byte)]].concat());
         assert_full(&made, 30_000_000);
         let mut slot_count = 0;
         let mut execution_gas = 0;
@@ -205,12 +210,14 @@ fn calldata_is_all_that_costs_its_standard_price_and_a_byte_more_would_be_dearer
                 "{fork}: the floor binds: {floor} of {}",
                 outcome.gas_used
             );
-            let (more, spent) = (floor + floor_byte_gas, outcome.gas_used + 16);
+            let (more, spent) = (floor + floor_byte_gas, outcome.gas_used + byte_gas);
             assert!(more > spent, "{fork}: a byte more would do");
             // What follows the ranges is not read, and none of it is cheap.
             let range_count = U256::from_be_slice(&tx.input[32..64]).to::<usize>();
             let padding = &tx.input[64 + 64 * range_count..];
-            assert!(padding.len() > 1_000 && !padding.contains(&0), "{fork}");
+            let is_zero = byte == "zero";
+            assert!(padding.iter().all(|byte| (*byte == 0) == is_zero), "{fork}");
+            assert!(padding.len() > 1_000, "{fork}");
             let zero_count = tx.input.iter().filter(|byte| **byte == 0).count() as u64;
             let standard = 4 * zero_count + 16 * (tx.input.len() as u64 - zero_count);
             execution_gas += outcome.gas_used - floor_gas(fork, &[]) - standard;
@@ -240,6 +247,10 @@ fn list_and_calldata_are_the_larger_for_the_gas_the_more_of_it_is_used() {
     let most = 1e6 / 64.0 + 0.75 * 1e6 / 2_113.0 * 33.0;
     assert!((0.97 * most..1.01 * most).contains(&bytes[4]), "{} of {most}", bytes[4]);
     assert!(bytes[4] > 1.7 * bytes[0], "{bytes:?}");
+    // Zeros are as many, and leave 60 of 64 parts of the gas for reads.
+    let zeros = bytes_per_mgas(&[PADDED[0], PADDED[1], ("load.calldata_byte", "zero")]);
+    let most = 1e6 / 64.0 + 60.0 / 64.0 * 1e6 / 2_113.0 * 33.0;
+    assert!((0.97 * most..1.01 * most).contains(&zeros), "{zeros} of {most}");
 }
 
 #[test]

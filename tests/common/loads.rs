@@ -57,6 +57,7 @@ pub(crate) const OTHER_STORMS: &[&str] = &[
     "kind = \"sload-storm\"\norder = \"descending\"\ncontracts = 3",
     "kind = \"sload-storm\"\norder = \"ascending\"\noverlap = \"all\"",
     "kind = \"sload-storm\"\nkeys = \"weyl\"\ncalldata = 1.0",
+    "kind = \"sload-storm\"\nkeys = \"weyl\"\ncalldata = 0.5\ncalldata_byte = \"zero\"",
     "kind = \"account-storm\"\nop = \"balance\"\naccounts = 5_000",
     "kind = \"account-storm\"\nop = \"code-hash\"\naccounts = 9\ntarget = \"absent\"",
     "kind = \"account-storm\"\nop = \"code-copy\"\naccounts = 5_000\ntarget = \"contracts\"\ncodes = 50",

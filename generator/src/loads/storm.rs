@@ -16,7 +16,7 @@ use crate::{
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
     random::Random,
-    scenario::{Overlap, SlotOrder},
+    scenario::{CalldataByte, Overlap, SlotOrder},
 };
 
 /// Distance from a family's end within which a load's first absent index lies.
@@ -40,13 +40,23 @@ pub(crate) struct Parts<'g> {
     /// Calldata beside what they ask for: a share of the most that costs no more than its standard
     /// price.
     pub(crate) calldata_share: f64,
+    /// What that is.
+    pub(crate) calldata_byte: CalldataByte,
 }
 
 impl<'g> Parts<'g> {
     /// A storm that asks for what exists, each once, in the order of the indices.
     pub(crate) fn new(contract: Contract, meter: Meter, targets: Vec<Target<'g>>) -> Self {
-        let (overlap, sorted) = (Overlap::Nothing, None);
-        Self { contract, meter, present_share: 1.0, overlap, targets, sorted, calldata_share: 0.0 }
+        Self {
+            contract,
+            meter,
+            present_share: 1.0,
+            overlap: Overlap::Nothing,
+            targets,
+            sorted: None,
+            calldata_share: 0.0,
+            calldata_byte: CalldataByte::Random,
+        }
     }
 }
 
@@ -221,9 +231,10 @@ impl<'g> Storm<'g> {
         let head = [&[first], &target.tail[..]].concat();
         let input = calldata(contract, &head, &said);
         let price = self.parts.meter.price(&input, &said);
-        let most_count = self.parts.meter.padding_count_max(&input, price);
+        let byte = self.parts.calldata_byte;
+        let most_count = self.parts.meter.padding_count_max(&input, price, byte);
         let padding_count = (most_count as f64 * self.parts.calldata_share) as u64;
-        let price = self.parts.meter.padded(price, padding_count);
+        let price = self.parts.meter.padded(price, padding_count, byte);
         let range = |(start, count): &Pair| IndexRange {
             family: target.family,
             start: *start,
@@ -245,8 +256,11 @@ impl<'g> Storm<'g> {
         }
         let mut random =
             Random::new(self.stream.0, &format!("{}/{}", self.stream.1, self.tx_count));
-        // None is zero: a byte that is costs less, and is nothing to whoever compresses.
-        let padding = (0..tx.padding_count).map(|_| random.below(255) as u8 + 1);
+        let padding = (0..tx.padding_count).map(|_| match self.parts.calldata_byte {
+            // None is zero: that costs less.
+            CalldataByte::Random => random.below(255) as u8 + 1,
+            CalldataByte::Zero => 0,
+        });
         tx.input.iter().copied().chain(padding).collect::<Vec<u8>>().into()
     }
 

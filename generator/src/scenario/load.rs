@@ -39,7 +39,7 @@ pub use nft_mint::NftMint;
 pub use non_conflicting::NonConflicting;
 pub use one_slot::OneSlot;
 pub use prefetch_miss::PrefetchMiss;
-pub use sload_storm::{SloadStorm, SlotOrder};
+pub use sload_storm::{CalldataByte, SloadStorm, SlotOrder};
 pub use sstore_storm::SstoreStorm;
 pub use transfers::Transfers;
 

@@ -83,6 +83,7 @@ pub(crate) fn sload<'g>(at: At<'g, '_>, storm: &SloadStorm) -> Result<Storm<'g>,
         overlap: storm.overlap,
         sorted: (storm.order != SlotOrder::Index).then_some(sorted),
         calldata_share: storm.calldata_share,
+        calldata_byte: storm.calldata_byte,
         ..Parts::new(contract, at.meter(contract, &Ground::default())?, targets)
     };
     Ok(Storm::new(parts, at.stream))

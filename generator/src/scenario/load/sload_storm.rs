@@ -22,6 +22,17 @@ names! {
     }
 }
 
+names! {
+    /// What calldata that nobody reads is made of.
+    CalldataByte, "byte of calldata",
+    {
+        /// Random bytes that are not zero, which nobody can compress.
+        Random = "random",
+        /// Zeros: they cost less, so that more of the gas is left for reads.
+        Zero = "zero",
+    }
+}
+
 /// Cold storage reads over one contract or many.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SloadStorm {
@@ -35,6 +46,8 @@ pub struct SloadStorm {
     pub order: SlotOrder,
     /// Calldata that nobody reads, as a share of what a transaction can carry before its price rises.
     pub calldata_share: f64,
+    /// What it is made of.
+    pub calldata_byte: CalldataByte,
 }
 
 /// What an index of 4 bytes can tell apart.
@@ -44,7 +57,7 @@ const CONTRACTS_MAX: u64 = 1_000_000;
 
 pub(super) const KIND: Kind = Kind {
     name: "sload-storm",
-    keys: &["keys", "contracts", "overlap", "order", "calldata"],
+    keys: &["keys", "contracts", "overlap", "order", "calldata", "calldata_byte"],
     read,
 };
 
@@ -61,6 +74,7 @@ impl SloadStorm {
         }
         if self.calldata_share > 0.0 {
             entries.push(("calldata", format!("{:?}", self.calldata_share)));
+            entries.push(("calldata_byte", format!("\"{}\"", self.calldata_byte)));
         }
         entries
     }
@@ -79,8 +93,15 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
     }
     let overlap = fields.named("overlap")?.unwrap_or(Overlap::Nothing);
     let order = order(fields, around, keys)?;
-    let calldata_share = calldata(fields, keys)?;
-    Ok(LoadKind::SloadStorm(SloadStorm { keys, contract_count, overlap, order, calldata_share }))
+    let (calldata_share, calldata_byte) = calldata(fields, keys)?;
+    Ok(LoadKind::SloadStorm(SloadStorm {
+        keys,
+        contract_count,
+        overlap,
+        order,
+        calldata_share,
+        calldata_byte,
+    }))
 }
 
 /// In which order keys are asked for. Only who has the indices in its calldata can be told.
@@ -108,9 +129,15 @@ fn order(fields: &Fields<'_>, around: &Around<'_, '_>, keys: KeyOrder) -> Result
     Ok(order)
 }
 
-/// The share of the calldata that adds no more than its standard price.
-fn calldata(fields: &Fields<'_>, keys: KeyOrder) -> Result<f64, Fault> {
+/// The share of the calldata that costs no more than its standard price, and what it is.
+fn calldata(fields: &Fields<'_>, keys: KeyOrder) -> Result<(f64, CalldataByte), Fault> {
     let share = fields.share("calldata")?.unwrap_or(0.0);
+    let byte = fields.named("calldata_byte")?;
+    if let Some(byte) = byte.filter(|_| share == 0.0) {
+        let rule = format!("{byte} bytes of no calldata");
+        let remedy = Remedy::advice("leave calldata_byte out, or write calldata = 1.0");
+        return Err(fields.fault("calldata_byte", Misfit::new(rule, remedy)));
+    }
     if share > 0.0 && keys != KeyOrder::Weyl {
         let rule = format!(
             "{share:?} with keys = \"{keys}\": calldata goes beside the reads that cost least, so \
@@ -119,7 +146,7 @@ fn calldata(fields: &Fields<'_>, keys: KeyOrder) -> Result<f64, Fault> {
         let remedy = Remedy::bare(0.0).and("or use keys = \"weyl\"");
         return Err(fields.fault("calldata", Misfit::new(rule, remedy)));
     }
-    Ok(share)
+    Ok((share, byte.unwrap_or(CalldataByte::Random)))
 }
 
 /// A storm over slots needs some.

@@ -127,6 +127,7 @@ fn what_is_left_out_has_its_default() {
                 overlap: Overlap::Nothing,
                 order: SlotOrder::Index,
                 calldata_share: 0.0,
+                calldata_byte: CalldataByte::Random,
             }),
         }],
         run: RunSpec {

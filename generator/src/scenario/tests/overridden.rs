@@ -36,6 +36,7 @@ fn an_override_replaces_or_adds_its_key() {
         overlap: Overlap::Nothing,
         order: SlotOrder::Index,
         calldata_share: 0.0,
+        calldata_byte: CalldataByte::Random,
     };
     assert_eq!(scenario.loads[0].kind, LoadKind::SloadStorm(storm));
     assert_eq!(scenario.run.thread_counts, [1, 8, 16]);

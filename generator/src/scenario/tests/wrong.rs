@@ -256,6 +256,18 @@ fn an_order_and_calldata_need_what_they_are_made_of() {
         load("calldata = 0.5"),
         &["load[0].calldata: 0.5 with keys = \"keccak\"", "calldata = 0", "keys = \"weyl\""],
     );
+    assert_error(
+        load("calldata_byte = \"zero\"\nkeys = \"weyl\""),
+        &[
+            "load[0].calldata_byte: zero bytes of no calldata",
+            "write calldata = 1.0",
+            "my.toml:9:17",
+        ],
+    );
+    assert_error(
+        load("calldata_byte = \"zeros\"\ncalldata = 1.0\nkeys = \"weyl\""),
+        &["zeros is no byte of calldata", "did you mean zero?"],
+    );
     assert_error(load("calldata = 1.5\nkeys = \"weyl\""), &["1.5 is no share"]);
     assert_error(load("calldata = \"64KiB\"\nkeys = \"weyl\""), &["64KiB is no share"]);
 }
