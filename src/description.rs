@@ -30,6 +30,12 @@ pub struct Described {
     pub present_share: f64,
     /// Bytes of the `batched-io` list for each million gas.
     pub list_bytes_per_mgas: f64,
+    /// Bytes of calldata.
+    pub calldata_bytes: u64,
+    /// The most bytes of calldata of a block.
+    pub block_calldata_bytes_max: u64,
+    /// Bytes of calldata and of the `batched-io` list together, for each million gas.
+    pub wire_bytes_per_mgas: f64,
     /// Its loads, in the order of the scenario; none are known of a workload file.
     pub loads: Vec<LoadFacts>,
     /// All transactions.
@@ -171,6 +177,13 @@ impl Described {
         }
         let all = all.facts();
         let facts = facts::workload(workload, overridden.unwrap_or_default());
+        let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
+        let calldata: Vec<u64> = blocks
+            .map(|block| block.transactions.iter().map(|tx| tx.input.len() as u64).sum())
+            .collect();
+        let calldata_bytes: u64 = calldata.iter().sum();
+        let list_bytes = facts.bal.batched_io_bytes;
+        let per_mgas = |bytes: u64| ratio(bytes as f64, all.gas as f64 / 1e6);
         let load = |(place, tally): (usize, Tally)| {
             let (scenario, _) = subject.scenario?;
             let transactions = tally.facts();
@@ -181,7 +194,10 @@ impl Described {
             schema: SCHEMA,
             tool: subject.tool,
             present_share: facts::present_share(workload),
-            list_bytes_per_mgas: ratio(facts.bal.batched_io_bytes as f64, all.gas as f64 / 1e6),
+            list_bytes_per_mgas: per_mgas(list_bytes),
+            calldata_bytes,
+            block_calldata_bytes_max: calldata.into_iter().max().unwrap_or(0),
+            wire_bytes_per_mgas: per_mgas(list_bytes + calldata_bytes),
             loads: of_loads.into_iter().enumerate().filter_map(load).collect(),
             all,
             conflicts: conflicts(&seen.batches, all.gas, threads),

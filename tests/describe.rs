@@ -95,6 +95,30 @@ fn a_workload_file_is_described_as_its_scenario_but_for_its_loads() {
 }
 
 #[test]
+fn bytes_of_calldata_and_list_are_counted_and_more_than_a_block_may_have_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = |name: &str| {
+        let facts = described(&[name], dir.path());
+        let number = |value: &Value| value.as_f64().unwrap();
+        let calldata = number(&facts["calldata_bytes"]);
+        let list = number(&facts["workload"]["bal"]["batched_io_bytes"]);
+        let wire = number(&facts["wire_bytes_per_mgas"]);
+        let mgas = number(&facts["all"]["gas"]) / 1e6;
+        assert!((wire * mgas - calldata - list).abs() < 1.0, "{name}");
+        assert_eq!(number(&facts["block_calldata_bytes_max"]), calldata, "{name}: one block");
+        (calldata, wire)
+    };
+    let (calldata, with) = bytes("sload-storm-calldata");
+    let (_, without) = bytes("sload-storm-weyl");
+    assert!(calldata > 40_000.0 && with > 1.6 * without, "{calldata} {with} {without}");
+
+    let args = ["describe", "sload-storm-calldata", "--slots", "300k", "--gas"];
+    let page = |gas: &str| printed(&[&args[..], &[gas]].concat(), dir.path());
+    assert!(page("560M").contains("EIP-7934"));
+    assert!(!page("500M").contains("EIP-7934"));
+}
+
+#[test]
 fn the_page_is_not_wider_than_asked_and_the_picture_stands_alone() {
     let dir = tempfile::tempdir().unwrap();
     let text = "schema = 1\nname = \"mixed\"\n[state]\naccounts = 500\nslots = 20_000\n[block]\n\

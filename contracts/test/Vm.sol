@@ -3,6 +3,14 @@ pragma solidity 0.8.37;
 
 /// The cheatcodes used here, and no more: compiling forge-std takes longer than all of these tests.
 interface Vm {
+    struct Gas {
+        uint64 gasLimit;
+        uint64 gasTotalUsed;
+        uint64 gasMemoryUsed;
+        int64 gasRefunded;
+        uint64 gasRemaining;
+    }
+
     function accesses(address target)
         external
         returns (bytes32[] memory read, bytes32[] memory written);
@@ -15,6 +23,7 @@ interface Vm {
     function deployCode(string calldata artifact) external returns (address);
     function etch(address target, bytes calldata code) external;
     function getCode(string calldata artifact) external view returns (bytes memory);
+    function lastCallGas() external view returns (Gas memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
     function record() external;
     function store(address target, bytes32 slot, bytes32 value) external;

@@ -27,6 +27,14 @@ pub enum Contract {
     RangePointer,
     /// `storm, count`: has a storm follow the chain from slot 0, and moves it.
     ChainPointer,
+    /// `seed, index*` of 4 bytes: reads keccak(seed ‖ i) in the order given.
+    IndexStorm,
+    /// `seed, n, (start, count)^n`, then anything: reads seed + i·W.
+    PaddedStorm,
+    /// `key, count`: asks the contract that a key names for the key's value, which is the next key.
+    HopStorm,
+    /// `key`: answers with a slot's value.
+    HopTarget,
     /// `transfer(address,uint256)`: an ERC-20 with its balances at mapping slot 0.
     Token,
     /// `mix(uint256)`: some hashes, then slot 0 read and written.
@@ -64,7 +72,7 @@ struct Artifact {
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
         Self::KeccakStorm,
         Self::WeylStorm,
         Self::ChaseStorm,
@@ -74,6 +82,10 @@ impl Contract {
         Self::BalanceStorm,
         Self::RangePointer,
         Self::ChainPointer,
+        Self::IndexStorm,
+        Self::PaddedStorm,
+        Self::HopStorm,
+        Self::HopTarget,
         Self::Token,
         Self::OneSlot,
         Self::Dapp,
@@ -101,6 +113,10 @@ impl Contract {
             Self::BalanceStorm => "BalanceStorm",
             Self::RangePointer => "RangePointer",
             Self::ChainPointer => "ChainPointer",
+            Self::IndexStorm => "IndexStorm",
+            Self::PaddedStorm => "PaddedStorm",
+            Self::HopStorm => "HopStorm",
+            Self::HopTarget => "HopTarget",
             Self::Token => "Token",
             Self::OneSlot => "OneSlot",
             Self::Dapp => "Dapp",
@@ -123,6 +139,7 @@ impl Contract {
             Self::KeccakStorm
             | Self::WeylStorm
             | Self::ChaseStorm
+            | Self::PaddedStorm
             | Self::RangePointer
             | Self::ChainPointer => 64,
             _ => 8,
@@ -131,7 +148,17 @@ impl Contract {
 
     /// Of a storm: whether it is told how many, and knows from where by itself.
     pub(crate) const fn takes_count_alone(self) -> bool {
-        matches!(self, Self::ChaseStorm | Self::RangePointer | Self::ChainPointer)
+        matches!(self, Self::ChaseStorm | Self::HopStorm | Self::RangePointer | Self::ChainPointer)
+    }
+
+    /// Of a storm: whether calldata has each index, packed, and not ranges of them.
+    pub(crate) const fn takes_indices(self) -> bool {
+        matches!(self, Self::IndexStorm)
+    }
+
+    /// Of a storm: whether it is told how many ranges there are, and leaves alone what follows them.
+    pub(crate) const fn takes_padding(self) -> bool {
+        matches!(self, Self::PaddedStorm)
     }
 
     /// The code that an account of the contract has.
@@ -186,6 +213,12 @@ impl Contract {
             Self::ChainPointer => {
                 include_str!("../../contracts/artifacts/ChainPointer.json")
             }
+            Self::IndexStorm => include_str!("../../contracts/artifacts/IndexStorm.json"),
+            Self::PaddedStorm => {
+                include_str!("../../contracts/artifacts/PaddedStorm.json")
+            }
+            Self::HopStorm => include_str!("../../contracts/artifacts/HopStorm.json"),
+            Self::HopTarget => include_str!("../../contracts/artifacts/HopTarget.json"),
             Self::Token => include_str!("../../contracts/artifacts/Token.json"),
             Self::OneSlot => include_str!("../../contracts/artifacts/OneSlot.json"),
             Self::Dapp => include_str!("../../contracts/artifacts/Dapp.json"),

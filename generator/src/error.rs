@@ -56,6 +56,22 @@ pub enum GeneratorError {
         /// Contracts of the load.
         contract_count: u64,
     },
+    /// A chain through contracts comes back to one within a transaction, where it is warm.
+    #[error(
+        "load[{load}].contracts = {contract_count} is less than the {needed_count} hops of a \
+         transaction of {tx_gas} gas, each to a contract that is cold; raise \
+         load[{load}].contracts to {needed_count}, or lower block.tx_gas"
+    )]
+    TooFewContracts {
+        /// Place of the load.
+        load: usize,
+        /// Its contracts.
+        contract_count: u64,
+        /// Hops of a transaction, at most.
+        needed_count: u64,
+        /// Gas of a transaction.
+        tx_gas: u64,
+    },
     /// Transactions of a batch would share accounts that are to be distinct.
     #[error(
         "load[{load}] needs {needed_count} accounts for the transactions of a batch of blocks, and \

@@ -115,7 +115,15 @@ fn too_few(
     }
     let families = &state.loads[load].families;
     let contract_count = u64::from(families.end - families.start);
-    let of_load = enough_count * contract_count;
+    let (wanted_count, held_count, of_load) = match scenario.loads[load].kind {
+        // One chain goes through all contracts, which have equally many slots.
+        LoadKind::ContractChase(_) => {
+            let of_one = |count: u64| count.div_ceil(contract_count);
+            let of_load = of_one(enough_count) * contract_count;
+            (of_one(wanted_count), of_one(held_count), of_load)
+        }
+        _ => (wanted_count, held_count, enough_count * contract_count),
+    };
     let enough_count = (of_load as f64 / genesis::slot_share(scenario, load)).ceil() as u64;
     GeneratorError::TooFewSlots { load, wanted_count, contract_count, held_count, enough_count }
 }

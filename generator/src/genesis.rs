@@ -3,7 +3,9 @@
 
 mod storms;
 
-pub(crate) use storms::{POINTER_START, pointer_contract, read_contract, write_contract};
+pub(crate) use storms::{
+    POINTER_START, pointer_contract, read_contract, sload_contract, write_contract,
+};
 
 use alloy_primitives::{Address, B256, U256, address, keccak256};
 use evm::system;
@@ -113,6 +115,7 @@ const fn asks_slots(load: &Load) -> bool {
             | LoadKind::SstoreStorm(_)
             | LoadKind::PrefetchMiss(_)
             | LoadKind::BalanceStorm(_)
+            | LoadKind::ContractChase(_)
     )
 }
 
@@ -150,6 +153,7 @@ fn add_load(
         LoadKind::PrefetchMiss(storm) => at.prefetch_miss(storm, genesis),
         LoadKind::AccountStorm(storm) => at.accounts(storm, genesis),
         LoadKind::BalanceStorm(_) => at.balances(genesis),
+        LoadKind::ContractChase(chase) => at.contract_chase(chase, genesis),
         LoadKind::Transfers(_) => Ok(Placed::default()),
         LoadKind::Erc20(erc20) => {
             let holders = genesis.senders[0].addresses(0..erc20.holder_count)?;

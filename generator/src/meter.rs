@@ -7,12 +7,15 @@ use workload::Fork;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    probe::{Absent, PROBE_GAS, Probe},
+    probe::{Absent, PROBE_GAS, Probe, Spent},
+    scenario::CalldataByte,
 };
 
 /// Unrolled blocks of a probe: enough that execution costs more than the calldata floor
 /// (EIP-7623, EIP-7976), which would hide the parts.
 const PROBE_BLOCK_COUNT: u64 = 8;
+/// Bytes of calldata of a probe of the floor: so many that asking for nothing costs less.
+const PROBE_PADDING_COUNT: u64 = 4_096;
 /// Gas of the operations of a useful transaction: enough that execution costs more than the
 /// calldata floor of three ranges. That is eight of the cheapest.
 const USEFUL_GAS: u64 = 8 * 2_100;
@@ -54,15 +57,30 @@ pub enum MeterError {
 pub type Pair = (u64, u64);
 
 /// Calldata of a contract in 32-byte words: the words of `head`, then the ranges, or of some
-/// contracts a count alone.
+/// contracts a count alone, or each index in 4 bytes.
 pub fn calldata(contract: Contract, head: &[B256], pairs: &[Pair]) -> Bytes {
+    if contract.takes_indices() {
+        return packed(head, pairs.iter().flat_map(|(start, count)| *start..start + count));
+    }
     let mut out = head.concat();
     let word = |number: u64| U256::from(number).to_be_bytes::<32>();
+    if contract.takes_padding() {
+        out.extend(word(pairs.len() as u64));
+    }
     for (start, count) in pairs {
         if !contract.takes_count_alone() {
             out.extend(word(*start));
         }
         out.extend(word(*count));
+    }
+    out.into()
+}
+
+/// Calldata of `head` and `indices`, each of which fits in 4 bytes.
+pub(crate) fn packed(head: &[B256], indices: impl IntoIterator<Item = u64>) -> Bytes {
+    let mut out = head.concat();
+    for index in indices {
+        out.extend((index as u32).to_be_bytes());
     }
     out.into()
 }
@@ -96,6 +114,34 @@ pub struct Meter {
     rest_gas: u64,
     /// Whether as much comes back as may.
     is_refunded: bool,
+    /// Of a contract that leaves the end of its calldata alone.
+    padding: Option<PaddingPrice>,
+}
+
+/// What calldata costs that nobody reads, as long as it is less than the floor of all of a
+/// transaction's calldata (EIP-7623, EIP-7976).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PaddingPrice {
+    /// The floor of a transaction without calldata.
+    floor_base_gas: u64,
+    zero: ByteGas,
+    nonzero: ByteGas,
+}
+
+/// What a byte of calldata costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ByteGas {
+    standard: u64,
+    floor: u64,
+}
+
+impl PaddingPrice {
+    const fn of(self, byte: CalldataByte) -> ByteGas {
+        match byte {
+            CalldataByte::Random => self.nonzero,
+            CalldataByte::Zero => self.zero,
+        }
+    }
 }
 
 /// What a storm transaction costs.
@@ -134,25 +180,30 @@ impl Meter {
         dark[12] = 1;
         let input = |first, pairs: &[Pair]| calldata(contract, &head(first), pairs);
         let spent = |input: &Bytes| probe.spent(input, PROBE_GAS, &ground.elsewhere);
-        let run = |first, pairs: &[Pair]| spent(&input(first, pairs)).map(|spent| spent.gas);
+        let gas = |input: &Bytes| spent(input).map(|spent| spent.gas);
         let unrolled = contract.unrolled_count();
         let count = PROBE_BLOCK_COUNT * unrolled;
-        // All counts here are of as many bytes that are not zero, or of none.
-        let one = run(dark, &[(0, count | 1)])?;
-        let nonzero_byte_gas = (run(B256::repeat_byte(1), &[(0, count | 1)])? - one) / 31;
+        let probed = [(0, count | 1)];
+        let lit = gas(&input(B256::repeat_byte(1), &probed))?;
+        let nonzero_byte_gas = (lit - gas(&input(dark, &probed))?) / 31;
+        // As if all of its calldata were zeros.
+        let run = |first, pairs: &[Pair]| {
+            let input = input(first, pairs);
+            gas(&input).map(|gas| gas - nonzero_count(&input) * nonzero_byte_gas)
+        };
+        let one = run(dark, &probed)?;
         let rest_gas = run(dark, &[(0, count | 2)])? - one;
         let block_gas = (run(dark, &[(0, (count + 2 * unrolled) | 1)])? - one) / 2;
         let range_gas = match contract.takes_count_alone() {
             true => 0,
             false => run(dark, &[(0, count | 1), (0, 0)])? - one,
         };
-        let input = input(dark, &[(0, count | 1)]);
-        let base_gas = one
-            - PROBE_BLOCK_COUNT * block_gas
-            - rest_gas
-            - nonzero_count(&input) * nonzero_byte_gas
-            - range_gas;
-        let is_refunded = spent(&input)?.is_refunded();
+        let base_gas = one - PROBE_BLOCK_COUNT * block_gas - rest_gas - range_gas;
+        let is_refunded = spent(&input(dark, &probed))?.is_refunded();
+        let padding = match contract.takes_padding() {
+            true => Some(PaddingPrice::measure(&input(dark, &probed), &input(dark, &[]), spent)?),
+            false => None,
+        };
         let meter = Self {
             contract,
             head_count: 1 + ground.tail.len() as u64,
@@ -162,6 +213,7 @@ impl Meter {
             block_gas,
             rest_gas,
             is_refunded,
+            padding,
         };
         meter.check(&probe, &head(B256::repeat_byte(3)), &ground.elsewhere)?;
         Ok(meter)
@@ -172,13 +224,18 @@ impl Meter {
         let unrolled = self.contract.unrolled_count();
         let probes: [&[Pair]; 3] = [
             &[(0, self.useful_count())],
-            &[(5, 3 * unrolled + 5), (70_000, 2 * unrolled + 7), (1 << 40, unrolled - 1)],
+            &[(5, 3 * unrolled + 5), (70_000, 2 * unrolled + 7), (1 << 31, unrolled - 1)],
             &[(0, 9 * unrolled)],
         ];
         for pairs in probes {
             let pairs = if self.contract.takes_count_alone() { &pairs[..1] } else { pairs };
-            let input = calldata(self.contract, head, pairs);
+            let mut input = calldata(self.contract, head, pairs);
             let price = self.price(&input, pairs);
+            // As much as it can carry: if its price rose, it would show.
+            let byte = CalldataByte::Random;
+            let padding_count = self.padding_count_max(&input, price, byte);
+            let price = self.padded(price, padding_count, byte);
+            input = [&input[..], &vec![1; padding_count as usize]].concat().into();
             let used_gas = probe.spent(&input, price.limit, elsewhere)?.receipt_gas;
             if used_gas != price.gas {
                 let (contract, planned_gas) = (self.contract.name(), price.gas);
@@ -192,14 +249,38 @@ impl Meter {
     /// time. Exact from [`Self::useful_count`] operations on.
     pub fn price(&self, input: &[u8], pairs: &[Pair]) -> Price {
         let unrolled = self.contract.unrolled_count();
-        let reads = pairs.iter().map(|(_, count)| {
+        let reads = |count: u64| {
             let (blocks, rest) = (count / unrolled, count % unrolled);
             self.range_gas + blocks * self.block_gas + rest * self.rest_gas
-        });
+        };
+        let counts = pairs.iter().map(|(_, count)| *count);
+        let reads_gas = match self.contract.takes_indices() {
+            true => reads(counts.sum()),
+            false => counts.map(reads).sum(),
+        };
         let bytes_gas = nonzero_count(input) * self.nonzero_byte_gas;
-        let spent = self.base_gas + bytes_gas + reads.sum::<u64>();
+        let spent = self.base_gas + bytes_gas + reads_gas;
         let refund = if self.is_refunded { spent / REFUND_QUOTIENT } else { 0 };
         Price { gas: spent - refund, refund, limit: spent + self.reserve_gas(spent) }
+    }
+
+    /// The most bytes that can follow `input`, of this price, while the floor of its calldata is no more
+    /// than what it spends: further ones cost what the floor says.
+    pub(crate) fn padding_count_max(&self, input: &[u8], price: Price, byte: CalldataByte) -> u64 {
+        let Some(padding) = self.padding else { return 0 };
+        let nonzero_count = nonzero_count(input);
+        let floor_gas = padding.floor_base_gas
+            + nonzero_count * padding.nonzero.floor
+            + (input.len() as u64 - nonzero_count) * padding.zero.floor;
+        let ByteGas { standard, floor } = padding.of(byte);
+        price.gas.saturating_sub(floor_gas) / floor.saturating_sub(standard).max(1)
+    }
+
+    /// The price with so many bytes more, at most [`Self::padding_count_max`].
+    pub(crate) fn padded(&self, price: Price, padding_count: u64, byte: CalldataByte) -> Price {
+        let byte_gas = self.padding.map_or(0, |padding| padding.of(byte).standard);
+        let padding_gas = padding_count * byte_gas;
+        Price { gas: price.gas + padding_gas, limit: price.limit + padding_gas, ..price }
     }
 
     /// Gas that must be there beside what is spent.
@@ -207,7 +288,9 @@ impl Meter {
         match self.contract {
             // All that is read is read within one call.
             Contract::RangePointer | Contract::ChainPointer => spent / CALL_DIVISOR + 1,
-            Contract::AccountStorm | Contract::BalanceStorm => self.rest_gas / CALL_DIVISOR + 1,
+            Contract::AccountStorm | Contract::BalanceStorm | Contract::HopStorm => {
+                self.rest_gas / CALL_DIVISOR + 1
+            }
             Contract::RewriteStorm => SSTORE_SENTRY_GAS,
             _ => 0,
         }
@@ -230,7 +313,10 @@ impl Meter {
         let ranges = 4 * (self.range_gas + 16 * self.nonzero_byte_gas);
         let head = self.head_count * 32 * self.nonzero_byte_gas;
         let spent = self.base_gas + ranges + head + self.useful_count() * self.rest_gas;
-        spent + self.reserve_gas(spent)
+        let price = Price { gas: spent, refund: 0, limit: spent + self.reserve_gas(spent) };
+        // Bytes that are not zero take more of the gas.
+        let byte = CalldataByte::Random;
+        self.padded(price, self.padding_count_max(&[], price, byte), byte).limit
     }
 
     /// Gas of an operation in an unrolled block, at most: rounded up.
@@ -241,6 +327,35 @@ impl Meter {
     /// Gas of an operation outside unrolled blocks.
     pub fn rest_gas(&self) -> u64 {
         self.rest_gas
+    }
+}
+
+impl PaddingPrice {
+    /// Measures with a `full` input, which costs more than its floor, and an `idle` one that asks for
+    /// nothing, by `spent`.
+    fn measure(
+        full: &Bytes,
+        idle: &Bytes,
+        spent: impl Fn(&Bytes) -> Result<Spent, MeterError>,
+    ) -> Result<Self, MeterError> {
+        let with = |input: &Bytes, byte: u8, count: u64| -> Bytes {
+            [&input[..], &vec![byte; count as usize]].concat().into()
+        };
+        let full_gas = spent(full)?.gas;
+        let standard = |byte| spent(&with(full, byte, 32)).map(|spent| (spent.gas - full_gas) / 32);
+        let count = PROBE_PADDING_COUNT;
+        let floored = with(idle, 1, count);
+        let floor_gas = spent(&floored)?.receipt_gas;
+        let floor = |byte| {
+            let more = spent(&with(&floored, byte, count));
+            more.map(|more| (more.receipt_gas - floor_gas) / count)
+        };
+        let zero = ByteGas { standard: standard(0)?, floor: floor(0)? };
+        let nonzero = ByteGas { standard: standard(1)?, floor: floor(1)? };
+        let nonzero_count = nonzero_count(&floored);
+        let zero_count = floored.len() as u64 - nonzero_count;
+        let floor_base_gas = floor_gas - nonzero_count * nonzero.floor - zero_count * zero.floor;
+        Ok(Self { floor_base_gas, zero, nonzero })
     }
 }
 

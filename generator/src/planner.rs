@@ -161,13 +161,14 @@ pub(crate) fn of_load<'g>(
         genesis: &state.genesis,
         tx_gas: scenario.block.tx_gas,
     };
-    let at = storm::At { scenario, state, placed, stream: (seed, &stream) };
+    let at = storm::At { scenario, state, placed, load: index, stream: (seed, &stream) };
     Ok(match &load.kind {
         LoadKind::SloadStorm(load) => Box::new(storm::sload(at, load)?),
         LoadKind::SstoreStorm(load) => Box::new(storm::sstore(at, load)?),
         LoadKind::PrefetchMiss(load) => Box::new(storm::prefetch_miss(at, load)?),
         LoadKind::AccountStorm(load) => Box::new(storm::account(at, load)?),
         LoadKind::BalanceStorm(_) => Box::new(storm::balance(at)?),
+        LoadKind::ContractChase(load) => Box::new(storm::contract_chase(at, load)?),
         LoadKind::Transfers(transfers) => {
             let parties = Parties::new(transfers.pattern, people.count(), (seed, stream));
             Box::new(Transfers::new(Asset::Ether, parties, scenario.fork, people)?)

@@ -51,6 +51,36 @@ impl Random {
     }
 }
 
+/// Zipf's law over ranks: that of rank k, counted from 1, is drawn with a weight of 1/k^exponent.
+#[derive(Clone, Debug)]
+pub(crate) struct Zipf {
+    /// The share of the ranks up to each.
+    cumulative: Vec<f64>,
+}
+
+impl Zipf {
+    /// The law of this exponent over so many ranks, at least one.
+    pub(crate) fn new(rank_count: u64, exponent: f64) -> Self {
+        let mut cumulative = Vec::new();
+        let mut sum = 0.0;
+        for rank in 1..=rank_count.max(1) {
+            // Not the platform's power: a workload is the same on every machine.
+            sum += libm::pow(rank as f64, -exponent);
+            cumulative.push(sum);
+        }
+        for share in &mut cumulative {
+            *share /= sum;
+        }
+        Self { cumulative }
+    }
+
+    /// The rank that a random word draws, counted from 1.
+    pub(crate) fn rank(&self, word: u64) -> u64 {
+        let share = (word >> 11) as f64 / (1_u64 << 53) as f64;
+        self.cumulative.partition_point(|until| *until <= share) as u64 + 1
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

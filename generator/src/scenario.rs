@@ -29,8 +29,9 @@ mod write;
 pub use error::{Diagnostic, ScenarioError};
 pub use keys::all_paths;
 pub use load::{
-    AccountStorm, Airdrop, Amm, BalanceStorm, Compute, Delegate, Deploy, Erc20, Erc721, Load,
-    LoadKind, Logs, NftMint, OneSlot, PrefetchMiss, SloadStorm, SstoreStorm, Transfers, kinds,
+    AccountStorm, Airdrop, Amm, BalanceStorm, CalldataByte, Compute, ContractChase, Delegate,
+    Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot, PrefetchMiss, SloadStorm,
+    SlotOrder, SstoreStorm, Transfers, kinds,
 };
 pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
 pub use metric::{Bound, Expect, Metric, When};

@@ -4,10 +4,10 @@
 use alloy_primitives::U256;
 use workload::stream::stream_seed;
 
-use crate::scenario::{Sizes, SizesName};
-
-/// 2^53: numbers below it are exact as floats.
-const FLOAT_EXACT: f64 = 9_007_199_254_740_992.0;
+use crate::{
+    random::Zipf,
+    scenario::{Sizes, SizesName},
+};
 
 /// Draws gas limits.
 #[derive(Clone, Debug)]
@@ -15,26 +15,18 @@ pub(crate) struct SizeDraw {
     sizes: Sizes,
     seed: u64,
     stream: String,
-    /// For Zipf's law: the share of sizes up to each rank.
-    cumulative: Vec<f64>,
+    /// Of multiples of the least.
+    zipf: Zipf,
 }
 
 impl SizeDraw {
     /// Draws by `sizes`, from the stream of this seed and name.
     pub(crate) fn new(sizes: Sizes, seed: u64, stream: String) -> Self {
-        let mut cumulative = Vec::new();
-        if sizes.shape == SizesName::Zipf {
-            let mut sum = 0.0;
-            for rank in 1..=(sizes.most_gas / sizes.least_gas).max(1) {
-                // Not the platform's power: a workload is the same on every machine.
-                sum += libm::pow(rank as f64, -sizes.exponent);
-                cumulative.push(sum);
-            }
-            for share in &mut cumulative {
-                *share /= sum;
-            }
-        }
-        Self { sizes, seed, stream, cumulative }
+        let rank_count = match sizes.shape {
+            SizesName::Zipf => sizes.most_gas / sizes.least_gas,
+            SizesName::Fixed | SizesName::Range => 1,
+        };
+        Self { sizes, seed, stream, zipf: Zipf::new(rank_count, sizes.exponent) }
     }
 
     /// The least that a transaction gets.
@@ -61,9 +53,7 @@ impl SizeDraw {
         if shape == SizesName::Range {
             return least_gas + word % (most_gas - least_gas + 1);
         }
-        let share = (word >> 11) as f64 / FLOAT_EXACT;
-        let rank = self.cumulative.partition_point(|until| *until <= share) as u64 + 1;
-        (least_gas * rank).min(most_gas)
+        (least_gas * self.zipf.rank(word)).min(most_gas)
     }
 }
 

@@ -7,7 +7,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use generator::{Generated, generate_by_load, reference, scenario};
 use proptest::prelude::*;
 
-use blocks::{assert_full, list, parse, receipt_gas};
+use blocks::{assert_full, list, parse, receipts::receipt_gas};
 
 /// A load of a scenario: its kind, its share of the gas in parts, and further keys.
 type Load<'a> = (&'a str, u64, String);

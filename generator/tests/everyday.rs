@@ -31,6 +31,7 @@ kind = "amm"
 const LOADS: &[&[(&str, &str)]] = &[
     &[("load.kind", "amm")],
     &[("load.kind", "amm"), ("load.pairs", "1"), ("load.traders", "1")],
+    &[("load.kind", "amm"), ("load.pair_zipf", "1.2")],
     &[("load.kind", "erc721")],
     &[("load.kind", "erc721"), ("load.holders", "3")],
     &[("load.kind", "nft-mint")],
@@ -149,6 +150,44 @@ fn swaps_meet_at_their_pair_alone_and_the_hot_pair_has_its_share() {
         let share = hottest / count;
         assert!((share - expected).abs() <= spread, "{hot} of {count}: {share}");
     }
+}
+
+#[test]
+fn the_pairs_that_are_not_hot_are_traded_at_by_zipfs_law() {
+    for (hot, exponent) in [(0.0, 0.5), (0.25, 1.0), (0.5, 2.0)] {
+        let (hot_text, exponent_text) = (hot.to_string(), exponent.to_string());
+        let made = made(&[
+            ("load.hot", &hot_text),
+            ("load.pairs", "9"),
+            ("load.pair_zipf", &exponent_text),
+            ("load.traders", "4k"),
+            ("block.transactions", "4k"),
+        ]);
+        let mut swaps: BTreeMap<Address, u64> = BTreeMap::new();
+        for tx in &made.batches[0].blocks[0].transactions {
+            *swaps.entry(tx.to.unwrap()).or_default() += 1;
+        }
+        let pair = |place: usize| {
+            let name = format!("stress contract load[0]/Pair/{place}");
+            Address::from_word(keccak256(name))
+        };
+        let norm: f64 = (1..=8).map(|rank| f64::from(rank).powf(-exponent)).sum();
+        for place in 0..=8 {
+            let law = (place as f64).powf(-exponent) / norm;
+            let share = if place == 0 { hot } else { (1.0 - hot) * law };
+            let found = swaps.get(&pair(place)).copied().unwrap_or(0) as f64;
+            // Five standard errors: every trader swaps once.
+            let error = 5.0 * (4_000.0 * share * (1.0 - share)).sqrt();
+            assert!((found - 4_000.0 * share).abs() <= error, "{exponent} {place}: {found}");
+        }
+    }
+}
+
+#[test]
+fn an_exponent_of_zero_is_the_spread_that_there_was_without_one() {
+    let without = made(&[("block.gas", "3M")]);
+    let with = made(&[("block.gas", "3M"), ("load.pair_zipf", "0")]);
+    assert_eq!(without.digest(), with.digest());
 }
 
 #[test]

@@ -21,7 +21,7 @@ use generator::{
 };
 use workload::{Batch, Fork, NetChanges, Workload, WorkloadError, list::ListBounds};
 
-use blocks::{assert_full, list, parse, receipt_gas};
+use blocks::{assert_full, list, parse, receipts::receipt_gas};
 
 const BASE: &str = r#"
 schema = 1

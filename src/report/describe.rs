@@ -15,6 +15,9 @@ const MAX_NAME_WIDTH: usize = 24;
 /// Classes of components that are shown; all are in the JSON.
 const SHOWN_CLASS_COUNT: usize = 12;
 
+/// The most bytes that the encoding of a block may have (EIP-7934); a list is no part of it.
+const BLOCK_BYTES_MAX: u64 = 8 << 20;
+
 /// The description as a page of `width` columns (at least 24), each line ended by a newline.
 pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
@@ -29,6 +32,7 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
         units::percent(described.present_share),
     );
     page.labelled(Tone::Plain, "keys", &text);
+    page.labelled(Tone::Plain, "bytes", &byte_words(described));
     page.gap();
     loads(&mut page, described);
     page.gap();
@@ -40,6 +44,24 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     page.labelled(Tone::Faint, "note", text);
     page.labelled(Tone::Faint, "deeper", "--svg FILE: the components as a picture; --json: all");
     page.render(paint)
+}
+
+/// What a client has to be sent, but for what transactions are without calldata.
+fn byte_words(described: &Described) -> String {
+    let mut words = format!(
+        "{} of calldata and {} of batched-io list, {} bytes together for each Mgas",
+        units::bytes(described.calldata_bytes),
+        units::bytes(described.workload.bal.batched_io_bytes),
+        units::number(described.wire_bytes_per_mgas),
+    );
+    if described.block_calldata_bytes_max > BLOCK_BYTES_MAX {
+        words.push_str(&format!(
+            "; a block has {} of calldata, and may have {} without its list (EIP-7934)",
+            units::bytes(described.block_calldata_bytes_max),
+            units::bytes(BLOCK_BYTES_MAX),
+        ));
+    }
+    words
 }
 
 /// One line a load, and one for all.

@@ -68,6 +68,9 @@ pub enum KeyRule {
     /// key(i) = keccak(address(i) ‖ 0), where Solidity keeps the balance of a token's holder i in a
     /// mapping at slot 0; address(i) = the low 20 bytes of keccak(seed ‖ i), as in [`AccountFamily`].
     Balance,
+    /// key(i) = the first 12 bytes of keccak(seed ‖ i) ‖ the 20 of the contract's address: who has the
+    /// key knows whom to ask for the value.
+    Addressed,
 }
 
 /// Step of [`KeyRule::Weyl`]: ⌊2^256/φ⌋, odd, so the sequence has the full period.
@@ -82,6 +85,14 @@ pub enum ValueRule {
     Random,
     /// value(i) = key((i + 1) mod count): following values visits all keys (pointer chase).
     NextKey,
+    /// value(i) = key((i + `ahead`) mod count) as [`KeyRule::Addressed`] of the contract at `address`
+    /// has it, a contract with a family of as many slots and the same seed.
+    KeyElsewhere {
+        /// The contract; not the zero address.
+        address: Address,
+        /// How many indices further its slot is.
+        ahead: u64,
+    },
 }
 
 /// Slots of one contract, key(i) and value(i) for i in 0..count.

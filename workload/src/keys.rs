@@ -1,7 +1,7 @@
 //! Keys and values of a slot family from their index. What is computed here never changes for
 //! a rule that exists: workloads and state databases are named by their recipes.
 
-use alloy_primitives::{B256, U256, keccak256};
+use alloy_primitives::{Address, B256, U256, keccak256};
 
 use crate::{
     genesis::{KeyRule, SlotFamily, ValueRule, WEYL_STEP},
@@ -23,6 +23,7 @@ impl SlotFamily {
                 let holder = keccak256(keccak_input(&self.seed, index));
                 U256::from_be_bytes(keccak256(balance_input(&holder)).0)
             }
+            KeyRule::Addressed => self.addressed(index, &self.address),
         }
     }
 
@@ -30,8 +31,18 @@ impl SlotFamily {
     pub fn value(&self, index: u64) -> U256 {
         match self.values {
             ValueRule::Random => U256::from_be_bytes(Mixer::new(&self.seed).value(index)),
-            ValueRule::NextKey => not_zero(self.key(self.next(index))),
+            ValueRule::NextKey => not_zero(self.key(self.ahead(index, 1))),
+            ValueRule::KeyElsewhere { address, ahead } => {
+                self.addressed(self.ahead(index, ahead), &address)
+            }
         }
+    }
+
+    /// The key of `index` by [`KeyRule::Addressed`] in the contract at `address`.
+    fn addressed(&self, index: u64, address: &Address) -> U256 {
+        let mut key = keccak256(keccak_input(&self.seed, index));
+        key[12..].copy_from_slice(address.as_slice());
+        U256::from_be_bytes(key.0)
     }
 
     /// Replaces `out` by the keys of `indices`, big-endian.
@@ -69,6 +80,15 @@ impl SlotFamily {
                     *out = to_be_bytes(weyl.at(*index));
                 }
             }
+            KeyRule::Addressed => self.fill_addressed(indices, out, &self.address),
+        }
+    }
+
+    /// The keys of `indices` by [`KeyRule::Addressed`] in the contract at `address`.
+    fn fill_addressed(&self, indices: &[u64], out: &mut [[u8; 32]], address: &Address) {
+        self.fill_hashes(indices, out);
+        for key in out {
+            key[12..].copy_from_slice(address.as_slice());
         }
     }
 
@@ -94,18 +114,23 @@ impl SlotFamily {
                 }
             }
             ValueRule::NextKey => {
-                let next: Vec<u64> = indices.iter().map(|index| self.next(*index)).collect();
+                let next: Vec<u64> = indices.iter().map(|index| self.ahead(*index, 1)).collect();
                 self.fill_keys(&next, out);
                 for value in out.iter_mut().filter(|value| **value == [0; 32]) {
                     *value = not_zero(U256::ZERO).to_be_bytes();
                 }
             }
+            ValueRule::KeyElsewhere { address, ahead } => {
+                let next: Vec<u64> =
+                    indices.iter().map(|index| self.ahead(*index, ahead)).collect();
+                self.fill_addressed(&next, out, &address);
+            }
         }
     }
 
-    /// The index whose key is the value of `index` under [`ValueRule::NextKey`].
-    fn next(&self, index: u64) -> u64 {
-        let next = index.wrapping_add(1);
+    /// The index that follows `index` by `ahead`, around the family's end.
+    fn ahead(&self, index: u64, ahead: u64) -> u64 {
+        let next = index.wrapping_add(ahead);
         if next >= self.count { next % self.count.max(1) } else { next }
     }
 }
@@ -207,7 +232,7 @@ fn finalise(mut z: u64) -> u64 {
 mod tests {
     use std::collections::HashSet;
 
-    use alloy_primitives::{Address, hex};
+    use alloy_primitives::hex;
     use proptest::prelude::*;
 
     use super::*;
@@ -239,6 +264,15 @@ mod tests {
         let slot = [holder.address(7).into_word(), B256::ZERO].concat();
         let balance = family(KeyRule::Balance, ValueRule::Random, seed);
         assert_eq!(balance.key(7), U256::from_be_bytes(keccak256(slot).0));
+        let there = Address::repeat_byte(0xa1);
+        let elsewhere = ValueRule::KeyElsewhere { address: there, ahead: 1 };
+        let hop = family(KeyRule::Addressed, elsewhere, seed);
+        let key = |index, address: Address| {
+            let prefix = keccak.key(index).to_be_bytes::<32>();
+            U256::from_be_slice(&[&prefix[..12], address.as_slice()].concat())
+        };
+        assert_eq!(hop.key(7), key(7, hop.address));
+        assert_eq!((hop.value(7), hop.value(99)), (key(8, there), key(0, there)));
         let weyl = family(KeyRule::Weyl, ValueRule::NextKey, seed);
         assert_eq!(weyl.key(3), U256::ONE + WEYL_STEP.wrapping_mul(U256::from(3)));
         assert_eq!(weyl.value(99), weyl.key(0));
@@ -270,8 +304,10 @@ mod tests {
             seed in any::<[u8; 32]>(),
             indices in prop::collection::vec(prop_oneof![0..200_u64, any::<u64>()], 0..300),
         ) {
-            for keys in [KeyRule::Keccak, KeyRule::Weyl, KeyRule::Balance] {
-                for values in [ValueRule::Random, ValueRule::NextKey] {
+            let elsewhere =
+                ValueRule::KeyElsewhere { address: Address::repeat_byte(0xa1), ahead: 1 };
+            for keys in [KeyRule::Keccak, KeyRule::Weyl, KeyRule::Balance, KeyRule::Addressed] {
+                for values in [ValueRule::Random, ValueRule::NextKey, elsewhere] {
                     let family = family(keys, values, B256::from(seed));
                     let (mut batch_keys, mut batch_values) = (Vec::new(), Vec::new());
                     family.keys(&indices, &mut batch_keys);

@@ -11,7 +11,8 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     scenario::{
-        AccountStorm, AccountTarget, KeyOrder, PrefetchMiss, SloadStorm, SstoreStorm, WriteOp,
+        AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, SloadStorm, SlotOrder,
+        SstoreStorm, WriteOp,
     },
 };
 
@@ -24,6 +25,15 @@ pub(crate) const fn read_contract(keys: KeyOrder) -> Contract {
         KeyOrder::Keccak => Contract::KeccakStorm,
         KeyOrder::Weyl => Contract::WeylStorm,
         KeyOrder::Chase => Contract::ChaseStorm,
+    }
+}
+
+/// The contract of a load of plain reads.
+pub(crate) const fn sload_contract(storm: &SloadStorm) -> Contract {
+    match storm.order {
+        SlotOrder::Ascending | SlotOrder::Descending => Contract::IndexStorm,
+        SlotOrder::Index if storm.calldata_share > 0.0 => Contract::PaddedStorm,
+        SlotOrder::Index => read_contract(storm.keys),
     }
 }
 
@@ -71,8 +81,30 @@ impl StormPlace<'_> {
         storm: &SloadStorm,
         genesis: &mut Genesis,
     ) -> Result<Placed, GeneratorError> {
-        let contract = read_contract(storm.keys);
+        let contract = sload_contract(storm);
         self.families(contract, storm.contract_count, rules(storm.keys), genesis)
+    }
+
+    /// A chain through contracts in turn, around and around, and who follows it. All have equally
+    /// many slots: those that do not come out even are left out.
+    pub(super) fn contract_chase(
+        &self,
+        chase: &ContractChase,
+        genesis: &mut Genesis,
+    ) -> Result<Placed, GeneratorError> {
+        let rules = (KeyRule::Addressed, ValueRule::Random);
+        let placed = self.families(Contract::HopTarget, chase.contract_count, rules, genesis)?;
+        let families = &mut genesis.slots[placed.families.start as usize..];
+        let (seed, first) = (families[0].seed, families[0].address);
+        let next = families.iter().skip(1).map(|family| (family.address, 0));
+        let next: Vec<(Address, u64)> = next.chain([(first, 1)]).collect();
+        for (family, (address, ahead)) in families.iter_mut().zip(next) {
+            family.count = self.slot_count / chase.contract_count;
+            family.seed = seed;
+            family.values = ValueRule::KeyElsewhere { address, ahead };
+        }
+        let contract = self.contract(Contract::HopStorm, Vec::new(), genesis)?;
+        Ok(Placed { contract, ..placed })
     }
 
     pub(super) fn sstore(

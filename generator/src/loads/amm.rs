@@ -1,4 +1,4 @@
-//! Swaps at constant-product pairs of tokens, one pair hot. Each trader keeps to one pair, which
+//! Swaps at constant-product pairs of tokens, one pair hot, the others evenly or by Zipf's law. Each trader keeps to one pair, which
 //! chance gives it when the state is made: so the state has its balances and allowances there and
 //! no more, and a swap has one price each way. Swaps at one pair conflict, others do not.
 
@@ -14,6 +14,7 @@ use crate::{
     error::GeneratorError,
     genesis::{Placed, TOKEN_BALANCE, add_contract, contract_address},
     people::People,
+    random::Zipf,
     scenario::Amm,
 };
 
@@ -25,15 +26,32 @@ const POOL: u64 = 1_000;
 const BALANCES: u64 = 0;
 const ALLOWANCES: u64 = 1;
 
-/// At which pair the trader trades.
-fn pair_of(amm: &Amm, tag: &str, seed: u64, trader: u64) -> u64 {
-    let drawn = stream_seed(seed, &format!("state/load[{tag}]/trader/{trader}"));
-    let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| drawn[at + i]));
-    // The top 53 bits as a fraction: exact.
-    let is_hot = ((word(0) >> 11) as f64) < amm.hot_share * (1_u64 << 53) as f64;
-    match amm.pair_count - 1 {
-        cold_count if is_hot || cold_count == 0 => 0,
-        cold_count => 1 + word(8) % cold_count,
+/// At which pair each trader trades.
+struct PairDraw<'a> {
+    amm: &'a Amm,
+    tag: &'a str,
+    seed: u64,
+    /// Of the pairs that are not hot.
+    zipf: Zipf,
+}
+
+impl<'a> PairDraw<'a> {
+    fn new(amm: &'a Amm, tag: &'a str, seed: u64) -> Self {
+        Self { amm, tag, seed, zipf: Zipf::new(amm.pair_count - 1, amm.pair_exponent) }
+    }
+
+    /// The pair of the trader; 0 is the hot one.
+    fn pair_of(&self, trader: u64) -> u64 {
+        let drawn = stream_seed(self.seed, &format!("state/load[{}]/trader/{trader}", self.tag));
+        let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| drawn[at + i]));
+        // The top 53 bits as a fraction: exact.
+        let is_hot = ((word(0) >> 11) as f64) < self.amm.hot_share * (1_u64 << 53) as f64;
+        match self.amm.pair_count - 1 {
+            cold_count if is_hot || cold_count == 0 => 0,
+            // As it was drawn before there was another law.
+            cold_count if self.amm.pair_exponent == 0.0 => 1 + word(8) % cold_count,
+            _ => self.zipf.rank(word(8)),
+        }
     }
 }
 
@@ -57,8 +75,9 @@ pub(crate) fn place(
     let pool = TOKEN_BALANCE * U256::from(POOL);
     let mut tokens = vec![Vec::new(); amm.pair_count as usize];
     let mut base = Vec::new();
+    let draw = PairDraw::new(amm, tag, seed);
     for (trader, address) in traders.iter().enumerate() {
-        let pair = pair_of(amm, tag, seed, trader as u64);
+        let pair = draw.pair_of(trader as u64);
         let allowances = of_account(address, ALLOWANCES);
         let allowance = mapped(pair_address(pair).into_word(), allowances);
         for token in [&mut base, &mut tokens[pair as usize]] {
@@ -92,8 +111,8 @@ pub(crate) struct Swaps {
 impl Swaps {
     /// Swaps at the pairs of the load of `tag` of a state of `seed`.
     pub(crate) fn new(amm: &Amm, tag: &str, seed: u64) -> Self {
-        let pair = |trader| pair_of(amm, tag, seed, trader);
-        let address = |trader| contract_address(tag, &pair_name(pair(trader)));
+        let draw = PairDraw::new(amm, tag, seed);
+        let address = |trader| contract_address(tag, &pair_name(draw.pair_of(trader)));
         Self { pairs: (0..amm.trader_count).map(address).collect() }
     }
 }

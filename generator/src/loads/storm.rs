@@ -4,18 +4,19 @@
 
 mod kinds;
 
-pub(crate) use kinds::{At, account, balance, prefetch_miss, sload, sstore};
+pub(crate) use kinds::{At, account, balance, contract_chase, prefetch_miss, sload, sstore};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use workload::{SlotFamily, block::IndexRange, stream::stream_seed};
+use workload::{Layout, SlotFamily, block::IndexRange, stream::stream_seed};
 
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    meter::{Meter, Pair, Price, calldata},
+    meter::{Meter, Pair, Price, calldata, packed},
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
-    scenario::Overlap,
+    random::Random,
+    scenario::{CalldataByte, Overlap, SlotOrder},
 };
 
 /// Distance from a family's end within which a load's first absent index lies.
@@ -34,6 +35,58 @@ pub(crate) struct Parts<'g> {
     pub(crate) overlap: Overlap,
     /// Whom transactions call in turn; at least one.
     pub(crate) targets: Vec<Target<'g>>,
+    /// In which order they ask, where that is not the indices'.
+    pub(crate) sorted: Option<Sorted<'g>>,
+    /// Calldata beside what they ask for: a share of the most that costs no more than its standard
+    /// price.
+    pub(crate) calldata_share: f64,
+    /// What that is.
+    pub(crate) calldata_byte: CalldataByte,
+}
+
+impl<'g> Parts<'g> {
+    /// A storm that asks for what exists, each once, in the order of the indices.
+    pub(crate) fn new(contract: Contract, meter: Meter, targets: Vec<Target<'g>>) -> Self {
+        Self {
+            contract,
+            meter,
+            present_share: 1.0,
+            overlap: Overlap::Nothing,
+            targets,
+            sorted: None,
+            calldata_share: 0.0,
+            calldata_byte: CalldataByte::Random,
+        }
+    }
+}
+
+/// The order of rows in a store that sorts them, or its opposite.
+#[derive(Debug)]
+pub(crate) struct Sorted<'g> {
+    /// How keys become those of rows.
+    pub(crate) layout: Layout,
+    pub(crate) order: SlotOrder,
+    /// By target: its family.
+    pub(crate) families: Vec<&'g SlotFamily>,
+}
+
+impl Sorted<'_> {
+    /// The indices of `ranges` of the family of `target`, in this order.
+    fn indices(&self, target: usize, ranges: &[IndexRange]) -> Vec<u64> {
+        let indices: Vec<u64> =
+            ranges.iter().flat_map(|range| range.start..range.start + range.count).collect();
+        let mut keys = Vec::new();
+        self.families[target].keys(&indices, &mut keys);
+        let slots: Vec<U256> = keys.iter().map(|key| U256::from_be_bytes(*key)).collect();
+        // All are of one account, whose part of a row's key they have in common.
+        self.layout.slot_key_parts(&slots, &mut keys);
+        let mut rows: Vec<_> = keys.into_iter().zip(indices).collect();
+        rows.sort_unstable();
+        if self.order == SlotOrder::Descending {
+            rows.reverse();
+        }
+        rows.into_iter().map(|(_, index)| index).collect()
+    }
 }
 
 /// A contract that is called, and the family that it asks of.
@@ -62,6 +115,12 @@ pub(crate) enum Asked {
     Slots,
     /// Accounts.
     Accounts,
+    /// Slots of as many families as there are contracts, from the target's on: index i is slot i /
+    /// `contract_count` of family i mod `contract_count`.
+    Hops {
+        /// Contracts that the chain goes through in turn.
+        contract_count: u64,
+    },
 }
 
 /// The first word of a storm's calldata.
@@ -71,6 +130,8 @@ pub(crate) enum First<'g> {
     Word(B256),
     /// The key of the first slot.
     KeyOf(&'g SlotFamily),
+    /// The key of the first slot of a chain through these, as [`Asked::Hops`] has it.
+    KeyOfHop(&'g [SlotFamily]),
 }
 
 /// A transaction's work.
@@ -80,7 +141,9 @@ struct StormTx {
     target: usize,
     /// Its calldata.
     input: Bytes,
-    /// What it costs.
+    /// Bytes that follow its calldata.
+    padding_count: u64,
+    /// What it costs with them.
     price: Price,
     /// What it asks for.
     ranges: Vec<IndexRange>,
@@ -91,6 +154,8 @@ struct StormTx {
 pub(crate) struct Storm<'g> {
     parts: Parts<'g>,
     cursors: Vec<Cursor>,
+    /// Seed and name of what its calldata is drawn from.
+    stream: (u64, String),
     /// Transactions made.
     tx_count: u64,
     /// Indices asked for, and how many of them are present.
@@ -121,7 +186,8 @@ impl<'g> Storm<'g> {
             Cursor { start, used_count: 0, asked_count: 0, absent }
         };
         let cursors = parts.targets.iter().enumerate().map(cursor).collect();
-        Self { parts, cursors, tx_count: 0, asked_count: 0, present_count: 0 }
+        let stream = (stream.0, format!("{}/calldata", stream.1));
+        Self { parts, cursors, stream, tx_count: 0, asked_count: 0, present_count: 0 }
     }
 
     /// The transaction that asks for most within `gas_limit`; `None` where that is less than a
@@ -131,8 +197,9 @@ impl<'g> Storm<'g> {
         let mut count = self.parts.meter.count_at_most(gas_limit);
         // Not a bisection: one more can be cheaper, where it completes an unrolled block.
         while count >= self.parts.meter.useful_count() {
-            let tx = self.with_count(place, count);
+            let mut tx = self.with_count(place, count);
             if tx.price.limit <= gas_limit {
+                tx.input = self.carried(&tx);
                 self.take(place, &tx, count);
                 return Some(tx);
             }
@@ -156,16 +223,45 @@ impl<'g> Storm<'g> {
         let first = match target.first {
             First::Word(word) => word,
             First::KeyOf(family) => B256::from(family.key(start)),
+            First::KeyOfHop(families) => {
+                let count = families.len() as u64;
+                B256::from(families[(start % count) as usize].key(start / count))
+            }
         };
         let head = [&[first], &target.tail[..]].concat();
         let input = calldata(contract, &head, &said);
         let price = self.parts.meter.price(&input, &said);
+        let byte = self.parts.calldata_byte;
+        let most_count = self.parts.meter.padding_count_max(&input, price, byte);
+        let padding_count = (most_count as f64 * self.parts.calldata_share) as u64;
+        let price = self.parts.meter.padded(price, padding_count, byte);
         let range = |(start, count): &Pair| IndexRange {
             family: target.family,
             start: *start,
             count: *count,
         };
-        StormTx { target: place, input, price, ranges: pairs.iter().map(range).collect() }
+        let ranges = pairs.iter().map(range).collect();
+        StormTx { target: place, input, padding_count, price, ranges }
+    }
+
+    /// The calldata of `tx` as it is carried: its indices in their order, or with what follows. Neither
+    /// changes its price, which is why it waits until the transaction is chosen.
+    fn carried(&self, tx: &StormTx) -> Bytes {
+        if let Some(sorted) = &self.parts.sorted {
+            let head = B256::from_slice(&tx.input[..32]);
+            return packed(&[head], sorted.indices(tx.target, &tx.ranges));
+        }
+        if tx.padding_count == 0 {
+            return tx.input.clone();
+        }
+        let mut random =
+            Random::new(self.stream.0, &format!("{}/{}", self.stream.1, self.tx_count));
+        let padding = (0..tx.padding_count).map(|_| match self.parts.calldata_byte {
+            // None is zero: that costs less.
+            CalldataByte::Random => random.below(255) as u8 + 1,
+            CalldataByte::Zero => 0,
+        });
+        tx.input.iter().copied().chain(padding).collect::<Vec<u8>>().into()
     }
 
     /// How many of the next `count` are present, so that the share of all is exact.
@@ -200,6 +296,15 @@ impl Planner for Storm<'_> {
         let touched = match target.asked {
             Asked::Slots => Touched { slots: storm.ranges, ..Touched::default() },
             Asked::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
+            Asked::Hops { contract_count } => {
+                let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
+                let hop = |index: u64| IndexRange {
+                    family: target.family + (index % contract_count) as u32,
+                    start: index / contract_count,
+                    count: 1,
+                };
+                Touched { slots: indices.map(hop).collect(), ..Touched::default() }
+            }
         };
         Ok(Some(PlannedTx {
             // All that there is room for: what a storm leaves of it shows nothing.

@@ -7,6 +7,7 @@ mod amm;
 mod balance_storm;
 mod chains;
 mod compute;
+mod contract_chase;
 mod dapps;
 mod delegate;
 mod deploy;
@@ -27,6 +28,7 @@ pub use amm::Amm;
 pub use balance_storm::BalanceStorm;
 pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
 pub use compute::Compute;
+pub use contract_chase::ContractChase;
 pub use dapps::{Dapps, PerUser};
 pub use delegate::Delegate;
 pub use deploy::Deploy;
@@ -37,7 +39,7 @@ pub use nft_mint::NftMint;
 pub use non_conflicting::NonConflicting;
 pub use one_slot::OneSlot;
 pub use prefetch_miss::PrefetchMiss;
-pub use sload_storm::SloadStorm;
+pub use sload_storm::{CalldataByte, SloadStorm, SlotOrder};
 pub use sstore_storm::SstoreStorm;
 pub use transfers::Transfers;
 
@@ -79,6 +81,8 @@ pub enum LoadKind {
     AccountStorm(AccountStorm),
     /// Cold balances of a token.
     BalanceStorm(BalanceStorm),
+    /// A chain through contracts.
+    ContractChase(ContractChase),
     /// Transfers of ether, nothing else.
     Transfers(Transfers),
     /// Transfers of an ERC-20 token.
@@ -134,6 +138,7 @@ impl LoadKind {
             Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
             Self::AccountStorm(_) => account_storm::KIND.name,
             Self::BalanceStorm(_) => balance_storm::KIND.name,
+            Self::ContractChase(_) => contract_chase::KIND.name,
             Self::Transfers(_) => transfers::KIND.name,
             Self::Erc20(_) => erc20::KIND.name,
             Self::OneSlot(_) => one_slot::KIND.name,
@@ -160,6 +165,7 @@ impl LoadKind {
                 | Self::PrefetchMiss(_)
                 | Self::AccountStorm(_)
                 | Self::BalanceStorm(_)
+                | Self::ContractChase(_)
         )
     }
 
@@ -186,6 +192,7 @@ impl LoadKind {
             Self::PrefetchMiss(storm) => storm.entries(),
             Self::AccountStorm(storm) => storm.entries(),
             Self::BalanceStorm(BalanceStorm) => Vec::new(),
+            Self::ContractChase(chase) => chase.entries(),
             Self::Transfers(transfers) => transfers.entries(),
             Self::Erc20(erc20) => erc20.entries(),
             Self::OneSlot(one_slot) => one_slot.entries(),
@@ -220,6 +227,7 @@ pub(super) const KINDS: &[Kind] = &[
     prefetch_miss::KIND,
     account_storm::KIND,
     balance_storm::KIND,
+    contract_chase::KIND,
     transfers::KIND,
     erc20::KIND,
     one_slot::KIND,

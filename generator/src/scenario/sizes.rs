@@ -15,7 +15,7 @@ pub(super) const NEEDED: &str = "what a transaction of this kind needs";
 /// The keys that say sizes.
 const KEYS: [&str; 4] = ["sizes", "tx_gas", "tx_gas_least", "zipf"];
 const DEFAULT_EXPONENT: f64 = 1.0;
-const EXPONENT_MAX: f64 = 10.0;
+pub(super) const EXPONENT_MAX: f64 = 10.0;
 
 /// Gas limits of a load's transactions; the last of a block may have less.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +42,13 @@ impl Sizes {
             ("zipf", is_zipf.then(|| format!("{:?}", self.exponent)).ok_or("none without zipf")),
         ]
     }
+}
+
+/// The fault of an exponent that is none.
+pub(super) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
+    let rule =
+        format!("{exponent} is no exponent of Zipf's law here: {least}, at most {EXPONENT_MAX}");
+    fields.fault(key, Misfit::new(rule, Remedy::bare("1.0")))
 }
 
 /// Reads the sizes of a load of `kind`, whose transactions have at most `block_tx_gas`.
@@ -84,8 +91,7 @@ pub(super) fn read(
         return Err(wants("zipf", "\"zipf\""));
     }
     if let Some(exponent) = exponent.filter(|n| !(*n > 0.0 && *n <= EXPONENT_MAX)) {
-        let rule = format!("{exponent} is no exponent of Zipf's law here: above 0, at most 10");
-        return Err(fields.fault("zipf", Misfit::new(rule, Remedy::bare("1.0"))));
+        return Err(no_exponent(fields, "zipf", exponent, "above 0"));
     }
     if shape != SizesName::Fixed && least_gas.is_none() {
         let advice = format!("from {} to {}", grouped(TX_GAS_MIN), grouped(ceiling));

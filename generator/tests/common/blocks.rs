@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
+#[path = "receipts.rs"]
+pub(crate) mod receipts;
+
 use alloy_eip7928::AccountChanges;
 use alloy_rlp::Decodable;
 use generator::scenario::{Override, Scenario};
@@ -9,6 +12,8 @@ use workload::{
     Batch, TxStatus, Workload,
     list::{ListBounds, ListIndex},
 };
+
+use receipts::receipt_gas;
 
 pub(crate) fn parse(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<Override> = overrides
@@ -24,16 +29,6 @@ pub(crate) fn parse(text: &str, overrides: &[(&str, &str)]) -> Scenario {
 
 pub(crate) fn list(batch: &Batch) -> Vec<AccountChanges> {
     Vec::decode(&mut &batch.list[..]).unwrap()
-}
-
-/// Gas of the receipts of each block.
-pub(crate) fn receipt_gas(batch: &Batch) -> Vec<u64> {
-    let mut outcomes = batch.expected.transactions.iter();
-    let of_block = |block: &workload::Block| {
-        let of_block = outcomes.by_ref().take(block.transactions.len());
-        of_block.map(|outcome| outcome.gas_used).sum()
-    };
-    batch.blocks.iter().map(of_block).collect()
 }
 
 pub(crate) fn assert_full(workload: &Workload, gas: u64) {

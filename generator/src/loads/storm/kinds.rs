@@ -1,9 +1,11 @@
 //! The storms that scenarios name, as [`Parts`]: which contract, which families, what it passes.
 
+use std::ops::Range;
+
 use alloy_primitives::{B256, U256};
 use workload::{SlotFamily, stream::stream_seed};
 
-use super::{Asked, First, Parts, Storm, Target};
+use super::{Asked, First, Parts, Sorted, Storm, Target};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
@@ -11,8 +13,8 @@ use crate::{
     meter::{Ground, Meter},
     probe::Absent,
     scenario::{
-        AccountOp, AccountStorm, AccountTarget, KeyOrder, Overlap, PrefetchMiss, Scenario,
-        SloadStorm, SstoreStorm, WriteOp,
+        AccountOp, AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, Scenario,
+        SloadStorm, SlotOrder, SstoreStorm, WriteOp,
     },
 };
 
@@ -23,6 +25,8 @@ pub(crate) struct At<'g, 's> {
     pub(crate) state: &'g State,
     /// What the load has of the state.
     pub(crate) placed: &'g Placed,
+    /// Its place among the loads.
+    pub(crate) load: usize,
     /// Seed and name of the load's stream.
     pub(crate) stream: (u64, &'s str),
 }
@@ -62,21 +66,56 @@ impl<'g> At<'g, '_> {
 
 /// Cold reads.
 pub(crate) fn sload<'g>(at: At<'g, '_>, storm: &SloadStorm) -> Result<Storm<'g>, GeneratorError> {
-    let contract = genesis::read_contract(storm.keys);
+    let contract = genesis::sload_contract(storm);
     let mut targets = at.slots(&[]);
     if storm.keys == KeyOrder::Chase {
         for (target, (_, family)) in targets.iter_mut().zip(at.families()) {
             target.first = First::KeyOf(family);
         }
     }
+    let sorted = Sorted {
+        layout: at.scenario.state.layout,
+        order: storm.order,
+        families: at.families().map(|(_, family)| family).collect(),
+    };
     let parts = Parts {
-        contract,
-        meter: at.meter(contract, &Ground::default())?,
         present_share: at.scenario.state.present_share,
         overlap: storm.overlap,
-        targets,
+        sorted: (storm.order != SlotOrder::Index).then_some(sorted),
+        calldata_share: storm.calldata_share,
+        calldata_byte: storm.calldata_byte,
+        ..Parts::new(contract, at.meter(contract, &Ground::default())?, targets)
     };
     Ok(Storm::new(parts, at.stream))
+}
+
+/// A chain through contracts.
+pub(crate) fn contract_chase<'g>(
+    at: At<'g, '_>,
+    chase: &ContractChase,
+) -> Result<Storm<'g>, GeneratorError> {
+    let contract = Contract::HopStorm;
+    let ground = Ground { elsewhere: Contract::HopTarget.code()?, ..Ground::default() };
+    let meter = at.meter(contract, &ground)?;
+    let Range { start, end } = at.placed.families.clone();
+    let links = &at.state.genesis.slots[start as usize..end as usize];
+    let tx_gas =
+        at.scenario.loads[at.load].sizes.map_or(at.scenario.block.tx_gas, |of| of.most_gas);
+    let (contract_count, needed_count) = (chase.contract_count, meter.count_at_most(tx_gas));
+    if contract_count < needed_count {
+        let load = at.load;
+        return Err(GeneratorError::TooFewContracts { load, contract_count, needed_count, tx_gas });
+    }
+    let target = Target {
+        to: at.placed.contract,
+        asked: Asked::Hops { contract_count },
+        family: start,
+        held_count: links.iter().map(|family| family.count).sum(),
+        first: First::KeyOfHop(links),
+        tail: Vec::new(),
+        start: None,
+    };
+    Ok(Storm::new(Parts::new(contract, meter, vec![target]), at.stream))
 }
 
 /// Cold writes.
@@ -93,13 +132,9 @@ pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g
         WriteOp::Nothing => (at.scenario.state.present_share, Absent::Nothing),
     };
     let ground = Ground { tail: vec![written], absent, ..Ground::default() };
-    let parts = Parts {
-        contract,
-        meter: at.meter(contract, &ground)?,
-        present_share,
-        overlap: Overlap::Nothing,
-        targets: at.slots(&ground.tail),
-    };
+    let targets = at.slots(&ground.tail);
+    let parts =
+        Parts { present_share, ..Parts::new(contract, at.meter(contract, &ground)?, targets) };
     Ok(Storm::new(parts, at.stream))
 }
 
@@ -122,13 +157,7 @@ pub(crate) fn prefetch_miss<'g>(
         target.start = Some(genesis::POINTER_START);
         ground.tail.clone_from(&target.tail);
     }
-    let parts = Parts {
-        contract,
-        meter: at.meter(contract, &ground)?,
-        present_share: 1.0,
-        overlap: Overlap::Nothing,
-        targets,
-    };
+    let parts = Parts::new(contract, at.meter(contract, &ground)?, targets);
     Ok(Storm::new(parts, at.stream))
 }
 
@@ -164,11 +193,8 @@ pub(crate) fn account<'g>(
         start: None,
     };
     let parts = Parts {
-        contract,
-        meter: at.meter(contract, &ground)?,
         present_share: if is_absent { 0.0 } else { 1.0 },
-        overlap: Overlap::Nothing,
-        targets: vec![target],
+        ..Parts::new(contract, at.meter(contract, &ground)?, vec![target])
     };
     Ok(Storm::new(parts, at.stream))
 }
@@ -184,11 +210,8 @@ pub(crate) fn balance<'g>(at: At<'g, '_>) -> Result<Storm<'g>, GeneratorError> {
         ground.tail.clone_from(&target.tail);
     }
     let parts = Parts {
-        contract,
-        meter: at.meter(contract, &ground)?,
         present_share: at.scenario.state.present_share,
-        overlap: Overlap::Nothing,
-        targets,
+        ..Parts::new(contract, at.meter(contract, &ground)?, targets)
     };
     Ok(Storm::new(parts, at.stream))
 }

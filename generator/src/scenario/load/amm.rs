@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::super::fields::{Fields, Range};
 use super::super::quantity::underscored;
+use super::super::sizes::{EXPONENT_MAX, no_exponent};
 use super::{Around, Kind, LoadKind, people};
 
 /// Swaps of tokens at pairs.
@@ -12,6 +13,9 @@ pub struct Amm {
     pub pair_count: u64,
     /// Share of the traders that trade at the hot pair; the others are spread over the other pairs.
     pub hot_share: f64,
+    /// Zipf's exponent of that spread: the weight of the k-th of the other pairs is k to the power of
+    /// minus this; 0 is evenly.
+    pub pair_exponent: f64,
     /// Accounts that trade, each at one pair; 1 to the number of accounts.
     pub trader_count: u64,
 }
@@ -23,22 +27,33 @@ const DEFAULT_PAIR_COUNT: u64 = 100;
 const DEFAULT_HOT_SHARE: f64 = 0.25;
 const DEFAULT_TRADER_COUNT: u64 = 20_000;
 
-pub(super) const KIND: Kind = Kind { name: "amm", keys: &["pairs", "hot", "traders"], read };
+pub(super) const KIND: Kind =
+    Kind { name: "amm", keys: &["pairs", "hot", "pair_zipf", "traders"], read };
 
 impl Amm {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
-        vec![
+        let mut entries = vec![
             ("pairs", underscored(self.pair_count)),
             ("hot", format!("{:?}", self.hot_share)),
             ("traders", underscored(self.trader_count)),
-        ]
+        ];
+        // Left out where it is the default: the work is what it was before there was the key.
+        if self.pair_exponent > 0.0 {
+            entries.push(("pair_zipf", format!("{:?}", self.pair_exponent)));
+        }
+        entries
     }
 }
 
 fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+    let pair_exponent = fields.number("pair_zipf")?.unwrap_or(0.0);
+    if !(0.0..=EXPONENT_MAX).contains(&pair_exponent) {
+        return Err(no_exponent(fields, "pair_zipf", pair_exponent, "at least 0, which is evenly"));
+    }
     Ok(LoadKind::Amm(Amm {
         pair_count: fields.count("pairs", &PAIRS)?.unwrap_or(DEFAULT_PAIR_COUNT),
         hot_share: fields.share("hot")?.unwrap_or(DEFAULT_HOT_SHARE),
+        pair_exponent,
         trader_count: people(fields, around, "traders", (1, DEFAULT_TRADER_COUNT))?,
     }))
 }

@@ -1,9 +1,9 @@
 //! `prefetch-miss`: storms whose keys the transaction before has decided.
 
-use super::super::fault::{Fault, Misfit, Remedy};
+use super::super::fault::Fault;
 use super::super::fields::Fields;
 use super::super::names::KeyOrder;
-use super::sload_storm::check_slots;
+use super::sload_storm::{check_all_present, check_slots};
 use super::{Around, Kind, LoadKind};
 
 /// Cold storage reads that begin where a slot says, which each transaction moves on.
@@ -23,12 +23,11 @@ impl PrefetchMiss {
 
 fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
     check_slots(around)?;
-    let share = around.state.present_share;
-    if share != 1.0 {
-        let rule = format!("{share} with a prefetch-miss load, which reads slots that exist");
-        let remedy = Remedy::bare(1.0).and("or read absent slots in a scenario of their own");
-        return Err(around.state_fields.fault("present", Misfit::new(rule, remedy)));
-    }
+    check_all_present(
+        around,
+        "with a prefetch-miss load, which reads slots that exist",
+        "or read absent slots in a scenario of their own",
+    )?;
     let keys = fields.named("keys")?.unwrap_or(KeyOrder::Keccak);
     Ok(LoadKind::PrefetchMiss(PrefetchMiss { keys }))
 }

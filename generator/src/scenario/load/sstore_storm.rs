@@ -27,6 +27,6 @@ impl SstoreStorm {
 fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
     check_slots(around)?;
     let op = fields.named("op")?.unwrap_or(WriteOp::Update);
-    let contract_count = contracts(fields, around)?;
+    let contract_count = contracts(fields, around)?.unwrap_or(1);
     Ok(LoadKind::SstoreStorm(SstoreStorm { op, contract_count }))
 }

@@ -94,6 +94,18 @@ metric = "bal_bytes(batched-io)"
 max = 1_000_000
 "#;
 
+/// A storm of which nothing is said.
+fn least_storm() -> SloadStorm {
+    SloadStorm {
+        keys: KeyOrder::Keccak,
+        contract_count: 1,
+        overlap: Overlap::Nothing,
+        order: SlotOrder::Index,
+        calldata_share: 0.0,
+        calldata_byte: CalldataByte::Random,
+    }
+}
+
 #[test]
 fn what_is_left_out_has_its_default() {
     let scenario = parsed(LEAST);
@@ -122,11 +134,7 @@ fn what_is_left_out_has_its_default() {
             name: None,
             sizes: None,
             seed: None,
-            kind: LoadKind::SloadStorm(SloadStorm {
-                keys: KeyOrder::Keccak,
-                contract_count: 1,
-                overlap: Overlap::Nothing,
-            }),
+            kind: LoadKind::SloadStorm(least_storm()),
         }],
         run: RunSpec {
             designs: vec![DesignName::Sequential, DesignName::ParallelIo, DesignName::BatchedIo],

@@ -30,8 +30,14 @@ fn an_override_replaces_or_adds_its_key() {
     ]);
     assert_eq!(scenario.block.target, BlockTarget::Gas(2_200_000_000));
     assert_eq!(scenario.state.present_share, 0.5);
-    let storm =
-        SloadStorm { keys: KeyOrder::Weyl, contract_count: 1_000, overlap: Overlap::Nothing };
+    let storm = SloadStorm {
+        keys: KeyOrder::Weyl,
+        contract_count: 1_000,
+        overlap: Overlap::Nothing,
+        order: SlotOrder::Index,
+        calldata_share: 0.0,
+        calldata_byte: CalldataByte::Random,
+    };
     assert_eq!(scenario.loads[0].kind, LoadKind::SloadStorm(storm));
     assert_eq!(scenario.run.thread_counts, [1, 8, 16]);
     assert_eq!(scenario.run.designs, [DesignName::BatchedIo]);

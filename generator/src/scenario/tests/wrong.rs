@@ -226,6 +226,81 @@ fn rules_between_keys_are_explained() {
 }
 
 #[test]
+fn an_order_and_calldata_need_what_they_are_made_of() {
+    let load =
+        |lines: &str| with("kind = \"sload-storm\"", &format!("kind = \"sload-storm\"\n{lines}"));
+    assert_error(
+        load("order = \"descnding\""),
+        &[
+            "load[0].order: descnding is no order of keys",
+            "did you mean descending?",
+            "my.toml:9:9",
+        ],
+    );
+    assert_error(
+        load("order = \"ascending\"\nkeys = \"weyl\""),
+        &["load[0].order: ascending is an order of keys that are hashes", "keys = \"keccak\""],
+    );
+    let absent = LEAST.replace("[block]", "present = 0.5\n[block]");
+    assert_error(
+        parse(&format!("{absent}order = \"descending\"\n")),
+        &["state.present: 0.5 with order = \"descending\"", "leave load.order out", "my.toml:5:11"],
+    );
+    assert_error(
+        parse(
+            &LEAST.replace("\"2M\"", "\"5G\"").replace("kind =", "order = \"descending\"\nkind ="),
+        ),
+        &["load[0].order: descending is for at most 4,294,967,296 slots", "lower state.slots"],
+    );
+    assert_error(
+        load("calldata = 0.5"),
+        &["load[0].calldata: 0.5 with keys = \"keccak\"", "calldata = 0", "keys = \"weyl\""],
+    );
+    assert_error(
+        load("calldata_byte = \"zero\"\nkeys = \"weyl\""),
+        &[
+            "load[0].calldata_byte: zero bytes of no calldata",
+            "write calldata = 1.0",
+            "my.toml:9:17",
+        ],
+    );
+    assert_error(
+        load("calldata_byte = \"zeros\"\ncalldata = 1.0\nkeys = \"weyl\""),
+        &["zeros is no byte of calldata", "did you mean zero?"],
+    );
+    assert_error(load("calldata = 1.5\nkeys = \"weyl\""), &["1.5 is no share"]);
+    assert_error(load("calldata = \"64KiB\"\nkeys = \"weyl\""), &["64KiB is no share"]);
+}
+
+#[test]
+fn a_chain_through_contracts_needs_slots_that_exist_in_each() {
+    let chase = LEAST.replace("\"sload-storm\"", "\"contract-chase\"");
+    assert_error(
+        parse(&chase.replace("[block]", "present = 0.5\n[block]")),
+        &["state.present: 0.5 with a contract-chase load", "ends the chain", "my.toml:5:11"],
+    );
+    assert_error(
+        parse(&format!("{chase}contracts = \"3M\"\n")),
+        &["load[0].contracts: 3M is above 1,000,000", "my.toml:9:13"],
+    );
+    assert_error(parse(&format!("{chase}keys = \"chase\"\n")), &["load[0].keys: no such key"]);
+    let without = chase.replace("slots = \"2M\"", "accounts = 9");
+    assert_error(parse(&without), &["state.slots: missing", "slots = \"128M\""]);
+}
+
+#[test]
+fn an_exponent_of_pairs_is_a_number_from_0_to_10() {
+    let amm = LEAST.replace("sload-storm", "amm").replace("slots = \"2M\"\n", "");
+    for exponent in ["-0.5", "11", "1e300"] {
+        assert_error(
+            parse(&format!("{amm}pair_zipf = {exponent}\n")),
+            &["load[0].pair_zipf: ", "is no exponent of Zipf's law here", "at most 10"],
+        );
+    }
+    assert_error(parse(&format!("{amm}pair_zipf = nan\n")), &["no finite number"]);
+}
+
+#[test]
 fn what_must_be_there_is_asked_for() {
     assert_error(with("schema = 1\n", ""), &["schema: missing", "my.toml:1:1", "write schema = 1"]);
     assert_error(with("schema = 1", "schema = 2"), &["schema: 2 is no schema", "my.toml:1:10"]);

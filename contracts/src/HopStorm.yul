@@ -1,0 +1,40 @@
+// Follows a chain through contracts: the low 20 bytes of a key are the contract that has the slot, and its
+// value is the next key. Each hop is a cold account and a cold slot, and neither is known before the hop
+// before it has been made.
+// Calldata, 32-byte words: key, count. Asks the contract that a key names for that key's value, count
+// times, and returns the last value. Reverts when the words are not two, when a call fails, when the chain
+// leads to an account without code, or when the last value is 0.
+// Gas per hop above that of a cold account and a cold slot: 67 in blocks of 8 hops, 105 in the rest.
+object "HopStorm" {
+    code {
+        datacopy(0, dataoffset("HopStorm_deployed"), datasize("HopStorm_deployed"))
+        return(0, datasize("HopStorm_deployed"))
+    }
+    object "HopStorm_deployed" {
+        code {
+            if iszero(eq(calldatasize(), 0x40)) { revert(0, 0) }
+
+            mstore(0x00, calldataload(0x00))
+            let count := calldataload(0x20)
+            let ok := 1
+            // A call takes the low 20 bytes of a word for an address.
+            for { let blocks := shr(3, count) } blocks { blocks := sub(blocks, 1) } {
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+            }
+            for { let rest := and(count, 7) } rest { rest := sub(rest, 1) } {
+                ok := and(ok, staticcall(gas(), mload(0x00), 0x00, 0x20, 0x00, 0x20))
+            }
+            // Where there is no code nothing is answered, and the chain stays there to its end.
+            if count { ok := and(ok, eq(returndatasize(), 0x20)) }
+            if iszero(and(ok, iszero(iszero(mload(0x00))))) { revert(0, 0) }
+            return(0x00, 0x20)
+        }
+    }
+}
