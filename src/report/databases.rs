@@ -88,8 +88,8 @@ fn legend(page: &mut Page, cells: &[(&Cell, &CellDatabases)], count: usize) {
     if cells.iter().any(|(_, of)| of.time_spread.is_some()) {
         parts.push(format!(
             "between databases and within one: standard deviations of a time in %; by chance: \
-                 how probable databases so far apart are that do not differ, {CHANCE_P} or more \
-                 shows no difference"
+                 how probable databases so far apart are that do not differ; {CHANCE_P} or more \
+                 shows no difference, less may be a drift of the machine too"
         ));
     }
     if count < INTERVAL_COUNT_MIN {
