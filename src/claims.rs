@@ -13,8 +13,6 @@ use crate::{
     stats,
 };
 
-/// Fewest samples that say something of a time.
-const SAMPLE_COUNT_MIN: usize = 6;
 const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
 const DATABASES_NEEDED: &str = "a database is one value, and six are needed (--databases 6)";
 
@@ -173,17 +171,20 @@ fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, 
         Metric::TxLatencyP99(design) => {
             let cell = best(design)?;
             let seconds = |p99: Option<u64>| p99.map(|ns| ns as f64 / 1e9);
-            let missing = "too few transactions for a 99th percentile";
+            let missing = "too few transactions for a 99th percentile: more samples or gas are \
+                needed (--samples, --gas)";
             // Transactions of one sample are not independent of each other, nor are samples of
-            // one database.
+            // one database. Databases that have one are no fair choice of all.
             match (&cell.databases, cell.samples.len()) {
                 (Some(databases), _) => {
                     let each = databases.each.iter();
-                    let each = each.filter_map(|of| seconds(of.tx_latency_ns.p99));
-                    let estimate = stats::estimate(&each.collect::<Vec<_>>());
+                    let each = each.map(|of| seconds(of.tx_latency_ns.p99));
+                    let estimate =
+                        each.collect::<Option<Vec<_>>>().map(|all| stats::estimate(&all));
+                    let estimate = estimate.unwrap_or_default();
                     Figure::sampled(estimate.median, estimate.ci95, missing)
                 }
-                (None, 0..SAMPLE_COUNT_MIN) => Figure::Missing(SAMPLES_NEEDED),
+                (None, 0..stats::INTERVAL_COUNT_MIN) => Figure::Missing(SAMPLES_NEEDED),
                 (None, _) => Figure::exact(seconds(cell.tx_latency_ns.p99), missing),
             }
         }
@@ -380,6 +381,34 @@ mod tests {
             assert_eq!(reason.contains("--databases 6"), count < 6, "{reason}");
         }
         assert_eq!(verdict(&result, p99, Bound::Max(6e-9)), "fails");
+    }
+
+    #[test]
+    fn a_database_without_a_percentile_is_not_left_out_of_a_claim_on_it() {
+        let result = example::sampled(8);
+        let ran = |seed| {
+            let mut workload = result.workload.clone();
+            workload.seed = seed;
+            let facts = DatabaseFacts { workload, device: None, stores: Vec::new() };
+            let mut cells = result.cells.clone();
+            cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = Some(seed));
+            Ran { facts, cells }
+        };
+        let mut all: Vec<Ran> = (1..=8).map(ran).collect();
+        let p99 = expect(Metric::TxLatencyP99(DesignName::BatchedIo), Bound::Max(1.0));
+        let judged_on = |all: &[Ran]| {
+            let mut result = result.clone();
+            result.cells = databases::pool(all, &[]);
+            result.databases = all.iter().map(|ran| ran.facts.clone()).collect();
+            judged(&result, std::slice::from_ref(&p99)).remove(0)
+        };
+        assert_eq!(judged_on(&all).verdict, "holds");
+        // Seven are enough for an interval, but they were chosen by what is measured.
+        all[0].cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = None);
+        let claim = judged_on(&all);
+        assert_eq!((claim.verdict, claim.value), ("inconclusive", None));
+        let reason = claim.reason.unwrap_or_default();
+        assert!(reason.contains("--samples") && !reason.contains("--databases"), "{reason}");
     }
 
     #[test]

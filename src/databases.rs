@@ -75,10 +75,14 @@ pub struct OfDatabase {
 /// A spread in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
-    /// Of what all samples of a database have in common; 0 where chance explains it.
+    /// Of what all samples of a database have in common; 0 where the databases lie no further
+    /// apart than chance puts them on average.
     pub between: f64,
     /// Of the samples of one database.
     pub within: f64,
+    /// How probable databases so far apart are where they do not differ; `null` where no sample
+    /// differs from another.
+    pub between_p: Option<f64>,
     /// Share of the variance of a sample that is between databases; `null` where there is none.
     pub between_share: Option<f64>,
 }
@@ -89,11 +93,12 @@ impl Spread {
     fn of(by_database: &[Vec<f64>]) -> Option<Self> {
         let logs: Vec<Vec<f64>> =
             by_database.iter().map(|values| values.iter().map(|v| v.ln()).collect()).collect();
-        let stats::Components { between, within } = stats::components(&logs)?;
-        let share = between / (between + within);
+        let stats::Components { between_variance, within_variance, p } = stats::components(&logs)?;
+        let share = between_variance / (between_variance + within_variance);
         Some(Self {
-            between: between.sqrt(),
-            within: within.sqrt(),
+            between: between_variance.sqrt(),
+            within: within_variance.sqrt(),
+            between_p: p,
             between_share: share.is_finite().then_some(share),
         })
     }
@@ -119,16 +124,16 @@ impl Cell {
         self.counted_by_seed().into_iter().map(|(_, samples)| samples).collect()
     }
 
-    /// The same with the databases' seeds; of a run on one the seed is left 0.
-    fn counted_by_seed(&self) -> Vec<(u64, &[SampleFacts])> {
+    /// The same with the databases' seeds; `None` of a run on one.
+    fn counted_by_seed(&self) -> Vec<(Option<u64>, &[SampleFacts])> {
         let Some(databases) = &self.databases else {
-            return vec![(0, steady(&self.samples, self.warm_up_sample_count))];
+            return vec![(None, steady(&self.samples, self.warm_up_sample_count))];
         };
         let mut rest = self.samples.as_slice();
         let of = |of: &OfDatabase| {
             let (own, others) = rest.split_at(of.sample_count as usize);
             rest = others;
-            (of.seed, steady(own, of.warm_up_sample_count))
+            (Some(of.seed), steady(own, of.warm_up_sample_count))
         };
         databases.each.iter().map(of).collect()
     }
@@ -149,14 +154,14 @@ fn steady(samples: &[SampleFacts], warm_up: Option<u64>) -> &[SampleFacts] {
     samples.get(warm_up..).unwrap_or_default()
 }
 
-/// Values of each database, by its seed.
-type BySeed = Vec<(u64, Vec<f64>)>;
+/// Values of each database, by its seed; by `None` of a run on one.
+type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 
 /// The wall times of `of` over those of `over`, round by round, of each database that both have,
 /// by its seed.
 fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
     let others = over.counted_by_seed();
-    let of_database = |(seed, own): (u64, &[SampleFacts])| {
+    let of_database = |(seed, own): (Option<u64>, &[SampleFacts])| {
         let (_, other) = others.iter().find(|(other, _)| *other == seed)?;
         let pairs = own.iter().zip(*other).filter(|(_, over)| over.wall_ns > 0);
         let ratios = pairs.map(|(of, over)| of.wall_ns as f64 / over.wall_ns as f64);
@@ -223,7 +228,7 @@ impl CellDatabases {
     /// Says how long it takes over another variant, by the ratios of each database.
     fn set_ratio(&mut self, over: String, by_seed: &BySeed) {
         for of in &mut self.each {
-            let own = by_seed.iter().find(|(seed, _)| *seed == of.seed);
+            let own = by_seed.iter().find(|(seed, _)| *seed == Some(of.seed));
             of.time_ratio = own.and_then(|(_, ratios)| stats::median(ratios));
         }
         let known: Vec<f64> = self.each.iter().filter_map(|of| of.time_ratio).collect();

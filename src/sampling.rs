@@ -42,6 +42,8 @@ pub struct Sampled {
     pub failure: Option<anyhow::Error>,
     /// Where the CPU's time of a variant goes, where that was asked for.
     pub profile: Option<ProfileFacts>,
+    /// Time that the rounds took: what of the budget is used.
+    pub spent: Duration,
 }
 
 impl Sampled {
@@ -93,7 +95,8 @@ impl<'a> Sampling<'a> {
     }
 
     /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
-    /// `after_round` is called with all that is there after each round.
+    /// `after_round` is called with all that is there after each round; the time that it takes is
+    /// not the budget's.
     ///
     /// A failure of a store or of `after_round` ends it too, and is in what is returned beside
     /// what was taken before it.
@@ -106,11 +109,12 @@ impl<'a> Sampling<'a> {
         let by_cell = vec![CellSamples::default(); self.planned.len()];
         let known_costs = vec![Vec::new(); self.planned.len()];
         let mut sampled = Sampled { by_cell, known_costs, ..Sampled::default() };
-        let begun = Instant::now();
         let (mut round, mut last) = (0, Duration::ZERO);
-        while rounds.go_on(round, begun.elapsed(), last) {
-            let round_begun = Instant::now();
+        while rounds.go_on(round, sampled.spent, last) {
+            let begun = Instant::now();
             self.round(round, progress, &mut sampled);
+            last = begun.elapsed();
+            sampled.spent += last;
             if let Err(error) = after_round(&sampled) {
                 sampled.failure.get_or_insert(error);
             }
@@ -119,7 +123,6 @@ impl<'a> Sampling<'a> {
                 break;
             }
             round += 1;
-            last = round_begun.elapsed();
         }
         sampled
     }
@@ -341,8 +344,8 @@ mod tests {
         assert_eq!(sampled.agree(), Some(false));
     }
 
-    #[test]
-    fn a_failure_in_a_late_round_ends_the_run_and_loses_no_sample() {
+    /// Calls `test` with a run of five rounds of milliseconds.
+    fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
         let text = "schema = 1\nname = \"t\"\ndescription = \"\"\n[state]\naccounts = 10\n\
             slots = 1_000\n[block]\ngas = \"200k\"\n[[load]]\nkind = \"sload-storm\"\n\
             [run]\nstores = [\"memory\"]\nsamples = 5\nthreads = [2]\n";
@@ -352,19 +355,41 @@ mod tests {
         let mut session = Session::new(workload).unwrap();
         session.add(crate::session::OpenStore::Memory(store.unwrap()));
         let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
-        let sampling = Sampling::new(&session, &scenario.run, None, machine);
-        let mut round = 0;
-        let sampled = sampling.run(&Progress::new(crate::progress::Look::Lines), |_| {
-            round += 1;
-            if round == 3 { Err(anyhow::anyhow!("no space")) } else { Ok(()) }
+        test(&Sampling::new(&session, &scenario.run, None, machine));
+    }
+
+    #[test]
+    fn a_failure_in_a_late_round_ends_the_run_and_loses_no_sample() {
+        with_sampling(|sampling| {
+            let mut round = 0;
+            let sampled = sampling.run(&Progress::new(crate::progress::Look::Lines), |_| {
+                round += 1;
+                if round == 3 { Err(anyhow::anyhow!("no space")) } else { Ok(()) }
+            });
+            assert_eq!((round, sampled.agree()), (3, Some(true)));
+            assert_eq!(sampled.failure.as_ref().unwrap().to_string(), "no space");
+            let cells = sampling.cells(&sampled);
+            assert_eq!(cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>(), [3, 3, 3]);
+            let keys = cells.iter().map(|cell| cell.samples[0].unique_keys).collect::<Vec<_>>();
+            assert!(keys[0] > 0 && keys.iter().all(|count| *count == keys[0]), "{keys:?}");
+            // One of transactions and one of reads for each cell.
+            assert_eq!(sampling.logs(&sampled).len(), 6);
         });
-        assert_eq!((round, sampled.agree()), (3, Some(true)));
-        assert_eq!(sampled.failure.as_ref().unwrap().to_string(), "no space");
-        let cells = sampling.cells(&sampled);
-        assert_eq!(cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>(), [3, 3, 3]);
-        let keys = cells.iter().map(|cell| cell.samples[0].unique_keys).collect::<Vec<_>>();
-        assert!(keys[0] > 0 && keys.iter().all(|count| *count == keys[0]), "{keys:?}");
-        // One of transactions and one of reads for each cell.
-        assert_eq!(sampling.logs(&sampled).len(), 6);
+    }
+
+    #[test]
+    fn what_is_done_after_a_round_is_not_of_the_budget() {
+        with_sampling(|sampling| {
+            let (begun, pause) = (Instant::now(), Duration::from_millis(20));
+            let mut paused = Duration::ZERO;
+            let sampled = sampling.run(&Progress::new(crate::progress::Look::Lines), |_| {
+                std::thread::sleep(pause);
+                paused += pause;
+                Ok(())
+            });
+            let all = begun.elapsed();
+            assert!(paused == 5 * pause && !sampled.spent.is_zero());
+            assert!(sampled.spent + paused <= all, "{:?} of {all:?}", sampled.spent);
+        });
     }
 }

@@ -12,9 +12,13 @@ use hdrhistogram::Histogram;
 
 use crate::result::{Estimate, Percentiles};
 
-pub use components::{Components, components};
+pub use components::{CHANCE_P, Components, components};
 pub use steady::{Warmup, warm_up};
 pub use trimmed::Trimmed;
+
+/// Fewest values for which there is an interval: of five not even the whole range holds the median
+/// with 95 % confidence.
+pub const INTERVAL_COUNT_MIN: usize = 6;
 
 /// A percentile needs this many values beyond it (`measuring.md`).
 const BEYOND_COUNT_MIN: u64 = 10;

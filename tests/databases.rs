@@ -124,28 +124,36 @@ fn each_database_is_the_one_that_its_seed_makes_alone_and_figures_are_over_them(
 }
 
 #[test]
-fn one_database_is_what_it_was_before() {
+fn one_database_is_what_generate_makes_of_the_scenarios_own_seed() {
     let dir = tempfile::tempdir().unwrap();
-    let of = |more: &[&str]| {
-        let all = result(&[&MEMORY[..], &["--samples", "1"], more].concat(), dir.path());
+    let at = dir.path();
+    let file = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--seed", "5"];
+    ends(&[&file[..], &["--set", "state.accounts=100", "--output", "w"]].concat(), at, 0);
+    let run = ["--store", "memory", "--samples", "1", "--format", "json"];
+    let of = |what: &[&str]| {
+        let all: Value = serde_json::from_str(&ends(&[what, &run[..]].concat(), at, 0)).unwrap();
         let counters = list(&all["cells"]).iter().map(|cell| cell["counters"].clone());
-        (all["workload"].clone(), all["databases"].clone(), counters.collect::<Vec<_>>())
+        let digest = all["workload"]["digest"].clone();
+        (digest, all["databases"].clone(), counters.collect::<Vec<_>>())
     };
-    assert_eq!(of(&[]), of(&["--databases", "1"]));
+    let expected = of(&["--workload", "w", "--threads", "2"]);
+    assert!(expected.0.is_string() && !expected.2.is_empty(), "{expected:?}");
+    assert_eq!(of(&work(&["--seed", "5"])), expected);
+    assert_eq!(of(&work(&["--seed", "5", "--databases", "1"])), expected);
 }
 
 #[test]
 fn what_is_shown_of_several_databases_is_what_the_result_says() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path();
-    let run = [&MEMORY[..], &["--samples", "1", "--databases", "6"]].concat();
+    let run = [&MEMORY[..], &["--samples", "3", "--databases", "6"]].concat();
     let page_of = ends(&work(&[&run[..], &["--out", "a"]].concat()), at, 0);
     let read = || -> Value {
         serde_json::from_str(&fs::read_to_string(at.join("a/result.json")).unwrap()).unwrap()
     };
     let json = read();
     let seed = json["databases"][5]["workload"]["seed"].to_string();
-    // Six databases have an interval, though each has one sample.
+    // Six databases have an interval, though each has three samples.
     assert!(json["cells"][0]["ms_per_batch"]["trimmed_ci95"].is_array());
     let words = page_of.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("6 databases, of seeds 5,") && words.contains(&seed), "{page_of}");
@@ -153,13 +161,18 @@ fn what_is_shown_of_several_databases_is_what_the_result_says() {
     ends(&["report", "a", "--out", "page.html"], at, 0);
     let elements = page::elements(&fs::read_to_string(at.join("page.html")).unwrap());
     let places = page::compared(&elements, std::slice::from_ref(&json));
-    for place in ["/databases/5/workload/seed", "/cells/1/databases/each/5/ms_per_batch/median"] {
+    for place in [
+        "/databases/5/workload/seed",
+        "/cells/1/databases/each/5/ms_per_batch/median",
+        "/cells/1/databases/time_spread/between_p",
+        "/cells/1/samples/*/wall_ns",
+    ] {
         assert!(places.contains(&(0, place.to_owned())), "{place} is not on the page");
     }
     assert!(ends(&["report", "a"], at, 0).contains(&seed));
     let table = ends(&["report", "a", "--format", "csv"], at, 0);
     assert!(table.lines().next().unwrap().contains("samples,databases"));
-    assert!(table.lines().skip(1).all(|line| line.contains(",6,6,")), "{table}");
+    assert!(table.lines().skip(1).all(|line| line.contains(",18,6,")), "{table}");
 
     // Compared with itself, and with a run on fewer.
     assert!(ends(&["compare", "a", "a"], at, 0).contains("1.000"));

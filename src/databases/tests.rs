@@ -67,7 +67,8 @@ fn below_six_databases_there_is_a_range_and_no_interval_however_many_samples_the
         assert_eq!(of(cell).ms_per_batch_range, Some([10.0 * factor, 30.0 * factor]));
         assert_eq!(cell.device_fraction_ci95, None);
         // Samples do not differ: all of the spread is between databases.
-        assert_eq!(of(cell).time_spread.expect("three databases").between_share, Some(1.0));
+        let spread = of(cell).time_spread.expect("three databases");
+        assert_eq!((spread.between_share, spread.between_p), (Some(1.0), Some(0.0)));
     }
     assert!(of(&pooled(&[vec![10; 9], vec![30; 9]], 2)[0]).time_spread.is_none());
 }
@@ -189,6 +190,27 @@ fn result(times: &[Vec<u64>]) -> RunResult {
     result.cells = pool(&ran, &[]);
     result.databases = ran.into_iter().map(|ran| ran.facts).collect();
     result
+}
+
+#[test]
+fn what_chance_explains_between_databases_is_said_to_be_so() {
+    // The same six times on each database, in another order, but for 0.1 %; and databases apart.
+    let times = |apart: u64| -> Vec<Vec<u64>> {
+        let of =
+            |db: u64| (0..6).map(|n| 10_000 + 10 * apart * db + 100 * ((n + db) % 6)).collect();
+        (0..4).map(of).collect()
+    };
+    let p = |result: &RunResult| of(&result.cells[0]).time_spread.expect("four").between_p;
+    let (alike, apart) = (result(&times(1)), result(&times(300)));
+    assert!(p(&alike).is_some_and(|p| p > 0.5), "{:?}", p(&alike));
+    assert!(p(&apart).is_some_and(|p| p < 1e-6), "{:?}", p(&apart));
+    for (result, words) in [(alike, "0.9"), (apart, "<0.01")] {
+        let page = report::table(&result, 120, report::Paint::Plain);
+        assert!(page.contains("chance") && page.contains(words), "{page}");
+        let json = serde_json::from_str(&report::json(&result)).expect("JSON");
+        let html = crate::html::page(&[stored::Stored::new("r.json".into(), json)]);
+        assert!(html.contains("By chance") && html.contains("between_p"), "{html}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     comparison,
-    stats::Trimmed,
+    stats::{self, Trimmed},
     stored::{self, Stored},
 };
 
@@ -64,7 +64,8 @@ pub struct Shift {
     pub variant: String,
     /// Its verdict.
     pub verdict: &'static str,
-    /// How much longer it takes now, as a share: a difference of trimmed means of logarithms.
+    /// How much longer it takes now, as a share: a difference of trimmed means of logarithms; on
+    /// several databases the trimmed mean of the databases' differences.
     pub change: Option<f64>,
     /// Its lower bound.
     pub lower: Option<f64>,
@@ -111,8 +112,7 @@ pub fn judge(
     let judged_count = others.len() + if judges_times { common.len() } else { 0 };
     let split = Split { judged_count, look_count: 1 };
     let judged = |variant: &String, over: Option<&str>| {
-        let of = |stored: &Stored| Trimmed::of(&logs(stored, variant, over));
-        shift(variant, of(base), of(new), delta, split)
+        shift(variant, change(base, new, variant, over), delta, split)
     };
     let ratios: Vec<_> = others.iter().map(|variant| judged(variant, Some(reference))).collect();
     let absolute: Vec<_> = match judges_times {
@@ -227,44 +227,51 @@ fn exact(stored: &Stored) -> BTreeMap<String, Value> {
     found
 }
 
-/// Logarithms of a variant's times, or of its times over those of another in the same round;
-/// without the warm-up. On several databases each is one value: the mean of its rounds.
-fn logs(stored: &Stored, variant: &str, over: Option<&str>) -> Vec<f64> {
-    let times = |variant: &str| -> Vec<Vec<f64>> {
+/// A variant's times, or its times over those of another in the same round, of each database that
+/// has both, by its seed; without the warm-up.
+fn times(stored: &Stored, variant: &str, over: Option<&str>) -> BTreeMap<Option<u64>, Vec<f64>> {
+    let of = |variant: &str| -> BTreeMap<Option<u64>, Vec<f64>> {
         let databases = stored.cell(variant).map(stored::by_database).unwrap_or_default();
-        let log = |sample: &Value| sample["wall_ns"].as_f64().map(f64::ln);
-        let of = |database: stored::OfDatabase<'_>| {
-            database.counted().iter().filter_map(log).collect::<Vec<f64>>()
-        };
-        databases.into_iter().map(of).collect()
+        let time = |sample: &Value| sample["wall_ns"].as_f64();
+        let times = |of: &stored::OfDatabase<'_>| of.counted().iter().filter_map(time).collect();
+        databases.iter().map(|database| (database.seed, times(database))).collect()
     };
-    let mut own = times(variant);
-    if let Some(over) = over {
-        for (own, over) in own.iter_mut().zip(times(over)) {
-            *own = own.iter().zip(over).map(|(own, over)| own - over).collect();
-        }
-    }
-    let mean = |logs: &Vec<f64>| logs.iter().sum::<f64>() / logs.len() as f64;
-    match stored.databases() {
-        [] => own.concat(),
-        _ => own.iter().filter(|logs| !logs.is_empty()).map(mean).collect(),
-    }
+    let own = of(variant);
+    let Some(over) = over else { return own };
+    // An interrupted run may have only one of both on its last database.
+    let others = of(over);
+    let ratios = |(seed, own): (Option<u64>, Vec<f64>)| {
+        let pairs = own.iter().zip(others.get(&seed)?);
+        Some((seed, pairs.map(|(own, over)| own / over).collect()))
+    };
+    own.into_iter().filter_map(ratios).collect()
 }
 
-fn shift(
-    variant: &str,
-    base: Option<Trimmed>,
-    new: Option<Trimmed>,
-    delta: f64,
-    split: Split,
-) -> (Verdict, Shift) {
+/// How far the logarithm of a variant's time, or of its time over another's, moved. Samples of two
+/// runs on one database are independent of each other. Of several databases both runs have the
+/// same: each is one value, the difference of its medians, which it does not itself spread.
+fn change(base: &Stored, new: &Stored, variant: &str, over: Option<&str>) -> Option<Trimmed> {
+    let (is_one, base) = (base.databases().is_empty(), times(base, variant, over));
+    let new = times(new, variant, over);
+    if is_one {
+        let of = |times: BTreeMap<_, Vec<f64>>| {
+            let logs = times.into_values().flatten().map(f64::ln);
+            Trimmed::of(&logs.collect::<Vec<_>>())
+        };
+        return Some(of(new)?.minus(&of(base)?));
+    }
+    let log = |times: &Vec<f64>| stats::median(times).map(f64::ln);
+    let moved = base.iter().filter_map(|(seed, base)| Some(log(new.get(seed)?)? - log(base)?));
+    Trimmed::of(&moved.collect::<Vec<_>>())
+}
+
+fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> (Verdict, Shift) {
     let variant = variant.to_owned();
-    let Some((base, new)) = base.zip(new) else {
+    let Some(change) = change else {
         let verdict = Verdict::Inconclusive;
         let (change, lower, upper) = (None, None, None);
         return (verdict, Shift { variant, verdict: verdict.name(), change, lower, upper });
     };
-    let change = new.minus(&base);
     let lower = change.lower(split.share(ALPHA_FAIL));
     let upper = change.upper(split.share(ALPHA_PASS));
     let verdict = by_bounds(lower, upper, delta);
@@ -397,14 +404,9 @@ mod tests {
                 on_databases(json, count);
             })
         };
-        // Eight databases with a sample each say as much as eight samples of one.
-        let ends = |compared: Compared| {
-            compared.ratios.into_iter().map(|s| (s.lower, s.upper)).collect::<Vec<_>>()
-        };
-        let (verdict, _, compared) = judged(&of(8, 1.0), &of(8, 1.1), Times::Ratios);
+        let (verdict, reason, _) = judged(&of(8, 1.0), &of(8, 1.1), Times::Ratios);
         assert_eq!(verdict, Verdict::Regression);
-        let (_, _, plain) = judged(&stored(|_| ()), &stored(slow(3, 1.1)), Times::Ratios);
-        assert_eq!(ends(compared), ends(plain));
+        assert!(reason.contains("+10.0 %"), "{reason}");
         // Four with two each say less: there is no interval.
         let (verdict, reason, _) = judged(&of(4, 1.0), &of(4, 1.1), Times::Ratios);
         assert_eq!(verdict, Verdict::Inconclusive);
@@ -418,6 +420,57 @@ mod tests {
         assert!(reason.contains("on database 3 store_reads"), "{reason}");
         let error = judge(&of(4, 1.0), &of(8, 1.0), 0.03, Times::Ratios).unwrap_err();
         assert!(error.to_string().contains("databases of seeds 0, 1, 2, 3"), "{error}");
+    }
+
+    #[test]
+    fn databases_that_differ_but_equally_in_both_results_decide() {
+        // Six, the last of which takes 5 % longer than the first; each time by some noise.
+        let of = |run: usize, factor: f64| {
+            stored(|json| {
+                slow(3, factor)(json);
+                for (place, cell) in json["cells"].as_array_mut().unwrap().iter_mut().enumerate() {
+                    let samples = cell["samples"].as_array_mut().unwrap();
+                    samples.truncate(6);
+                    for (database, sample) in samples.iter_mut().enumerate() {
+                        let apart = if place == 3 { 0.01 * database as f64 } else { 0.0 };
+                        let noise = 1e-3 * ((database * 5 + place * 3 + run) % 4) as f64;
+                        let ns = sample["wall_ns"].as_f64().unwrap();
+                        sample["wall_ns"] = json!((ns * (1.0 + apart) * (1.0 + noise)) as u64);
+                    }
+                }
+                on_databases(json, 6);
+            })
+        };
+        for times in [Times::Ratios, Times::Absolute] {
+            let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.0), times);
+            assert_eq!(verdict, Verdict::Pass, "{reason}");
+            let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.08), times);
+            assert_eq!(verdict, Verdict::Regression, "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_database_without_the_reference_has_no_ratio_and_its_time_is_taken_for_none() {
+        let whole = stored(|json| on_databases(json, 8));
+        // Interrupted before the reference's turn: on the third, and on the last database.
+        for cut in [2, 7] {
+            let short = stored(|json| {
+                on_databases(json, 8);
+                let reference = &mut json["cells"][0];
+                reference["samples"].as_array_mut().unwrap().remove(cut);
+                reference["databases"]["each"].as_array_mut().unwrap().remove(cut);
+            });
+            let variant = variants(&short)[1].clone();
+            let ratios = times(&short, &variant, Some(&variants(&short)[0]));
+            let seeds: Vec<_> = (0..8).filter(|seed| *seed != cut as u64).map(Some).collect();
+            assert_eq!(ratios.keys().copied().collect::<Vec<_>>(), seeds);
+            for (base, new) in [(&whole, &short), (&short, &whole)] {
+                let (verdict, reason, compared) = judged(base, new, Times::Ratios);
+                assert_eq!(verdict, Verdict::Pass, "{reason}");
+                let changes = compared.ratios.iter().filter_map(|shift| shift.change);
+                assert!(changes.clone().count() == 4 && changes.into_iter().all(|c| c == 0.0));
+            }
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) struct Figure {
     /// Place of its result among those of the page.
     pub(super) result: usize,
     /// Path in the result: `/cells/3/mgas_per_s/median`. With `*` in it: the median over what
-    /// stands there.
+    /// stands there, see [`Row::median`].
     pub(super) at: String,
     /// The number.
     pub(super) value: f64,
@@ -266,13 +266,16 @@ impl<'a> Row<'a> {
     }
 
     /// The median over the samples of a number of each; without those of a warm-up, where the
-    /// result says how many these are.
+    /// result says how many these are. On several databases the median of the databases' medians.
     pub(super) fn median(&self, path: &str) -> Option<Figure> {
+        let at = format!("/{path}");
+        let number = |sample: &Value| sample.pointer(&at)?.as_f64();
         let databases = stored::by_database(self.json);
-        let samples = databases.iter().flat_map(stored::OfDatabase::counted);
-        let values = samples.map(|sample| sample.pointer(&format!("/{path}"))?.as_f64());
-        let values: Vec<f64> = values.collect::<Option<_>>()?;
-        let value = stats::median(&values)?;
+        let sampled = databases.iter().map(stored::OfDatabase::counted).filter(|s| !s.is_empty());
+        let medians = sampled.map(|samples| {
+            stats::median(&samples.iter().map(number).collect::<Option<Vec<f64>>>()?)
+        });
+        let value = stats::median(&medians.collect::<Option<Vec<f64>>>()?)?;
         let at = format!("/cells/{}/samples/*/{path}", self.cell);
         Some(Figure { result: self.source, at, value, text: value.to_string() })
     }

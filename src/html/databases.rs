@@ -5,7 +5,7 @@ use super::{
     data::{Report, Row, Source},
     markup::{self, Section, esc, interval, number},
 };
-use crate::{report::units, stored};
+use crate::{report::units, stats::CHANCE_P, stored};
 
 /// The part on databases; `None` where no result is of several.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
@@ -19,14 +19,17 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     Some(Section {
         id: "databases",
         title: "Databases",
-        lede:
+        lede: format!(
             "How rows lie is drawn once, when a database is built from its seed. So each database \
                is one value of the figures on this page, however many samples were taken on it. \
                <em>Between</em> and <em>within</em>: standard deviations of a time between \
-               databases and among the samples of one; 0 between where chance explains it. \
+               databases and among the samples of one. <em>By chance</em>: how probable databases \
+               so far apart are that do not differ (F test); at {CHANCE_P} or more chance explains \
+               what is between them. Samples that follow each other on one database are alike, \
+               so a small one is no proof. \
                <em>Time over the first</em>: by that of the store’s first variant, on each \
                database by itself."
-                .to_owned(),
+        ),
         body: sources.map(|source| of_source(report, source, &rows)).collect(),
         results,
     })
@@ -47,7 +50,8 @@ fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> Str
         rows.iter().copied().filter(|row| row.source == source.index).collect();
     let times = own.iter().map(|row| times(row)).collect::<Vec<_>>();
     let ratios = own.iter().map(|row| ratios(row)).collect::<Vec<_>>();
-    let heads = ["Variant", "ms a batch", "95 %", "Least to most", "Between", "Within"];
+    let heads =
+        ["Variant", "ms a batch", "95 %", "Least to most", "Between", "By chance", "Within"];
     let times = markup::table("Time of a batch over the databases", &heads, &times);
     let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
     let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
@@ -74,6 +78,7 @@ fn times(row: &Row<'_>) -> Vec<String> {
         ends(row, "ms_per_batch/ci95", units::plain),
         ends(row, "databases/ms_per_batch_range", units::plain),
         spread("between"),
+        number(row.figure("databases/time_spread/between_p").as_ref(), units::probability),
         spread("within"),
     ]
 }

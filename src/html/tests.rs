@@ -95,6 +95,28 @@ fn every_number_is_the_one_of_its_result_and_every_cell_is_there() {
 }
 
 #[test]
+fn each_database_is_one_value_of_a_phase_however_many_samples_it_has() {
+    let results = [result(|json| {
+        let counts = [4_usize, 2, 2];
+        json["databases"] =
+            counts.iter().enumerate().map(|(n, _)| json!({ "workload": { "seed": n } })).collect();
+        for cell in json["cells"].as_array_mut().unwrap() {
+            let of = |(n, count): (usize, &usize)| json!({ "seed": n, "sample_count": count });
+            cell["databases"] =
+                json!({ "each": counts.iter().enumerate().map(of).collect::<Vec<_>>() });
+            let walls = [1, 1, 1, 1, 3, 3, 5, 5];
+            for (sample, wall) in cell["samples"].as_array_mut().unwrap().iter_mut().zip(walls) {
+                sample["wall_ns"] = json!(wall * 1_000_000);
+            }
+        }
+    })];
+    let elements = elements(&page(&results));
+    compared(&elements, &jsons(&results));
+    let shown = elements.iter().find(|one| one.get("data-at") == "/cells/0/samples/*/wall_ns");
+    assert_eq!(shown.unwrap().get("data-value"), "3000000");
+}
+
+#[test]
 fn a_number_that_is_not_the_results_is_found() {
     let results = [result(|_| ())];
     let html = page(&results);

@@ -3,7 +3,10 @@
 use executor::schedule::Schedule;
 use unicode_width::UnicodeWidthStr;
 
-use crate::result::{Cell, Estimate, RunResult};
+use crate::{
+    result::{Cell, Estimate, RunResult},
+    stats::INTERVAL_COUNT_MIN,
+};
 
 use super::{
     facts,
@@ -210,7 +213,7 @@ fn in_unit(ms: f64, unit: TimeUnit) -> String {
 /// The interval, or the number of samples, or of databases, where there is none.
 fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
     let finite = estimate.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
-    match finite.filter(|_| value_count >= facts::INTERVAL_SAMPLE_COUNT) {
+    match finite.filter(|_| value_count >= INTERVAL_COUNT_MIN) {
         Some([low, high]) => format!("{}–{}", in_unit(low, unit), in_unit(high, unit)),
         None => format!("n={value_count}"),
     }

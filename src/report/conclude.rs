@@ -2,12 +2,12 @@
 //! theirs, and batched with on-demand reads at equal depth: against fewer readers "batched wins"
 //! would only say that more reads were under way (`measuring.md`).
 
-use crate::result::{Cell, RunResult};
-
-use super::{
-    facts::{self, INTERVAL_SAMPLE_COUNT},
-    units,
+use crate::{
+    result::{Cell, RunResult},
+    stats::INTERVAL_COUNT_MIN,
 };
+
+use super::{facts, units};
 
 const BATCHED: &str = "batched-io";
 const ON_DEMAND: &str = "parallel-io";
@@ -130,11 +130,11 @@ fn certainty(cells: &[&Cell]) -> Option<String> {
     let timed = cells.iter().filter(|cell| facts::time_ms(cell).is_some());
     let is_over_databases = cells.iter().any(|cell| cell.databases.is_some());
     match timed.map(|cell| cell.value_count()).min()? {
-        few if few < INTERVAL_SAMPLE_COUNT && is_over_databases => {
+        few if few < INTERVAL_COUNT_MIN && is_over_databases => {
             Some(format!("{}, no interval", units::things(few as u64, "database")))
         }
         0 | 1 => Some("one sample each".to_owned()),
-        few if few < INTERVAL_SAMPLE_COUNT => Some(format!("{few} samples, no interval")),
+        few if few < INTERVAL_COUNT_MIN => Some(format!("{few} samples, no interval")),
         _ => {
             let batched = best_of(cells, BATCHED)?.ms_per_batch.ci95?;
             let on_demand = best_of(cells, ON_DEMAND)?.ms_per_batch.ci95?;

@@ -3,6 +3,7 @@
 use crate::{
     databases::CellDatabases,
     result::{Cell, RunResult},
+    stats::{CHANCE_P, INTERVAL_COUNT_MIN},
 };
 
 use super::{
@@ -12,9 +13,6 @@ use super::{
     units::{self, UNKNOWN},
 };
 use unicode_width::UnicodeWidthStr;
-
-/// Fewest databases that give an interval.
-const INTERVAL_DATABASE_COUNT: usize = 6;
 
 /// What is told of the databases; nothing of a run on one.
 pub(super) fn databases(page: &mut Page, result: &RunResult) {
@@ -65,6 +63,7 @@ fn columns(cells: &[(&Cell, &CellDatabases)]) -> Vec<Column> {
         column(0, ["", "threads"], &|cell, _| Some(facts::threads(cell))),
         column(0, ["ms, least", "to most"], &|_, of| Some(ends(of.ms_per_batch_range?))),
         column(1, ["between", "them %"], &|_, of| Some(units::percent(of.time_spread?.between))),
+        column(1, ["by", "chance"], &|_, of| of.time_spread?.between_p.map(units::probability)),
         column(1, ["within", "one %"], &|_, of| Some(units::percent(of.time_spread?.within))),
         column(2, ["time over", "the first"], &|_, of| Some(units::ratio(of.time_ratio.median?))),
         column(2, ["", "95 %"], &|_, of| Some(ends(of.time_ratio.ci95?))),
@@ -87,14 +86,14 @@ fn ends([low, high]: [f64; 2]) -> String {
 fn legend(page: &mut Page, cells: &[(&Cell, &CellDatabases)], count: usize) {
     let mut parts = Vec::new();
     if cells.iter().any(|(_, of)| of.time_spread.is_some()) {
-        parts.push(
-            "between databases and within one: standard deviations of a time in %, 0 where chance \
-             explains it"
-                .to_owned(),
-        );
+        parts.push(format!(
+            "between databases and within one: standard deviations of a time in %; by chance: \
+                 how probable databases so far apart are that do not differ; {CHANCE_P} or more \
+                 shows no difference, less may be a drift of the machine too"
+        ));
     }
-    if count < INTERVAL_DATABASE_COUNT {
-        parts.push(format!("an interval needs {INTERVAL_DATABASE_COUNT} databases"));
+    if count < INTERVAL_COUNT_MIN {
+        parts.push(format!("an interval needs {INTERVAL_COUNT_MIN} databases"));
     }
     let mut firsts: Vec<&str> = cells.iter().map(|(_, of)| of.time_ratio_over.as_str()).collect();
     firsts.dedup();

@@ -10,8 +10,6 @@ use super::units;
 const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
 /// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
 const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
-/// Fewest samples that give an interval.
-pub(super) const INTERVAL_SAMPLE_COUNT: usize = 6;
 
 /// Whether any sample differs from the reference: no figure may then be shown.
 pub(super) fn disagrees(result: &RunResult) -> bool {

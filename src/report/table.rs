@@ -3,6 +3,7 @@
 use crate::{
     claims::Verdict,
     result::{Claim, RunResult},
+    stats::INTERVAL_COUNT_MIN,
 };
 
 use super::{
@@ -62,7 +63,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         claims(&mut page, result);
     }
     if !disagrees {
-        let few = |cell: &crate::result::Cell| cell.value_count() < facts::INTERVAL_SAMPLE_COUNT;
+        let few = |cell: &crate::result::Cell| cell.value_count() < INTERVAL_COUNT_MIN;
         let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
         let samples = if result.cells.iter().any(few) { more } else { "" };
         page.labelled(Tone::Faint, "deeper", &format!("{samples}{OUT}"));

@@ -78,6 +78,11 @@ pub fn ratio(value: f64) -> String {
     if value.abs() < 9.995 { format!("{value:.2}") } else { number(value) }
 }
 
+/// A probability: `0.31`, `<0.01`.
+pub fn probability(value: f64) -> String {
+    if value < 0.01 { "<0.01".to_owned() } else { ratio(value) }
+}
+
 /// A number for a column that has one unit: three significant digits, no prefix below 100,000.
 pub fn plain(value: f64) -> String {
     match value.abs() {

@@ -1,46 +1,97 @@
 //! How much of a spread is between groups of values, and how much within them: the variance
-//! components of a one-way layout with random effects, by the method of moments.
+//! components of a one-way layout with random effects, by the method of moments, over trimmed
+//! groups so that a stray value is in neither.
 //!
 //! Searle, Casella and others (1992), "Variance Components", chapter 3: groups may be of
-//! different sizes; an estimate below zero, which chance makes where groups do not differ, is
-//! zero.
+//! different sizes; an estimate below zero, which chance makes in about half of all cases where
+//! groups do not differ, is zero. Lee and Fung (1985), "Behaviour of trimmed F and sine-wave F
+//! statistics in one-way classification": means of groups are trimmed, squares within them
+//! winsorised. Groups of less than five values have nothing to trim: it is the plain layout then.
+
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+use super::{sorted, trimmed};
 
 /// Fewest groups: of two the spread between them is one difference, which says next to nothing.
 const GROUP_COUNT_MIN: usize = 3;
 
+/// From this probability on chance explains what is between groups.
+pub const CHANCE_P: f64 = 0.05;
+
 /// Variances of what a value is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
-    /// Of what all values of a group have in common.
-    pub between: f64,
-    /// Of what each value has by itself.
-    pub within: f64,
+    /// Variance of what all values of a group have in common.
+    pub between_variance: f64,
+    /// Variance of what each value has by itself: as many times that of a group's trimmed mean
+    /// as it has values.
+    pub within_variance: f64,
+    /// How probable groups so far apart are where they do not differ, by the F test; `None` where
+    /// no value differs from another. It supposes independent values: where the values of a group
+    /// follow each other it is too small.
+    pub p: Option<f64>,
+}
+
+/// A group without its stray values.
+struct Group {
+    /// Values that are left.
+    left_count: f64,
+    /// Mean of those.
+    mean: f64,
+    /// Sum of squares about their mean of the winsorised values.
+    squares: f64,
+}
+
+impl Group {
+    /// Of at least one value, all of them finite.
+    fn of(values: &[f64]) -> Option<Self> {
+        let mut values = sorted(values).filter(|values| !values.is_empty())?;
+        let left = trimmed::left(&values);
+        let (left_count, mean) = (left.len() as f64, trimmed::mean(left));
+        trimmed::winsorise(&mut values);
+        let about = trimmed::mean(&values);
+        let squares = values.iter().map(|value| (value - about).powi(2)).sum();
+        Some(Self { left_count, mean, squares })
+    }
 }
 
 /// The components of values in groups; a group without a value counts for nothing. `None` below
 /// three groups, where no group has two values, and where a value is not finite.
 pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
-    let groups: Vec<_> = groups.iter().filter(|group| !group.is_empty()).collect();
-    let values = || groups.iter().copied().flatten();
-    let (group_count, count) = (groups.len() as f64, values().count() as f64);
-    if groups.len() < GROUP_COUNT_MIN || count <= group_count || values().any(|v| !v.is_finite()) {
+    let groups = groups.iter().filter(|group| !group.is_empty());
+    let count = groups.clone().map(Vec::len).sum::<usize>() as f64;
+    let groups: Vec<Group> = groups.map(|group| Group::of(group)).collect::<Option<_>>()?;
+    let sum = |of: &dyn Fn(&Group) -> f64| groups.iter().map(of).sum::<f64>();
+    let left_count = sum(&|group| group.left_count);
+    let freedom = [groups.len() as f64 - 1.0, left_count - groups.len() as f64];
+    if groups.len() < GROUP_COUNT_MIN || freedom[1] < 1.0 {
         return None;
     }
-    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let mean = values().sum::<f64>() / count;
-    let (mut between, mut within, mut squares) = (0.0, 0.0, 0.0);
-    for group in &groups {
-        let (own, size) = (mean_of(group), group.len() as f64);
-        between += size * (own - mean).powi(2);
-        within += group.iter().map(|value| (value - own).powi(2)).sum::<f64>();
-        squares += size.powi(2);
-    }
-    let within = within / (count - group_count);
-    let between = between / (group_count - 1.0);
+    let mean = sum(&|group| group.left_count * group.mean) / left_count;
+    let between = sum(&|group| group.left_count * (group.mean - mean).powi(2)) / freedom[0];
+    let within = sum(&|group| group.squares) / freedom[1];
     // As many values as a group of equal groups would have.
-    let size = (count - squares / count) / (group_count - 1.0);
-    let components = Components { between: ((between - within) / size).max(0.0), within };
-    Some(components).filter(|it| it.between.is_finite() && it.within.is_finite())
+    let size = (left_count - sum(&|group| group.left_count.powi(2)) / left_count) / freedom[0];
+    let components = Components {
+        between_variance: ((between - within) / size).max(0.0),
+        within_variance: within * count / left_count,
+        p: chance(between, within, freedom),
+    };
+    let is_finite = components.between_variance.is_finite() && within.is_finite();
+    is_finite.then_some(components)
+}
+
+/// How probable mean squares so far apart are by chance.
+fn chance(between: f64, within: f64, [of_groups, of_values]: [f64; 2]) -> Option<f64> {
+    let ratio = between / within;
+    if ratio.is_nan() {
+        return None;
+    }
+    // Where the quantile itself leaves the range of numbers nothing is left above it.
+    if !(ratio * of_groups).is_finite() {
+        return Some(0.0);
+    }
+    Some(FisherSnedecor::new(of_groups, of_values).ok()?.sf(ratio))
 }
 
 #[cfg(test)]
@@ -60,8 +111,74 @@ mod tests {
             vec![3.34, 3.38, 3.23, 3.26],
         ];
         let found = components(&leaves).expect("enough values");
-        assert!((found.within - 0.0066).abs() < 5e-5, "{found:?}");
-        assert!((found.between - 0.0724).abs() < 5e-5, "{found:?}");
+        assert!((found.within_variance - 0.0066).abs() < 5e-5, "{found:?}");
+        assert!((found.between_variance - 0.0724).abs() < 5e-5, "{found:?}");
+        // F = 44.9 with 3 and 12 degrees of freedom.
+        assert!(found.p.is_some_and(|p| p < 1e-5), "{found:?}");
+    }
+
+    #[test]
+    fn probabilities_are_those_of_the_published_table_of_fisher() {
+        // Degrees of freedom of groups and of values, 5 % point.
+        for (freedom, ratio) in [([2.0, 6.0], 5.143), ([3.0, 12.0], 3.490), ([5.0, 24.0], 2.621)] {
+            let p = chance(ratio, 1.0, freedom).expect("a number");
+            assert!((p - 0.05).abs() < 1e-4, "{freedom:?}: {p}");
+        }
+        assert_eq!(chance(0.0, 1.0, [2.0, 6.0]), Some(1.0));
+        assert_eq!(chance(1.0, 0.0, [2.0, 6.0]), Some(0.0));
+        assert_eq!(chance(1e300, 1e-300, [2.0, 6.0]), Some(0.0));
+        assert_eq!(chance(0.0, 0.0, [2.0, 6.0]), None);
+    }
+
+    /// Values as they would lie, in order, if drawn from a normal distribution, turned by some
+    /// places: groups of them differ in nothing.
+    fn drawn(seed: u64, count: usize) -> Vec<f64> {
+        let mut state = seed;
+        let mut even = || {
+            // SplitMix64.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (z ^ (z >> 31)) as f64 / 2.0_f64.powi(64)
+        };
+        (0..count).map(|_| (0..12).map(|_| even()).sum::<f64>() - 6.0).collect()
+    }
+
+    #[test]
+    fn groups_that_do_not_differ_are_found_to_as_often_as_the_probability_says() {
+        let found: Vec<_> = (0..1_000)
+            .filter_map(|seed| {
+                let values = drawn(seed * 1_000_003, 6 * 10);
+                components(&values.chunks(10).map(<[f64]>::to_vec).collect::<Vec<_>>())
+            })
+            .collect();
+        let share = |is: &dyn Fn(&Components) -> bool| {
+            found.iter().filter(|one| is(one)).count() as f64 / found.len() as f64
+        };
+        // An estimate above zero is no proof of a difference.
+        let above = share(&|one| one.between_variance > 0.0);
+        assert!((0.3..0.6).contains(&above), "{above}");
+        let small = share(&|one| one.p.is_some_and(|p| p < CHANCE_P));
+        assert!((0.02..0.08).contains(&small), "{small}");
+        let within = found.iter().map(|one| one.within_variance).sum::<f64>() / 1_000.0;
+        assert!((1.0..1.4).contains(&within), "{within}");
+    }
+
+    #[test]
+    fn one_stray_value_changes_neither_part_much() {
+        let groups: Vec<Vec<f64>> = (0..6)
+            .map(|group| drawn(group, 10).iter().map(|v| v * 0.01 + group as f64 * 0.1).collect())
+            .collect();
+        let mut stray = groups.clone();
+        stray[2][3] = 1e6;
+        let (before, after) = (components(&groups), components(&stray));
+        let (before, after) = (before.expect("enough values"), after.expect("enough values"));
+        let ratio = after.within_variance / before.within_variance;
+        assert!((0.5..2.0).contains(&ratio), "{before:?} {after:?}");
+        let ratio = after.between_variance / before.between_variance;
+        assert!((0.9..1.1).contains(&ratio), "{before:?} {after:?}");
+        assert!(after.p.is_some_and(|p| p < 1e-6), "{after:?}");
     }
 
     #[test]
@@ -81,23 +198,23 @@ mod tests {
     proptest! {
         #[test]
         fn what_all_values_of_a_group_have_in_common_is_between(groups in groups()) {
-            let within = components(&groups).expect("enough values").within;
+            let within = components(&groups).expect("enough values").within_variance;
             let apart = (0..).zip(&groups).map(|(place, group)| {
                 group.iter().map(|value| value + 1e3 * f64::from(place)).collect::<Vec<_>>()
             });
             let found = components(&apart.collect::<Vec<_>>()).expect("enough values");
-            prop_assert!((found.within - within).abs() < 1e-6 * (1.0 + within), "{:?}", found);
-            prop_assert!(found.between > 1e5, "{:?}", found);
+            prop_assert!((found.within_variance - within).abs() < 1e-6 * (1.0 + within), "{:?}", found);
+            prop_assert!(found.between_variance > 1e5, "{:?}", found);
         }
 
         #[test]
         fn groups_with_one_mean_have_nothing_between_them(groups in groups()) {
             let centred = groups.iter().map(|group| {
-                let mean = group.iter().sum::<f64>() / group.len() as f64;
+                let mean = Group::of(group).expect("has values").mean;
                 group.iter().map(|value| value - mean).collect::<Vec<_>>()
             });
             let found = components(&centred.collect::<Vec<_>>()).expect("enough values");
-            prop_assert!(found.between < 1e-12, "{:?}", found);
+            prop_assert!(found.between_variance < 1e-12, "{:?}", found);
         }
 
         #[test]
@@ -107,8 +224,8 @@ mod tests {
                 group.iter().map(|value| value + shift).collect::<Vec<f64>>()
             });
             let after = components(&moved.collect::<Vec<_>>()).expect("enough values");
-            prop_assert!((before.between - after.between).abs() < 1e-6);
-            prop_assert!((before.within - after.within).abs() < 1e-6);
+            prop_assert!((before.between_variance - after.between_variance).abs() < 1e-6);
+            prop_assert!((before.within_variance - after.within_variance).abs() < 1e-6);
         }
     }
 }

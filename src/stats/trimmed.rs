@@ -7,12 +7,10 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::sorted;
+use super::{INTERVAL_COUNT_MIN, sorted};
 
 /// What is left out at each end.
 const TRIM: f64 = 0.2;
-/// Fewest values for which there is an interval: the same as for a median.
-const COUNT_MIN: usize = 6;
 
 /// A trimmed mean and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,15 +27,11 @@ impl Trimmed {
     /// Of `values`, which are independent of each other. `None` below six, or where one is not
     /// finite.
     pub fn of(values: &[f64]) -> Option<Self> {
-        let mut values = sorted(values).filter(|values| values.len() >= COUNT_MIN)?;
+        let mut values = sorted(values).filter(|values| values.len() >= INTERVAL_COUNT_MIN)?;
         let count = values.len();
-        let cut = (TRIM * count as f64) as usize;
-        let left = &values[cut..count - cut];
+        let left = left(&values);
         let (mean, freedom) = (mean(left), (left.len() - 1) as f64);
-        // Winsorised: what was left out takes the value of its neighbour.
-        let (low, high) = (values[cut], values[count - cut - 1]);
-        values[..cut].fill(low);
-        values[count - cut..].fill(high);
+        winsorise(&mut values);
         let error = deviation(&values) / ((1.0 - 2.0 * TRIM) * (count as f64).sqrt());
         Some(Self { mean, error, freedom }).filter(|it| it.mean.is_finite() && it.error.is_finite())
     }
@@ -85,7 +79,21 @@ pub fn student_quantile(probability: f64, freedom: f64) -> f64 {
     distribution.inverse_cdf(probability)
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// What is left of sorted values without those that are left out at each end.
+pub(super) fn left(sorted: &[f64]) -> &[f64] {
+    let cut = (TRIM * sorted.len() as f64) as usize;
+    &sorted[cut..sorted.len() - cut]
+}
+
+/// Gives each of the sorted values that [`left`] leaves out the value of its neighbour.
+pub(super) fn winsorise(sorted: &mut [f64]) {
+    let left = left(sorted);
+    if let (Some(&low), Some(&high)) = (left.first(), left.last()) {
+        sorted.iter_mut().for_each(|value| *value = value.clamp(low, high));
+    }
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
     // Each is divided first: the sum might not be finite.
     values.iter().map(|value| value / values.len() as f64).sum()
 }

@@ -96,13 +96,14 @@ pub(crate) fn compared(elements: &[Element], results: &[Value]) -> Vec<(usize, S
 }
 
 /// The number at a place; at one with `*` the median over what stands there, without the samples
-/// of a warm-up.
+/// of a warm-up; of several databases the median of the databases' medians.
 fn number(result: &Value, at: &str) -> Option<f64> {
     let Some((list, below)) = at.split_once("/*") else { return result.pointer(at)?.as_f64() };
     let all = result.pointer(list)?.as_array()?;
     let cell = list.strip_suffix("/samples").and_then(|cell| result.pointer(cell));
     let mut rest = all.as_slice();
-    let mut counted = Vec::new();
+    let value = |one: &Value| one.pointer(below).unwrap().as_f64().unwrap();
+    let mut medians = Vec::new();
     // A run on several databases has a warm-up on each.
     let each = cell.and_then(|cell| cell["databases"]["each"].as_array().cloned());
     let each = each.unwrap_or_else(|| cell.into_iter().cloned().collect());
@@ -110,15 +111,22 @@ fn number(result: &Value, at: &str) -> Option<f64> {
         let count = |name: &str| of[name].as_u64().map(|count| usize::try_from(count).unwrap());
         let (own, others) = rest.split_at(count("sample_count").unwrap_or(rest.len()));
         rest = others;
-        counted.extend(&own[count("warm_up_sample_count").unwrap_or(0)..]);
+        let counted = &own[count("warm_up_sample_count").unwrap_or(0)..];
+        medians.extend(median(counted.iter().map(value).collect()));
     }
-    counted.extend(rest);
-    let value = |one: &Value| one.pointer(below).unwrap().as_f64().unwrap();
-    let mut values: Vec<f64> = counted.into_iter().map(value).collect();
+    if each.is_empty() {
+        // A list of something else than samples.
+        return median(all.iter().map(value).collect());
+    }
+    median(medians)
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     Some(match values.len() % 2 {
         1 => values[middle],
+        _ if values.is_empty() => return None,
         _ => values[middle - 1] / 2.0 + values[middle] / 2.0,
     })
 }

@@ -1,6 +1,6 @@
 //! The course of a run: each of its databases is generated, built, checked and sampled as if it
-//! were the only one, and after each round there is a result of all so far. One database is open
-//! at a time.
+//! were the only one, and while it is sampled a result of all so far is written every few
+//! seconds. One database is open at a time.
 
 use std::{
     path::PathBuf,
@@ -32,6 +32,9 @@ use crate::{
 const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
     (--samples, --budget), and look what else runs here";
 
+/// Least time between two results of a run that goes on: each is written whole.
+const WRITE_INTERVAL: Duration = Duration::from_secs(5);
+
 /// A run, with what is the same for all its databases.
 pub(super) struct Course<'a> {
     pub(super) args: &'a RunArgs,
@@ -61,6 +64,8 @@ struct SoFar {
     disagreements: Vec<String>,
     is_unsteady: bool,
     profile: Option<ProfileFacts>,
+    /// What of the budget is used.
+    spent: Duration,
 }
 
 /// The files that a run writes.
@@ -70,14 +75,22 @@ struct Files {
     written: Vec<PathBuf>,
     /// Those of extra samples.
     more: Vec<PathBuf>,
+    /// When a result was last written.
+    last: Option<Instant>,
 }
 
 impl Files {
     fn write(&mut self, result: &RunResult, logs: &[HistogramLog]) -> anyhow::Result<()> {
         if let Some(out) = &mut self.out {
             self.written = out.write(result, logs)?;
+            self.last = Some(Instant::now());
         }
         Ok(())
+    }
+
+    /// Whether a result of what is finished so far is to be written now.
+    fn is_due(&self) -> bool {
+        self.out.is_some() && is_due(self.last.map(|last| last.elapsed()))
     }
 }
 
@@ -90,9 +103,9 @@ impl Course<'_> {
         out: Option<Out>,
     ) -> Result<Finished, Failure> {
         let count = self.run.database_count;
-        let mut files = Files { out, written: Vec::new(), more: Vec::new() };
+        let mut files = Files { out, written: Vec::new(), more: Vec::new(), last: None };
         let (mut first, mut extras) = (Some(first), Some(extras));
-        let (mut sofar, mut spent, mut failure) = (SoFar::default(), Duration::ZERO, None);
+        let (mut sofar, mut failure) = (SoFar::default(), None);
         for index in 0..count {
             let opened = match self.open(index, first.take()) {
                 Ok(opened) => opened,
@@ -102,22 +115,19 @@ impl Course<'_> {
                     break;
                 }
             };
-            let budget = share(self.run.budget, spent, count - index);
+            let budget = share(self.run.budget, sofar.spent, count - index);
             let run = RunSpec { budget, ..self.run.clone() };
             let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
-            let begun = Instant::now();
             failure = self.sample(&opened, &run, extras, &mut sofar, &mut files);
-            spent += begun.elapsed();
             if failure.is_some() || sofar.agree != Some(true) || interrupt::happened() {
                 break;
             }
         }
         self.progress.clear();
         let mut result = self.result(&sofar, failure.as_ref().map(|failure| &failure.error));
-        // What ended a run between two databases is in no file yet.
-        if count > 1
-            && let Err(error) = files.write(&result, &sofar.logs)
-        {
+        // The last rounds, what ended a run between two databases and what came of extra samples
+        // are in no file yet.
+        if let Err(error) = files.write(&result, &sofar.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
             result = self.result(&sofar, Some(&failure.error));
         }
@@ -140,8 +150,8 @@ impl Course<'_> {
         }
     }
 
-    /// Samples an open database, and adds what came out to what there was before. After each
-    /// round all of it is written, so that whatever ends the run leaves what is finished.
+    /// Samples an open database, and adds what came out to what there was before. Every few
+    /// seconds all of it is written, so that whatever ends the run leaves nearly all of it.
     fn sample(
         &self,
         opened: &Opened,
@@ -153,22 +163,25 @@ impl Course<'_> {
         let sampling = Sampling::new(&opened.session, run, opened.device.as_ref(), self.machine)
             .with_signatures(opened.signatures.clone());
         let before = sofar.clone();
-        let mut write = |sampled: &Sampled| -> anyhow::Result<()> {
-            if files.out.is_none() {
-                return Ok(());
-            }
+        let write = |sampled: &Sampled, files: &mut Files| {
             let now = self.with(&before, opened, &sampling, sampled);
             files.write(&self.result(&now, sampled.failure.as_ref()), &now.logs)
         };
-        let mut sampled = sampling.run(self.progress, &mut write);
+        let mut sampled = sampling.run(self.progress, |sampled| match files.is_due() {
+            true => write(sampled, files),
+            false => Ok(()),
+        });
+        // Extra samples, or building the next database, take long.
+        let is_last = before.ran.len() + 1 == self.run.database_count as usize;
+        if files.out.is_some()
+            && (extras.is_some() || !is_last)
+            && let Err(error) = write(&sampled, files)
+        {
+            sampled.failure.get_or_insert(error);
+        }
         if let Some(extras) = extras {
             let work = self.facts(opened).workload;
-            let more = extras.take(&sampling, &mut sampled, &work, self.progress);
-            // What went wrong, and a profile's figures, are in the result.
-            if let Err(error) = write(&sampled) {
-                sampled.failure.get_or_insert(error);
-            }
-            files.more = more;
+            files.more = extras.take(&sampling, &mut sampled, &work, self.progress);
         }
         *sofar = self.with(&before, opened, &sampling, &sampled);
         sampled.failure.map(|error| Failure { code: Code::Io, error })
@@ -212,6 +225,7 @@ impl Course<'_> {
         };
         all.is_unsteady |= sampling.is_unsteady(sampled);
         all.profile = sampled.profile.clone();
+        all.spent += sampled.spent;
         all.ran.push(Ran { facts: self.facts(opened), cells: sampling.cells(sampled) });
         databases::add_logs(&mut all.logs, sampling.logs(sampled));
         all
@@ -281,6 +295,11 @@ fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
     budget.saturating_sub(spent) / left_count.max(1)
 }
 
+/// Whether a result is to be written when the last one, if any, is so old.
+fn is_due(age: Option<Duration>) -> bool {
+    age.is_none_or(|age| age >= WRITE_INTERVAL)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,5 +317,11 @@ mod tests {
         }
         assert_eq!(share(60 * second, 4 * second, 5), Duration::from_millis(11_200));
         assert_eq!(share(60 * second, 70 * second, 2), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_first_round_is_written_at_once_and_then_one_every_few_seconds() {
+        assert!(is_due(None) && is_due(Some(WRITE_INTERVAL)));
+        assert!(!is_due(Some(Duration::ZERO)) && !is_due(Some(WRITE_INTERVAL / 2)));
     }
 }
