@@ -214,6 +214,28 @@ fn a_build_that_hangs_is_stopped_and_nothing_of_it_is_left() {
 }
 
 #[test]
+fn what_was_known_when_a_build_fails_is_kept_and_one_that_is_replaced_is_refused() {
+    let place = Place::new();
+    let starts = place.path("starts");
+    let starts = starts.display();
+    let dies = format!(
+        "echo >> {starts}; [ $(wc -l < {starts}) -lt 4 ] || exit 9; exec {STRESS} \"$@\""
+    );
+    let changes = format!("echo '#' >> \"$0\"; exec {STRESS} \"$@\"");
+    for (name, body, words) in
+        [("dies", dies, "exit status: 9"), ("changes", changes, "was replaced while")]
+    {
+        let program = place.program(name, &body);
+        let (code, result) = place.gate(&["--against", STRESS, "--candidate", &program]);
+        let gate = &result["gate"];
+        assert_eq!((code, gate["verdict"].as_str()), (6, Some("error")), "{gate:#}");
+        assert!(gate["reason"].as_str().unwrap().contains(words), "{gate:#}");
+        assert_eq!(result["binaries"][1]["path"], program);
+        assert!(result["workload"]["digest"].as_str().unwrap().starts_with("0x"));
+    }
+}
+
+#[test]
 fn a_gate_that_fails_leaves_a_result_that_says_so_for_whoever_looks_for_one() {
     let place = Place::new();
     let crash = place.program("crash", "echo 'out of luck' >&2; exit 9");

@@ -50,9 +50,10 @@ pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
     let frame = Frame::new(args, delta, command);
-    let (mode, judged) = match (&args.against, &args.baseline) {
-        (Some(other), None) => (AGAINST, against(args, other, &frame)),
-        (None, Some(base)) => (BASELINE, with_baseline(args, base, &frame)),
+    let mut judgement = Judgement::default();
+    let judged = match (&args.against, &args.baseline) {
+        (Some(other), None) => against(args, other, &frame, &mut judgement),
+        (None, Some(base)) => with_baseline(args, base, &frame, &mut judgement),
         _ => {
             let error = anyhow!(
                 "nothing to compare with: name another build (--against BINARY) or a stored \
@@ -61,10 +62,11 @@ pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
             return Err(error).or_exit(Code::Usage);
         }
     };
-    let (result, failure) = match judged {
-        Ok(result) => (result, None),
-        Err(failure) => (frame.failed(mode, &failure), Some(failure)),
-    };
+    let mut result = frame.result(judgement);
+    let failure = judged.err();
+    if let Some(failure) = &failure {
+        failed(&mut result.gate, failure);
+    }
     match args.run.format {
         // An error is told once, by who ends the program.
         Format::Table if failure.is_some() => {}
@@ -79,6 +81,16 @@ pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
         Some(failure) => Err(failure),
         None => written.map(|_| frame.verdict_of(&result).code(frame.strictness)),
     }
+}
+
+/// What is said where there is no verdict, because something failed: a build that crashes, hangs
+/// or talks nonsense, a damaged baseline. Whoever looks for a result finds one, with all that was
+/// known by then.
+fn failed(gate: &mut Gate, failure: &Failure) {
+    gate.verdict = ERROR;
+    gate.exit_code = failure.code as u8;
+    // An error may be of several lines.
+    gate.reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
 }
 
 fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
@@ -97,10 +109,12 @@ struct Frame {
     delta: f64,
 }
 
-/// What is the result's own.
+/// What is the result's own, as far as it is known.
+#[derive(Default)]
 struct Judgement {
     mode: &'static str,
-    verdict: Verdict,
+    /// `None` where something failed before there was one.
+    verdict: Option<Verdict>,
     reason: String,
     attempts: Vec<Attempt>,
     baseline: Option<Compared>,
@@ -125,6 +139,7 @@ impl Frame {
     }
 
     fn result(&self, judgement: Judgement) -> GateResult {
+        let verdict = judgement.verdict.unwrap_or(Verdict::Inconclusive);
         let mut warnings = judgement.warnings;
         let of_machine = self.environment.warnings();
         warnings.extend(of_machine.iter().map(ToString::to_string));
@@ -140,8 +155,8 @@ impl Frame {
             binaries: judgement.binaries,
             gate: Gate {
                 mode: judgement.mode,
-                verdict: judgement.verdict.name(),
-                exit_code: judgement.verdict.code(self.strictness) as u8,
+                verdict: verdict.name(),
+                exit_code: verdict.code(self.strictness) as u8,
                 reason: judgement.reason,
                 delta: self.delta,
                 attempts: judgement.attempts,
@@ -149,26 +164,6 @@ impl Frame {
             },
             expects: judgement.expects,
         }
-    }
-
-    /// What is said where there is no verdict, because something failed: a build that crashes,
-    /// hangs or talks nonsense, a damaged baseline. Whoever looks for a result finds one.
-    fn failed(&self, mode: &'static str, failure: &Failure) -> GateResult {
-        let mut result = self.result(Judgement {
-            mode,
-            verdict: Verdict::Inconclusive,
-            // An error may be of several lines.
-            reason: failure.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
-            attempts: Vec::new(),
-            baseline: None,
-            workload: None,
-            binaries: Vec::new(),
-            expects: None,
-            warnings: Vec::new(),
-        });
-        result.gate.verdict = ERROR;
-        result.gate.exit_code = failure.code as u8;
-        result
     }
 
     /// The verdict and reason with those of the claims.
@@ -198,7 +193,7 @@ impl Frame {
             },
             (None, Strictness::Lenient) => return sofar,
         };
-        if Verdict::worst([sofar.0, verdict]) == sofar.0 { sofar } else { (verdict, reason) }
+        worse(sofar, (verdict, reason))
     }
 
     /// The verdict that a result names.
@@ -217,18 +212,25 @@ impl Frame {
 }
 
 /// Two builds, interleaved.
-fn against(args: &GateArgs, other: &Path, frame: &Frame) -> Result<GateResult, Failure> {
+fn against(
+    args: &GateArgs,
+    other: &Path,
+    frame: &Frame,
+    judgement: &mut Judgement,
+) -> Result<(), Failure> {
+    judgement.mode = AGAINST;
     let metrics = metrics(&args.metric).or_exit(Code::Usage)?;
     let slot_ns = drive::slot_ns(&args.drive)?;
     let progress = Progress::new(terminal::look());
     let work = Work::of(&args.run, &progress)?;
+    judgement.workload = Some(work.facts.clone());
     let expects = expects(args, &work)?;
-    let mut warnings = calibrated(args, &work.variants, frame)?;
+    judgement.warnings = calibrated(args, &work.variants, frame)?;
     let new = args.candidate.clone().map_or_else(drive::this_program, Ok)?;
     let mut trio = Trio::start(other, &new, &args.drive, &work, &progress)?;
-    let binaries = trio.binaries();
-    let handicapped = binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
-    warnings.extend(handicapped.map(|binary| {
+    judgement.binaries = trio.binaries();
+    let handicapped = judgement.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
+    judgement.warnings.extend(handicapped.map(|binary| {
         format!(
             "{} ({}) was made worse on purpose: it is no build's speed",
             binary.arm, binary.path
@@ -243,43 +245,37 @@ fn against(args: &GateArgs, other: &Path, frame: &Frame) -> Result<GateResult, F
         attempt_count: if args.rerun { 2 } else { 1 },
         takes_all: false,
     };
-    let mut attempts = Vec::new();
-    let (verdict, reason) = loop {
+    let sofar = loop {
         let (verdict, attempt) = measured(&plan, &mut trio, &progress)?;
         let reason = attempt.reason.clone();
-        attempts.push(attempt);
+        judgement.attempts.push(attempt);
         let is_open = matches!(verdict, Verdict::Inconclusive | Verdict::Untrusted);
-        if !is_open || attempts.len() == plan.attempt_count {
+        if !is_open || judgement.attempts.len() == plan.attempt_count {
             break (verdict, reason);
         }
         plan.coin_seed = plan.coin_seed.wrapping_add(1);
     };
-    warnings.extend(trio.warning());
-    let (judged, disturbances) = if verdict == Verdict::WorkChanged || expects.is_empty() {
+    judgement.warnings.extend(trio.warning());
+    let (verdict, reason) = if sofar.0 == Verdict::WorkChanged || expects.is_empty() {
         trio.end()?;
-        (None, Vec::new())
+        sofar
     } else {
         let (judged, disturbances) = trio.judge(expects.iter().map(of_expect).collect())?;
-        (Some(judged), disturbances)
+        let judged = judgement.expects.insert(judged);
+        match disturbances.as_slice() {
+            [] => frame.with_claims(sofar, Some(judged)),
+            // Neither a claim that fails nor one that holds is worth anything then.
+            some => worse(sofar, (Verdict::Untrusted, some.join("; "))),
+        }
     };
     progress.clear();
-    let (verdict, reason) = if disturbances.is_empty() {
-        frame.with_claims((verdict, reason), judged.as_ref())
-    } else {
-        // Neither a claim that fails nor one that holds is worth anything then.
-        (Verdict::worst([verdict, Verdict::Untrusted]), disturbances.join("; "))
-    };
-    Ok(frame.result(Judgement {
-        mode: AGAINST,
-        verdict,
-        reason,
-        attempts,
-        baseline: None,
-        workload: Some(work.facts),
-        binaries,
-        expects: judged,
-        warnings,
-    }))
+    (judgement.verdict, judgement.reason) = (Some(verdict), reason);
+    Ok(())
+}
+
+/// The worse of two verdicts, with its reason; of equals the first.
+fn worse(first: (Verdict, String), second: (Verdict, String)) -> (Verdict, String) {
+    if Verdict::worst([first.0, second.0]) == first.0 { first } else { second }
 }
 
 fn measured(
@@ -304,48 +300,45 @@ fn measured(
 }
 
 /// A run, or a stored result, against a stored one.
-fn with_baseline(args: &GateArgs, base: &Path, frame: &Frame) -> Result<GateResult, Failure> {
+fn with_baseline(
+    args: &GateArgs,
+    base: &Path,
+    frame: &Frame,
+    judgement: &mut Judgement,
+) -> Result<(), Failure> {
+    judgement.mode = BASELINE;
     let base = Stored::read(base).or_exit(Code::Io)?;
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
-    let (new, workload, expects) = match &args.result {
+    let new = match &args.result {
         Some(path) => {
             if args.deadline.is_some() {
                 let error = anyhow!("--deadline is judged on a run: leave --result out");
                 return Err(error).or_exit(Code::Usage);
             }
-            let new = Stored::read(path).or_exit(Code::Io)?;
-            let expects = new.json.get("expects").cloned();
-            (new, None, expects)
+            Stored::read(path).or_exit(Code::Io)?
         }
-        None => ran(args, frame)?,
+        None => {
+            let (new, workload) = ran(args, frame)?;
+            judgement.workload = Some(workload);
+            new
+        }
     };
+    judgement.expects = new.json.get("expects").cloned();
     let disagrees = [&base, &new].into_iter().any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
     let judged = baseline::judge(&base, &new, frame.delta, times);
     let (verdict, reason, compared) = judged.or_exit(code)?;
-    let (verdict, reason) = frame.with_claims((verdict, reason), expects.as_ref());
-    let warnings = match times {
-        Times::Absolute => vec![compared.times_note.clone()],
-        Times::Ratios => Vec::new(),
-    };
-    Ok(frame.result(Judgement {
-        mode: BASELINE,
-        verdict,
-        reason,
-        attempts: Vec::new(),
-        baseline: Some(compared),
-        workload,
-        binaries: Vec::new(),
-        expects,
-        warnings,
-    }))
+    let (verdict, reason) = frame.with_claims((verdict, reason), judgement.expects.as_ref());
+    if let Times::Absolute = times {
+        judgement.warnings.push(compared.times_note.clone());
+    }
+    judgement.baseline = Some(compared);
+    (judgement.verdict, judgement.reason) = (Some(verdict), reason);
+    Ok(())
 }
 
 /// Runs, and gives the result as if it had been read, with its claims judged.
-fn ran(
-    args: &GateArgs,
-    frame: &Frame,
-) -> Result<(Stored, Option<WorkloadFacts>, Option<Value>), Failure> {
+fn ran(args: &GateArgs, frame: &Frame) -> Result<(Stored, WorkloadFacts), Failure> {
     let mut finished = run::result(&args.run, frame.command.clone())?;
     let result = &mut finished.result;
     if let Some(deadline) = &args.deadline {
@@ -367,7 +360,6 @@ fn ran(
         result.expects.claims.extend(judged.claims);
     }
     let json = serde_json::to_value(&finished.result).or_exit(Code::Io)?;
-    let expects = json.get("expects").cloned();
     let workload = finished.result.workload.clone();
     // What ended the run before its time, or is wrong, comes before any verdict.
     match finished.code(&args.run)? {
@@ -375,7 +367,7 @@ fn ran(
         code => return Err(anyhow!("the run gave no result to judge")).or_exit(code),
     }
     let stored = Stored::new(PathBuf::from("this run"), json);
-    Ok((stored, Some(workload), expects))
+    Ok((stored, workload))
 }
 
 /// The claims of the scenario that hold for this work, and the deadline.
