@@ -218,9 +218,8 @@ fn what_was_known_when_a_build_fails_is_kept_and_one_that_is_replaced_is_refused
     let place = Place::new();
     let starts = place.path("starts");
     let starts = starts.display();
-    let dies = format!(
-        "echo >> {starts}; [ $(wc -l < {starts}) -lt 4 ] || exit 9; exec {STRESS} \"$@\""
-    );
+    let dies =
+        format!("echo >> {starts}; [ $(wc -l < {starts}) -lt 4 ] || exit 9; exec {STRESS} \"$@\"");
     let changes = format!("echo '#' >> \"$0\"; exec {STRESS} \"$@\"");
     for (name, body, words) in
         [("dies", dies, "exit status: 9"), ("changes", changes, "was replaced while")]
