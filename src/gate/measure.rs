@@ -342,11 +342,15 @@ impl Cell {
     }
 
     /// Samples of new processes that do not count: as many of each as the slowest of the first
-    /// needed, so that all have done equal work, and no longer than theirs.
+    /// needed, so that all have done equal work, but no longer than theirs, and no more than those
+    /// of an octet that do count.
     fn warm_again(&mut self, life: &mut Life, taker: &mut impl Taker) -> Result<(), Failure> {
         taker.look_away();
         let mut spent_ns = [0_u64; 3];
-        for number in 0..self.warm_up_counts.into_iter().max().unwrap_or_default() as usize {
+        let needed = self.warm_up_counts.into_iter().max().unwrap_or_default() as usize;
+        let counted =
+            (self.passes_per_octet * self.samples_per_slot) as usize * octet::SLOTS_OF_ARM;
+        for number in 0..needed.min(counted) {
             if number >= WARM_UP_COUNT_MIN && spent_ns.iter().any(|ns| *ns >= WARM_UP_NS_MAX) {
                 break;
             }

@@ -32,8 +32,10 @@ impl Arm {
     }
 }
 
+/// Slots of each arm in a pass.
+pub const SLOTS_OF_ARM: usize = 4;
 /// Slots of a pass with its null slots.
-pub const SLOT_COUNT: usize = 12;
+pub const SLOT_COUNT: usize = SLOTS_OF_ARM * Arm::ALL.len();
 
 /// The first letter of each pass.
 #[derive(Clone, Copy, Debug)]
