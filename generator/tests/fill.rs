@@ -1,5 +1,6 @@
 //! Every shipped scenario at three sizes of block, each on a state that is large enough: how near the
-//! gas of the receipts comes to what was asked for. Prints the table of `docs/workloads.md`.
+//! gas of the receipts comes to what was asked for. Prints what the table of `docs/workloads.md` sums
+//! up. Takes minutes and is asked for by name; `generate.rs` and others hold each kind to it at 30M.
 
 #[path = "common/receipts.rs"]
 mod receipts;

@@ -286,7 +286,8 @@ fn measured(
     let at_most = plan.longest(trio.start_took());
     if at_most >= LONG {
         terminal::note(&format!(
-            "starting the builds takes {:.1} s, and each octet has new ones: up to {:.0} min",
+            "starting the builds took {:.1} s; each octet starts them anew: up to {:.0} min, less \
+             where a state was built now",
             trio.start_took().as_secs_f64(),
             at_most.as_secs_f64() / 60.0
         ));

@@ -73,7 +73,8 @@ pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 
-/// What a pass or an octet says: logarithms of how many times as long B and N took as A, for the same gas.
+/// What a pass or an octet says: logarithms of how many times as long B and N took as A, for the
+/// same gas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Differences {
     /// B against A.
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn over_three_octets_every_place_is_shared() {
+    fn over_three_passes_every_place_is_shared() {
         let mut at = [[0; 3]; 6];
         for number in 0..3 {
             let order = order(number, Arm::Base);

@@ -22,7 +22,7 @@ pub enum Request {
         /// As `loaded` names it.
         variant: String,
     },
-    /// Judge these claims on all samples of `sample` so far. Answered by `judged`.
+    /// Judge these claims on all samples of `sample` so far but a warm-up. Answered by `judged`.
     Judge {
         /// Each as the lines of a scenario's `[[expect]]`.
         expects: Vec<String>,

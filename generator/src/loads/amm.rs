@@ -1,6 +1,7 @@
-//! Swaps at constant-product pairs of tokens, one pair hot, the others evenly or by Zipf's law. Each trader keeps to one pair, which
-//! chance gives it when the state is made: so the state has its balances and allowances there and
-//! no more, and a swap has one price each way. Swaps at one pair conflict, others do not.
+//! Swaps at constant-product pairs of tokens, one pair hot, the others evenly or by Zipf's law.
+//! Each trader keeps to one pair, which chance gives it when the state is made: so the state has
+//! its balances and allowances there and no more, and a swap has one price each way. Swaps at one
+//! pair conflict, others do not.
 
 use alloy_primitives::{Address, B256, U256};
 use workload::{Genesis, stream::stream_seed};
