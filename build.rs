@@ -11,14 +11,13 @@ use std::{
 };
 
 /// What the binary is made from: a difference here makes a commit dirty.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 9] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo",
     "build.rs",
     "src",
-    "workload",
-    "evm",
+    "crates",
     "generator",
     "executor",
     "contracts/artifacts",

@@ -18,15 +18,15 @@ use evm::Runner;
 use executor::{
     engine::Task,
     sample,
-    span::{self, Phase},
-    store::{CacheMode, memory::MemoryStore},
-    variant::{Design, Io, Variant},
+    span::{self},
+    store::memory::MemoryStore,
 };
-use generator::scenario::{Override, Scenario};
 use revm::{
     Database,
     state::{AccountInfo, Bytecode},
 };
+use spec::{Override, Scenario};
+use variant::{CacheMode, Design, Io, Phase, Variant};
 use workload::{StepKind, Workload};
 
 struct Bare {
@@ -126,12 +126,12 @@ fn main() {
     };
     let overrides = [set("block.gas", gas), set("state.slots", slots), set("state.accounts", "1k")];
     let scenario: Scenario =
-        generator::scenario::load("sload-storm", &overrides).unwrap_or_else(|e| panic!("{e}"));
+        spec::load("sload-storm", &overrides).unwrap_or_else(|e| panic!("{e}"));
     let workload = generator::generate(&scenario, |_| ()).expect("generates");
     let bare = Bare::new(&workload);
     let store = MemoryStore::build(&workload.genesis, 8 << 30).expect("fits");
     let count = |n| NonZeroUsize::new(n).expect("not zero");
-    let batched = |threads| Design::BatchedIo.variant(count(threads), count(1));
+    let batched = |threads| Variant::of(Design::BatchedIo, count(threads), count(1));
     let on_demand = |threads| Variant { io: Io::OnDemand, io_thread_count: 0, ..batched(threads) };
     let before = |threads| batched(threads).reading_before_by_itself();
     let mut variants = vec![
@@ -140,14 +140,14 @@ fn main() {
         before(1),
         Variant { io_thread_count: 1, ..before(1) },
         before(2),
-        Design::Full.variant(count(1), count(1)),
-        Design::Full.variant(count(2), count(2)),
-        Design::Prewarm.variant(count(2), count(1)),
-        Design::ParallelIo.variant(count(1), count(1)),
-        Design::ParallelIo.variant(count(2), count(1)),
-        Design::BlockStm.variant(count(1), count(1)),
-        Design::BlockStm.variant(count(2), count(1)),
-        Design::Sequential.variant(count(1), count(1)),
+        Variant::of(Design::Full, count(1), count(1)),
+        Variant::of(Design::Full, count(2), count(2)),
+        Variant::of(Design::Prewarm, count(2), count(1)),
+        Variant::of(Design::ParallelIo, count(1), count(1)),
+        Variant::of(Design::ParallelIo, count(2), count(1)),
+        Variant::of(Design::BlockStm, count(1), count(1)),
+        Variant::of(Design::BlockStm, count(2), count(1)),
+        Variant::of(Design::Sequential, count(1), count(1)),
     ];
     if let Some(word) = std::env::args().skip(1).find(|argument| !argument.starts_with('-')) {
         variants.retain(|variant| variant.to_string().contains(&word));

@@ -18,12 +18,13 @@ use executor::{
     sample,
     state::{DataDir, Quiet, StateSpec},
     store::{
-        CacheMode, ReadCounters,
+        ReadCounters,
         rocksdb::{RocksFormat, RocksSettings, RocksStore},
     },
-    variant::{Design, Io, ListForm, Prefetch, ReadTime, Variant},
 };
-use generator::{reference, scenario::Override};
+use generator::reference;
+use spec::Override;
+use variant::{CacheMode, Design, Io, ListForm, Prefetch, ReadTime, Variant};
 use workload::Workload;
 
 /// Executions of each list; the median by time is shown.
@@ -45,7 +46,7 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
         origin: format!("{key}={value}"),
     };
     let overrides = [set("block.gas", gas), set("state.slots", slots), set("state.accounts", "1k")];
-    let scenario = generator::scenario::load("sload-storm", &overrides);
+    let scenario = spec::load("sload-storm", &overrides);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let workload = generator::generate(&scenario, |_| ()).unwrap();
     let data = DataDir::open(dir).unwrap();
@@ -65,7 +66,7 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
         let full = || reference::full_lists(&workload, || ()).unwrap();
         let right = sample::lists_for(&workload, form, full).unwrap().remove(0);
         let wrong = hostile::lists(&workload, form);
-        for variant in variants().into_iter().filter(|variant| variant.list == form) {
+        for variant in variants().into_iter().filter(|variant| variant.list == Some(form)) {
             row("the right list", &store, &workload, &right, variant);
             for list in &wrong {
                 row(list.what, &store, &workload, &list.bytes, variant);
@@ -77,7 +78,7 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
 /// Every way to execute with a list, with a thread for each core and 64 readers.
 fn variants() -> Vec<Variant> {
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let of = |design: Design| design.variant(cores, NonZeroUsize::new(64).unwrap());
+    let of = |design: Design| Variant::of(design, cores, NonZeroUsize::new(64).unwrap());
     let batched = of(Design::BatchedIo);
     let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
     vec![

@@ -11,11 +11,11 @@ use executor::{
     process::Priority,
     recover::Recovered,
     sample::Measurement,
-    span::{self, Phase},
-    store::{CacheMode, flat::FlatSettings, rocksdb::READS_AT_ONCE},
-    variant::{AccountReads, Engine, Io, Prefetch, ReadTime, Variant},
+    span::{self},
+    store::{flat::FlatSettings, rocksdb::READS_AT_ONCE},
 };
 use hdrhistogram::Histogram;
+use variant::{AccountReads, CacheMode, Engine, Io, Phase, Prefetch, ReadTime, Variant};
 use workload::Workload;
 
 use crate::{
@@ -239,7 +239,7 @@ impl CellSamples {
             variant: format!("{}/{variant}", input.store),
             store: input.store,
             design: variant.design.name(),
-            list: variant.list.name(),
+            list: variant.list_name(),
             engine: variant.engine.name(),
             io: variant.io.name(),
             prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),

@@ -4,7 +4,8 @@
 //!
 //! Knows only results: how a figure came about is not asked here.
 
-use generator::scenario::{Bound, Cache, DesignName, Expect, ListName, Metric};
+use spec::{Bound, Expect, Metric};
+use variant::{CacheMode, Design, ListForm};
 
 use crate::{
     databases::DatabaseFacts,
@@ -77,7 +78,7 @@ pub struct Grounds<'a> {
     /// The databases that were run on, where there are several.
     pub databases: &'a [DatabaseFacts],
     /// What was in memory when a sample started.
-    pub cache: Cache,
+    pub cache: CacheMode,
 }
 
 /// Judges all claims of a scenario. `skipped`: keys of the work that were overridden, for which
@@ -141,14 +142,14 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
 fn not_proved_cold(expect: &Expect, store: &str, grounds: &Grounds<'_>) -> Option<String> {
     let cells = grounds.cells.iter().filter(|cell| cell.store == store);
     let mut doubtful = cells.filter(|cell| cell.cache.proved != Some(true));
-    let wants_cold = expect.when.cache == Some(Cache::Cold);
+    let wants_cold = expect.when.cache == Some(CacheMode::Cold);
     let cell = doubtful.next().filter(|_| wants_cold)?;
     Some(format!("cold is not proved: {}", cell.cache.reason))
 }
 
 /// The figure of `metric` on one store, or the design that was not run there.
-fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, DesignName> {
-    let best = |design: DesignName| {
+fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, Design> {
+    let best = |design: Design| {
         let of_design = grounds.cells.iter().filter(|cell| cell.store == store);
         report::best(of_design.filter(|cell| cell.design == design.name())).ok_or(design)
     };
@@ -198,11 +199,11 @@ fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, 
 }
 
 /// Mean over the blocks, of all databases.
-fn bal_bytes(list: ListName, grounds: &Grounds<'_>) -> Figure {
+fn bal_bytes(list: ListForm, grounds: &Grounds<'_>) -> Figure {
     let of = |bal: &BalBytes| match list {
-        ListName::ParallelIo => bal.parallel_io_bytes,
-        ListName::BatchedIo => bal.batched_io_bytes,
-        ListName::Full => bal.full_bytes,
+        ListForm::ParallelIo => bal.parallel_io_bytes,
+        ListForm::BatchedIo => bal.batched_io_bytes,
+        ListForm::Full => bal.full_bytes,
     };
     let (bytes, blocks) = match grounds.databases {
         [] => (of(&grounds.workload.bal), grounds.workload.block_count),
@@ -270,7 +271,8 @@ fn claim(
 
 #[cfg(test)]
 mod tests {
-    use generator::scenario::{StoreName, When};
+    use spec::When;
+    use variant::StoreKind;
 
     use super::*;
     use crate::{
@@ -288,7 +290,7 @@ mod tests {
             workload: &result.workload,
             cells: &result.cells,
             databases: &result.databases,
-            cache: Cache::Cold,
+            cache: CacheMode::Cold,
         };
         judge(expects, None, &grounds).claims
     }
@@ -299,9 +301,8 @@ mod tests {
         claims[0].verdict
     }
 
-    const RATE: Metric = Metric::MgasPerS(DesignName::BatchedIo);
-    const SPEEDUP: Metric =
-        Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
+    const RATE: Metric = Metric::MgasPerS(Design::BatchedIo);
+    const SPEEDUP: Metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
 
     #[test]
     fn the_end_of_the_interval_near_to_the_bound_decides() {
@@ -346,7 +347,7 @@ mod tests {
         for cell in &mut result.cells {
             cell.ms_per_batch.ci95 = Some([900.0, 1_000.0]);
         }
-        let metric = Metric::MsPerBlock(DesignName::BatchedIo);
+        let metric = Metric::MsPerBlock(Design::BatchedIo);
         assert_eq!(verdict(&result, metric, Bound::Max(250.0)), "holds");
         assert_eq!(verdict(&result, metric, Bound::Max(249.0)), "fails");
     }
@@ -364,8 +365,8 @@ mod tests {
             ran
         };
         let all: Vec<Ran> = (1..=7).map(ran).collect();
-        let size = Metric::BalBytes(ListName::BatchedIo);
-        let p99 = Metric::TxLatencyP99(DesignName::BatchedIo);
+        let size = Metric::BalBytes(ListForm::BatchedIo);
+        let p99 = Metric::TxLatencyP99(Design::BatchedIo);
         for (count, verdict_of_times, mean) in [(5, "inconclusive", 3_000.0), (7, "holds", 4_000.0)]
         {
             result.cells = databases::pool(&all[..count], &[]);
@@ -395,7 +396,7 @@ mod tests {
             Ran { facts, cells }
         };
         let mut all: Vec<Ran> = (1..=8).map(ran).collect();
-        let p99 = expect(Metric::TxLatencyP99(DesignName::BatchedIo), Bound::Max(1.0));
+        let p99 = expect(Metric::TxLatencyP99(Design::BatchedIo), Bound::Max(1.0));
         let judged_on = |all: &[Ran]| {
             let mut result = result.clone();
             result.cells = databases::pool(all, &[]);
@@ -414,7 +415,7 @@ mod tests {
     #[test]
     fn a_size_needs_no_interval() {
         let result = example::typical();
-        let size = Metric::BalBytes(ListName::BatchedIo);
+        let size = Metric::BalBytes(ListForm::BatchedIo);
         assert_eq!(verdict(&result, size, Bound::Max(9_600_412.0)), "holds");
         assert_eq!(verdict(&result, size, Bound::Max(9_600_411.0)), "fails");
     }
@@ -423,9 +424,9 @@ mod tests {
     fn what_was_not_run_is_not_judged() {
         let mut result = example::sampled(8);
         let mut other_store = expect(RATE, Bound::Min(1.0));
-        other_store.when.store = Some(StoreName::Memory);
+        other_store.when.store = Some(StoreKind::Memory);
         let mut warm = expect(RATE, Bound::Min(1.0));
-        warm.when.cache = Some(Cache::Warm);
+        warm.when.cache = Some(CacheMode::Warm);
         for claim in judged(&result, &[other_store, warm]) {
             assert_eq!((claim.verdict, claim.value), ("not judged", None), "{claim:?}");
         }
@@ -455,7 +456,7 @@ mod tests {
             workload: &result.workload,
             cells: &result.cells,
             databases: &result.databases,
-            cache: Cache::Cold,
+            cache: CacheMode::Cold,
         };
         let keys = ["block.gas".to_owned()];
         let expects = judge(&[expect(RATE, Bound::Min(1e9))], Some(&keys), &grounds);

@@ -10,7 +10,7 @@ mod sweep;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use generator::scenario::Override;
+use spec::Override;
 
 pub use describe::DescribeArgs;
 pub use gate::{CalibrateArgs, DriveArgs, GateArgs};

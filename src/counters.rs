@@ -3,11 +3,9 @@
 //! different work, and their times say nothing about each other.
 
 use alloy_primitives::Keccak256;
-use executor::{
-    sample::Measurement,
-    variant::{Engine, ListForm, Variant},
-};
+use executor::sample::Measurement;
 use serde::{Deserialize, Serialize};
+use variant::{Engine, ListForm, Variant};
 use workload::{TxOutcome, TxStatus, Workload};
 
 /// Exact figures of a sample.
@@ -102,13 +100,13 @@ fn reads_are_exact(variant: &Variant) -> bool {
     matches!(variant.engine, Engine::Sequential | Engine::Bal)
 }
 
-fn list_bytes(workload: &Workload, form: ListForm) -> u64 {
+fn list_bytes(workload: &Workload, form: Option<ListForm>) -> u64 {
     let sizes = workload.batches.iter().map(|batch| &batch.list_sizes);
     match form {
-        ListForm::None => 0,
-        ListForm::ParallelIo => sizes.map(|sizes| sizes.parallel_io_bytes).sum(),
-        ListForm::BatchedIo => sizes.map(|sizes| sizes.batched_io_bytes).sum(),
-        ListForm::Full => sizes.map(|sizes| sizes.full_bytes).sum(),
+        None => 0,
+        Some(ListForm::ParallelIo) => sizes.map(|sizes| sizes.parallel_io_bytes).sum(),
+        Some(ListForm::BatchedIo) => sizes.map(|sizes| sizes.batched_io_bytes).sum(),
+        Some(ListForm::Full) => sizes.map(|sizes| sizes.full_bytes).sum(),
     }
 }
 

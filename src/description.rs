@@ -2,11 +2,9 @@
 //! (`stress.describe/1`, explained in `docs/describe.md`) and how it follows from what the
 //! reference run saw.
 
-use generator::{
-    describe::{BatchDescription, Component, Description, KeyName, TxKeys},
-    scenario::Scenario,
-};
+use generator::describe::{BatchDescription, Component, Description, KeyName, TxKeys};
 use serde::Serialize;
+use spec::Scenario;
 use workload::Workload;
 
 use crate::{

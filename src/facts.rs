@@ -9,11 +9,9 @@ use executor::{
     device::{self, DirectFiles, Unmeasured},
     state::BuiltState,
 };
-use generator::{
-    GENERATOR_VERSION,
-    scenario::{Expect, Override, RunSpec, Scenario, ScenarioError},
-};
+use generator::GENERATOR_VERSION;
 use serde_json::{Map, Value};
+use spec::{Expect, Override, RunSpec, Scenario, ScenarioError};
 use workload::{
     Workload,
     list::{ListBounds, ListIndex},

@@ -6,20 +6,14 @@ use std::{path::PathBuf, thread, time::Duration};
 use executor::{
     state::{BuiltState, StateError, StateFormat, StateSpec},
     store::{
-        Durability,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
-        rocksdb::{
-            CacheFill, Checksums, DirectReads, Filter, IndexShape, PPM, RocksFormat, RocksSettings,
-            RocksStore,
-        },
+        rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
 };
-use generator::scenario::{
-    AccessName, CacheFillName, ChecksumsName, CommitName, FilterName, IndexName, RocksdbSpec,
-    RunSpec, StoreName,
-};
+use spec::{RocksdbSpec, RunSpec};
+use variant::StoreKind;
 use workload::{Genesis, Layout};
 
 use crate::{
@@ -64,20 +58,20 @@ pub struct Place<'a> {
 
 impl Place<'_> {
     /// The store of this name, as `run` asks for it.
-    pub fn open(&self, name: StoreName, run: &RunSpec) -> Result<OpenStore, Failure> {
-        let durability = durability(run);
+    pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<OpenStore, Failure> {
+        let durability = run.commit;
         Ok(match name {
-            StoreName::Memory => self.memory()?,
-            StoreName::Rocksdb => {
+            StoreKind::Memory => self.memory()?,
+            StoreKind::Rocksdb => {
                 let built = self.state(&rocks_format(&run.rocksdb))?;
                 let store = RocksStore::open(built, rocks_settings(run, self.machine));
                 OpenStore::Rocks(Box::new(store.or_exit(Code::Io)?))
             }
-            StoreName::Mdbx => {
+            StoreKind::Mdbx => {
                 let store = MdbxStore::open(self.state(&MdbxFormat)?, MdbxSettings { durability });
                 OpenStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
             }
-            StoreName::Flat => {
+            StoreKind::Flat => {
                 let settings = FlatSettings { durability, ..FlatSettings::default() };
                 let store = FlatStore::open(self.state(&FlatFormat)?, settings);
                 OpenStore::Flat(Box::new(store.or_exit(Code::Io)?))
@@ -129,30 +123,14 @@ impl Place<'_> {
     }
 }
 
-const fn durability(run: &RunSpec) -> Durability {
-    match run.commit {
-        CommitName::Logged => Durability::Logged,
-        CommitName::Synced => Durability::Synced,
-        CommitName::Unlogged => Durability::Unlogged,
-    }
-}
-
 /// What shapes the files of `RocksDB`.
 pub fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
-    let bits = spec.filter_bits;
     RocksFormat {
         file_bytes: spec.file_bytes,
         // At most a mebibyte, as the scenario's reader sees to.
         block_bytes: u32::try_from(spec.block_bytes).unwrap_or(u32::MAX),
-        filter: match spec.filter {
-            FilterName::Nothing => Filter::Nothing,
-            FilterName::Bloom => Filter::Bloom { bits },
-            FilterName::Ribbon => Filter::Ribbon { bits },
-        },
-        index: match spec.index {
-            IndexName::Whole => IndexShape::Whole,
-            IndexName::Partitioned => IndexShape::Partitioned,
-        },
+        filter: Filter::new(spec.filter, spec.filter_bits),
+        index: spec.index,
         aged_ppm: (spec.aged_share * f64::from(PPM)).round() as u32,
     }
 }
@@ -162,31 +140,23 @@ pub fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
     let spec = &run.rocksdb;
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     RocksSettings {
-        direct_reads: match spec.access {
-            AccessName::Direct => DirectReads::WherePossible,
-            AccessName::Buffered => DirectReads::Never,
-        },
+        access: spec.access,
         block_cache_bytes: bytes(spec.block_cache_bytes),
         warm_cache_bytes: bytes(spec.warm_cache_bytes),
         read_method: machine.read_method(run),
+        multi_get_key_count: spec.multi_get_key_count as usize,
         open_file_count: spec.open_file_count,
-        durability: durability(run),
-        checksums: match run.checksums {
-            ChecksumsName::Verify => Checksums::Verified,
-            ChecksumsName::Skip => Checksums::Skipped,
-        },
-        cache_fill: match run.cache_fill {
-            CacheFillName::Always => CacheFill::Always,
-            CacheFillName::SingleReads => CacheFill::SingleReads,
-        },
+        durability: run.commit,
+        checksums: run.checksums,
+        cache_fill: run.cache_fill,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use generator::scenario::ReadName;
+    use variant::ReadMethod;
 
-    use executor::store::rocksdb::ReadMethod;
+    use variant::ReadMethod;
 
     use super::*;
 
@@ -205,31 +175,32 @@ mod tests {
     fn every_word_of_a_scenario_reaches_the_store() {
         let spec = RocksdbSpec {
             block_bytes: 3_900,
-            filter: FilterName::Ribbon,
+            filter: FilterKind::Ribbon,
             filter_bits: 12,
-            index: IndexName::Partitioned,
+            index: IndexShape::Partitioned,
             file_bytes: 1 << 40,
             aged_share: 0.3,
             block_cache_bytes: 1 << 20,
             warm_cache_bytes: 2 << 20,
-            access: AccessName::Buffered,
+            access: FileAccess::Buffered,
             multi_get_key_count: 64,
             open_file_count: Some(20),
         };
         let expected = RocksFormat {
             file_bytes: 1 << 40,
             block_bytes: 3_900,
-            filter: Filter::Ribbon { bits: 12 },
+            filter: Filter::new(FilterKind::Ribbon, 12),
             index: IndexShape::Partitioned,
             aged_ppm: 300_000,
         };
         assert_eq!(rocks_format(&spec), expected);
         let mut run = crate::facts::default_run(&[]).unwrap();
-        (run.rocksdb, run.read) = (spec, Some(ReadName::MultiGet));
+        (run.rocksdb, run.read) = (spec, Some(ReadMethod::MultiGet));
         let settings = rocks_settings(&run, &Machine::this());
-        assert_eq!(settings.direct_reads, DirectReads::Never);
+        assert_eq!(settings.access, FileAccess::Buffered);
         assert_eq!((settings.block_cache_bytes, settings.warm_cache_bytes), (1 << 20, 2 << 20));
-        assert_eq!(settings.read_method, ReadMethod::MultiGet { batch: 64 });
+        assert_eq!(settings.read_method, ReadMethod::MultiGet);
+        assert_eq!(settings.multi_get_key_count, 64);
         assert_eq!(settings.open_file_count, Some(20));
     }
 }

@@ -2,14 +2,9 @@
 
 use std::{num::NonZeroUsize, thread, time::Duration};
 
-use executor::{
-    schedule::Schedule,
-    store::rocksdb::{IoUring, READS_AT_ONCE, ReadMethod, io_uring_state},
-    variant::{Design, Engine, Io, Variant, WarmCache},
-};
-use generator::scenario::{
-    DesignName, PrefetchSpec, ReadName, RunSpec, ScheduleName, StoreName, WarmCacheName,
-};
+use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
+use spec::{PrefetchSpec, RunSpec};
+use variant::{Design, Engine, Io, ReadMethod, Schedule, StoreKind, Variant};
 
 mod policies;
 
@@ -45,28 +40,26 @@ impl Machine {
     /// unless the scenario says otherwise.
     pub const fn read_method(&self, run: &RunSpec) -> ReadMethod {
         match (run.read, self.io_uring) {
-            (Some(ReadName::Get), _) | (None, IoUring::NotBuilt | IoUring::Refused) => {
+            (Some(ReadMethod::Get), _) | (None, IoUring::NotBuilt | IoUring::Refused) => {
                 ReadMethod::Get
             }
-            (Some(ReadName::MultiGet), _) | (None, IoUring::Available) => {
-                ReadMethod::MultiGet { batch: run.rocksdb.multi_get_key_count as usize }
-            }
+            (Some(ReadMethod::MultiGet), _) | (None, IoUring::Available) => ReadMethod::MultiGet,
         }
     }
 
     /// Whether readers of `store` have many reads under way each.
-    fn reads_together(&self, run: &RunSpec, store: StoreName) -> bool {
+    fn reads_together(&self, run: &RunSpec, store: StoreKind) -> bool {
         let is_multi_get = self.read_method(run) != ReadMethod::Get;
-        store == StoreName::Rocksdb && is_multi_get && self.io_uring == IoUring::Available
+        store == StoreKind::Rocksdb && is_multi_get && self.io_uring == IoUring::Available
     }
 
     /// Reading threads where the scenario does not say how many.
-    fn io_threads(&self, run: &RunSpec, store: StoreName) -> Vec<usize> {
+    fn io_threads(&self, run: &RunSpec, store: StoreKind) -> Vec<usize> {
         match store {
-            StoreName::Memory => vec![1],
+            StoreKind::Memory => vec![1],
             // Each keeps hundreds of reads in flight; several a core, so that one computes while
             // others wait.
-            StoreName::Flat => {
+            StoreKind::Flat => {
                 vec![self.core_count.get(), READERS_PER_CORE * self.core_count.get()]
             }
             _ if self.reads_together(run, store) => {
@@ -82,13 +75,13 @@ impl Machine {
     /// each.
     pub fn choices(&self, run: &RunSpec) -> Vec<String> {
         let mut choices = Vec::new();
-        if !run.designs.contains(&DesignName::BatchedIo) {
+        if !run.designs.contains(&Design::BatchedIo) {
             return choices;
         }
-        for store in run.stores.iter().filter(|store| **store != StoreName::Memory) {
+        for store in run.stores.iter().filter(|store| **store != StoreKind::Memory) {
             let (name, cores) = (store.name(), self.core_count);
             let together = self.reads_together(run, *store);
-            if *store == StoreName::Rocksdb && run.read.is_none() {
+            if *store == StoreKind::Rocksdb && run.read.is_none() {
                 choices.push(match together {
                     true => format!("{name}: read = multi-get, as the kernel has io_uring"),
                     false => format!("{name}: read = get, as there is no io_uring"),
@@ -117,7 +110,7 @@ impl Machine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedCell {
     /// Its store.
-    pub store: StoreName,
+    pub store: StoreKind,
     /// Its variant.
     pub variant: Variant,
 }
@@ -135,9 +128,9 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     for store in &run.stores {
         for design in &run.designs {
             for (threads, io_threads) in thread_counts(run, *store, *design, machine) {
-                let mut variant = design_of(*design).variant(threads, io_threads);
+                let mut variant = Variant::of(*design, threads, io_threads);
                 if let Engine::Prewarm(cache) = &mut variant.engine {
-                    *cache = warm_cache_of(run.warm_cache);
+                    *cache = run.warm_cache;
                 }
                 let variants = under_policies(variant, run, *store).into_iter();
                 for variant in variants.flat_map(|variant| under_schedules(variant, run)) {
@@ -153,10 +146,10 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
 }
 
 /// A variant under each policy of reading ahead; itself where it does not.
-fn under_policies(variant: Variant, run: &RunSpec, store: StoreName) -> Vec<Variant> {
+fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Variant> {
     let Io::Batched(_) = variant.io else { return vec![variant] };
     let says_nothing = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
-    if store == StoreName::Memory && says_nothing {
+    if store == StoreKind::Memory && says_nothing {
         // No device to wait for: readers of their own would only take turns.
         return vec![variant.reading_before_by_itself()];
     }
@@ -170,51 +163,23 @@ fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     if variant.engine != Engine::Bal {
         return vec![variant];
     }
-    let with = |name: &ScheduleName| Variant { schedule: schedule_of(*name), ..variant };
+    let with = |schedule: &Schedule| Variant { schedule: *schedule, ..variant };
     run.schedules.iter().map(with).collect()
-}
-
-/// The executor's design of that name.
-pub const fn design_of(name: DesignName) -> Design {
-    match name {
-        DesignName::Sequential => Design::Sequential,
-        DesignName::BlockStm => Design::BlockStm,
-        DesignName::ParallelIo => Design::ParallelIo,
-        DesignName::BatchedIo => Design::BatchedIo,
-        DesignName::Full => Design::Full,
-        DesignName::Prewarm => Design::Prewarm,
-    }
-}
-
-const fn schedule_of(name: ScheduleName) -> Schedule {
-    match name {
-        ScheduleName::BlockOrder => Schedule::BlockOrder,
-        ScheduleName::GasLimit => Schedule::GasLimit,
-        ScheduleName::ListEntries => Schedule::ListEntries,
-        ScheduleName::KnownCost => Schedule::KnownCost,
-    }
-}
-
-const fn warm_cache_of(name: WarmCacheName) -> WarmCache {
-    match name {
-        WarmCacheName::Shared => WarmCache::Shared,
-        WarmCacheName::PerWorker => WarmCache::PerWorker,
-    }
 }
 
 /// Pairs of executing and reading threads.
 fn thread_counts(
     run: &RunSpec,
-    store: StoreName,
-    design: DesignName,
+    store: StoreKind,
+    design: Design,
     machine: &Machine,
 ) -> Vec<(NonZeroUsize, NonZeroUsize)> {
     let cores = machine.core_count.get();
     let given = |counts: &[u32]| counts.iter().map(|n| *n as usize).collect::<Vec<_>>();
     let threads = match (given(&run.thread_counts), store, design) {
         (counts, _, _) if !counts.is_empty() => counts,
-        (_, StoreName::Memory, _) => vec![1, cores],
-        (_, _, DesignName::ParallelIo | DesignName::BlockStm | DesignName::Prewarm) => {
+        (_, StoreKind::Memory, _) => vec![1, cores],
+        (_, _, Design::ParallelIo | Design::BlockStm | Design::Prewarm) => {
             vec![cores, MANY_THREADS]
         }
         _ => vec![cores],
@@ -274,7 +239,7 @@ mod tests {
             "schema = 1\nname = \"t\"\ndescription = \"t\"\n[state]\nslots = 1000\n[block]\n\
              gas = \"1M\"\n[[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n[run]\n{extra}"
         );
-        generator::scenario::Scenario::parse("t.toml", &text, &[]).unwrap().run
+        spec::Scenario::parse("t.toml", &text, &[]).unwrap().run
     }
 
     fn machine(io_uring: IoUring) -> Machine {

@@ -7,12 +7,10 @@ use executor::{
     engine::EngineError,
     recover::{self, RecoverError, Recovered, TxSignatures},
     sample::Measurement,
-    schedule::Schedule,
-    store::CacheMode,
     trace::Trace,
-    variant::Variant,
 };
-use generator::scenario::{Cache, RunSpec};
+use spec::RunSpec;
+use variant::{CacheMode, Schedule, Variant};
 
 use crate::{
     cells::{self, CellInput, CellSamples},
@@ -321,8 +319,8 @@ impl<'a> Sampling<'a> {
 
 const fn cache_mode(run: &RunSpec) -> CacheMode {
     match run.cache {
-        Cache::Cold => CacheMode::Cold,
-        Cache::Warm => CacheMode::Warm,
+        CacheMode::Cold => CacheMode::Cold,
+        CacheMode::Warm => CacheMode::Warm,
     }
 }
 
@@ -349,7 +347,7 @@ mod tests {
         let text = "schema = 1\nname = \"t\"\ndescription = \"\"\n[state]\naccounts = 10\n\
             slots = 1_000\n[block]\ngas = \"200k\"\n[[load]]\nkind = \"sload-storm\"\n\
             [run]\nstores = [\"memory\"]\nsamples = 5\nthreads = [2]\n";
-        let scenario = generator::scenario::Scenario::parse("t.toml", text, &[]).unwrap();
+        let scenario = spec::Scenario::parse("t.toml", text, &[]).unwrap();
         let workload = generator::generate(&scenario, |_| {}).unwrap();
         let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
         let mut session = Session::new(workload).unwrap();

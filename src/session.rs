@@ -9,12 +9,12 @@ use executor::{
     sample::{self, Disagreement, Measurement},
     state::BuiltState,
     store::{
-        CacheMode, Store, flat::FlatStore, handicap::Handicapped, mdbx::MdbxStore,
-        memory::MemoryStore, rocksdb::RocksStore,
+        Store, flat::FlatStore, handicap::Handicapped, mdbx::MdbxStore, memory::MemoryStore,
+        rocksdb::RocksStore,
     },
     trace::Trace,
-    variant::{Design, ListForm, Variant},
 };
+use variant::{CacheMode, Design, ListForm, Variant};
 use workload::Workload;
 
 /// A store that is open.
@@ -117,7 +117,7 @@ pub struct How<'a> {
 #[derive(Debug)]
 pub struct Session {
     workload: Workload,
-    lists: Vec<(ListForm, Vec<Bytes>)>,
+    lists: Vec<(Option<ListForm>, Vec<Bytes>)>,
     stores: Vec<OpenStore>,
 }
 
@@ -127,7 +127,7 @@ impl Session {
     /// # Errors
     /// [`EngineError::List`] when a list of the workload cannot be decoded.
     pub fn new(workload: Workload) -> Result<Self, EngineError> {
-        let forms = [ListForm::None, ListForm::ParallelIo, ListForm::BatchedIo];
+        let forms = [None, Some(ListForm::ParallelIo), Some(ListForm::BatchedIo)];
         let lists = forms.map(|form| Ok((form, sample::lists_for(&workload, form, Vec::new)?)));
         let lists = lists.into_iter().collect::<Result<_, EngineError>>()?;
         Ok(Self { workload, lists, stores: Vec::new() })
@@ -136,7 +136,7 @@ impl Session {
     /// Adds the workload's lists in their `full` form, for variants that take it: about twice
     /// the memory of the lists that it has. They come from the reference, never from a store.
     pub fn add_full_lists(&mut self, lists: Vec<Bytes>) {
-        self.lists.push((ListForm::Full, lists));
+        self.lists.push((Some(ListForm::Full), lists));
     }
 
     /// The workload.
@@ -168,7 +168,7 @@ impl Session {
         place: usize,
         cancel: &AtomicBool,
     ) -> Result<Option<Disagreement>, EngineError> {
-        let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
+        let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
         let task = Task::new(&self.workload, &[], variant, cancel);
         match &self.stores[place] {
             OpenStore::Rocks(store) => sample::check_lists(store.as_ref(), &task),

@@ -27,22 +27,21 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, prewarm::WarmUp},
     sample::Measurement,
-    span::Phase,
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
         Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
-        rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
+        rocksdb::{RocksFormat, RocksSettings, RocksStore},
     },
-    variant::{Design, Io, ListForm, Variant},
 };
 use generator::{
     import::{self, Text, TransitionFiles},
     reference,
-    scenario::Scenario,
 };
+use spec::Scenario;
+use variant::{Design, Io, ListForm, Phase, ReadMethod, Variant};
 use workload::{
     Fork, Workload,
     list::{ListBounds, ListIndex},
@@ -55,7 +54,7 @@ use vectors::{json_files, unpack, vectors};
 /// Every variant, and batched reads under every policy: threads are an axis of their own.
 fn variants() -> Vec<Variant> {
     let two = NonZeroUsize::new(2).unwrap();
-    let batched = Design::BatchedIo.variant(two, NonZeroUsize::new(3).unwrap());
+    let batched = Variant::of(Design::BatchedIo, two, NonZeroUsize::new(3).unwrap());
     let with = |policy| Variant { io: Io::Batched(policy), ..batched };
     agree::variants().into_iter().chain(policies().into_iter().map(with)).collect()
 }
@@ -66,17 +65,17 @@ fn assert_all_agree(workload: &Workload, name: &str) {
 
 fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
     assert_eq!(agree::list_difference(store, workload), None, "{name}: its lists");
-    let full = agree::lists(workload, ListForm::Full).unwrap();
+    let full = agree::lists(workload, Some(ListForm::Full)).unwrap();
     let keys = declared_key_count(workload);
     for variant in variants() {
         let lists = match variant.list {
-            ListForm::Full => full.clone(),
+            Some(ListForm::Full) => full.clone(),
             form => agree::lists(workload, form).unwrap(),
         };
         let taken = agree::take(store, workload, &lists, variant);
         let taken = taken.unwrap_or_else(|e| panic!("{name}, {variant}: {e}"));
         assert_eq!(taken.disagreement, None, "{name}, {variant}");
-        if variant.list == ListForm::Full {
+        if variant.list == Some(ListForm::Full) {
             assert_eq!(taken.executed.prefetched.read_count, keys, "{name}, {variant}");
             // Codes alone are asked of the store: the list has their hashes.
             let read_count = taken.executed.on_demand.read_count;
@@ -285,11 +284,12 @@ fn all_variants_agree_over_rocksdb_however_it_reads() {
     let text = "[state]\naccounts = 50\nslots = 40_000\npresent = 0.9\n\
                 [block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\n";
     let workload = generate(text, "keys = \"keccak\"");
-    for read_method in [ReadMethod::Get, ReadMethod::MultiGet { batch: 100 }] {
+    for read_method in [ReadMethod::Get, ReadMethod::MultiGet] {
         let built = build(dir.path(), &workload, &RocksFormat::default());
-        let settings = RocksSettings { read_method, ..RocksSettings::default() };
+        let settings =
+            RocksSettings { read_method, multi_get_key_count: 100, ..RocksSettings::default() };
         let store = RocksStore::open(built, settings).unwrap();
-        assert_all_agree_on(&store, &workload, &format!("{read_method:?}"));
+        assert_all_agree_on(&store, &workload, &format!("{read_method}"));
     }
 }
 
@@ -441,13 +441,13 @@ fn every_wrong_list_is_rejected_and_the_right_one_is_not() {
     let json = std::fs::read(dir.join("eip7928/invalid-of-combined.json")).unwrap();
     let lists: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let one = NonZeroUsize::MIN;
-    let variant = Design::BatchedIo.variant(NonZeroUsize::new(2).unwrap(), one);
+    let variant = Variant::of(Design::BatchedIo, NonZeroUsize::new(2).unwrap(), one);
     let policies = policies().into_iter().map(Io::Batched);
     let mut variant_count = 0;
     for io in policies.chain([Io::OnDemand]) {
         let io_thread_count = usize::from(io != Io::OnDemand);
         let variant = Variant { io, io_thread_count, ..variant };
-        assert_eq!(variant.list, ListForm::BatchedIo);
+        assert_eq!(variant.list, Some(ListForm::BatchedIo));
         check_lists(&store, &workload, &lists, variant);
         variant_count += 1;
     }

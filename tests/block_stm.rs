@@ -16,11 +16,11 @@ use executor::{
     engine::{self, EngineError, Executed, Speculation, Task},
     sample,
     store::{
-        CacheMode, ReadCounters, Reader, Sample, Store, StoreError,
+        ReadCounters, Reader, Sample, Store, StoreError,
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
-    variant::Design,
 };
+use variant::{CacheMode, Design};
 use workload::{NetChanges, Workload, genesis::AccountState};
 
 use self::workloads::{COINBASE, COUNTER_CODE, Recipe, sender};
@@ -108,7 +108,8 @@ fn run(workload: &Workload, threads: usize, fault: Fault) -> Result<Executed, En
     let inner = store.open_sample(CacheMode::Cold).unwrap();
     let faulty = Faulty { inner, fault, read_count: AtomicUsize::new(0) };
     let cancel = AtomicBool::new(false);
-    let variant = Design::BlockStm.variant(NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
+    let variant =
+        Variant::of(Design::BlockStm, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
     let lists = sample::lists_for(workload, variant.list, Vec::new).unwrap();
     let task = Task::new(workload, &lists, variant, &cancel);
     engine::execute(&faulty, &task)

@@ -14,8 +14,8 @@ use executor::{
     state::{DataDir, Quiet, StateSpec},
     store::rocksdb::RocksFormat,
 };
-use generator::scenario::{self, Override};
 use serde_json::Value;
+use spec::Override;
 
 #[path = "common/page.rs"]
 mod page;
@@ -233,7 +233,7 @@ fn states_are_kept_and_a_database_that_cannot_be_opened_loses_none_before_it() {
         value: value.to_owned(),
         origin: key.to_owned(),
     });
-    let scenario = scenario::load("sload-storm", &overrides).unwrap().of_database(1);
+    let scenario = spec::load("sload-storm", &overrides).unwrap().of_database(1);
     let workload = generator::generate(&scenario, |_| {}).unwrap();
     let spec = StateSpec {
         genesis: &workload.genesis,

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use generator::{reference, scenario::Override};
+use generator::reference;
+use spec::Override;
 use workload::file;
 
 #[test]
@@ -21,7 +22,7 @@ fn a_committed_workload_still_reads_and_is_still_what_the_generator_makes() {
         value: value.to_owned(),
         origin: format!("--set {key}={value}"),
     });
-    let scenario = generator::scenario::load("sload-storm", &overrides).unwrap();
+    let scenario = spec::load("sload-storm", &overrides).unwrap();
     let made = generator::generate(&scenario, |_| ()).unwrap();
     assert_eq!(made.digest(), workload.digest());
     assert_eq!(made, workload, "equal work, and equal in every part");

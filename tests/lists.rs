@@ -14,12 +14,12 @@ use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
     store::{
-        CacheMode, ReadCounters, Reader, Sample, Store, StoreError,
+        ReadCounters, Reader, Sample, Store, StoreError,
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
-    variant::{Design, ListForm, Variant},
 };
 use generator::reference;
+use variant::{CacheMode, Design, ListForm, Variant};
 use workload::{
     Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, NetChanges, Transaction, Workload,
     block::Plan,
@@ -72,10 +72,10 @@ fn create(nonce: u64, init_code: &[u8]) -> Transaction {
 
 fn variant(design: Design, threads: usize) -> Variant {
     let count = |n| NonZeroUsize::new(n).unwrap();
-    design.variant(count(threads), count(2))
+    Variant::of(design, count(threads), count(2))
 }
 
-fn lists(workload: &Workload, form: ListForm) -> Vec<Bytes> {
+fn lists(workload: &Workload, form: Option<ListForm>) -> Vec<Bytes> {
     sample::lists_for(workload, form, || reference::full_lists(workload, || ()).unwrap()).unwrap()
 }
 
@@ -135,7 +135,7 @@ fn undeclared(error: &EngineError) -> ListFault {
 fn the_form_without_reads_is_rejected_for_wrong_missing_and_surplus_changes() {
     let workload = workload(vec![create(0, &hex!("60015f55")), create(1, &hex!("60025f55"))]);
     let variant = variant(Design::ParallelIo, 2);
-    let lists = lists(&workload, ListForm::ParallelIo);
+    let lists = lists(&workload, Some(ListForm::ParallelIo));
     let bounds = ListBounds::of(&workload.batches[0], workload.fork);
     let right = ListIndex::decode(&lists[0], &bounds).unwrap();
     let mut place = None;
@@ -249,7 +249,7 @@ impl Failing {
             inner: store.inner.open_sample(CacheMode::Cold).unwrap(),
             store: &store,
         };
-        let lists = lists(workload, ListForm::BatchedIo);
+        let lists = lists(workload, Some(ListForm::BatchedIo));
         let cancel = AtomicBool::new(false);
         let variant = variant(Design::BatchedIo, threads);
         let task = Task::new(workload, &lists, variant, &cancel);

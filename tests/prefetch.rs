@@ -17,12 +17,14 @@ use executor::{
     engine::{self, EngineError, Executed, Task},
     sample,
     store::{
-        CacheMode, ReadCounters, Reader, Sample, Store, StoreError,
+        ReadCounters, Reader, Sample, Store, StoreError,
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
-    variant::{AccountReads, CodeReads, Design, Io, Prefetch, ReadOrder, ReadTime, Variant},
 };
-use generator::scenario::Scenario;
+use spec::Scenario;
+use variant::{
+    AccountReads, CacheMode, CodeReads, Design, Io, Prefetch, ReadOrder, ReadTime, Variant,
+};
 use workload::{
     Layout, NetChanges, Workload,
     genesis::AccountState,
@@ -144,7 +146,7 @@ fn storm(gas: &str) -> Work {
 
 fn variant(policy: Prefetch, threads: usize, io_threads: usize) -> Variant {
     let count = |n| NonZeroUsize::new(n).unwrap();
-    let variant = Design::BatchedIo.variant(count(threads), count(io_threads));
+    let variant = Variant::of(Design::BatchedIo, count(threads), count(io_threads));
     Variant { io: Io::Batched(policy), ..variant }
 }
 

@@ -14,8 +14,9 @@ use std::{
     time::Duration,
 };
 
-use executor::{store::memory::MemoryStore, variant::Variant};
+use executor::store::memory::MemoryStore;
 use generator::random_blocks::{Built, Coverage, Draft, Feature, RandomBlocks};
+use variant::Variant;
 use workload::Workload;
 
 /// Blocks of a chain: one workload, and so one start of threads for each variant.

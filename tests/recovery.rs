@@ -14,8 +14,9 @@ use std::{
 
 use alloy_primitives::U256;
 use executor::recover::{self, Curve, RecoverError};
-use generator::{import, scenario::Scenario};
+use generator::import;
 use serde_json::Value;
+use spec::Scenario;
 use workload::{
     Transaction, TxType, Workload,
     signing::{self, Signature},

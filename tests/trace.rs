@@ -9,18 +9,17 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::Task,
     sample::{self, Measurement},
-    schedule::Schedule,
     state::{DataDir, Quiet, StateSpec},
     store::{
-        CacheMode, Store,
+        Store,
         memory::MemoryStore,
-        rocksdb::{ReadMethod, RocksFormat, RocksSettings, RocksStore},
+        rocksdb::{RocksFormat, RocksSettings, RocksStore},
     },
     trace::Trace,
-    variant::{Design, Engine, Io, Prefetch, ReadTime, Variant},
 };
-use generator::scenario::Scenario;
 use serde_json::Value;
+use spec::Scenario;
+use variant::{CacheMode, Design, Engine, Io, Prefetch, ReadMethod, ReadTime, Schedule, Variant};
 use workload::Workload;
 
 fn workload() -> Workload {
@@ -111,7 +110,7 @@ fn sum(events: &[Event], is_it: impl Fn(&Event) -> bool) -> u64 {
 
 fn variants() -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).unwrap();
-    let of = |design: Design, threads| design.variant(count(threads), count(3));
+    let of = |design: Design, threads| Variant::of(design, count(threads), count(3));
     let batched = of(Design::BatchedIo, 2);
     let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
     vec![
@@ -188,7 +187,7 @@ fn events_nest_and_sum_up_to_the_tallies_of_every_kind_of_variant() {
     }
     let dir = tempfile::tempdir().unwrap();
     let data = DataDir::open(dir.path()).unwrap();
-    for read_method in [ReadMethod::Get, ReadMethod::MultiGet { batch: 100 }] {
+    for read_method in [ReadMethod::Get, ReadMethod::MultiGet] {
         let spec = StateSpec {
             genesis: &workload.genesis,
             layout: workload.layout,
@@ -197,7 +196,8 @@ fn events_nest_and_sum_up_to_the_tallies_of_every_kind_of_variant() {
             threads: 2,
         };
         let built = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
-        let settings = RocksSettings { read_method, ..RocksSettings::default() };
+        let settings =
+            RocksSettings { read_method, multi_get_key_count: 100, ..RocksSettings::default() };
         let rocks = RocksStore::open(built, settings).unwrap();
         for variant in variants() {
             assert_true(&rocks, &workload, variant);
@@ -209,7 +209,7 @@ fn events_nest_and_sum_up_to_the_tallies_of_every_kind_of_variant() {
 fn what_has_no_room_is_counted_with_its_time_and_no_step_is_lost() {
     let workload = workload();
     let memory = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
-    let variant = Design::ParallelIo.variant(NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
+    let variant = Variant::of(Design::ParallelIo, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
     let (_, whole) = traced(&memory, &workload, variant, Trace::default());
     let (_, cut) = traced(&memory, &workload, variant, Trace::keeping(10));
     let count = |json: &Value, cat: &str| {

@@ -18,12 +18,13 @@ use executor::{
     engine::{self, EngineError, Spent, Task},
     sample,
     store::{
-        CacheMode, Reader, Sample, Store,
+        Reader, Sample, Store,
         memory::{MemorySample, MemoryStore},
     },
-    variant::{Design, Io, ListForm, Prefetch, ReadTime, Variant},
 };
-use generator::{import, reference, scenario::Scenario};
+use generator::{import, reference};
+use spec::Scenario;
+use variant::{CacheMode, Design, Io, ListForm, Prefetch, ReadTime, Variant};
 use workload::{
     GenesisAccount, Workload,
     list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
@@ -39,7 +40,7 @@ fn storm() -> Workload {
 /// Every way to execute with a list.
 fn variants() -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).unwrap();
-    let of = |design: Design| design.variant(count(2), count(2));
+    let of = |design: Design| Variant::of(design, count(2), count(2));
     let batched = of(Design::BatchedIo);
     let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
     vec![
@@ -113,7 +114,7 @@ fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
     for form in [ListForm::ParallelIo, ListForm::BatchedIo, ListForm::Full] {
         let lists = hostile::lists(&workload, form);
         assert_eq!(lists.len(), 8 + usize::from(form == ListForm::Full));
-        for variant in variants().into_iter().filter(|variant| variant.list == form) {
+        for variant in variants().into_iter().filter(|variant| variant.list == Some(form)) {
             for list in &lists {
                 let Rejection { fault, spent } = rejection(&store, &workload, &list.bytes, variant);
                 let name = format!("{variant}, {}: {fault}", list.what);
@@ -191,7 +192,7 @@ fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
         };
         full_encode(&index.to_changes(), account, slot)
     };
-    let design = Design::Full.variant(NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
+    let design = Variant::of(Design::Full, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
     for io_thread_count in [0, 1] {
         let variant = Variant { io_thread_count, ..design };
         let reason = |which| rejection(&store, &workload, &wrong(which), variant).fault.to_string();
@@ -244,7 +245,7 @@ fn wrong_lists_of_another_client_are_rejected_in_every_form_that_they_can_take()
         ];
         for (place, (form, bytes)) in forms.into_iter().enumerate() {
             let Some(bytes) = bytes else { continue };
-            for variant in variants().into_iter().filter(|variant| variant.list == form) {
+            for variant in variants().into_iter().filter(|variant| variant.list == Some(form)) {
                 rejection(&store, &workload, &bytes, variant);
             }
             counts[place] += 1;
@@ -274,7 +275,8 @@ fn a_store_that_is_wrong_is_found_by_a_right_list_and_nothing_is_committed() {
         (executed, written)
     };
     for (threads, io_threads) in [(1, 0), (1, 1), (2, 8)] {
-        let design = Design::Full.variant(NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
+        let design =
+            Variant::of(Design::Full, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
         let variant = Variant { io_thread_count: io_threads, ..design };
         let (executed, written) = run(&wrong, variant);
         let error = executed.unwrap_err().to_string();
@@ -293,8 +295,8 @@ fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_read
     let workload = storm();
     let store = memory(&workload);
     let cancel = AtomicBool::new(false);
-    let shared = Design::Prewarm.variant(NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
-    let own = executor::variant::Engine::Prewarm(executor::variant::WarmCache::PerWorker);
+    let shared = Variant::of(Design::Prewarm, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
+    let own = variant::Engine::Prewarm(variant::WarmCache::PerWorker);
     for variant in [shared, Variant { engine: own, ..shared }] {
         let task = Task::new(&workload, &[], variant, &cancel);
         let executed = sample::take(&store, &task, CacheMode::Cold).unwrap().executed;

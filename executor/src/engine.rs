@@ -13,12 +13,12 @@ use crate::{
     check::ListFault,
     latency::Latencies,
     process,
-    span::{Phase, Span, Spans},
+    span::{Span, Spans},
     store::{ReadCounters, Sample, StoreError},
     trace::Trace,
-    variant::{Engine, ListForm, Variant},
     view::{ReadTally, ViewError},
 };
+use variant::{Engine, ListForm, Phase, Variant};
 
 pub mod bal;
 pub mod block_stm;
@@ -205,10 +205,12 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
         (Engine::Sequential, _) => sequential::execute(sample, task)?,
         (Engine::BlockStm, _) => block_stm::execute(sample, task)?,
         (Engine::Prewarm(cache), _) => prewarm::execute(sample, task, cache)?,
-        (Engine::Bal, ListForm::ParallelIo) => {
+        (Engine::Bal, Some(ListForm::ParallelIo)) => {
             bal::execute::<S, crate::prestate::Undeclared>(sample, task)?
         }
-        (Engine::Bal, ListForm::Full) => bal::execute::<S, crate::prestate::Listed>(sample, task)?,
+        (Engine::Bal, Some(ListForm::Full)) => {
+            bal::execute::<S, crate::prestate::Listed>(sample, task)?
+        }
         (Engine::Bal, _) => bal::execute::<S, crate::prestate::Declared>(sample, task)?,
     };
     if task.cancel.load(Ordering::Relaxed) {

@@ -24,6 +24,5 @@ pub mod span;
 pub mod state;
 pub mod store;
 pub mod trace;
-pub mod variant;
 mod verify;
 pub mod view;

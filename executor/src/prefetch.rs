@@ -11,11 +11,11 @@ use workload::{Layout, list::ListIndex};
 
 use crate::{
     prestate::Declared,
-    span::{Phase, Spans},
+    span::Spans,
     store::{Reader, StoreError},
-    variant::{CodeReads, Prefetch, ReadTime, Sharing, StopRule},
     view::{CodeRows, ReadTally},
 };
+use variant::{CodeReads, Phase, Prefetch, ReadTime, Sharing, StopRule};
 
 mod batch;
 mod chunks;

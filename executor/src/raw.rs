@@ -18,8 +18,9 @@ use workload::SlotFamily;
 use crate::{
     latency::Latencies,
     process::{Delta, Snapshot},
-    store::{CacheMode, ReadCounters, Store, StoreError},
+    store::{ReadCounters, Store, StoreError},
 };
+use variant::CacheMode;
 
 mod keys;
 mod worker;

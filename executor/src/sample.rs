@@ -17,10 +17,10 @@ use crate::{
     prestate::Declared,
     process,
     span::Spans,
-    store::{CacheMode, Reader, Sample, Store, StoreError},
-    variant::{ListForm, Prefetch},
+    store::{Reader, Sample, Store, StoreError},
     view::{CodeRows, ReadTally},
 };
+use variant::{CacheMode, ListForm, Prefetch};
 
 /// Threads that warm a state up.
 const WARMING_THREADS: usize = 16;
@@ -237,16 +237,16 @@ fn read_back<S: Sample>(
 /// [`EngineError::List`] where a batch's list cannot be decoded.
 pub fn lists_for(
     workload: &Workload,
-    form: ListForm,
+    form: Option<ListForm>,
     full: impl FnOnce() -> Vec<Bytes>,
 ) -> Result<Vec<Bytes>, EngineError> {
-    if form == ListForm::Full {
+    if form == Some(ListForm::Full) {
         return Ok(full());
     }
     let list = |(place, batch): (usize, &workload::Batch)| match form {
-        ListForm::None | ListForm::Full => Ok(Bytes::new()),
-        ListForm::BatchedIo => Ok(batch.list.clone()),
-        ListForm::ParallelIo => {
+        None | Some(ListForm::Full) => Ok(Bytes::new()),
+        Some(ListForm::BatchedIo) => Ok(batch.list.clone()),
+        Some(ListForm::ParallelIo) => {
             let bounds = ListBounds::of(batch, workload.fork);
             let index = ListIndex::decode(&batch.list, &bounds)
                 .map_err(|fault| EngineError::rejected(place, fault))?;

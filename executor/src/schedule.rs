@@ -5,38 +5,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
+use variant::Schedule;
 use workload::{Batch, BlockAccessIndex, StepKind, Steps, list::ListIndex};
-
-/// Which step a thread that is free takes next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Schedule {
-    /// The next of the block.
-    #[default]
-    BlockOrder,
-    /// The one with the largest gas limit; system steps, which have none, come last.
-    GasLimit,
-    /// The one with the most changes in the list. Reads are not counted: EIP-7928 does not say
-    /// which step reads what.
-    ListEntries,
-    /// The one that was measured to take longest: an oracle, which no client has.
-    KnownCost,
-}
-
-impl Schedule {
-    /// All schedules, the default first.
-    pub const ALL: [Self; 4] =
-        [Self::BlockOrder, Self::GasLimit, Self::ListEntries, Self::KnownCost];
-
-    /// Name as in a variant.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BlockOrder => "block-order",
-            Self::GasLimit => "gas-limit",
-            Self::ListEntries => "list-entries",
-            Self::KnownCost => "known-cost",
-        }
-    }
-}
 
 /// The order of a batch's steps by what the batch and its list say; `None` for the order of
 /// their indices. Equal ones stay in the order of the block.

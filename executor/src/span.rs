@@ -6,58 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A part of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// Decoding and indexing the list.
-    Decode,
-    /// Ordering the steps for the threads, where it is not the block's order.
-    Schedule,
-    /// Running transactions speculatively for what they read.
-    WarmUp,
-    /// Bringing the declared keys into the order in which they are read.
-    Order,
-    /// Reading declared keys by readers of their own.
-    Prefetch,
-    /// Executing steps, reads on demand included.
-    Execute,
-    /// Reading what the list has values for and comparing.
-    Verify,
-    /// Checking the result against the list and joining the changes.
-    Validate,
-    /// Committing the changes to flat state.
-    Commit,
-}
-
-impl Phase {
-    /// All phases in order.
-    pub const ALL: [Self; 9] = [
-        Self::Decode,
-        Self::Schedule,
-        Self::WarmUp,
-        Self::Order,
-        Self::Prefetch,
-        Self::Execute,
-        Self::Verify,
-        Self::Validate,
-        Self::Commit,
-    ];
-
-    /// Name in a result.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Decode => "decode",
-            Self::Schedule => "schedule",
-            Self::WarmUp => "warm-up",
-            Self::Order => "order",
-            Self::Prefetch => "prefetch",
-            Self::Execute => "execute",
-            Self::Verify => "verify",
-            Self::Validate => "validate",
-            Self::Commit => "commit",
-        }
-    }
-}
+use variant::Phase;
 
 /// One phase of one batch, from its first beginning to its last end over all threads. Phases
 /// may overlap.

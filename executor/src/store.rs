@@ -5,6 +5,7 @@
 //! over them, so no call on the hot path is virtual.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use variant::CacheMode;
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
 pub mod flat;
@@ -15,40 +16,6 @@ mod ordered;
 mod overlay;
 pub mod rocksdb;
 mod sealed;
-
-/// Whether a sample begins with the state on the device only, or in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum CacheMode {
-    /// Nothing of the state's values is in the store's cache, nor in the kernel's as far as the
-    /// store can see to it.
-    #[default]
-    Cold,
-    /// All that the workload reads has been read once through the same caches.
-    Warm,
-}
-
-impl CacheMode {
-    /// The name a scenario uses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cold => "cold",
-            Self::Warm => "warm",
-        }
-    }
-}
-
-/// What a commit waits for. What that means for a store without a write-ahead log is on the
-/// store's own page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Durability {
-    /// What was written is on the device (`fdatasync`).
-    Synced,
-    /// What was written is with the kernel: survives the process, not the machine.
-    #[default]
-    Logged,
-    /// As little as the store can: memory only, no write-ahead log.
-    Unlogged,
-}
 
 /// Reads of one thread as its store counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,8 @@ use std::{
 
 use workload::{BlockAccessIndex, Step, StepKind};
 
-use crate::span::{Phase, Span, Spans};
+use crate::span::{Span, Spans};
+use variant::Phase;
 
 /// Reads and waits that are kept of a sample, over all its threads.
 const FREQUENT_COUNT_MAX: usize = 1 << 20;

@@ -20,10 +20,11 @@ use common::{
 use executor::{
     state::{BuiltState, DataDir, Quiet, StateError, StateSpec},
     store::{
-        CacheMode, Durability, Reader, Sample, Store, StoreError,
+        Reader, Sample, Store, StoreError,
         flat::{FlatFormat, FlatSettings, FlatStore},
     },
 };
+use variant::{CacheMode, Durability};
 use workload::{Genesis, GenesisAccount, Layout};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];

@@ -21,10 +21,11 @@ use common::{
 use executor::{
     state::{BuildPhase, BuildProgress, BuiltState, DataDir, Quiet, StateError, StateSpec},
     store::{
-        CacheMode, Durability, Reader, Sample, Store, StoreError,
+        Reader, Sample, Store, StoreError,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
     },
 };
+use variant::{CacheMode, Durability};
 use workload::{Genesis, Layout, NetChanges};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];

@@ -12,16 +12,14 @@ use common::{
     rows::{assert_committed, assert_holds},
     store,
 };
-use executor::store::{
-    CacheMode, Reader, Sample, Store, StoreError,
-    rocksdb::{DirectReads, Durability, ReadMethod, RocksSettings},
-};
+use executor::store::{Reader, Sample, Store, StoreError, rocksdb::RocksSettings};
+use variant::{CacheMode, Durability, FileAccess, ReadMethod};
 use workload::{Layout, NetChanges};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
 
 fn settings(read_method: ReadMethod) -> RocksSettings {
-    RocksSettings { read_method, ..RocksSettings::default() }
+    RocksSettings { read_method, multi_get_key_count: 64, ..RocksSettings::default() }
 }
 
 #[test]
@@ -29,7 +27,7 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
     let genesis = genesis(3_000);
     for layout in LAYOUTS {
         let data = tempfile::tempdir().unwrap();
-        for method in [ReadMethod::Get, ReadMethod::MultiGet { batch: 100 }] {
+        for method in [ReadMethod::Get, ReadMethod::MultiGet] {
             let store = store(data.path(), &genesis, layout, settings(method));
             let rows = store.state().manifest().rows;
             assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 6_004, 5));
@@ -119,7 +117,7 @@ fn a_cold_sample_starts_with_an_empty_cache_and_a_warm_one_with_what_was_read() 
 fn buffered_reads_see_the_same_rows_and_say_that_they_are_buffered() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(500);
-    let settings = RocksSettings { direct_reads: DirectReads::Never, ..RocksSettings::default() };
+    let settings = RocksSettings { access: FileAccess::Buffered, ..RocksSettings::default() };
     let store = store(data.path(), &genesis, Layout::Hashed, settings);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     assert_holds(&mut sample.reader().unwrap(), &genesis);
@@ -173,7 +171,7 @@ fn a_damaged_block_is_an_error_and_not_a_value() {
     let state = common::open(data.path(), &genesis, Layout::Hashed).unwrap();
     common::damage_a_block(state.dir(), state.manifest());
     drop(state);
-    for method in [ReadMethod::Get, ReadMethod::MultiGet { batch: 64 }] {
+    for method in [ReadMethod::Get, ReadMethod::MultiGet] {
         let store = store(data.path(), &genesis, Layout::Hashed, settings(method));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         let mut reader = sample.reader().unwrap();

@@ -11,10 +11,11 @@ use common::{FORMAT, KECCAK, WEYL, genesis};
 use executor::{
     state::{DataDir, Manifest, Quiet, StateSpec},
     store::{
-        CacheMode, ReadCounters, Reader, Sample, Store,
-        rocksdb::{Filter, IndexShape, PPM, RocksFormat, RocksSettings, RocksStore},
+        ReadCounters, Reader, Sample, Store,
+        rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
 };
+use variant::{CacheMode, IndexShape};
 use workload::{Genesis, Layout};
 
 const SLOTS: u64 = 6_000;
@@ -24,13 +25,13 @@ fn formats() -> Vec<RocksFormat> {
         FORMAT,
         RocksFormat { block_bytes: 3_900, ..FORMAT },
         RocksFormat { block_bytes: 16_384, ..FORMAT },
-        RocksFormat { filter: Filter::Nothing, ..FORMAT },
-        RocksFormat { filter: Filter::Ribbon { bits: 10 }, ..FORMAT },
+        RocksFormat { filter: Filter::NOTHING, ..FORMAT },
+        RocksFormat { filter: Filter::new(FilterKind::Ribbon, 10), ..FORMAT },
         RocksFormat { index: IndexShape::Partitioned, ..FORMAT },
-        RocksFormat { index: IndexShape::Partitioned, filter: Filter::Nothing, ..FORMAT },
+        RocksFormat { index: IndexShape::Partitioned, filter: Filter::NOTHING, ..FORMAT },
         RocksFormat { file_bytes: 1 << 40, ..FORMAT },
         RocksFormat { aged_ppm: PPM / 3, ..FORMAT },
-        RocksFormat { aged_ppm: PPM, filter: Filter::Nothing, ..FORMAT },
+        RocksFormat { aged_ppm: PPM, filter: Filter::NOTHING, ..FORMAT },
     ]
 }
 
@@ -94,13 +95,13 @@ fn a_get_looks_into_one_place_of_a_fresh_state_and_into_more_of_an_aged_one() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(SLOTS);
     let digest = |store: &RocksStore| store.state().manifest().content_digest;
-    for filter in [Filter::Bloom { bits: 4 }, Filter::Nothing] {
+    for filter in [Filter::new(FilterKind::Bloom, 4), Filter::NOTHING] {
         let fresh = open(data.path(), &genesis, &RocksFormat { filter, ..FORMAT });
         assert_eq!(places_per_key(&read(&fresh, &genesis, 0..SLOTS)), 1.0, "{filter:?}");
         let format = RocksFormat { filter, aged_ppm: PPM / 2, ..FORMAT };
         let aged = open(data.path(), &genesis, &format);
         let places = places_per_key(&read(&aged, &genesis, 0..SLOTS));
-        let at_least = if filter == Filter::Nothing { 2.0 } else { 1.05 };
+        let at_least = if filter == Filter::NOTHING { 2.0 } else { 1.05 };
         assert!(places > at_least, "{filter:?}: {places}");
         assert_eq!(digest(&aged), digest(&fresh));
         assert_eq!(
@@ -118,11 +119,11 @@ fn a_filter_spares_reads_of_absent_keys_and_without_one_each_costs_a_read() {
         let store = open(data.path(), &genesis, &RocksFormat { filter, index, ..FORMAT });
         places_per_key(&read(&store, &genesis, SLOTS..2 * SLOTS))
     };
-    assert!(places(Filter::Nothing, IndexShape::Whole) > 0.95);
-    assert!(places(Filter::Bloom { bits: 10 }, IndexShape::Whole) < 0.05);
-    assert!(places(Filter::Ribbon { bits: 10 }, IndexShape::Whole) < 0.05);
+    assert!(places(Filter::NOTHING, IndexShape::Whole) > 0.95);
+    assert!(places(Filter::new(FilterKind::Bloom, 10), IndexShape::Whole) < 0.05);
+    assert!(places(Filter::new(FilterKind::Ribbon, 10), IndexShape::Whole) < 0.05);
     // The partition of the filter is a block too.
-    let partitioned = places(Filter::Bloom { bits: 10 }, IndexShape::Partitioned);
+    let partitioned = places(Filter::new(FilterKind::Bloom, 10), IndexShape::Partitioned);
     assert!((0.9..1.5).contains(&partitioned), "{partitioned}");
 }
 

@@ -9,9 +9,10 @@ use std::fs;
 
 use common::{KECCAK, genesis, store};
 use executor::store::{
-    CacheMode, ReadCounters, Reader, Sample, Store,
-    rocksdb::{IoUring, ReadMethod, RocksSettings, io_uring_state},
+    ReadCounters, Reader, Sample, Store,
+    rocksdb::{IoUring, RocksSettings, io_uring_state},
 };
+use variant::{CacheMode, ReadMethod};
 use workload::Layout;
 
 /// Calls of the `read` family by this process so far. Submissions to `io_uring` are none.
@@ -47,7 +48,7 @@ fn multi_get_reads_through_io_uring_and_get_does_not() {
         (counters, calls)
     };
     let (by_get, get_calls) = read(ReadMethod::Get);
-    let (by_multi_get, multi_get_calls) = read(ReadMethod::MultiGet { batch: 4_096 });
+    let (by_multi_get, multi_get_calls) = read(ReadMethod::MultiGet);
     assert_eq!(by_get.key_count, 20_000);
     assert!(by_get.block_count >= 300, "{by_get:?}");
     assert!(get_calls >= by_get.block_count, "{get_calls} calls, {by_get:?}");

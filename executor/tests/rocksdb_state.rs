@@ -22,10 +22,11 @@ use executor::{
         StateError, StateFormat, StateSpec, Watch,
     },
     store::{
-        CacheMode, Store, StoreError,
+        Store, StoreError,
         rocksdb::{RocksSettings, RocksStore},
     },
 };
+use variant::CacheMode;
 use workload::{Genesis, KeyRule, Layout, SlotFamily, ValueRule};
 
 /// Names in a directory but for locks.

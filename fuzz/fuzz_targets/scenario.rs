@@ -1,7 +1,7 @@
 //! Any text is a scenario or an error; a scenario survives being written and read.
 #![no_main]
 
-use generator::scenario::Scenario;
+use spec::Scenario;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

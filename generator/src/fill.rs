@@ -9,9 +9,9 @@ use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room},
-    scenario::{BlockSpec, BlockTarget, Load, LoadOrder, Scenario},
     sizes::SizeDraw,
 };
+use spec::{BlockSpec, BlockTarget, Load, LoadOrder, Scenario};
 
 /// A planned block.
 #[derive(Clone, Debug, Default)]

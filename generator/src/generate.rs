@@ -17,8 +17,8 @@ use crate::{
     people::People,
     planner::{self, PlannedTx, Touched},
     reference::{self, Answer},
-    scenario::{LoadKind, Scenario},
 };
+use spec::{LoadKind, Scenario};
 
 /// Version of the generator. Whatever changes the bytes of any workload raises it.
 pub const GENERATOR_VERSION: u32 = 2;

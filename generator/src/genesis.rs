@@ -18,8 +18,8 @@ use crate::{
         self,
         transfers::{balance_key, mapping_key},
     },
-    scenario::{Dapps, Load, LoadKind, Scenario, Through},
 };
+use spec::{Dapps, Load, LoadKind, Scenario, Through};
 use storms::StormPlace;
 
 /// Receives the priority fees of all blocks. It exists, as a block builder's account does.

@@ -18,7 +18,6 @@ mod probe;
 mod random;
 pub mod random_blocks;
 pub mod reference;
-pub mod scenario;
 mod sizes;
 mod trial;
 

@@ -8,8 +8,8 @@ use crate::{
     artifact::Contract,
     error::GeneratorError,
     probe::{Absent, PROBE_GAS, Probe, Spent},
-    scenario::CalldataByte,
 };
+use spec::CalldataByte;
 
 /// Unrolled blocks of a probe: enough that execution costs more than the calldata floor
 /// (EIP-7623, EIP-7976), which would hide the parts.

@@ -31,8 +31,8 @@ use crate::{
     people::{Members, People},
     probe::Cost,
     random::Random,
-    scenario::{BlockTarget, LoadKind, Scenario},
 };
+use spec::{BlockTarget, LoadKind, Scenario};
 
 /// A planned transaction: it succeeds, with exactly this gas.
 #[derive(Clone, Debug, Default)]

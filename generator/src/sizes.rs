@@ -4,10 +4,8 @@
 use alloy_primitives::U256;
 use workload::stream::stream_seed;
 
-use crate::{
-    random::Zipf,
-    scenario::{Sizes, SizesName},
-};
+use crate::random::Zipf;
+use spec::{Sizes, SizesName};
 
 /// Draws gas limits.
 #[derive(Clone, Debug)]

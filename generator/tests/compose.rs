@@ -4,7 +4,8 @@
 mod blocks;
 
 use alloy_primitives::{Address, Bytes, U256};
-use generator::{Generated, generate_by_load, reference, scenario};
+use generator::{Generated, generate_by_load, reference};
+
 use proptest::prelude::*;
 
 use blocks::{assert_full, list, parse, receipts::receipt_gas};
@@ -116,8 +117,8 @@ proptest! {
 /// Of every kind, also of those that come later.
 #[test]
 fn no_kind_is_changed_by_a_load_after_it() {
-    for kind in scenario::kinds() {
-        let starter = scenario::starter("mine", kind).unwrap();
+    for kind in spec::kinds() {
+        let starter = spec::starter("mine", kind).unwrap();
         let share = |share: &str| starter.replacen("share = 1.0", &format!("share = {share}"), 1);
         let doubled = format!("{}\n[[load]]\nkind = \"transfers\"\nshare = 0.5\n", share("0.5"));
         let alone = made(&starter, &[("block.gas", "20M")]);
@@ -129,8 +130,8 @@ fn no_kind_is_changed_by_a_load_after_it() {
 
 #[test]
 fn a_kind_fills_what_it_is_given_or_needs_what_it_needs_as_it_says() {
-    for kind in scenario::kinds() {
-        let starter = scenario::starter("mine", kind).unwrap();
+    for kind in spec::kinds() {
+        let starter = spec::starter("mine", kind).unwrap();
         let most = |tx_gas: &str| {
             let made = made(&starter, &[("block.gas", "40M"), ("block.tx_gas", tx_gas)]);
             let outcomes = made.workload.batches[0].expected.transactions.clone();
@@ -193,12 +194,12 @@ fn sizes_are_within_their_bounds_and_blocks_are_full_all_the_same() {
 fn sizes_that_no_transaction_can_have_are_errors_that_name_the_key() {
     let error = |loads: &[Load<'_>], overrides: &[(&str, &str)]| {
         let text = text(loads);
-        let overrides = overrides.iter().map(|(key, value)| scenario::Override {
+        let overrides = overrides.iter().map(|(key, value)| spec::Override {
             key: (*key).to_owned(),
             value: (*value).to_owned(),
             origin: format!("--set {key}={value}"),
         });
-        let read = scenario::Scenario::parse("my.toml", &text, &overrides.collect::<Vec<_>>());
+        let read = spec::Scenario::parse("my.toml", &text, &overrides.collect::<Vec<_>>());
         match read {
             Err(error) => error.to_string(),
             Ok(scenario) => generate_by_load(&scenario, |_| {}).unwrap_err().to_string(),

@@ -11,9 +11,9 @@ use generator::{
     Generated,
     describe::{Access, Accesses, ConflictGraph, Description, describe},
     generate_by_load, reference,
-    scenario::shipped,
 };
 use proptest::prelude::*;
+use spec::shipped;
 use workload::{StepKind, Steps, Workload};
 
 use blocks::{assert_full, list, parse};

@@ -7,10 +7,8 @@ mod blocks;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use alloy_primitives::{Address, U256, keccak256};
-use generator::{
-    BENEFICIARY, GeneratorError, generate, reference,
-    scenario::{Scenario, shipped},
-};
+use generator::{BENEFICIARY, GeneratorError, generate, reference};
+use spec::{Scenario, shipped};
 use workload::{TxType, Workload};
 
 use blocks::{assert_full, list, parse};

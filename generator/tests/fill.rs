@@ -7,10 +7,8 @@ mod receipts;
 
 use std::io::{self, Write};
 
-use generator::{
-    GeneratorError, generate,
-    scenario::{Override, Scenario, shipped},
-};
+use generator::{GeneratorError, generate};
+use spec::{Override, Scenario, shipped};
 use workload::{TxStatus, Workload};
 
 use receipts::receipt_gas;

@@ -17,8 +17,8 @@ use generator::{
     generate, import,
     meter::{Ground, Meter},
     reference::{self, ReferenceError},
-    scenario::{Scenario, shipped},
 };
+use spec::{Scenario, shipped};
 use workload::{Batch, Fork, NetChanges, Workload, WorkloadError, list::ListBounds};
 
 use blocks::{assert_full, list, parse, receipts::receipt_gas};

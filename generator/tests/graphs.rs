@@ -233,7 +233,7 @@ fn what_contradicts_itself_is_refused_where_it_stands() {
         let text = format!(
             "schema = 1\nname = \"wrong\"\n[block]\ngas = \"30M\"\n[state]\n[[load]]\n{load}\n"
         );
-        let error = generator::scenario::Scenario::parse("wrong.toml", &text, &[]);
+        let error = spec::Scenario::parse("wrong.toml", &text, &[]);
         let error = error.unwrap_err().to_string();
         assert!(error.contains(key) && error.contains("wrong.toml:"), "{load}: {error}");
     }

@@ -8,10 +8,8 @@ mod blocks;
 use std::collections::{BTreeMap, HashSet};
 
 use alloy_primitives::Address;
-use generator::{
-    generate, reference,
-    scenario::{Override, Scenario},
-};
+use generator::{generate, reference};
+use spec::{Override, Scenario};
 use workload::{Transaction, Workload};
 
 use blocks::{assert_full, list, parse};

@@ -7,9 +7,9 @@ use std::time::Duration;
 use executor::{
     engine::Executed,
     schedule,
-    span::{self, Phase},
-    variant::Variant,
+    span::{self},
 };
+use variant::{Phase, Variant};
 
 /// Figures of one sample. Batches follow one another, so their times add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,7 +57,8 @@ impl Scheduling {
 mod tests {
     use std::num::NonZeroUsize;
 
-    use executor::{span::Span, variant::Design};
+    use executor::span::Span;
+    use variant::Design;
 
     use super::*;
 
@@ -81,7 +82,7 @@ mod tests {
 
     fn of(threads: usize, makespan: u64) -> Scheduling {
         let count = |n| NonZeroUsize::new(n).unwrap();
-        let variant = Design::ParallelIo.variant(count(threads), NonZeroUsize::MIN);
+        let variant = Variant::of(Design::ParallelIo, count(threads), NonZeroUsize::MIN);
         Scheduling::of(&variant, &executed(makespan))
     }
 
@@ -101,7 +102,7 @@ mod tests {
         let found = of(1, 12);
         assert_eq!((found.quality, found.idle), (None, Some(Duration::ZERO)));
         assert_eq!(found.makespan_block_order, Some(ms(12)));
-        let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
+        let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
         let without = Executed { step_times: Vec::new(), ..executed(12) };
         assert_eq!(Scheduling::of(&variant, &without), Scheduling::default());
     }

@@ -6,8 +6,8 @@ use executor::{
     engine::{BatchResult, Executed, prewarm::WarmUp},
     process,
     sample::Disagreement,
-    variant::{Design, Prefetch},
 };
+use variant::{Design, Prefetch};
 use workload::{
     Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
 };
@@ -47,7 +47,7 @@ fn device() -> Device {
 
 fn variant(design: Design, threads: usize, io_threads: usize) -> Variant {
     let count = |n| NonZeroUsize::new(n).unwrap();
-    design.variant(count(threads), count(io_threads))
+    Variant::of(design, count(threads), count(io_threads))
 }
 
 fn input<'a>(workload: &'a Workload, device: &'a Device, variant: Variant) -> CellInput<'a> {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use generator::scenario::Override;
+use spec::Override;
 
 use super::{DATA_DIR_HELP, Format, of_flags};
 

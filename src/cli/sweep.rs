@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, CommandFactory, Parser};
-use generator::scenario::Override;
+use spec::Override;
 
 use super::{DATA_DIR_HELP, Format, HowArgs, WorkArgs};
 

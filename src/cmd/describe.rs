@@ -7,8 +7,8 @@ use generator::{
     Generated,
     describe::{self, Description},
     reference::ReferenceError,
-    scenario::Scenario,
 };
+use spec::Scenario;
 use workload::Workload;
 
 use crate::{

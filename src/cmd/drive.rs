@@ -8,8 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use generator::scenario::{RunSpec, Scenario};
 use serde_json::Value;
+use spec::{RunSpec, Scenario};
 use tempfile::TempDir;
 use workload::file;
 

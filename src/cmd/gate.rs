@@ -6,8 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use generator::scenario::{Bound, Expect, Metric as Claimed, RunSpec, When};
 use serde_json::Value;
+use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 
 use crate::{
     claims::{self, Grounds},

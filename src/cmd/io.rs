@@ -6,7 +6,7 @@ use std::{
 };
 
 use executor::raw::{Draw, RawError, RawReads};
-use generator::scenario::StoreName;
+use variant::StoreKind;
 
 use crate::{
     cli::{Format, IoArgs},
@@ -111,7 +111,7 @@ impl Measuring<'_> {
     }
 
     /// The store, its state built where there is none.
-    fn open(&self, name: StoreName, args: &IoArgs) -> Result<OpenStore, Failure> {
+    fn open(&self, name: StoreKind, args: &IoArgs) -> Result<OpenStore, Failure> {
         let plan = self.plan;
         let place = Place {
             data_dir: args.data_dir.as_ref(),

@@ -1,6 +1,6 @@
 //! `stress describe --table`: every shipped scenario in small, described and measured.
 
-use generator::scenario::{Override, Scenario, shipped};
+use spec::{Override, Scenario, shipped};
 
 use crate::{
     cli::WorkArgs,

@@ -3,7 +3,6 @@
 use std::{fs::File, io::Write, path::PathBuf};
 
 use anyhow::{Context, anyhow};
-use generator::scenario;
 
 use crate::{
     cli::NewArgs,
@@ -13,7 +12,7 @@ use crate::{
 
 /// Writes a commented scenario into the current directory.
 pub fn new(args: &NewArgs) -> Result<Code, Failure> {
-    let text = scenario::starter(&args.name, &args.kind).or_exit(Code::Usage)?;
+    let text = spec::starter(&args.name, &args.kind).or_exit(Code::Usage)?;
     let path = PathBuf::from(format!("{}.toml", args.name));
     let name = path.display();
     let file = File::create_new(&path);
@@ -32,6 +31,6 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
 
 /// Prints the JSON Schema of scenarios.
 pub fn schema() -> Result<Code, Failure> {
-    terminal::out(&scenario::json_schema());
+    terminal::out(&spec::json_schema());
     Ok(Code::Fine)
 }

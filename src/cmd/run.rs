@@ -19,8 +19,9 @@ use executor::{
 use generator::{
     Generated, GeneratorError,
     reference::{self, ReferenceError},
-    scenario::{DesignName, Override, RunSpec, Scenario},
 };
+use spec::{Override, RunSpec, Scenario};
+use variant::Design;
 use workload::{Workload, file};
 
 use crate::{
@@ -213,7 +214,7 @@ fn open(
     progress: &Progress,
 ) -> Result<(Session, Option<Device>), Failure> {
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
-    if run.designs.contains(&DesignName::Full) {
+    if run.designs.contains(&Design::Full) {
         let lists = full_lists(session.workload(), progress)?;
         session.add_full_lists(lists);
     }
@@ -275,7 +276,7 @@ fn sign(
 
 /// Engines that take no list check one by making it again, outside any clock.
 fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
-    let takes_none = [DesignName::Sequential, DesignName::Prewarm, DesignName::BlockStm];
+    let takes_none = [Design::Sequential, Design::Prewarm, Design::BlockStm];
     if !run.designs.iter().any(|design| takes_none.contains(design)) {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use generator::scenario::{self, Override, Scenario, shipped};
+use spec::{Override, Scenario, shipped};
 
 use crate::{
     cli::ShowArgs,
@@ -40,5 +40,5 @@ pub fn validate(file: &Path) -> Result<Code, Failure> {
 
 /// The scenario of this name or path.
 pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Failure> {
-    scenario::load(name_or_path, overrides).or_exit(Code::Usage)
+    spec::load(name_or_path, overrides).or_exit(Code::Usage)
 }

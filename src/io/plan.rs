@@ -5,7 +5,8 @@ use std::{num::NonZeroUsize, time::Duration};
 use alloy_primitives::Address;
 use anyhow::{Result, anyhow, bail};
 use executor::raw::Asking;
-use generator::scenario::{Override, ReadName, RunSpec};
+use spec::{Override, RunSpec};
+use variant::ReadMethod;
 use workload::{
     Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
 };
@@ -57,7 +58,7 @@ impl PlannedPoint {
 #[derive(Clone, Debug)]
 pub struct IoPlan {
     /// How a reader asks.
-    pub read: ReadName,
+    pub read: ReadMethod,
     /// Stores, their settings, and how they are read.
     pub run: RunSpec,
     /// The state.
@@ -87,7 +88,7 @@ impl IoPlan {
         }
         let scenario = facts::least_scenario("stress io", &overrides)?;
         let mut run = scenario.run;
-        let read = run.read.unwrap_or(ReadName::Get);
+        let read = run.read.unwrap_or(ReadMethod::Get);
         let depths = args.depth.as_deref().map(|text| depths(text, read)).transpose()?;
         let points = points(&run, read, depths)?;
         run.read = Some(read);
@@ -140,14 +141,14 @@ fn genesis(rows: u64) -> Genesis {
 
 fn points(
     run: &RunSpec,
-    read: ReadName,
+    read: ReadMethod,
     depths: Option<Vec<NonZeroUsize>>,
 ) -> Result<Vec<PlannedPoint>> {
     let threads: Vec<NonZeroUsize> =
         run.thread_counts.iter().filter_map(|count| NonZeroUsize::new(*count as usize)).collect();
     let default = || DEPTHS.iter().filter_map(|depth| NonZeroUsize::new(*depth)).collect();
     match read {
-        ReadName::Get => {
+        ReadMethod::Get => {
             let threads = match (threads.is_empty(), depths) {
                 (false, Some(_)) => bail!(
                     "--depth and --threads: with --read get a thread has one read under way, so they \
@@ -159,7 +160,7 @@ fn points(
             let point = |threads| PlannedPoint { threads, asking: Asking::OneByOne };
             Ok(threads.into_iter().map(point).collect())
         }
-        ReadName::MultiGet => {
+        ReadMethod::MultiGet => {
             let threads = if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads };
             let depths: Vec<NonZeroUsize> = depths.unwrap_or_else(default);
             let of = |threads| {
@@ -171,10 +172,10 @@ fn points(
     }
 }
 
-fn depths(text: &str, read: ReadName) -> Result<Vec<NonZeroUsize>> {
+fn depths(text: &str, read: ReadMethod) -> Result<Vec<NonZeroUsize>> {
     let (most, what) = match read {
-        ReadName::Get => (THREADS_MAX, "threads, each with a read under way"),
-        ReadName::MultiGet => (KEYS_PER_CALL_MAX, "keys in a call"),
+        ReadMethod::Get => (THREADS_MAX, "threads, each with a read under way"),
+        ReadMethod::MultiGet => (KEYS_PER_CALL_MAX, "keys in a call"),
     };
     let wanted = || {
         anyhow!(

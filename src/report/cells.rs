@@ -1,7 +1,7 @@
 //! The cells as a table: one line each, as many columns as the width has room for.
 
-use executor::schedule::Schedule;
 use unicode_width::UnicodeWidthStr;
+use variant::Schedule;
 
 use crate::{
     result::{Cell, Estimate, RunResult},

@@ -242,11 +242,12 @@ pub(super) fn cannot_write(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use base64::{Engine, engine::general_purpose::STANDARD};
+    use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::serialization::{
         Deserializer,
         interval_log::{IntervalLogIterator, LogEntry},
     };
+    use variant::Engine;
 
     use super::*;
     use crate::report::example;

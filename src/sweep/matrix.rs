@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use generator::scenario::{Override, Scenario};
 use serde::{Deserialize, Serialize};
+use spec::{Override, Scenario};
 
 use crate::{
     cli::{SweepArgs, as_option},

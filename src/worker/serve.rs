@@ -12,19 +12,15 @@ use anyhow::{Context, Result, anyhow};
 use executor::{
     engine::EngineError,
     sample::Measurement,
-    schedule::Schedule,
     store::{
-        CacheMode,
         handicap::{Handicap, Handicapped},
         memory::MemoryStore,
     },
-    variant::Variant,
 };
-use generator::{
-    GENERATOR_VERSION,
-    scenario::{Cache, DesignName, Override, RunSpec, StoreName},
-};
+use generator::GENERATOR_VERSION;
 use serde_json::Value;
+use spec::{Override, RunSpec};
+use variant::{CacheMode, Design, Schedule, StoreKind, Variant};
 use workload::file;
 
 use super::message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who};
@@ -146,7 +142,7 @@ impl Worker {
             origin: format!("{key} = {value}"),
         });
         let run = facts::default_run(&overrides.collect::<Vec<_>>()).or_exit(Code::Usage)?;
-        let is_memory = run.stores.iter().all(|store| *store == StoreName::Memory);
+        let is_memory = run.stores.iter().all(|store| *store == StoreKind::Memory);
         if !handicap.is_none() && !is_memory {
             let error = anyhow!("{SLOW_READ} and {READ_TWICE} are for the memory store only");
             return Err(error).or_exit(Code::Usage);
@@ -155,7 +151,7 @@ impl Worker {
         let workload = file::read(&load.workload).or_exit(Code::Io)?;
         let progress = Progress::new(Look::Lines);
         let mut session = Session::new(workload).or_exit(Code::Disagree)?;
-        if run.designs.contains(&DesignName::Full) {
+        if run.designs.contains(&Design::Full) {
             let lists = cmd::run::full_lists(session.workload(), &progress)?;
             session.add_full_lists(lists);
         }
@@ -189,7 +185,7 @@ impl Worker {
     }
 
     /// Opens the store unless it is, and says which it is among the open ones.
-    fn open(&mut self, store: StoreName) -> Result<usize, Failure> {
+    fn open(&mut self, store: StoreKind) -> Result<usize, Failure> {
         let is_wanted = |open: &OpenStore| open.name() == store.name();
         if let Some(place) = self.session.stores().iter().position(is_wanted) {
             return Ok(place);
@@ -304,8 +300,8 @@ impl Worker {
 
     const fn cache(&self) -> CacheMode {
         match self.run.cache {
-            Cache::Cold => CacheMode::Cold,
-            Cache::Warm => CacheMode::Warm,
+            CacheMode::Cold => CacheMode::Cold,
+            CacheMode::Warm => CacheMode::Warm,
         }
     }
 

@@ -2,7 +2,7 @@
 //! build that does not know one of them refuses it by name, and one that is older than a key
 //! that nobody set is not disturbed by it.
 
-use generator::scenario::{Bound, Expect, RunSpec, Scenario, ScenarioError};
+use spec::{Bound, Expect, RunSpec, Scenario, ScenarioError};
 
 use crate::facts;
 
@@ -58,7 +58,8 @@ fn entries(scenario: &Scenario) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use generator::scenario::{Cache, DesignName, Metric, Override, StoreName, When};
+    use spec::{Metric, Override, When};
+    use variant::{CacheMode, Design, StoreKind};
 
     use super::*;
 
@@ -79,12 +80,12 @@ mod tests {
 
     #[test]
     fn a_claim_that_is_described_is_the_same_claim() {
-        let when = When { store: Some(StoreName::Memory), cache: Some(Cache::Warm) };
-        let metric = Metric::Speedup { of: DesignName::BatchedIo, over: DesignName::Sequential };
+        let when = When { store: Some(StoreKind::Memory), cache: Some(CacheMode::Warm) };
+        let metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
         let claims = [
             Expect { metric, bound: Bound::Min(1.5), when },
             Expect {
-                metric: Metric::MsPerBlock(DesignName::Full),
+                metric: Metric::MsPerBlock(Design::Full),
                 bound: Bound::Max(3e3),
                 when: When::default(),
             },

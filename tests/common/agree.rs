@@ -9,11 +9,12 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
-    schedule::Schedule,
-    store::{CacheMode, Store, memory::MemoryStore},
-    variant::{Design, Engine, Io, ListForm, Prefetch, ReadTime, Variant, WarmCache},
+    store::{Store, memory::MemoryStore},
 };
 use generator::reference;
+use variant::{
+    CacheMode, Design, Engine, Io, ListForm, Prefetch, ReadTime, Schedule, Variant, WarmCache,
+};
 use workload::Workload;
 
 const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
@@ -24,7 +25,7 @@ pub(crate) fn variants() -> Vec<Variant> {
     for threads in [1, 2, 8] {
         let count = |n| NonZeroUsize::new(n).unwrap();
         for design in Design::ALL {
-            let variant = design.variant(count(threads), count(3));
+            let variant = Variant::of(design, count(threads), count(3));
             if design == Design::BatchedIo {
                 let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
                 variants.push(Variant { io: Io::Batched(beside), ..variant });
@@ -59,7 +60,10 @@ pub(crate) fn in_memory(workload: &Workload) -> MemoryStore {
 }
 
 /// The lists of `workload` in the form that a variant takes.
-pub(crate) fn lists(workload: &Workload, form: ListForm) -> Result<Vec<Bytes>, EngineError> {
+pub(crate) fn lists(
+    workload: &Workload,
+    form: Option<ListForm>,
+) -> Result<Vec<Bytes>, EngineError> {
     sample::lists_for(workload, form, || reference::full_lists(workload, || ()).unwrap())
 }
 
@@ -84,7 +88,7 @@ pub(crate) fn take<S: Store>(
 /// Where the workload's lists part from those that execution in order makes.
 pub(crate) fn list_difference<S: Store>(store: &S, workload: &Workload) -> Option<String> {
     let cancel = AtomicBool::new(false);
-    let variant = Design::Sequential.variant(NonZeroUsize::MIN, NonZeroUsize::MIN);
+    let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
     match sample::check_lists(store, &Task::new(workload, &[], variant, &cancel)) {
         Ok(difference) => difference.map(|difference| difference.to_string()),
         Err(error) => Some(error.to_string()),

@@ -2,9 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use executor::variant::{
-    AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule,
-};
+use variant::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
 
 /// Each value of each axis with all others at their defaults, beside execution and before it; and
 /// two policies in which nothing is the default.

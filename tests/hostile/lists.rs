@@ -2,8 +2,8 @@
 
 use alloy_eip7928::{AccountChanges, BalanceChange, BlockAccessIndex};
 use alloy_primitives::{Address, Bytes, U256};
-use executor::variant::ListForm;
 use generator::reference;
+use variant::ListForm;
 use workload::{
     AccountState, Workload,
     list::{self, FullList, ListBounds, ListIndex},

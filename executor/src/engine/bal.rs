@@ -19,13 +19,13 @@ use crate::{
     prefetch::Lane,
     prestate::PreState,
     process,
-    schedule::{self, Schedule},
-    span::{Phase, Spans},
+    schedule::{self},
+    span::Spans,
     store::{ReadCounters, Reader, Sample, StoreError},
     trace::{Recorder, Track, What},
-    variant::Io,
     view::ReadTally,
 };
+use variant::{Io, Phase, Schedule};
 
 mod gate;
 mod job;

@@ -40,11 +40,12 @@ use super::{BatchResult, EngineError, Executed, Speculation, Task, commit};
 use crate::{
     crew::Crew,
     process,
-    span::{Phase, Spans},
+    span::Spans,
     store::{ReadCounters, Reader, Sample, StoreError},
     trace::Track,
     view::ReadTally,
 };
+use variant::Phase;
 
 mod board;
 mod cell;

@@ -28,12 +28,12 @@ use crate::{
     crew::Crew,
     process,
     single_flight::SingleFlight,
-    span::{Phase, Spans},
+    span::Spans,
     store::{ReadCounters, Reader, Sample, StoreError},
     trace::{self, Recorder, Track},
-    variant::WarmCache,
     view::{self, ReadTally, ViewError},
 };
+use variant::{Phase, WarmCache};
 
 /// What the speculative pass was good for. A key is an account, a slot or a code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,11 +15,12 @@ use workload::{Steps, Workload, list};
 use super::{BatchResult, EngineError, Executed, Task, commit};
 use crate::{
     process,
-    span::{Phase, Spans},
+    span::Spans,
     store::{Reader, Sample},
     trace::{Key, Recorder, Track, What},
     view::{self, ReadTally, ViewError},
 };
+use variant::Phase;
 
 /// The store as revm's database, each read timed.
 #[derive(Debug)]

@@ -6,10 +6,8 @@ use std::ops::Range;
 use workload::list::ListIndex;
 
 use super::Lane;
-use crate::{
-    store::Reader,
-    variant::{AccountReads, Prefetch, ReadOrder},
-};
+use crate::store::Reader;
+use variant::{AccountReads, Prefetch, ReadOrder};
 
 /// Accounts that a reader takes at a time from a store that reads one by one: a few, as they
 /// are fewer than slots and every transaction begins with some.

@@ -12,7 +12,8 @@ use workload::{
     list::{AccountId, ListIndex, SlotId},
 };
 
-use crate::{store::SlotRow, variant::ReadOrder};
+use crate::store::SlotRow;
+use variant::ReadOrder;
 
 /// Fewer slots than this are not worth a thread.
 const SLOTS_PER_THREAD_MIN: usize = 8_192;

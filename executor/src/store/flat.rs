@@ -28,11 +28,12 @@ use std::{
     time::Instant,
 };
 
-use super::{CacheMode, Durability, Store, StoreError};
+use super::{Store, StoreError};
 use crate::{
     device,
     state::{BuiltState, StateError},
 };
+use variant::{CacheMode, Durability};
 
 use files::Files;
 pub use format::FlatFormat;
@@ -206,7 +207,7 @@ impl Store for FlatStore {
             ("io_uring", self.describe_io_uring()),
             ("depth", self.settings.depth.to_string()),
             ("keys_per_call", self.settings.keys_per_call.to_string()),
-            ("commit", format!("{:?}, to a log and to memory", self.settings.durability)),
+            ("commit", format!("{}, to a log and to memory", self.settings.durability)),
             ("open_sample_ns", open_ns),
         ];
         facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

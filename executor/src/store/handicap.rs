@@ -12,7 +12,8 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{Layout, NetChanges, genesis::AccountState};
 
-use super::{CacheMode, ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
+use super::{ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
+use variant::CacheMode;
 
 /// Shortest delay that is spent at once.
 const LEAST_DELAY: Duration = Duration::from_micros(2);

@@ -30,8 +30,9 @@ use std::{
 use signet_libmdbx::{Stat, SyncMode};
 use workload::Table;
 
-use super::{CacheMode, Durability, Store, StoreError};
+use super::{Store, StoreError};
 use crate::{device, state::BuiltState};
+use variant::{CacheMode, Durability};
 
 use base::{Base, RESIDENT_SHARE_MAX};
 use environment::failed_io;

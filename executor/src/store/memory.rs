@@ -12,7 +12,8 @@ use workload::{
     senders::SenderError,
 };
 
-use super::{CacheMode, ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
+use super::{ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
+use variant::CacheMode;
 
 /// About what one slot costs in memory: key, value, control byte, at 7/8 of the load that makes
 /// a table double.

@@ -23,14 +23,16 @@ use std::sync::{
 
 use ::rocksdb::{Cache, ErrorKind};
 
-use super::{CacheMode, Store, StoreError};
+use super::{Store, StoreError};
 use crate::{
     device,
     state::{BuiltState, StateError},
 };
+use variant::{
+    CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,
+};
 
-pub use super::Durability;
-pub use format::{Filter, IndexShape, PPM, RocksFormat, aged_ppm};
+pub use format::{Filter, PPM, RocksFormat, aged_ppm};
 pub use reader::RocksReader;
 pub use sample::RocksSample;
 pub use uring::{IoUring, io_uring_state};
@@ -44,68 +46,26 @@ const ROW_BYTES: f64 = 76.0;
 /// groups of so many.
 pub const READS_AT_ONCE: usize = 32;
 
-/// How many keys at once a reader asks for when it is given many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ReadMethod {
-    /// One `Get` after the other, in the order of the rows.
-    Get,
-    /// `MultiGet` of this many keys, in the order of the rows. RocksDB reads 32 of them at once
-    /// through `io_uring`, and one after the other without it ([`io_uring_state`]).
-    MultiGet {
-        /// Keys in a call, at least 1.
-        batch: usize,
-    },
-}
-
-impl ReadMethod {
-    /// What is done: where the kernel refuses `io_uring`, a `MultiGet` would read one key after
-    /// the other and RocksDB would complain on standard output, which belongs to results.
-    pub fn effective(self) -> Self {
-        if io_uring_state() == IoUring::Refused { Self::Get } else { self }
-    }
-}
-
-/// Whether reads go past the kernel's page cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum DirectReads {
-    /// With `O_DIRECT` wherever the file system accepts it.
-    #[default]
-    WherePossible,
-    /// Through the page cache, which is asked to drop the files before each cold sample.
-    Never,
-}
-
-/// Whether the checksum of a block is compared when the block is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Checksums {
-    /// It is, as clients do.
-    #[default]
-    Verified,
-    /// It is not.
-    Skipped,
-}
-
-/// Which reads leave their blocks in the cache of a cold sample. Warm ones always do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum CacheFill {
-    /// All.
-    #[default]
-    Always,
-    /// Those of one key. A `MultiGet` reads a block that its keys share once all the same.
-    SingleReads,
+/// What is done where `method` is asked for: where the kernel refuses `io_uring`, a `MultiGet`
+/// would read one key after the other and RocksDB would complain on standard output, which belongs
+/// to results.
+pub fn effective(method: ReadMethod) -> ReadMethod {
+    if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }
 }
 
 /// How a state is opened and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RocksSettings {
     /// Whether reads go past the page cache.
-    pub direct_reads: DirectReads,
+    pub access: FileAccess,
     /// Capacity of the block cache of a cold sample, in bytes; empty at its start.
     pub block_cache_bytes: usize,
     /// Capacity of the block cache that warm samples share, in bytes.
     pub warm_cache_bytes: usize,
     /// How many keys are read at once.
     pub read_method: ReadMethod,
+    /// Keys in a call of `MultiGet`, at least 1.
+    pub multi_get_key_count: usize,
     /// Table files kept open; `None`: all, from the start. One that is not open is opened, and
     /// its index and filter loaded, when it is read.
     pub open_file_count: Option<u32>,
@@ -120,10 +80,11 @@ pub struct RocksSettings {
 impl Default for RocksSettings {
     fn default() -> Self {
         Self {
-            direct_reads: DirectReads::default(),
+            access: FileAccess::default(),
             block_cache_bytes: 256 << 20,
             warm_cache_bytes: 4 << 30,
             read_method: ReadMethod::Get,
+            multi_get_key_count: 4_096,
             open_file_count: None,
             durability: Durability::default(),
             checksums: Checksums::default(),
@@ -167,8 +128,7 @@ impl RocksStore {
     /// [`StoreError::Failed`] when its files cannot be opened for reading, or have a shape that
     /// this build does not know.
     pub fn open(state: BuiltState, settings: RocksSettings) -> Result<Self, StoreError> {
-        let access =
-            direct::Access::probe(state.dir(), &state.table_files(), settings.direct_reads)?;
+        let access = direct::Access::probe(state.dir(), &state.table_files(), settings.access)?;
         let shape = &state.manifest().shape;
         let format = RocksFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
             store: NAME,
@@ -237,10 +197,11 @@ impl RocksStore {
     /// What shapes the files, one by one.
     fn describe_format(&self) -> [(&'static str, String); 6] {
         let format = &self.format;
-        let filter = match format.filter {
-            Filter::Nothing => "none".to_owned(),
-            Filter::Bloom { bits } => format!("bloom, {bits} bits a key"),
-            Filter::Ribbon { bits } => format!("ribbon, as good as bloom of {bits} bits a key"),
+        let bits = format.filter.bits();
+        let filter = match format.filter.kind() {
+            FilterKind::Nothing => "none".to_owned(),
+            FilterKind::Bloom => format!("bloom, {bits} bits a key"),
+            FilterKind::Ribbon => format!("ribbon, as good as bloom of {bits} bits a key"),
         };
         let index = match format.index {
             IndexShape::Whole => "whole, in memory",
@@ -258,9 +219,19 @@ impl RocksStore {
 
     /// Whether reads go through `io_uring`, in words.
     fn describe_io_uring(&self) -> String {
-        match self.settings.read_method.effective() {
+        match effective(self.settings.read_method) {
             ReadMethod::Get => "not used: a Get reads one block".to_owned(),
-            ReadMethod::MultiGet { .. } => io_uring_state().to_string(),
+            ReadMethod::MultiGet => io_uring_state().to_string(),
+        }
+    }
+}
+
+/// How many keys are read at once, in words.
+fn describe_reads(settings: &RocksSettings) -> String {
+    match effective(settings.read_method) {
+        ReadMethod::Get => ReadMethod::Get.to_string(),
+        ReadMethod::MultiGet => {
+            format!("{}, {} keys a call", ReadMethod::MultiGet, settings.multi_get_key_count)
         }
     }
 }
@@ -324,15 +295,15 @@ impl Store for RocksStore {
         facts.extend([
             ("reads", self.access.describe()),
             ("page_cache_resident", self.describe_resident()),
-            ("read_method", format!("{:?}", settings.read_method.effective())),
+            ("read_method", describe_reads(settings)),
             ("io_uring", self.describe_io_uring()),
             ("multi_get_io_uring", described(self.multi_get_io_uring)),
-            ("checksums", format!("{:?}", settings.checksums)),
-            ("cache_fill", format!("{:?}", settings.cache_fill)),
+            ("checksums", settings.checksums.to_string()),
+            ("cache_fill", settings.cache_fill.to_string()),
             ("block_cache_bytes", settings.block_cache_bytes.to_string()),
             ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
             ("open_files", settings.open_file_count.map_or("all".to_owned(), |n| n.to_string())),
-            ("commit", format!("{:?}", settings.durability)),
+            ("commit", settings.durability.to_string()),
             ("index_and_filter_bytes", last(&self.table_memory_bytes)),
             ("open_sample_ns", last(&self.open_ns)),
         ]);

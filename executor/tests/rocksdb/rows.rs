@@ -1,7 +1,8 @@
 //! What a store of the small recipe must give, whichever store it is.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use executor::store::{CacheMode, Reader, Sample, Store};
+use executor::store::{Reader, Sample, Store};
+use variant::CacheMode;
 use workload::{AccountState, Genesis, NetChanges};
 
 use super::{KECCAK, WEYL};

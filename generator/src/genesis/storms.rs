@@ -7,13 +7,10 @@ use workload::{
 };
 
 use super::{Placed, add_contract, numbered_contract};
-use crate::{
-    artifact::Contract,
-    error::GeneratorError,
-    scenario::{
-        AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, SloadStorm, SlotOrder,
-        SstoreStorm, WriteOp,
-    },
+use crate::{artifact::Contract, error::GeneratorError};
+use spec::{
+    AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, SloadStorm, SlotOrder,
+    SstoreStorm, WriteOp,
 };
 
 /// Index that a pointer points at in the state.

@@ -13,8 +13,8 @@ use crate::{
     genesis::{Placed, TOKEN_BALANCE, add_contract},
     people::People,
     planner::PlannedTx,
-    scenario::{Airdrop, Recipients},
 };
+use spec::{Airdrop, Recipients};
 
 /// Slot of `StandardToken`.
 const BALANCES: u64 = 0;

@@ -16,8 +16,8 @@ use crate::{
     genesis::{Placed, TOKEN_BALANCE, add_contract, contract_address},
     people::People,
     random::Zipf,
-    scenario::Amm,
 };
+use spec::Amm;
 
 /// What a swap gives: a millionth of what a trader has at least, 10^18.
 const AMOUNT: u64 = 1_000_000_000_000_000_000;

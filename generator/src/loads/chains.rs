@@ -16,8 +16,8 @@ use crate::{
     planner::{PlannedTx, Planner, Room, Touched, fitting},
     probe::{Absent, Cost, Probe},
     random::Random,
-    scenario::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch},
 };
+use spec::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch};
 
 /// Transactions that depend on each other; one is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,8 @@ use super::{
     calls::{Call, Script, Size},
     solidity::{calldata, word},
 };
-use crate::{
-    artifact::Contract,
-    error::GeneratorError,
-    people::People,
-    planner::Touched,
-    scenario::{Compute, Work},
-};
+use crate::{artifact::Contract, error::GeneratorError, people::People, planner::Touched};
+use spec::{Compute, Work};
 
 /// Calls of one of the functions of `Compute`.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use crate::{
     planner::{PlannedTx, Planner, Room, fitting},
     probe::{Absent, Cost, Probe},
     random::Random,
-    scenario::{BlockTarget, Dapps as Spec, PerUser},
 };
+use spec::{BlockTarget, Dapps as Spec, PerUser};
 
 /// The published generator cuts what is more than so many times the mean.
 const PUBLISHED_MOST: f64 = 10.0;

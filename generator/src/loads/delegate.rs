@@ -19,8 +19,8 @@ use crate::{
     genesis::{BENEFICIARY, Placed, SENDER_BALANCE, add_contract, contract_address, first_secret},
     people::People,
     planner::{PlannedTx, Touched},
-    scenario::Delegate,
 };
+use spec::Delegate;
 
 /// Wallets that accounts delegate to: one, the next time the other.
 const WALLET_COUNT: u64 = 2;

@@ -16,8 +16,8 @@ use crate::{
     genesis::{Placed, add_contract},
     people::People,
     planner::{PlannedTx, Touched},
-    scenario::{Creation, Deploy},
 };
+use spec::{Creation, Deploy};
 
 /// Adds the factory.
 pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {

@@ -6,7 +6,8 @@ use super::{
     calls::{Call, Script, Size},
     solidity::{calldata, word},
 };
-use crate::{artifact::Contract, error::GeneratorError, people::People, scenario::Logs};
+use crate::{artifact::Contract, error::GeneratorError, people::People};
+use spec::Logs;
 
 /// Calls of `write(uint256,uint256,uint256)`.
 #[derive(Debug)]

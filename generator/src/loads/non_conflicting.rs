@@ -11,8 +11,8 @@ use crate::{
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
     probe::{Absent, Cost, Probe},
-    scenario::{BlockTarget, NonConflicting as Spec},
 };
+use spec::{BlockTarget, NonConflicting as Spec};
 
 /// Plans calls of `spend(uint256)`, or of `burn(uint256)`.
 #[derive(Debug)]

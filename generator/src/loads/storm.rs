@@ -16,8 +16,8 @@ use crate::{
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
     random::Random,
-    scenario::{CalldataByte, Overlap, SlotOrder},
 };
+use spec::{CalldataByte, Overlap, SlotOrder};
 
 /// Distance from a family's end within which a load's first absent index lies.
 const ABSENT_SPREAD: u64 = 1 << 32;

@@ -13,8 +13,8 @@ use crate::{
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
     probe::{Absent, Cost, Probe},
-    scenario::Pattern,
 };
+use spec::Pattern;
 
 /// What is transferred: one unit of it each time.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ pub(crate) mod receipts;
 
 use alloy_eip7928::AccountChanges;
 use alloy_rlp::Decodable;
-use generator::scenario::{Override, Scenario};
+use spec::{Override, Scenario};
 use workload::{
     Batch, TxStatus, Workload,
     list::{ListBounds, ListIndex},

@@ -8,7 +8,7 @@ use std::{
 };
 
 use executor::recover::TxSignatures;
-use generator::scenario::{RunSpec, Scenario};
+use spec::{RunSpec, Scenario};
 use workload::Workload;
 
 use super::{Finished, check_lists, expects, generate, open, sign};

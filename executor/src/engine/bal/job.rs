@@ -21,12 +21,13 @@ use crate::{
     prestate::{PreState, Reads},
     schedule,
     single_flight::SingleFlight,
-    span::{Phase, Spans},
+    span::Spans,
     store::Reader,
     trace::What,
     verify::{self, Unverified},
     view::{CodeRows, Shared, Touched, View},
 };
+use variant::Phase;
 
 /// What one step came to.
 #[derive(Debug)]

@@ -14,7 +14,8 @@ use super::{
     block::{BLOCK_BYTES, Block, Rows, Shape},
     index::Index,
 };
-use crate::store::{CacheMode, sealed};
+use crate::store::sealed;
+use variant::CacheMode;
 
 /// Bytes of an entry of the index of codes: hash, offset and length.
 const CODE_ENTRY_BYTES: usize = 48;

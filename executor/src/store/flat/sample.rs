@@ -15,7 +15,8 @@ use workload::{
 };
 
 use super::{FlatReader, FlatSettings, FlatStore, NAME, StoreError, failed_io, files::Files};
-use crate::store::{CacheMode, Durability, Sample, overlay::Overlay};
+use crate::store::{Sample, overlay::Overlay};
+use variant::{CacheMode, Durability};
 
 /// A state open for one sample.
 pub struct FlatSample {

@@ -8,8 +8,9 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, open};
 
-use super::{DirectReads, StoreError, failed_io};
+use super::{StoreError, failed_io};
 use crate::device;
+use variant::FileAccess;
 
 /// How the files of a state are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +33,15 @@ impl Access {
     pub(super) fn probe(
         dir: &Path,
         tables: &[PathBuf],
-        wanted: DirectReads,
+        wanted: FileAccess,
     ) -> Result<Self, StoreError> {
         let action = || format!("look at the file system of {}", dir.display());
         let file_system = File::open(dir).and_then(|dir| device::memory_file_system(&dir));
         let in_memory = file_system.map_err(failed_io(action()))?.is_some();
         let kind = match (wanted, tables.first()) {
-            (DirectReads::Never, _) => Kind::Buffered,
-            (DirectReads::WherePossible, None) => Kind::Direct,
-            (DirectReads::WherePossible, Some(file)) => {
+            (FileAccess::Buffered, _) => Kind::Buffered,
+            (FileAccess::Direct, None) => Kind::Direct,
+            (FileAccess::Direct, Some(file)) => {
                 let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
                 match open(file, flags, Mode::empty()) {
                     Ok(_) => Kind::Direct,

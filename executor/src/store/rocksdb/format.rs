@@ -1,6 +1,8 @@
 //! What shapes the files of a state: each combination is a state of its own, since another one
 //! has other bytes. What only decides how files are opened is in `RocksSettings`.
 
+use variant::{FilterKind, IndexShape};
+
 /// Blocks are padded to pages only where their size is a power of two.
 const DEFAULT_BLOCK_BYTES: u32 = 4096;
 
@@ -9,29 +11,34 @@ pub const PPM: u32 = 1_000_000;
 
 /// The filter of a table file: says of most absent keys that they are absent, without a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Filter {
-    /// No filter.
-    Nothing,
-    /// A Bloom filter.
-    Bloom {
-        /// Bits for each key.
-        bits: u32,
-    },
-    /// A Ribbon filter: about 30 % smaller than the Bloom filter that is as good, and slower.
-    Ribbon {
-        /// Bits for each key of the Bloom filter that is as good.
-        bits: u32,
-    },
+pub struct Filter {
+    kind: FilterKind,
+    bits: u32,
 }
 
-/// Where the index and the filter of a table file are while it is open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum IndexShape {
-    /// Each in one piece in memory.
-    #[default]
-    Whole,
-    /// In partitions of 4 KiB, read through the block cache; only the top level stays in memory.
-    Partitioned,
+impl Filter {
+    /// No filter.
+    pub const NOTHING: Self = Self::new(FilterKind::Nothing, 0);
+
+    /// A filter with `bits` for each key, a Ribbon filter as good as the Bloom filter of so many.
+    /// No filter has no bits.
+    pub const fn new(kind: FilterKind, bits: u32) -> Self {
+        let bits = match kind {
+            FilterKind::Nothing => 0,
+            FilterKind::Bloom | FilterKind::Ribbon => bits,
+        };
+        Self { kind, bits }
+    }
+
+    /// What it is.
+    pub const fn kind(self) -> FilterKind {
+        self.kind
+    }
+
+    /// Its bits for each key.
+    pub const fn bits(self) -> u32 {
+        self.bits
+    }
 }
 
 /// How states are built in `RocksDB`.
@@ -57,7 +64,7 @@ impl RocksFormat {
     pub const DEFAULT: Self = Self {
         file_bytes: 768 << 20,
         block_bytes: DEFAULT_BLOCK_BYTES,
-        filter: Filter::Bloom { bits: 10 },
+        filter: Filter::new(FilterKind::Bloom, 10),
         index: IndexShape::Whole,
         aged_ppm: 0,
     };
@@ -80,19 +87,16 @@ impl RocksFormat {
             self.block_bytes,
             self.is_aligned()
         );
-        match self.filter {
-            Filter::Nothing => {}
-            Filter::Bloom { bits } => {
-                text.push_str(&format!(";filter_policy=bloomfilter:{bits}:false"))
-            }
+        let bits = self.filter.bits;
+        match self.filter.kind {
+            FilterKind::Nothing => {}
+            FilterKind::Bloom => text.push_str(&format!(";filter_policy=bloomfilter:{bits}:false")),
             // -1: no Bloom filter at any level, for files that a flush writes neither.
-            Filter::Ribbon { bits } => {
-                text.push_str(&format!(";filter_policy=ribbonfilter:{bits}:-1"))
-            }
+            FilterKind::Ribbon => text.push_str(&format!(";filter_policy=ribbonfilter:{bits}:-1")),
         }
         if self.index == IndexShape::Partitioned {
             text.push_str(";index_type=kTwoLevelIndexSearch;metadata_block_size=4096");
-            if self.filter != Filter::Nothing {
+            if self.filter != Filter::NOTHING {
                 text.push_str(";partition_filters=true");
             }
         }
@@ -119,10 +123,10 @@ impl RocksFormat {
             shape.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
         };
         let filter = match value("filter_policy").map(|text| text.split(':').collect::<Vec<_>>()) {
-            None => Filter::Nothing,
+            None => Filter::NOTHING,
             Some(parts) => match parts.as_slice() {
-                ["bloomfilter", bits, ..] => Filter::Bloom { bits: bits.parse().ok()? },
-                ["ribbonfilter", bits, ..] => Filter::Ribbon { bits: bits.parse().ok()? },
+                ["bloomfilter", bits, ..] => Filter::new(FilterKind::Bloom, bits.parse().ok()?),
+                ["ribbonfilter", bits, ..] => Filter::new(FilterKind::Ribbon, bits.parse().ok()?),
                 _ => return None,
             },
         };
@@ -161,6 +165,8 @@ pub fn aged_ppm(shape: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use variant::Named;
+
     use super::*;
 
     #[test]
@@ -174,10 +180,10 @@ mod tests {
 
     #[test]
     fn formats_have_different_shapes_and_each_reads_back_from_its_own() {
-        let filters = [Filter::Nothing, Filter::Bloom { bits: 12 }, Filter::Ribbon { bits: 12 }];
+        let filters = FilterKind::ALL.iter().map(|kind| Filter::new(*kind, 12));
         let mut shapes = Vec::new();
         for (block_bytes, file_bytes) in [(4096, 1), (3_900, 1 << 40)] {
-            for filter in filters {
+            for filter in filters.clone() {
                 for index in [IndexShape::Whole, IndexShape::Partitioned] {
                     for aged_ppm in [0, 1, PPM] {
                         let format =

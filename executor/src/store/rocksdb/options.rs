@@ -6,7 +6,8 @@ use ::rocksdb::{
 };
 use workload::Table;
 
-use super::format::{IndexShape, RocksFormat};
+use super::format::RocksFormat;
+use variant::IndexShape;
 
 /// Accounts by key.
 pub(super) const ACCOUNTS: &str = "accounts";

@@ -5,11 +5,12 @@ use ::rocksdb::perf::{PerfStatsLevel, set_perf_stats};
 use alloy_primitives::{Address, U256};
 use workload::Genesis;
 
-use super::{ReadMethod, RocksSample, RocksStore, StoreError, options};
+use super::{RocksSample, RocksStore, StoreError, effective, options};
 use crate::{
     process::IoCounters,
-    store::{CacheMode, Reader, Sample},
+    store::{Reader, Sample},
 };
+use variant::{CacheMode, ReadMethod};
 
 /// Keys of a pass.
 const KEY_COUNT: u64 = 256;
@@ -21,9 +22,9 @@ const CACHE_BYTES: usize = 8 << 20;
 /// Whether most blocks of a `MultiGet` came without a read call; `None` where nothing was to be
 /// proved (the store reads by `Get`), or could not be: too few rows, or no counters.
 pub(super) fn multi_get_io_uring(store: &RocksStore) -> Result<Option<bool>, StoreError> {
-    let ReadMethod::MultiGet { .. } = store.settings().read_method.effective() else {
+    if effective(store.settings().read_method) == ReadMethod::Get {
         return Ok(None);
-    };
+    }
     let sample = RocksSample::open(store, options::block_cache(CACHE_BYTES), CacheMode::Cold)?;
     let proof = count(&sample, &store.state().manifest().recipe);
     sample.close()?;

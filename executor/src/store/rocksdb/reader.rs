@@ -13,10 +13,11 @@ use workload::{
 };
 
 use super::{
-    NAME, READS_AT_ONCE, ReadMethod, RocksSample, StoreError, failed,
+    NAME, READS_AT_ONCE, RocksSample, StoreError, effective, failed,
     options::{ACCOUNTS, CODE, STORAGE},
 };
 use crate::store::{ReadCounters, Reader, SlotRow};
+use variant::ReadMethod;
 
 /// One thread's reads of a sample.
 ///
@@ -29,7 +30,8 @@ pub struct RocksReader<'a> {
     single: ReadOptions,
     many: ReadOptions,
     layout: Layout,
-    method: ReadMethod,
+    /// Keys in a call of `MultiGet`; `None`: one `Get` after the other.
+    keys_per_call: Option<usize>,
     /// The account asked for last, and its key: slots come in runs of one account.
     last_account: Option<(Address, RowKey)>,
     batch: Batch,
@@ -71,7 +73,10 @@ impl<'a> RocksReader<'a> {
             single,
             many,
             layout: sample.layout(),
-            method: sample.settings().read_method.effective(),
+            keys_per_call: match effective(sample.settings().read_method) {
+                ReadMethod::Get => None,
+                ReadMethod::MultiGet => Some(sample.settings().multi_get_key_count),
+            },
             last_account: None,
             batch: Batch::default(),
             checked_codes: B256Set::default(),
@@ -179,11 +184,8 @@ impl Reader for RocksReader<'_> {
     }
 
     fn slots_per_batch(&self) -> usize {
-        match self.method {
-            // A value that a transaction waits for is claimed with its whole batch.
-            ReadMethod::Get => 32,
-            ReadMethod::MultiGet { batch } => batch,
-        }
+        // A value that a transaction waits for is claimed with its whole batch.
+        self.keys_per_call.unwrap_or(32)
     }
 
     fn rows_per_batch(&self) -> usize {
@@ -192,7 +194,7 @@ impl Reader for RocksReader<'_> {
     }
 
     fn reads_together(&self) -> bool {
-        matches!(self.method, ReadMethod::MultiGet { .. })
+        self.keys_per_call.is_some()
     }
 
     fn reads_accounts_together(&self) -> bool {
@@ -204,7 +206,7 @@ impl Reader for RocksReader<'_> {
         addresses: &[Address],
         sink: &mut dyn FnMut(usize, Option<AccountState>),
     ) -> Result<(), StoreError> {
-        let ReadMethod::MultiGet { batch } = self.method else {
+        let Some(key_count) = self.keys_per_call else {
             for (place, address) in addresses.iter().enumerate() {
                 sink(place, self.account(address)?);
             }
@@ -216,7 +218,7 @@ impl Reader for RocksReader<'_> {
         rows.clear();
         let keys = unsorted.iter().map(|part| self.layout.account_key_of_part(part));
         rows.extend(keys.zip(0..));
-        self.multi_get(self.accounts, batch, &mut |place, key, value| {
+        self.multi_get(self.accounts, key_count, &mut |place, key, value| {
             sink(place as usize, account_row(value, || row_name(key))?);
             Ok(())
         })
@@ -227,22 +229,19 @@ impl Reader for RocksReader<'_> {
         rows: &[SlotRow<'_>],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        let batch = match self.method {
-            ReadMethod::MultiGet { batch } => batch,
-            ReadMethod::Get => {
-                for (place, row) in rows.iter().enumerate() {
-                    let key = self.row_key(row);
-                    sink(place, self.slot_of_row(&key)?);
-                }
-                return Ok(());
+        let Some(key_count) = self.keys_per_call else {
+            for (place, row) in rows.iter().enumerate() {
+                let key = self.row_key(row);
+                sink(place, self.slot_of_row(&key)?);
             }
+            return Ok(());
         };
         self.batch.rows.clear();
         for (row, place) in rows.iter().zip(0..) {
             let key = self.row_key(row);
             self.batch.rows.push((key, place));
         }
-        self.multi_get_slots(batch, sink)
+        self.multi_get_slots(key_count, sink)
     }
 
     fn slots(
@@ -253,22 +252,19 @@ impl Reader for RocksReader<'_> {
     ) -> Result<(), StoreError> {
         let account = self.account_key(address);
         self.sort_parts(keys);
-        let batch = match self.method {
-            ReadMethod::MultiGet { batch } => batch,
-            ReadMethod::Get => {
-                for index in 0..self.batch.parts.len() {
-                    let (part, place) = self.batch.parts[index];
-                    let key = self.layout.slot_key_of_part(&account, &part);
-                    sink(place as usize, self.slot_of_row(&key)?);
-                }
-                return Ok(());
+        let Some(key_count) = self.keys_per_call else {
+            for index in 0..self.batch.parts.len() {
+                let (part, place) = self.batch.parts[index];
+                let key = self.layout.slot_key_of_part(&account, &part);
+                sink(place as usize, self.slot_of_row(&key)?);
             }
+            return Ok(());
         };
         let Batch { parts, rows, .. } = &mut self.batch;
         rows.clear();
         let key = |part| self.layout.slot_key_of_part(&account, part);
         rows.extend(parts.iter().map(|(part, place)| (key(part), *place)));
-        self.multi_get_slots(batch, sink)
+        self.multi_get_slots(key_count, sink)
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {

@@ -11,14 +11,9 @@ use workload::{
     layout::{encode_account, encode_slot},
 };
 
-use super::{
-    CacheFill, Checksums, Durability, RocksReader, RocksSettings, RocksStore, StoreError, failed,
-    failed_io, options,
-};
-use crate::{
-    state::TABLE_EXTENSION,
-    store::{CacheMode, Sample},
-};
+use super::{RocksReader, RocksSettings, RocksStore, StoreError, failed, failed_io, options};
+use crate::{state::TABLE_EXTENSION, store::Sample};
+use variant::{CacheFill, CacheMode, Checksums, Durability};
 
 /// A state open for one sample.
 pub struct RocksSample {

@@ -11,8 +11,9 @@ use std::{
 use ::rocksdb::{DB, IteratorMode, LiveFile};
 use workload::{ContentDigest, Table};
 
-use super::{DirectReads, RocksFormat, StoreError, direct::Access, failed, options, sample};
+use super::{RocksFormat, StoreError, direct::Access, failed, options, sample};
 use crate::state::{BuildOutput, RowCounts, ScanInput, StateError, Watch};
+use variant::FileAccess;
 
 /// Where rows are taken in.
 const LAST_LEVEL: i32 = 6;
@@ -29,7 +30,7 @@ struct Scanned {
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     sample::link_files(input.dir, input.scratch)?;
     let tables = input.manifest.table_files(input.dir);
-    let access = Access::probe(input.dir, &tables, DirectReads::WherePossible)?;
+    let access = Access::probe(input.dir, &tables, FileAccess::Direct)?;
     let cache = options::block_cache(8 << 20);
     let mut database = options::database();
     database.set_use_direct_reads(access.is_direct());

@@ -12,10 +12,10 @@ use crate::{
     genesis::{self, Placed, State},
     meter::{Ground, Meter},
     probe::Absent,
-    scenario::{
-        AccountOp, AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, Scenario,
-        SloadStorm, SlotOrder, SstoreStorm, WriteOp,
-    },
+};
+use spec::{
+    AccountOp, AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, Scenario,
+    SloadStorm, SlotOrder, SstoreStorm, WriteOp,
 };
 
 /// Where a load is.

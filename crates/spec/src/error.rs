@@ -1,0 +1,196 @@
+//! The errors of reading a scenario. Their text is complete and plain: place, source line with a
+//! mark, key, value, rule, remedy; no colours, and nothing a terminal would act on.
+
+use std::fmt;
+
+use crate::fault::{Fault, Literal, Origin, plain, printable, shown};
+
+/// Why a scenario cannot be used; its text is all a user needs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// The text, or a value given from outside, breaks a rule.
+    #[error("{0}")]
+    Invalid(Box<Diagnostic>),
+    /// No shipped scenario has this name, and it is not a path.
+    #[error("error: no shipped scenario is called {}\n   = help: {help}", shown(.name))]
+    UnknownName {
+        /// The name given.
+        name: String,
+        /// The nearest name and all names.
+        help: String,
+    },
+    /// The file cannot be read.
+    #[error("error: cannot read the scenario: {reason}\n  --> {path}\n   = help: {help}")]
+    Unreadable {
+        /// The path given.
+        path: String,
+        /// What the operating system said.
+        reason: String,
+        /// What to do.
+        help: String,
+    },
+    /// The file is not UTF-8, which TOML must be.
+    #[error(
+        "error: the scenario is not UTF-8 text\n  --> {path}:{line}:{column}\n   \
+         = help: save the file as UTF-8"
+    )]
+    NotUtf8 {
+        /// The path given.
+        path: String,
+        /// 1-based line of the first byte that is not UTF-8.
+        line: usize,
+        /// 1-based column, in characters, of that byte.
+        column: usize,
+    },
+    /// The file is larger than any scenario.
+    #[error(
+        "error: the scenario is larger than {limit_bytes} bytes\n  --> {path}\n   \
+         = help: a scenario is a page of TOML; is this the right file?"
+    )]
+    TooLarge {
+        /// The path given.
+        path: String,
+        /// The most bytes a scenario file may have.
+        limit_bytes: u64,
+    },
+}
+
+/// One broken rule: which key, where, why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    key: String,
+    rule: String,
+    place: Place,
+    help: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Mark(Mark),
+    WholeFile { source_name: String },
+    Outside { origin: String },
+}
+
+/// A stretch of one source line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mark {
+    source_name: String,
+    line: usize,
+    column: usize,
+    excerpt: String,
+    indent_chars: usize,
+    caret_count: usize,
+}
+
+impl Diagnostic {
+    /// The key path the error is about, such as `block.gas`; empty for a TOML syntax error.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// 1-based line and column (in characters) in the file, if the error has a place there.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match &self.place {
+            Place::Mark(mark) => Some((mark.line, mark.column)),
+            Place::WholeFile { .. } | Place::Outside { .. } => None,
+        }
+    }
+
+    pub(crate) fn new(fault: Fault, source_name: &str, text: &str) -> Self {
+        let help = plain(&help(&fault));
+        let place = match fault.origin {
+            Origin::File(span) => Place::Mark(Mark::new(source_name, text, span.start, span.end)),
+            Origin::WholeFile => Place::WholeFile { source_name: plain(source_name) },
+            Origin::Outside { origin, .. } => Place::Outside { origin: plain(&origin) },
+        };
+        Self { key: plain(&fault.key), rule: plain(&fault.misfit.rule), place, help }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("error: ")?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        writeln!(f, "{}", self.rule)?;
+        match &self.place {
+            Place::Mark(mark) => write!(f, "{mark}")?,
+            Place::WholeFile { source_name } => writeln!(f, "  --> {source_name}:1:1")?,
+            Place::Outside { origin } => writeln!(f, "  --> {origin}")?,
+        }
+        let gutter_chars = match &self.place {
+            Place::Mark(mark) => mark.line.to_string().len(),
+            Place::WholeFile { .. } | Place::Outside { .. } => 2,
+        };
+        write!(f, "{:gutter_chars$} = help: {}", "", self.help)
+    }
+}
+
+/// The longest excerpt of a source line, in characters.
+const EXCERPT_CHARS_MAX: usize = 100;
+/// What is kept before the mark when a line is too long.
+const LEAD_CHARS: usize = 30;
+
+impl Mark {
+    fn new(source_name: &str, text: &str, start: usize, end: usize) -> Self {
+        let start = text.floor_char_boundary(start);
+        let end = text.floor_char_boundary(end).max(start);
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        let line = text[line_start..line_end].trim_end_matches('\r');
+        let lead_chars = text[line_start..start].chars().count();
+        let marked_chars = text[start..end.min(line_end)].trim_end().chars().count();
+        let skipped_chars = match line.chars().count() {
+            0..=EXCERPT_CHARS_MAX => 0,
+            _ => lead_chars.saturating_sub(LEAD_CHARS),
+        };
+        let excerpt: String =
+            line.chars().skip(skipped_chars).take(EXCERPT_CHARS_MAX).map(printable).collect();
+        let indent_chars = lead_chars - skipped_chars;
+        let room_chars = excerpt.chars().count().saturating_sub(indent_chars);
+        Self {
+            source_name: plain(source_name),
+            line: text[..line_start].matches('\n').count() + 1,
+            column: lead_chars + 1,
+            indent_chars,
+            caret_count: marked_chars.min(room_chars).max(1),
+            excerpt,
+        }
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let gutter = " ".repeat(number.len());
+        writeln!(f, "{gutter}--> {}:{}:{}", self.source_name, self.line, self.column)?;
+        writeln!(f, "{gutter} |")?;
+        writeln!(f, "{number} | {}", self.excerpt)?;
+        let (indent, carets) = (" ".repeat(self.indent_chars), "^".repeat(self.caret_count));
+        writeln!(f, "{gutter} | {indent}{carets}")
+    }
+}
+
+fn help(fault: &Fault) -> String {
+    let write = fault.misfit.remedy.write.as_ref().map(|literal| match (&fault.origin, literal) {
+        (Origin::Outside { origin, value }, Literal::Text(fixed) | Literal::Bare(fixed)) => {
+            match origin.strip_suffix(value.as_str()).filter(|_| !value.is_empty()) {
+                Some(option) => format!("write {option}{fixed}"),
+                None => format!("write {fixed}"),
+            }
+        }
+        (_, Literal::Text(fixed)) => format!("write {} = \"{fixed}\"", last_segment(&fault.key)),
+        (_, Literal::Bare(fixed)) => format!("write {} = {fixed}", last_segment(&fault.key)),
+    });
+    match (write, fault.misfit.remedy.advice.as_str()) {
+        (Some(write), "") => write,
+        (Some(write), advice) if advice.starts_with("or ") => format!("{write}, {advice}"),
+        (Some(write), advice) => format!("{write}; {advice}"),
+        (None, advice) => advice.to_owned(),
+    }
+}
+
+fn last_segment(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}

@@ -1,0 +1,134 @@
+//! What is wrong with a scenario, before it is known how to show it: a misfit of one value, and a
+//! fault, which is a misfit at a key and a place. `error.rs` turns faults into text for people.
+
+use std::ops::Range;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Origin {
+    /// Bytes of the scenario's text.
+    File(Range<usize>),
+    /// The scenario as a whole: something is missing from it.
+    WholeFile,
+    /// From outside, as the user gave it, such as `--gas 640M`.
+    Outside { origin: String, value: String },
+}
+
+/// What the user can do about it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Remedy {
+    /// The value to write instead.
+    pub(crate) write: Option<Literal>,
+    /// What else to say, or all there is to say; may be empty.
+    pub(crate) advice: String,
+}
+
+/// A value as a remedy shows it: quoted in a file, bare on the command line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Literal {
+    Text(String),
+    Bare(String),
+}
+
+impl Remedy {
+    pub(crate) fn text(value: &str) -> Self {
+        Self { write: Some(Literal::Text(value.to_owned())), advice: String::new() }
+    }
+
+    pub(crate) fn bare(value: impl ToString) -> Self {
+        Self { write: Some(Literal::Bare(value.to_string())), advice: String::new() }
+    }
+
+    pub(crate) fn advice(advice: &str) -> Self {
+        Self { write: None, advice: advice.to_owned() }
+    }
+
+    pub(crate) fn and(self, advice: &str) -> Self {
+        Self { advice: advice.to_owned(), ..self }
+    }
+}
+
+/// One value that breaks a rule, wherever it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Misfit {
+    /// The value given and the rule it breaks.
+    pub(crate) rule: String,
+    pub(crate) remedy: Remedy,
+}
+
+impl Misfit {
+    pub(crate) fn new(rule: impl Into<String>, remedy: Remedy) -> Self {
+        Self { rule: rule.into(), remedy }
+    }
+
+    pub(crate) fn at(self, key: &str, origin: &Origin) -> Fault {
+        Fault { key: key.to_owned(), origin: origin.clone(), misfit: Box::new(self) }
+    }
+}
+
+/// A misfit at its key and place.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fault {
+    /// Key path, such as `block.gas`; empty for the text as a whole.
+    pub(crate) key: String,
+    pub(crate) origin: Origin,
+    pub(crate) misfit: Box<Misfit>,
+}
+
+/// The longest excerpt of a user's value that an error repeats, in characters.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// A user's text as an error may repeat it: short, on one line, without control characters.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out: String = text.chars().take(SHOWN_CHARS_MAX).map(printable).collect();
+    if text.chars().nth(SHOWN_CHARS_MAX).is_some() {
+        out.push('…');
+    }
+    if out.is_empty() { "\"\"".to_owned() } else { out }
+}
+
+/// A text on one line and without control characters, however long.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(printable).collect()
+}
+
+/// The character, or a stand-in of one column where a terminal would act on it.
+pub(crate) fn printable(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        // Directional overrides reorder what follows them on a terminal.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// The nearest of `candidates`, if it is near enough to have been meant.
+pub(crate) fn nearest<'a>(
+    given: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // Distance costs the product of the lengths; nothing that long is a slip of a name.
+    if given.len() > SHOWN_CHARS_MAX {
+        return None;
+    }
+    let given = given.to_lowercase().replace('_', "-");
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            let plain = candidate.replace('_', "-");
+            (strsim::damerau_levenshtein(&given, &plain), candidate)
+        })
+        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `a`, `b` and `c` as "a, b or c".
+pub(crate) fn listed(names: &[&str], conjunction: &str) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [init @ .., last] => format!("{} {conjunction} {last}", init.join(", ")),
+    }
+}

@@ -1,0 +1,353 @@
+//! Typed reading of a table's keys. Every reader answers `None` for a key that is not there and a
+//! fault for a value that does not fit it; nothing here knows what a key means.
+
+use std::time::Duration;
+
+use variant::Named;
+
+use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
+use crate::quantity::{self, grouped, underscored};
+use crate::shape::Shape;
+use crate::tree::{Node, Table, Value};
+
+/// A table's keys, with the table's path for errors.
+pub(crate) struct Fields<'tree> {
+    path: String,
+    table: &'tree Table,
+    origin: &'tree Origin,
+}
+
+/// The counts a key takes, and why no others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Range {
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+    /// What `least` is; completes "is below 30,000, …".
+    pub(crate) below: &'static str,
+    /// What `most` is; completes "is above 16,777,216, …".
+    pub(crate) above: &'static str,
+}
+
+impl<'tree> Fields<'tree> {
+    /// The fields of a table at `path`; a key that is not `known` is a fault.
+    pub(crate) fn new(
+        path: &str,
+        table: &'tree Table,
+        origin: &'tree Origin,
+        known: &[&str],
+    ) -> Result<Self, Fault> {
+        let fields = Self { path: path.to_owned(), table, origin };
+        match table.entries.iter().find(|entry| !known.contains(&entry.key.as_str())) {
+            None => Ok(fields),
+            Some(entry) => Err(unknown_key(&entry.key, known)
+                .at(&fields.key(&shown(&entry.key)), &entry.key_origin)),
+        }
+    }
+
+    /// The path of one of this table's keys.
+    pub(crate) fn key(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&'tree Node> {
+        self.table.get(key)
+    }
+
+    /// A fault about one of this table's keys: at its value, or at the table if it is missing.
+    pub(crate) fn fault(&self, key: &str, misfit: Misfit) -> Fault {
+        misfit.at(&self.key(key), self.get(key).map_or(self.origin, |node| &node.origin))
+    }
+
+    /// The fault of a key that must be there.
+    pub(crate) fn missing(&self, key: &str, remedy: Remedy) -> Fault {
+        self.fault(key, Misfit::new("missing", remedy))
+    }
+
+    fn read<T>(
+        &self,
+        key: &str,
+        reader: impl FnOnce(&Node) -> Result<T, Misfit>,
+    ) -> Result<Option<T>, Fault> {
+        let value = self.get(key).map(reader).transpose();
+        value.map_err(|misfit| self.fault(key, misfit))
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&'tree str>, Fault> {
+        self.table.ask(key, || Shape::Text);
+        let Some(node) = self.get(key) else { return Ok(None) };
+        text(node).map(Some).map_err(|misfit| self.fault(key, misfit))
+    }
+
+    pub(crate) fn count(&self, key: &str, range: &Range) -> Result<Option<u64>, Fault> {
+        self.table.ask(key, || Shape::Count(range.least, range.most));
+        self.read(key, |node| count(node, key, range))
+    }
+
+    pub(crate) fn seed(&self) -> Result<Option<u64>, Fault> {
+        self.table.ask("seed", || Shape::Seed);
+        self.read("seed", seed)
+    }
+
+    pub(crate) fn share(&self, key: &str) -> Result<Option<f64>, Fault> {
+        self.table.ask(key, || Shape::Share);
+        self.read(key, share)
+    }
+
+    /// A finite number of any sign.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, Fault> {
+        self.table.ask(key, || Shape::Number);
+        self.read(key, number)
+    }
+
+    pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, Fault> {
+        self.table.ask(key, || Shape::Flag);
+        self.read(key, flag)
+    }
+
+    pub(crate) fn bytes(&self, key: &str) -> Result<Option<u64>, Fault> {
+        self.table.ask(key, || Shape::Size);
+        self.read(key, |node| quantity::bytes(unit_text(node, key, "10GiB")?))
+    }
+
+    pub(crate) fn duration(&self, key: &str) -> Result<Option<Duration>, Fault> {
+        self.table.ask(key, || Shape::Duration);
+        self.read(key, |node| quantity::duration(unit_text(node, key, "60s")?))
+    }
+
+    pub(crate) fn named<T: Named>(&self, key: &str) -> Result<Option<T>, Fault> {
+        self.table.ask(key, || Shape::Name(names::<T>()));
+        self.read(key, |node| named(text(node)?))
+    }
+
+    /// One of a few values whose type the crate `variant` does not know.
+    pub(crate) fn one_of<T: Copy>(
+        &self,
+        key: &str,
+        noun: &str,
+        choices: &[(&'static str, T)],
+    ) -> Result<Option<T>, Fault> {
+        self.table.ask(key, || Shape::Name(choices.iter().map(|(name, _)| *name).collect()));
+        self.read(key, |node| choose(text(node)?, noun, choices))
+    }
+
+    pub(crate) fn named_list<T: Named>(&self, key: &str) -> Result<Option<Vec<T>>, Fault> {
+        self.table.ask(key, || Shape::Names(names::<T>()));
+        let example = T::ALL.first().map_or("", |value| value.name());
+        self.list(key, &format!("[\"{example}\"]"), |node| named(text(node)?))
+    }
+
+    /// One name, or a list of them; a single one is a list of one.
+    pub(crate) fn one_or_more<T: Named>(&self, key: &str) -> Result<Vec<T>, Fault> {
+        self.table.ask(key, || Shape::NameOrNames(names::<T>()));
+        match self.get(key).map(|node| &node.value) {
+            Some(Value::Text(_)) => Ok(self.named(key)?.into_iter().collect()),
+            _ => Ok(self.named_list(key)?.unwrap_or_default()),
+        }
+    }
+
+    pub(crate) fn count_list(&self, key: &str, range: &Range) -> Result<Option<Vec<u64>>, Fault> {
+        self.table.ask(key, || Shape::Counts(range.least, range.most));
+        self.list(key, "[8, 16]", |node| {
+            count(node, key, range).map_err(|misfit| Misfit {
+                // The remedy of a single value would replace the list.
+                remedy: Remedy::advice(&format!(
+                    "write counts from {} to {}, such as {key} = [8, 16]",
+                    range.least, range.most
+                )),
+                ..misfit
+            })
+        })
+    }
+
+    /// A list without repetition; from outside, its values are separated by commas.
+    fn list<T: PartialEq>(
+        &self,
+        key: &str,
+        example: &str,
+        reader: impl Fn(&Node) -> Result<T, Misfit>,
+    ) -> Result<Option<Vec<T>>, Fault> {
+        let Some(node) = self.get(key) else { return Ok(None) };
+        let split: Vec<Node>;
+        let items = match &node.value {
+            Value::List(items) => items,
+            Value::Outside(text) => {
+                split = split_commas(text, &node.origin);
+                &split
+            }
+            other => {
+                let rule = format!("{} is {}; {key} is a list", node.given, other.kind());
+                let advice = format!("write it in brackets: {key} = {example}");
+                return Err(self.fault(key, Misfit::new(rule, Remedy::advice(&advice))));
+            }
+        };
+        let mut out = Vec::with_capacity(items.len());
+        for item in items {
+            let place = |misfit: Misfit| misfit.at(&self.key(key), &item.origin);
+            let value = reader(item).map_err(place)?;
+            if out.contains(&value) {
+                let rule = format!("{} is listed twice", item.given);
+                return Err(place(Misfit::new(rule, Remedy::advice("keep it once"))));
+            }
+            out.push(value);
+        }
+        Ok(Some(out))
+    }
+}
+
+fn names<T: Named>() -> Vec<&'static str> {
+    T::ALL.iter().map(|value| value.name()).collect()
+}
+
+fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(|item| Node {
+            value: Value::Outside(item.to_owned()),
+            origin: origin.clone(),
+            given: shown(item),
+        })
+        .collect()
+}
+
+fn unknown_key(given: &str, known: &[&str]) -> Misfit {
+    let elsewhere = super::keys::all_paths()
+        .into_iter()
+        .find(|path| path.split('.').next_back() == Some(given));
+    let advice = match (elsewhere, nearest(given, known.iter().copied())) {
+        (Some(path), _) => format!("did you mean {path}?"),
+        (None, Some(meant)) => format!("did you mean {meant}?"),
+        (None, None) => format!("keys here are {}", listed(known, "and")),
+    };
+    Misfit::new("no such key", Remedy::advice(&advice))
+}
+
+fn wants(node: &Node, what: &str, example: Remedy) -> Misfit {
+    Misfit::new(format!("{} is {}; {what} is wanted", node.given, node.value.kind()), example)
+}
+
+fn text(node: &Node) -> Result<&str, Misfit> {
+    match &node.value {
+        Value::Text(text) | Value::Outside(text) => Ok(text),
+        _ => Err(wants(node, "text in quotes", Remedy::text(&node.given))),
+    }
+}
+
+/// Text that carries a unit; a bare number lacks it.
+fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tree str, Misfit> {
+    match &node.value {
+        Value::Text(text) | Value::Outside(text) => Ok(text),
+        Value::Integer(_) | Value::Float(_) => {
+            let rule = format!("{} has no unit; {key} wants one", node.given);
+            let advice = format!("write {key} = \"{example}\", in quotes and with its unit");
+            Err(Misfit::new(rule, Remedy::advice(&advice)))
+        }
+        _ => Err(wants(node, "a quantity with its unit", Remedy::text(example))),
+    }
+}
+
+/// A count within its range, from an integer or from text with an SI suffix.
+fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
+    let value = match &node.value {
+        Value::Text(text) | Value::Outside(text) => quantity::count(text, key)?,
+        Value::Integer(integer) => match integer.map(u64::try_from) {
+            Some(Ok(value)) => value,
+            Some(Err(_)) if integer.is_some_and(|value| value < 0) => {
+                let rule = format!("{} is negative; {key} is a count", node.given);
+                return Err(Misfit::new(rule, Remedy::bare(underscored(range.least))));
+            }
+            Some(Err(_)) | None => return Err(above(&node.given, range)),
+        },
+        Value::Float(float) => {
+            // 2^53: from there on a float no longer tells whole numbers apart.
+            let whole = float.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(float);
+            let remedy = if whole {
+                Remedy::bare(format!("{float:.0}"))
+            } else {
+                Remedy::advice(&format!("write an integer, or text such as {key} = \"2.2G\""))
+            };
+            return Err(wants(node, "a whole count", remedy));
+        }
+        _ => return Err(wants(node, "a count", Remedy::text("640M"))),
+    };
+    if value < range.least {
+        let least = range.least;
+        let rule = format!("{} is below {}, {}", node.given, grouped(least), range.below);
+        return Err(Misfit::new(rule, Remedy::bare(underscored(least)).and("or more")));
+    }
+    if value > range.most {
+        return Err(above(&node.given, range));
+    }
+    Ok(value)
+}
+
+fn above(given: &str, range: &Range) -> Misfit {
+    let rule = format!("{given} is above {}, {}", grouped(range.most), range.above);
+    Misfit::new(rule, Remedy::bare(underscored(range.most)).and("or less"))
+}
+
+fn seed(node: &Node) -> Result<u64, Misfit> {
+    let value = match &node.value {
+        Value::Integer(Some(integer)) => u64::try_from(*integer).ok(),
+        Value::Outside(text) => text.parse().ok(),
+        _ => None,
+    };
+    value.ok_or_else(|| {
+        let rule = format!("{} is no seed; a seed is an integer from 0 to 2^64 - 1", node.given);
+        Misfit::new(rule, Remedy::bare(7).and("any other integer is as good"))
+    })
+}
+
+fn flag(node: &Node) -> Result<bool, Misfit> {
+    match &node.value {
+        Value::Flag(flag) => Ok(*flag),
+        Value::Outside(text) if text == "true" => Ok(true),
+        Value::Outside(text) if text == "false" => Ok(false),
+        _ => {
+            let rule = format!("{} is neither true nor false", node.given);
+            Err(Misfit::new(rule, Remedy::bare(true).and("without quotes, or false")))
+        }
+    }
+}
+
+fn number(node: &Node) -> Result<f64, Misfit> {
+    let value = match &node.value {
+        // Exact up to 2^53, and no bound is larger or finer.
+        Value::Integer(Some(integer)) => Some(*integer as f64),
+        Value::Float(float) => Some(*float),
+        Value::Outside(text) => text.parse().ok(),
+        _ => None,
+    };
+    // Adding zero turns -0 into 0, which is one value fewer to write.
+    value.filter(|value| value.is_finite()).map(|value| value + 0.0).ok_or_else(|| {
+        let rule = format!("{} is no finite number", node.given);
+        Misfit::new(rule, Remedy::advice("write a number without quotes, such as 1.5"))
+    })
+}
+
+fn share(node: &Node) -> Result<f64, Misfit> {
+    let value = number(node).ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| {
+        let rule = format!("{} is no share; a share is a number from 0 to 1", node.given);
+        Misfit::new(rule, Remedy::advice("write it without quotes, 0.25 for a quarter"))
+    })
+}
+
+/// One of a closed set of names.
+pub(crate) fn named<T: Named>(given: &str) -> Result<T, Misfit> {
+    let choices: Vec<(&str, T)> = T::ALL.iter().map(|value| (value.name(), *value)).collect();
+    choose(given, T::NOUN, &choices)
+}
+
+fn choose<T: Copy>(given: &str, noun: &str, choices: &[(&str, T)]) -> Result<T, Misfit> {
+    if let Some((_, value)) = choices.iter().find(|(name, _)| *name == given) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+    let all = listed(&names, "or");
+    let advice = match nearest(given, names.iter().copied()) {
+        Some(meant) => format!("did you mean {meant}? (one of {all})"),
+        None => format!("use {all}"),
+    };
+    Err(Misfit::new(format!("{} is no {noun}", shown(given)), Remedy::advice(&advice)))
+}

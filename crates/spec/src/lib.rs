@@ -1,0 +1,125 @@
+//! Scenarios: what to generate and how to run it, read from strict TOML (`docs/scenario.md`).
+//! Owns the format, its defaults and its errors; generates nothing. The path of a text is
+//! `tree` (values with their places) → `overrides` → `read` (rules) → [`Scenario`] → `write`.
+
+mod error;
+mod fault;
+mod fields;
+mod guide;
+mod keys;
+mod load;
+mod metric;
+mod names;
+mod overrides;
+mod prefetch;
+mod quantity;
+mod read;
+mod rocksdb;
+mod scenario;
+mod schema;
+mod shape;
+pub mod shipped;
+mod sizes;
+mod starter;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod write;
+
+pub use error::{Diagnostic, ScenarioError};
+pub use keys::all_paths;
+pub use load::{
+    AccountStorm, Airdrop, Amm, BalanceStorm, CalldataByte, Compute, ContractChase, Delegate,
+    Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot, PrefetchMiss, SloadStorm,
+    SlotOrder, SstoreStorm, Transfers, kinds,
+};
+pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
+pub use metric::{Bound, Expect, Metric, When};
+pub use names::{
+    AccountOp, AccountTarget, Creation, KeyOrder, LoadOrder, Overlap, Pattern, Recipients,
+    SizesName, Work, WriteOp,
+};
+pub use overrides::Override;
+pub use read::{ROW_BYTES, TX_GAS_MIN};
+pub use rocksdb::RocksdbSpec;
+pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RunSpec, Scenario, StateSpec};
+pub use schema::json_schema;
+pub use sizes::Sizes;
+pub use starter::starter;
+
+use std::fs::File;
+use std::io::{self, Read};
+
+/// The most bytes a scenario file may have: a scenario is a page of text.
+pub const FILE_BYTES_MAX: u64 = 1 << 20;
+
+impl Scenario {
+    /// Reads a scenario's text; `source_name` is how errors call it. Overrides are put in place
+    /// of the text's own values before anything is checked.
+    pub fn parse(
+        source_name: &str,
+        text: &str,
+        overrides: &[Override],
+    ) -> Result<Self, ScenarioError> {
+        let scenario = tree::parse(text).and_then(|mut tree| {
+            let overridden = overrides::apply(&mut tree, overrides)?;
+            read::scenario(&tree, overridden)
+        });
+        scenario.map_err(|fault| {
+            ScenarioError::Invalid(Box::new(Diagnostic::new(fault, source_name, text)))
+        })
+    }
+}
+
+/// Reads the shipped scenario of that name, or else the file: a path contains `/` or ends with
+/// `.toml`.
+pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
+    if let Some(text) = shipped::find(name_or_path) {
+        let source_name = format!("scenarios/{name_or_path}.toml");
+        return Scenario::parse(&source_name, text, overrides);
+    }
+    let is_name = !name_or_path.contains('/') || name_or_path.starts_with(shipped::OFFICIAL);
+    if is_name && !name_or_path.ends_with(".toml") {
+        return Err(unknown_name(name_or_path));
+    }
+    let text = read_file(name_or_path)?;
+    Scenario::parse(name_or_path, &text, overrides)
+}
+
+fn unknown_name(name: &str) -> ScenarioError {
+    let names: Vec<&str> = shipped::all().iter().map(|(name, _)| *name).collect();
+    let all = fault::listed(&names, "and");
+    let meant = fault::nearest(name, names.iter().copied());
+    let question = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+    let help = format!("{question}shipped are {all}; a file is given as ./my.toml");
+    ScenarioError::UnknownName { name: name.to_owned(), help }
+}
+
+fn read_file(path: &str) -> Result<String, ScenarioError> {
+    let unreadable = |error: io::Error| ScenarioError::Unreadable {
+        path: fault::plain(path),
+        help: match error.kind() {
+            io::ErrorKind::NotFound => "check the path; `/` and `.toml` mark a file's name",
+            io::ErrorKind::PermissionDenied => "make the file readable",
+            _ => "give the path of a readable TOML file",
+        }
+        .to_owned(),
+        reason: error.to_string(),
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let path = fault::plain(path);
+        return Err(ScenarioError::TooLarge { path, limit_bytes: FILE_BYTES_MAX });
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..valid]);
+        ScenarioError::NotUtf8 {
+            path: fault::plain(path),
+            line: before.matches('\n').count() + 1,
+            column: before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1,
+        }
+    })
+}

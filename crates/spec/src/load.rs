@@ -1,0 +1,399 @@
+//! What the transactions of a scenario do. One kind of load is one struct in its own file, which
+//! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
+
+mod account_storm;
+mod airdrop;
+mod amm;
+mod balance_storm;
+mod chains;
+mod compute;
+mod contract_chase;
+mod dapps;
+mod delegate;
+mod deploy;
+mod erc20;
+mod erc721;
+mod logs;
+mod nft_mint;
+mod non_conflicting;
+mod one_slot;
+mod prefetch_miss;
+mod sload_storm;
+mod sstore_storm;
+mod transfers;
+
+pub use account_storm::AccountStorm;
+pub use airdrop::Airdrop;
+pub use amm::Amm;
+pub use balance_storm::BalanceStorm;
+pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
+pub use compute::Compute;
+pub use contract_chase::ContractChase;
+pub use dapps::{Dapps, PerUser};
+pub use delegate::Delegate;
+pub use deploy::Deploy;
+pub use erc20::Erc20;
+pub use erc721::Erc721;
+pub use logs::Logs;
+pub use nft_mint::NftMint;
+pub use non_conflicting::NonConflicting;
+pub use one_slot::OneSlot;
+pub use prefetch_miss::PrefetchMiss;
+pub use sload_storm::{CalldataByte, SloadStorm, SlotOrder};
+pub use sstore_storm::SstoreStorm;
+pub use transfers::Transfers;
+
+use workload::Fork;
+
+use crate::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
+use crate::fields::{Fields, Range};
+use crate::keys;
+use crate::scenario::StateSpec;
+use crate::sizes::{self, Sizes};
+use crate::tree::{Node, Table, Value};
+
+/// A share of the gas of every block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// Share of the gas, above 0; the shares of all loads sum to 1.
+    pub share: f64,
+    /// What its streams are named by, in place of its place among the loads: then it stays what it
+    /// is wherever it stands.
+    pub name: Option<String>,
+    /// How large its transactions are; `None`: as large as `block.tx_gas` lets them be.
+    pub sizes: Option<Sizes>,
+    /// Seed of this load's stream, in place of the derived one.
+    pub seed: Option<u64>,
+    /// What it does.
+    pub kind: LoadKind,
+}
+
+/// What a load does, with the parameters of its kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadKind {
+    /// Cold storage reads, nothing else.
+    SloadStorm(SloadStorm),
+    /// Cold storage writes, nothing else.
+    SstoreStorm(SstoreStorm),
+    /// Cold storage reads of what the transaction before has decided.
+    PrefetchMiss(PrefetchMiss),
+    /// Cold reads of accounts and codes, or calls.
+    AccountStorm(AccountStorm),
+    /// Cold balances of a token.
+    BalanceStorm(BalanceStorm),
+    /// A chain through contracts.
+    ContractChase(ContractChase),
+    /// Transfers of ether, nothing else.
+    Transfers(Transfers),
+    /// Transfers of an ERC-20 token.
+    Erc20(Erc20),
+    /// Some work, then one slot that all read and write.
+    OneSlot(OneSlot),
+    /// Users of many DApps with shared resources.
+    Dapps(Dapps),
+    /// Dependencies by rate and by shape.
+    Chains(Chains),
+    /// One account a transaction.
+    NonConflicting(NonConflicting),
+    /// Swaps of tokens at pairs.
+    Amm(Amm),
+    /// Transfers of tokens that are one of a kind.
+    Erc721(Erc721),
+    /// Mints that share a counter.
+    NftMint(NftMint),
+    /// A token given to many at once.
+    Airdrop(Airdrop),
+    /// Deployments of contracts.
+    Deploy(Deploy),
+    /// Delegations of code.
+    Delegate(Delegate),
+    /// Work without state.
+    Compute(Compute),
+    /// Logs.
+    Logs(Logs),
+}
+
+impl Load {
+    /// What stands for the load at `index` in the names of its streams, as in `load[0]`.
+    pub fn tag(&self, index: usize) -> String {
+        self.name.clone().unwrap_or_else(|| index.to_string())
+    }
+
+    /// The keys of its sizes with their values as TOML, or with what leaving them out means.
+    pub(crate) fn size_entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
+        match &self.sizes {
+            Some(sizes) => sizes.entries(),
+            None if self.kind.fills_room() => vec![("tx_gas", Err(sizes::UNSAID))],
+            None => vec![("tx_gas", Err(sizes::NEEDED))],
+        }
+    }
+}
+
+impl LoadKind {
+    /// The name of the kind in a scenario.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::SloadStorm(_) => sload_storm::KIND.name,
+            Self::SstoreStorm(_) => sstore_storm::KIND.name,
+            Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
+            Self::AccountStorm(_) => account_storm::KIND.name,
+            Self::BalanceStorm(_) => balance_storm::KIND.name,
+            Self::ContractChase(_) => contract_chase::KIND.name,
+            Self::Transfers(_) => transfers::KIND.name,
+            Self::Erc20(_) => erc20::KIND.name,
+            Self::OneSlot(_) => one_slot::KIND.name,
+            Self::Dapps(_) => dapps::KIND.name,
+            Self::Chains(_) => chains::KIND.name,
+            Self::NonConflicting(_) => non_conflicting::KIND.name,
+            Self::Amm(_) => amm::KIND.name,
+            Self::Erc721(_) => erc721::KIND.name,
+            Self::NftMint(_) => nft_mint::KIND.name,
+            Self::Airdrop(_) => airdrop::KIND.name,
+            Self::Deploy(_) => deploy::KIND.name,
+            Self::Delegate(_) => delegate::KIND.name,
+            Self::Compute(_) => compute::KIND.name,
+            Self::Logs(_) => logs::KIND.name,
+        }
+    }
+
+    /// Whether its transactions ask for as many cold keys as fit, and do little else.
+    pub const fn is_storm(&self) -> bool {
+        matches!(
+            self,
+            Self::SloadStorm(_)
+                | Self::SstoreStorm(_)
+                | Self::PrefetchMiss(_)
+                | Self::AccountStorm(_)
+                | Self::BalanceStorm(_)
+                | Self::ContractChase(_)
+        )
+    }
+
+    /// Whether a transaction of it uses up the gas that it is given, whatever that is. Others
+    /// need what they need.
+    pub const fn fills_room(&self) -> bool {
+        match self {
+            Self::Compute(compute) => compute.round_count.is_none(),
+            Self::Logs(logs) => logs.log_count.is_none(),
+            _ => self.is_storm(),
+        }
+    }
+
+    /// Names of the kind's own keys.
+    pub(crate) fn keys(&self) -> &'static [&'static str] {
+        KINDS.iter().find(|kind| kind.name == self.name()).map_or(&[], |kind| kind.keys)
+    }
+
+    /// The kind's own keys with their values as TOML, but for those that are left out.
+    pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::SloadStorm(storm) => storm.entries(),
+            Self::SstoreStorm(storm) => storm.entries(),
+            Self::PrefetchMiss(storm) => storm.entries(),
+            Self::AccountStorm(storm) => storm.entries(),
+            Self::BalanceStorm(BalanceStorm) => Vec::new(),
+            Self::ContractChase(chase) => chase.entries(),
+            Self::Transfers(transfers) => transfers.entries(),
+            Self::Erc20(erc20) => erc20.entries(),
+            Self::OneSlot(one_slot) => one_slot.entries(),
+            Self::Dapps(dapps) => dapps.entries(),
+            Self::Chains(chains) => chains.entries(),
+            Self::NonConflicting(holders) => holders.entries(),
+            Self::Amm(amm) => amm.entries(),
+            Self::Erc721(erc721) => erc721.entries(),
+            Self::NftMint(nft_mint) => nft_mint.entries(),
+            Self::Airdrop(airdrop) => airdrop.entries(),
+            Self::Deploy(deploy) => deploy.entries(),
+            Self::Delegate(delegate) => delegate.entries(),
+            Self::Compute(compute) => compute.entries(),
+            Self::Logs(logs) => logs.entries(),
+        }
+    }
+}
+
+/// How the reader finds a kind.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    /// Its keys beside those of every load.
+    pub(crate) keys: &'static [&'static str],
+    read: fn(&Fields<'_>, &Around<'_, '_>) -> Result<LoadKind, Fault>,
+}
+
+/// Every kind of load.
+pub(crate) const KINDS: &[Kind] = &[
+    sload_storm::KIND,
+    sstore_storm::KIND,
+    prefetch_miss::KIND,
+    account_storm::KIND,
+    balance_storm::KIND,
+    contract_chase::KIND,
+    transfers::KIND,
+    erc20::KIND,
+    one_slot::KIND,
+    dapps::KIND,
+    chains::KIND,
+    non_conflicting::KIND,
+    amm::KIND,
+    erc721::KIND,
+    nft_mint::KIND,
+    airdrop::KIND,
+    deploy::KIND,
+    delegate::KIND,
+    compute::KIND,
+    logs::KIND,
+];
+
+/// The name of every kind of load.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name)
+}
+
+/// What a load's rules may depend on.
+pub(crate) struct Around<'fields, 'tree> {
+    pub(crate) fork: Fork,
+    pub(crate) state: &'fields StateSpec,
+    pub(crate) state_fields: &'fields Fields<'tree>,
+    /// The most gas of any transaction.
+    pub(crate) tx_gas: u64,
+}
+
+const NAME_CHARS_MAX: usize = 64;
+
+/// The shares of all loads sum to 1 within this.
+const SHARE_TOLERANCE: f64 = 1e-9;
+
+/// Reads every `[[load]]`; a single one needs no share.
+pub(crate) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>, Fault> {
+    let mut out = Vec::with_capacity(loads.len());
+    let mut last = None;
+    for (index, node) in loads.iter().enumerate() {
+        let path = format!("load[{index}]");
+        let Value::Table(table) = &node.value else {
+            let rule = format!("{} is {}; a load is a table", node.given, node.value.kind());
+            let remedy = Remedy::advice("write each load under [[load]]");
+            return Err(Misfit::new(rule, remedy).at(&path, &node.origin));
+        };
+        let (kind, fields) = kind(&path, table, node)?;
+        let share = match (fields.share("share")?, loads.len()) {
+            (Some(0.0), _) => {
+                let misfit = Misfit::new("0 is no load", Remedy::advice("remove it, or raise it"));
+                return Err(fields.fault("share", misfit));
+            }
+            (Some(share), _) => share,
+            (None, 1) => 1.0,
+            (None, load_count) => {
+                let equal = Remedy::bare(1.0 / load_count as f64);
+                return Err(fields.missing("share", equal.and("the shares of all loads sum to 1")));
+            }
+        };
+        let seed = fields.seed()?;
+        let name = name(&fields, &out)?;
+        let kind = (kind.read)(&fields, around)?;
+        let sizes = sizes::read(&fields, &kind, around.tx_gas)?;
+        out.push(Load { share, name, sizes, seed, kind });
+        last = Some(fields);
+    }
+    let sum: f64 = out.iter().map(|load| load.share).sum();
+    match last {
+        Some(last) if (sum - 1.0).abs() > SHARE_TOLERANCE => Err(wrong_sum(&last, &out, sum)),
+        _ => Ok(out),
+    }
+}
+
+/// How many of the accounts take part, each with slots written out in the state's recipe: their
+/// number bounds its memory.
+const PEOPLE_MAX: u64 = 1_000_000;
+
+/// The count at `key`: how many of the accounts take part, at least `least`.
+fn people(
+    fields: &Fields<'_>,
+    around: &Around<'_, '_>,
+    key: &str,
+    (least, usual): (u64, u64),
+) -> Result<u64, Fault> {
+    let (most, above) = match around.state.account_count.max(least) {
+        count if count < PEOPLE_MAX => (count, "the number of accounts: each of these is one"),
+        _ => (PEOPLE_MAX, "the most that is supported"),
+    };
+    let range = Range { least, most, below: "the fewest that can take part", above };
+    Ok(fields.count(key, &range)?.unwrap_or(usual.min(most)))
+}
+
+/// A load's name: not one that a load has already, nor a number, which is a place.
+fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
+    let Some(name) = fields.text("name")? else { return Ok(None) };
+    let fits = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if !is_name || name.len() > NAME_CHARS_MAX || !name.chars().all(fits) {
+        let rule = format!(
+            "{} is no name of a load; it begins with a letter and is 1 to {NAME_CHARS_MAX} \
+             lower-case letters, digits and hyphens",
+            shown(name)
+        );
+        return Err(fields.fault("name", Misfit::new(rule, Remedy::text("hot"))));
+    }
+    if others.iter().any(|load| load.name.as_deref() == Some(name)) {
+        let rule = format!("{name} is the name of a load before it");
+        let remedy = Remedy::advice("choose another; streams are told apart by names");
+        return Err(fields.fault("name", Misfit::new(rule, remedy)));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+/// Who gives and who takes are two.
+fn check_two_accounts(around: &Around<'_, '_>) -> Result<(), Fault> {
+    if around.state.account_count >= 2 {
+        return Ok(());
+    }
+    let rule = format!("{} is less than a giver and a taker", around.state.account_count);
+    Err(around.state_fields.fault("accounts", Misfit::new(rule, Remedy::text("100k"))))
+}
+
+fn kind<'tree>(
+    path: &str,
+    table: &'tree Table,
+    node: &'tree Node,
+) -> Result<(&'static Kind, Fields<'tree>), Fault> {
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    let all = listed(&names, "or");
+    // Which keys are known depends on the kind: the first look takes any.
+    let any: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
+    let fields = Fields::new(path, table, &node.origin, &any)?;
+    let Some(given) = fields.text("kind")? else {
+        let advice = format!("kinds are {all}");
+        let remedy = Remedy::text(names.first().copied().unwrap_or_default()).and(&advice);
+        return Err(fields.missing("kind", remedy));
+    };
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == given) else {
+        let advice = match nearest(given, names.iter().copied()) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => format!("use {all}"),
+        };
+        let rule = format!("{} is no kind of load", shown(given));
+        return Err(fields.fault("kind", Misfit::new(rule, Remedy::advice(&advice))));
+    };
+    let known = [keys::LOAD, kind.keys].concat();
+    Ok((kind, Fields::new(path, table, &node.origin, &known)?))
+}
+
+fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {
+    let shares: Vec<String> = loads.iter().map(|load| load.share.to_string()).collect();
+    let rest: f64 = loads.iter().rev().skip(1).map(|load| load.share).sum();
+    let misfit = if let [only] = loads {
+        let rule = format!("{} is the share of the only load; it must be 1", only.share);
+        Misfit::new(rule, Remedy::bare(1.0).and("or leave it out"))
+    } else {
+        let terms = shown(&shares.join(" + "));
+        let rule = format!("the shares sum to {sum}, not to 1 ({terms})");
+        let remedy = if rest < 1.0 {
+            // Rounded to the tolerance: 0.3, not 0.30000000000000004.
+            let last_share = ((1.0 - rest) / SHARE_TOLERANCE).round() * SHARE_TOLERANCE;
+            Remedy::bare(format!("{last_share:.9}").trim_end_matches('0')).and("or change another")
+        } else {
+            Remedy::advice("lower the shares until they sum to 1")
+        };
+        Misfit::new(rule, remedy)
+    };
+    last.fault("share", misfit)
+}

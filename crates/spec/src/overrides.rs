@@ -1,0 +1,193 @@
+//! Values given from outside the file, such as `--gas 640M`: they take the file's place before
+//! anything is checked, and an error about one names the option instead of a line.
+
+use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
+use crate::keys::{ALTERNATIVES, override_paths};
+use crate::tree::{Node, Table, Value};
+
+/// A key set from outside the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// Key path: `state.slots`, `block.gas`, `run.threads`; `load[1].keys`, or `load.keys` where
+    /// there is one load.
+    pub key: String,
+    /// The value without quotes; a list's values are separated by commas.
+    pub value: String,
+    /// What the user wrote, shown in errors: `--gas 640M`.
+    pub origin: String,
+}
+
+/// Where an override goes.
+enum Target {
+    Top(String),
+    Table { table: String, key: String },
+    Load { index: Option<usize>, key: String },
+}
+
+/// Puts the overrides into the tree; answers the key paths of those that change the work.
+pub(crate) fn apply(tree: &mut Table, overrides: &[Override]) -> Result<Vec<String>, Fault> {
+    let mut overridden = Vec::new();
+    for given in overrides {
+        let path = match target(given)? {
+            Target::Top(key) => {
+                set(tree, &key, given)?;
+                key
+            }
+            Target::Table { table, key } => {
+                let entries = subtable(tree, &table, given);
+                if let Some(entries) = entries {
+                    remove_alternative(entries, &table, &key, given)?;
+                    set(entries, &key, given)?;
+                }
+                format!("{table}.{key}")
+            }
+            Target::Load { index, key } => set_load(tree, index, &key, given)?,
+        };
+        let is_work = !matches!(path.as_str(), "name" | "description") && !path.starts_with("run.");
+        if is_work && !overridden.contains(&path) {
+            overridden.push(path);
+        }
+    }
+    Ok(overridden)
+}
+
+fn origin(given: &Override) -> Origin {
+    Origin::Outside { origin: given.origin.clone(), value: given.value.clone() }
+}
+
+fn node(given: &Override) -> Node {
+    Node {
+        value: Value::Outside(given.value.clone()),
+        origin: origin(given),
+        given: shown(&given.value),
+    }
+}
+
+fn target(given: &Override) -> Result<Target, Fault> {
+    let paths = override_paths();
+    let (plain, index) = split_index(&given.key);
+    if !paths.contains(&plain) {
+        return Err(unknown(given, &plain, &paths));
+    }
+    match plain.rsplit_once('.') {
+        None => Ok(Target::Top(plain)),
+        Some(("load", key)) => Ok(Target::Load { index, key: key.to_owned() }),
+        Some((table, key)) => Ok(Target::Table { table: table.to_owned(), key: key.to_owned() }),
+    }
+}
+
+/// `load[2].keys` as `load.keys` and 2; any other path as it is.
+fn split_index(path: &str) -> (String, Option<usize>) {
+    path.strip_prefix("load[")
+        .and_then(|rest| rest.split_once("]."))
+        .and_then(|(index, key)| Some((format!("load.{key}"), Some(index.parse().ok()?))))
+        .unwrap_or_else(|| (path.to_owned(), None))
+}
+
+fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let by_last_segment =
+        |wanted: &str| paths.iter().find(|path| last(path) == wanted).map(String::as_str);
+    let meant = by_last_segment(plain)
+        .or_else(|| nearest(plain, paths.iter().map(String::as_str)))
+        .or_else(|| {
+            let segments: Vec<_> = paths.iter().map(|path| last(path)).collect();
+            by_last_segment(nearest(plain, segments.iter().map(String::as_str))?)
+        });
+    let advice = match meant {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => {
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            format!("keys are {}", listed(&paths, "and"))
+        }
+    };
+    Misfit::new("no such key", Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
+}
+
+/// The table at a path such as `state` or `run.rocksdb` to set a key in, made if it is missing;
+/// `None` if the file has something else there, which the reader rejects.
+fn subtable<'tree>(
+    tree: &'tree mut Table,
+    path: &str,
+    given: &Override,
+) -> Option<&'tree mut Table> {
+    path.split('.').try_fold(tree, |table, name| child(table, name, given))
+}
+
+fn child<'tree>(tree: &'tree mut Table, name: &str, given: &Override) -> Option<&'tree mut Table> {
+    if tree.get(name).is_none() {
+        let value = Value::Table(Table::default());
+        tree.set(name, Node { value, ..node(given) });
+    }
+    match &mut tree.get_mut(name)?.value {
+        Value::Table(entries) => Some(entries),
+        _ => None,
+    }
+}
+
+fn set(table: &mut Table, key: &str, given: &Override) -> Result<(), Fault> {
+    if let Some(Node { origin: Origin::Outside { origin: earlier, .. }, .. }) = table.get(key) {
+        let rule = format!("given twice, by {} too", shown(earlier));
+        return Err(Misfit::new(rule, Remedy::advice("keep one of them"))
+            .at(&shown(&given.key), &origin(given)));
+    }
+    table.set(key, node(given));
+    Ok(())
+}
+
+fn remove_alternative(
+    entries: &mut Table,
+    table: &str,
+    key: &str,
+    given: &Override,
+) -> Result<(), Fault> {
+    let other = ALTERNATIVES.iter().find_map(|(of, a, b)| match (*of == table, key) {
+        (true, key) if key == *a => Some(*b),
+        (true, key) if key == *b => Some(*a),
+        _ => None,
+    });
+    let Some(other) = other else { return Ok(()) };
+    if let Some(Node { origin: Origin::Outside { origin: earlier, .. }, .. }) = entries.get(other) {
+        let rule = format!("contradicts {}: exactly one of {key} and {other}", shown(earlier));
+        return Err(
+            Misfit::new(rule, Remedy::advice("keep one of them")).at(&given.key, &origin(given))
+        );
+    }
+    entries.remove(other);
+    Ok(())
+}
+
+fn set_load(
+    tree: &mut Table,
+    index: Option<usize>,
+    key: &str,
+    given: &Override,
+) -> Result<String, Fault> {
+    let fault = |rule: String, advice: &str| {
+        Misfit::new(rule, Remedy::advice(advice)).at(&shown(&given.key), &origin(given))
+    };
+    let loads = match tree.get_mut("load").map(|node| &mut node.value) {
+        Some(Value::List(loads)) => loads,
+        // Something else than a list of loads; the reader rejects it.
+        Some(_) => return Ok(format!("load.{key}")),
+        None => return Err(fault("the scenario has no [[load]]".into(), "add one to the file")),
+    };
+    let load_count = loads.len();
+    let index = match index {
+        Some(index) => index,
+        None if load_count == 1 => 0,
+        None => {
+            let rule = format!("names none of the {load_count} loads");
+            return Err(fault(rule, &format!("write load[0].{key} for the first")));
+        }
+    };
+    let Some(load) = loads.get_mut(index) else {
+        let rule = format!("load[{index}] does not exist; there are {load_count}, from load[0]");
+        return Err(fault(rule, &format!("write load[0].{key} for the first")));
+    };
+    if let Value::Table(entries) = &mut load.value {
+        remove_alternative(entries, "load", key, given)?;
+        set(entries, key, given)?;
+    }
+    Ok(format!("load[{index}].{key}"))
+}

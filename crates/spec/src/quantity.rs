@@ -1,0 +1,275 @@
+//! Numbers with suffixes and units: counts ("640M"), sizes ("10GiB"), durations ("60s").
+//! Reads exactly, without floating point; a misfit says what was given, the rule and the remedy.
+
+use std::time::Duration;
+
+use crate::fault::{Misfit, Remedy, shown};
+
+/// Counts and gas: decimal, because they are.
+const SI: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+/// Sizes: binary, because memory and disks' blocks are.
+const BINARY: [(&str, u64); 5] =
+    [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+/// Durations, in milliseconds.
+const TIME: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+/// The most digits a number may have, so that its mantissa fits in 128 bits.
+const DIGITS_MAX: usize = 30;
+
+/// A count with an optional SI suffix; `what` is the key, for the error text.
+pub(crate) fn count(text: &str, what: &str) -> Result<u64, Misfit> {
+    let Some(parts) = split(text) else {
+        return Err(not_a_number(text, &format!("{what} wants a number such as 640M"), "640M"));
+    };
+    if let Some(multiplier) = multiplier(&SI, parts.unit) {
+        return parts.times(text, multiplier, &format!("{what} is counted whole"));
+    }
+    let number = parts.number;
+    let (rule, fixed) = match parts.unit {
+        "K" => ("the suffix of a thousand is k".to_owned(), Some("k")),
+        "m" => ("the suffix of a million is M".to_owned(), Some("M")),
+        "g" => ("the suffix of a billion is G".to_owned(), Some("G")),
+        unit => match (byte_prefix(unit), gas_prefix(unit)) {
+            (Some(prefix), _) => {
+                let rule = format!("{} is bytes; {what} wants {number}{prefix}", shown(text));
+                return Err(Misfit::new(rule, Remedy::text(&format!("{number}{prefix}"))));
+            }
+            (None, Some(prefix)) => (format!("{what} is a count, without a unit"), Some(prefix)),
+            (None, None) => {
+                (format!("{} is no suffix of a count; k, M and G are", shown(unit)), None)
+            }
+        },
+    };
+    let remedy = match fixed {
+        Some(suffix) => Remedy::text(&format!("{number}{suffix}")),
+        None => Remedy::advice("write a count such as 100k, 640M or 2.2G"),
+    };
+    Err(Misfit::new(format!("{}: {rule}", shown(text)), remedy))
+}
+
+/// A size in bytes; the unit is required.
+pub(crate) fn bytes(text: &str) -> Result<u64, Misfit> {
+    let Some(parts) = split(text) else {
+        return Err(not_a_number(text, "a size is a number and a unit", "10GiB"));
+    };
+    if let Some(multiplier) = multiplier(&BINARY, parts.unit) {
+        return parts.times(text, multiplier, "a size is whole bytes");
+    }
+    let (text, number) = (shown(text), parts.number);
+    let (rule, unit) = match parts.unit {
+        "" => (format!("{text} has no unit; sizes are in B, KiB, MiB, GiB or TiB"), "GiB"),
+        "kB" | "KB" | "kb" => decimal_size(&text, "KiB"),
+        "MB" | "mb" => decimal_size(&text, "MiB"),
+        "GB" | "gb" => decimal_size(&text, "GiB"),
+        "TB" | "tb" => decimal_size(&text, "TiB"),
+        "k" | "K" => (format!("{text} is a count; a size wants {number}KiB"), "KiB"),
+        "M" => (format!("{text} is a count; a size wants {number}MiB"), "MiB"),
+        "G" => (format!("{text} is a count; a size wants {number}GiB"), "GiB"),
+        "T" => (format!("{text} is a count; a size wants {number}TiB"), "TiB"),
+        unit => {
+            let unit = shown(unit);
+            let rule = format!("{text}: {unit} is no unit of size; B, KiB, MiB, GiB and TiB are");
+            return Err(Misfit::new(rule, Remedy::advice("write a size such as 512MiB or 10GiB")));
+        }
+    };
+    Err(Misfit::new(rule, Remedy::text(&format!("{number}{unit}"))))
+}
+
+fn decimal_size(text: &str, unit: &'static str) -> (String, &'static str) {
+    (format!("{text} is in decimal units; sizes are in B, KiB, MiB, GiB or TiB"), unit)
+}
+
+/// A duration in whole milliseconds; the unit is required.
+pub(crate) fn duration(text: &str) -> Result<Duration, Misfit> {
+    let Some(parts) = split(text) else {
+        return Err(not_a_number(text, "a duration is a number and a unit", "60s"));
+    };
+    if let Some(multiplier) = multiplier(&TIME, parts.unit) {
+        return parts.times(text, multiplier, "a duration is whole ms").map(Duration::from_millis);
+    }
+    let (text, number) = (shown(text), parts.number);
+    let fixed = match parts.unit {
+        "" | "sec" | "secs" | "second" | "seconds" | "S" => "s",
+        "min" | "mins" | "minute" | "minutes" | "M" => "m",
+        "hour" | "hours" | "hr" | "H" => "h",
+        "msec" | "millis" | "milliseconds" => "ms",
+        unit => {
+            let rule = format!("{text}: {} is no unit of time; ms, s, m and h are", shown(unit));
+            return Err(Misfit::new(rule, Remedy::advice("write a duration such as 500ms or 60s")));
+        }
+    };
+    let rule = match parts.unit {
+        "" => format!("{text} has no unit; durations are in ms, s, m or h"),
+        _ => format!("{text}: durations are in ms, s, m or h"),
+    };
+    Err(Misfit::new(rule, Remedy::text(&format!("{number}{fixed}"))))
+}
+
+/// A size in the largest unit in which it is whole, as [`bytes`] reads it.
+pub(crate) fn size(bytes: u64) -> String {
+    let whole = |(_, unit): &&(&str, u64)| bytes > 0 && bytes.is_multiple_of(*unit);
+    let (name, unit) = BINARY.iter().rev().find(whole).unwrap_or(&BINARY[0]);
+    format!("{}{name}", bytes / unit)
+}
+
+/// `16777216` as `16,777,216`, for people.
+pub(crate) fn grouped(number: u64) -> String {
+    separated(number, ',')
+}
+
+/// `16777216` as `16_777_216`, for TOML.
+pub(crate) fn underscored(number: u64) -> String {
+    separated(number, '_')
+}
+
+fn separated(number: u64, separator: char) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(separator);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn not_a_number(text: &str, rule: &str, example: &str) -> Misfit {
+    let remedy = Remedy::advice(&format!("write a value such as {example}"));
+    Misfit::new(format!("{} is not a quantity; {rule}", shown(text)), remedy)
+}
+
+fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
+    units.iter().find(|(name, _)| *name == unit).map(|(_, multiplier)| *multiplier)
+}
+
+/// The count's suffix that someone meant who wrote bytes.
+fn byte_prefix(unit: &str) -> Option<&'static str> {
+    match unit {
+        "B" | "b" => Some(""),
+        "kB" | "KB" | "KiB" => Some("k"),
+        "MB" | "MiB" => Some("M"),
+        "GB" | "GiB" => Some("G"),
+        _ => None,
+    }
+}
+
+/// The count's suffix that someone meant who named the unit as well.
+fn gas_prefix(unit: &str) -> Option<&'static str> {
+    match unit.trim_start_matches(['k', 'K', 'M', 'G']).trim() {
+        "gas" | "slots" | "tx" | "txs" => match unit.chars().next() {
+            Some('k' | 'K') => Some("k"),
+            Some('M') => Some("M"),
+            Some('G') => Some("G"),
+            _ => Some(""),
+        },
+        _ => None,
+    }
+}
+
+/// A number and what follows it.
+struct Parts<'text> {
+    number: &'text str,
+    unit: &'text str,
+    mantissa: u128,
+    fraction_digit_count: u32,
+}
+
+/// `None` if the text does not start with a well-formed decimal number.
+fn split(text: &str) -> Option<Parts<'_>> {
+    let text = text.trim();
+    let end = text.find(|c: char| !matches!(c, '0'..='9' | '_' | '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    if !well_formed(whole) || !well_formed(fraction) {
+        return None;
+    }
+    let fraction = fraction.trim_end_matches(['0', '_']);
+    let digits: String = [whole, fraction].concat().replace('_', "");
+    let digits = digits.trim_start_matches('0');
+    // A number of more digits is above every limit: a mantissa that overflows says so.
+    let mantissa = match digits.len() {
+        0 => 0,
+        1..=DIGITS_MAX => digits.parse().ok()?,
+        _ => u128::MAX,
+    };
+    let fraction_digit_count = u32::try_from(fraction.replace('_', "").len()).ok()?;
+    Some(Parts { number, unit: unit.trim(), mantissa, fraction_digit_count })
+}
+
+/// Digits, with underscores only between them.
+fn well_formed(digits: &str) -> bool {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    edge(digits.chars().next())
+        && edge(digits.chars().next_back())
+        && !digits.contains("__")
+        && !digits.contains('.')
+}
+
+impl Parts<'_> {
+    fn times(&self, text: &str, multiplier: u64, whole_rule: &str) -> Result<u64, Misfit> {
+        let too_large = || {
+            let rule = format!("{} is too large", shown(text));
+            Misfit::new(rule, Remedy::advice("write a smaller value"))
+        };
+        let product = self.mantissa.checked_mul(u128::from(multiplier)).ok_or_else(too_large)?;
+        let divisor = 10_u128.checked_pow(self.fraction_digit_count).ok_or_else(too_large)?;
+        if !product.is_multiple_of(divisor) {
+            let rule = format!("{} is not whole; {whole_rule}", shown(text));
+            return Err(Misfit::new(rule, Remedy::advice("use fewer decimals or a smaller unit")));
+        }
+        u64::try_from(product / divisor).map_err(|_| too_large())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_exactly() {
+        for (text, expected) in [
+            ("0", 0),
+            ("640M", 640_000_000),
+            ("2.2G", 2_200_000_000),
+            ("128M", 128_000_000),
+            ("1.50k", 1_500),
+            ("16_777_216", 16_777_216),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(count(text, "gas").ok(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_binary_and_durations_are_milliseconds() {
+        assert_eq!(bytes("10GiB").ok(), Some(10 << 30));
+        assert_eq!(bytes("1.5KiB").ok(), Some(1_536));
+        assert_eq!(duration("500ms").ok(), Some(Duration::from_millis(500)));
+        assert_eq!(duration("1.5h").ok(), Some(Duration::from_secs(5_400)));
+    }
+
+    #[test]
+    fn a_size_is_written_as_it_is_read() {
+        for (size_bytes, text) in
+            [(0, "0B"), (3_900, "3900B"), (4_096, "4KiB"), (3 << 29, "1536MiB")]
+        {
+            assert_eq!(size(size_bytes), text);
+            assert_eq!(bytes(text).ok(), Some(size_bytes));
+        }
+    }
+
+    #[test]
+    fn malformed_and_unwhole_quantities_are_rejected() {
+        for text in ["", "-1", "M", "1.k", ".5k", "1__0", "_1", "1_", "1.2.3k", "1e6", "∞", "1.5"]
+        {
+            assert!(count(text, "gas").is_err(), "{text}");
+            assert!(bytes(text).is_err(), "{text}");
+            assert!(duration(text).is_err(), "{text}");
+        }
+        for text in ["99999999999999999999", &"9".repeat(400), "18446744073709551616", "1e30G"] {
+            assert!(count(text, "gas").is_err(), "{text}");
+        }
+        let tiny = format!("0.{}1G", "0".repeat(400));
+        assert!(count(&tiny, "gas").is_err());
+    }
+}

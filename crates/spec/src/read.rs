@@ -1,0 +1,323 @@
+//! From the tree to a [`Scenario`]: which keys there are, what they default to, and the rules
+//! that hold between them.
+
+use std::time::Duration;
+
+use workload::{Fork, Layout};
+
+use crate::fault::{Fault, Misfit, Origin, Remedy};
+use crate::fields::{Fields, Range};
+use crate::load::{self, Around, Load};
+use crate::names::{FORKS, LAYOUTS, LoadOrder};
+use crate::quantity::grouped;
+use crate::rocksdb::RocksdbSpec;
+use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
+use crate::tree::{Node, Table, Value};
+use crate::{keys, metric, prefetch, rocksdb};
+use variant::{
+    CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, WarmCache,
+};
+
+/// Bytes of a slot's row in the store, keys, value and bookkeeping (measured).
+pub const ROW_BYTES: u64 = 76;
+/// The least gas in which a transaction does anything: 21,000 intrinsic, a few words of calldata
+/// at up to 40 gas a byte (EIP-7623) and one cold storage read.
+pub const TX_GAS_MIN: u64 = 30_000;
+
+const DEFAULT_ACCOUNT_COUNT: u64 = 100_000;
+const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
+/// A day: a longer budget is a slip of the unit.
+const BUDGET_MAX: Duration = Duration::from_secs(86_400);
+const NAME_CHARS_MAX: usize = 64;
+const UNUSUAL: &str = "the most that is supported";
+
+const ACCOUNTS: Range = Range { least: 0, most: 1 << 32, below: "", above: UNUSUAL };
+const SLOTS: Range =
+    Range { least: 1, most: 1 << 40, below: "the least state to read from", above: UNUSUAL };
+const GAS: Range = Range {
+    least: TX_GAS_MIN,
+    most: 1_000_000_000_000,
+    below: "the least gas that one transaction needs",
+    above: UNUSUAL,
+};
+const TRANSACTIONS: Range =
+    Range { least: 1, most: 100_000_000, below: "the least a block has here", above: UNUSUAL };
+const BLOCKS: Range =
+    Range { least: 1, most: 1_000_000, below: "the fewest blocks of a workload", above: UNUSUAL };
+const THREADS: Range =
+    Range { least: 1, most: 1_024, below: "the fewest threads that can run", above: UNUSUAL };
+/// Each is built, and kept.
+const DATABASES: Range =
+    Range { least: 1, most: 64, below: "the fewest that can be run on", above: UNUSUAL };
+const SAMPLES: Range =
+    Range { least: 1, most: 100_000, below: "the fewest that can be measured", above: UNUSUAL };
+
+/// The scenario that a tree says; `overridden` is kept for its expectations.
+pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario, Fault> {
+    // The version first: another one may have other keys.
+    check_schema(tree)?;
+    let top = Fields::new("", tree, &Origin::WholeFile, keys::TOP)?;
+    let name = name(&top)?;
+    let description = top.text("description")?.unwrap_or_default().to_owned();
+    let fork = top.one_of("fork", "fork", &FORKS)?.unwrap_or(Fork::Amsterdam);
+    let seed = top.seed()?.unwrap_or(0);
+    let state_fields = subtable(&top, "state", keys::STATE)?;
+    let state = state(&state_fields)?;
+    let block_fields = subtable(&top, "block", keys::BLOCK)?;
+    let block = block(&block_fields, fork)?;
+    let around = Around { fork, state: &state, state_fields: &state_fields, tx_gas: block.tx_gas };
+    let load_nodes = tables(&top, "load")?;
+    if load_nodes.is_empty() {
+        let remedy = Remedy::advice("add [[load]] with kind = \"sload-storm\"");
+        return Err(top.fault("load", Misfit::new("no load is given", remedy)));
+    }
+    let loads = load::read(load_nodes, &around)?;
+    check_loads_fit(&loads, &block, &block_fields)?;
+    let nothing = Table::default();
+    let run_fields = match top.get("run") {
+        Some(_) => subtable(&top, "run", keys::RUN)?,
+        None => Fields::new("run", &nothing, &Origin::WholeFile, keys::RUN)?,
+    };
+    let run = run(&run_fields, &state)?;
+    let expects = metric::read(tables(&top, "expect")?)?;
+    Ok(Scenario { name, description, fork, seed, state, block, loads, run, expects, overridden })
+}
+
+fn check_schema(tree: &Table) -> Result<(), Fault> {
+    let (origin, rule) = match tree.get("schema") {
+        Some(Node { value: Value::Integer(Some(keys::SCHEMA)), .. }) => return Ok(()),
+        Some(node) => (
+            &node.origin,
+            format!("{} is no schema of scenarios that this version reads", node.given),
+        ),
+        None => (&Origin::WholeFile, "missing".to_owned()),
+    };
+    let remedy = Remedy::bare(keys::SCHEMA).and("the only schema so far");
+    Err(Misfit::new(rule, remedy).at("schema", origin))
+}
+
+fn name(top: &Fields<'_>) -> Result<String, Fault> {
+    let Some(name) = top.text("name")? else {
+        return Err(top.missing("name", Remedy::text("my-scenario")));
+    };
+    let fits = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
+    if !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(fits) {
+        return Ok(name.to_owned());
+    }
+    let slug: String = name
+        .to_lowercase()
+        .chars()
+        .map(|c| if fits(c) { c } else { '-' })
+        .take(NAME_CHARS_MAX)
+        .collect();
+    let slug = if slug.is_empty() { "my-scenario".to_owned() } else { slug };
+    let rule = format!(
+        "{} is no name; a name is 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens",
+        super::fault::shown(name)
+    );
+    Err(top.fault("name", Misfit::new(rule, Remedy::text(&slug))))
+}
+
+/// The fields of a table that must be there.
+fn subtable<'tree>(
+    top: &Fields<'tree>,
+    name: &str,
+    known: &[&str],
+) -> Result<Fields<'tree>, Fault> {
+    let path = top.key(name);
+    match top.get(name) {
+        Some(Node { value: Value::Table(table), origin, .. }) => {
+            Fields::new(&path, table, origin, known)
+        }
+        Some(node) => {
+            let rule = format!("{} is {}; {name} is a table", node.given, node.value.kind());
+            let remedy = Remedy::advice(&format!("write its keys under [{path}]"));
+            Err(top.fault(name, Misfit::new(rule, remedy)))
+        }
+        None => {
+            let advice = format!("add [{name}]; docs/scenario.md shows its keys");
+            Err(top.missing(name, Remedy::advice(&advice)))
+        }
+    }
+}
+
+/// The tables of a `[[name]]`, none if it is missing.
+fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault> {
+    match top.get(name) {
+        None => Ok(&[]),
+        Some(Node { value: Value::List(nodes), .. }) => Ok(nodes),
+        Some(node) => {
+            let rule =
+                format!("{} is {}; {name} is a list of tables", node.given, node.value.kind());
+            let remedy = Remedy::advice(&format!("write [[{name}]], in double brackets"));
+            Err(top.fault(name, Misfit::new(rule, remedy)))
+        }
+    }
+}
+
+/// The fault of two alternative keys of which not exactly one is given.
+pub(crate) fn exactly_one(fields: &Fields<'_>, keys: [&str; 2], example: &str) -> Fault {
+    let [first, second] = keys;
+    let (place, rule) = match fields.get(second) {
+        Some(_) => (second, format!("{first} is given too; exactly one of the two is wanted")),
+        None => (first, format!("missing; exactly one of {first} and {second} is wanted")),
+    };
+    let remedy = match fields.get(second) {
+        Some(_) => Remedy::advice(&format!("remove {first} or {second}")),
+        None => Remedy::text(example),
+    };
+    fields.fault(place, Misfit::new(rule, remedy))
+}
+
+fn state(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
+    let slot_count = match (fields.count("slots", &SLOTS)?, fields.bytes("size")?) {
+        (Some(slot_count), None) => slot_count,
+        (None, Some(size_bytes)) => sized(fields, size_bytes)?,
+        // A load that reads slots asks for them.
+        (None, None) => 0,
+        _ => return Err(exactly_one(fields, ["slots", "size"], "128M")),
+    };
+    Ok(StateSpec {
+        account_count: fields.count("accounts", &ACCOUNTS)?.unwrap_or(DEFAULT_ACCOUNT_COUNT),
+        slot_count,
+        layout: fields.one_of("layout", "layout", &LAYOUTS)?.unwrap_or(Layout::Hashed),
+        present_share: fields.share("present")?.unwrap_or(1.0),
+        seed: fields.seed()?,
+    })
+}
+
+/// The slots that fill a size.
+fn sized(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
+    let slot_count = size_bytes / ROW_BYTES;
+    if (SLOTS.least..=SLOTS.most).contains(&slot_count) {
+        return Ok(slot_count);
+    }
+    let rule = format!(
+        "{} bytes hold {} slots at {ROW_BYTES} bytes a row; from {} to {} are possible",
+        grouped(size_bytes),
+        grouped(slot_count),
+        SLOTS.least,
+        grouped(SLOTS.most)
+    );
+    Err(fields.fault("size", Misfit::new(rule, Remedy::text("10GiB").and("the default size"))))
+}
+
+fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
+    let tx_gas_cap = fork.tx_gas_cap();
+    let tx_gas = Range {
+        most: tx_gas_cap,
+        above: "the most a transaction may have (2^24, EIP-7825; held to under every fork)",
+        ..GAS
+    };
+    let gas = fields.count("gas", &GAS)?;
+    let target = match (gas, fields.count("transactions", &TRANSACTIONS)?) {
+        (Some(gas), None) => BlockTarget::Gas(gas),
+        (None, Some(transaction_count)) => BlockTarget::Transactions(transaction_count),
+        _ => return Err(exactly_one(fields, ["gas", "transactions"], "640M")),
+    };
+    let block_count = fields.count("blocks", &BLOCKS)?.unwrap_or(1);
+    let batch_block_count = fields.count("batch", &BLOCKS)?.unwrap_or(1);
+    if !block_count.is_multiple_of(batch_block_count) {
+        let rule = format!("{batch_block_count} does not divide blocks = {block_count}");
+        let fitting = block_count.next_multiple_of(batch_block_count);
+        let remedy = match fitting <= BLOCKS.most {
+            true => {
+                Remedy::advice(&format!("write blocks = {fitting}, or a batch that divides it"))
+            }
+            false => Remedy::advice("write a batch that divides blocks"),
+        };
+        return Err(fields.fault("batch", Misfit::new(rule, remedy)));
+    }
+    Ok(BlockSpec {
+        target,
+        block_count,
+        batch_block_count,
+        tx_gas: fields.count("tx_gas", &tx_gas)?.unwrap_or(tx_gas_cap),
+        order: fields.named("order")?.unwrap_or(LoadOrder::Interleaved),
+        seed: fields.seed()?,
+    })
+}
+
+/// Every load gets at least one transaction a block.
+fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Result<(), Fault> {
+    for (index, load) in loads.iter().enumerate() {
+        let (key, enough, what) = match block.target {
+            BlockTarget::Gas(gas) => {
+                let load_gas = load.share * gas as f64;
+                ("gas", load_gas >= TX_GAS_MIN as f64, format!("{load_gas:.0} gas"))
+            }
+            BlockTarget::Transactions(transaction_count) => {
+                let load_count = load.share * transaction_count as f64;
+                ("transactions", load_count >= 0.5, format!("{load_count:.3} transactions"))
+            }
+        };
+        if !enough {
+            let share = load.share;
+            let rule = format!(
+                "load[{index}] with a share of {share} gets {what} a block, less than a transaction"
+            );
+            let remedy = Remedy::advice(&format!("raise {key}, or the load's share"));
+            return Err(fields.fault(key, Misfit::new(rule, remedy)));
+        }
+    }
+    Ok(())
+}
+
+fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
+    let designs = vec![Design::Sequential, Design::ParallelIo, Design::BatchedIo];
+    let spec = RunSpec {
+        designs: fields.named_list("designs")?.unwrap_or(designs),
+        stores: fields.named_list("stores")?.unwrap_or_else(|| vec![StoreKind::Rocksdb]),
+        thread_counts: thread_counts(fields, "threads")?,
+        io_thread_counts: thread_counts(fields, "io_threads")?,
+        prefetch: prefetch::read(fields)?,
+        schedules: fields.named_list("schedule")?.unwrap_or_else(|| vec![Schedule::BlockOrder]),
+        warm_cache: fields.named("warm_cache")?.unwrap_or(WarmCache::Shared),
+        read: fields.named("read")?,
+        checksums: fields.named("checksums")?.unwrap_or(Checksums::Verified),
+        cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
+        commit: fields.named("commit")?.unwrap_or(Durability::Logged),
+        cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
+        database_count: fields.count("databases", &DATABASES)?.map_or(1, narrowed),
+        sample_count: fields.count("samples", &SAMPLES)?.map(narrowed),
+        budget: fields.duration("budget")?.unwrap_or(DEFAULT_BUDGET),
+        rocksdb: match fields.get("rocksdb") {
+            Some(_) => rocksdb::read(&subtable(fields, "rocksdb", rocksdb::KEYS)?)?,
+            None => RocksdbSpec::default(),
+        },
+        recover_senders: fields.flag("recover_senders")?.unwrap_or(false),
+    };
+    for (key, is_empty) in [
+        ("designs", spec.designs.is_empty()),
+        ("stores", spec.stores.is_empty()),
+        ("schedule", spec.schedules.is_empty()),
+    ] {
+        if is_empty {
+            let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
+            return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));
+        }
+    }
+    if let (2.., Some(seed)) = (spec.database_count, state.seed) {
+        let rule = format!(
+            "{} databases would all have one state: state.seed = {seed} fixes it",
+            spec.database_count
+        );
+        let remedy = Remedy::advice("leave state.seed out, so that it is derived from seed");
+        return Err(fields.fault("databases", Misfit::new(rule, remedy)));
+    }
+    if spec.budget.is_zero() || spec.budget > BUDGET_MAX {
+        let misfit = Misfit::new("a budget is from 1ms to 24h", Remedy::text("60s"));
+        return Err(fields.fault("budget", misfit));
+    }
+    Ok(spec)
+}
+
+fn thread_counts(fields: &Fields<'_>, key: &str) -> Result<Vec<u32>, Fault> {
+    let counts = fields.count_list(key, &THREADS)?.unwrap_or_default();
+    Ok(counts.into_iter().map(narrowed).collect())
+}
+
+/// A count whose range has been checked to be far below 2^32.
+fn narrowed(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,202 @@
+//! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. No key is work: a
+//! state of another shape has the same rows.
+
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::quantity::{self, grouped, underscored};
+use variant::{FileAccess, FilterKind, IndexShape};
+
+/// The path of the table.
+pub(crate) const PATH: &str = "run.rocksdb";
+/// Its keys; those up to `aged` shape the files.
+pub(crate) const KEYS: &[&str] = &[
+    "block",
+    "filter",
+    "filter_bits",
+    "index",
+    "file",
+    "aged",
+    "block_cache",
+    "warm_cache",
+    "access",
+    "multi_get_keys",
+    "open_files",
+];
+
+const FILTER_BITS: Range = Range {
+    least: 1,
+    most: 64,
+    below: "the smallest filter; filter = \"none\" has none",
+    above: "more than any filter gains from",
+};
+const MULTI_GET_KEYS: Range = Range {
+    least: 2,
+    most: 65_536,
+    below: "the fewest that are many; run.read = \"get\" reads one by one",
+    above: "the most that are read together here",
+};
+const OPEN_FILES: Range = Range {
+    least: 20,
+    most: 1_000_000,
+    below: "the fewest that RocksDB works with",
+    above: "the most that is supported",
+};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const TIB: u64 = 1 << 40;
+
+/// A size's bounds, and why they are bounds.
+struct Sizes {
+    least: u64,
+    most: u64,
+    why: &'static str,
+    example: &'static str,
+}
+
+const BLOCK: Sizes = Sizes {
+    least: KIB,
+    most: MIB,
+    why: "a block holds some rows, and is read whole for one of them",
+    example: "4KiB",
+};
+const FILE: Sizes = Sizes {
+    least: MIB,
+    most: TIB,
+    why: "a state is a few large files; one only from the state's size on",
+    example: "768MiB",
+};
+const CACHE: Sizes = Sizes {
+    least: MIB,
+    most: TIB,
+    why: "less cannot hold the blocks that many threads read at once",
+    example: "256MiB",
+};
+
+/// How the `RocksDB` store lays out its files and opens them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RocksdbSpec {
+    /// Bytes of a data block; aligned to pages if a power of two.
+    pub block_bytes: u64,
+    /// The filter of a file.
+    pub filter: FilterKind,
+    /// Bits of the filter for each key; without meaning where there is none.
+    pub filter_bits: u32,
+    /// Where index and filters are.
+    pub index: IndexShape,
+    /// About the most bytes of a file.
+    pub file_bytes: u64,
+    /// Share, 0 to 1, of the accounts and slots that are written again after loading.
+    pub aged_share: f64,
+    /// Bytes of the block cache of a cold sample, which begins empty.
+    pub block_cache_bytes: u64,
+    /// Bytes of the block cache that warm samples share.
+    pub warm_cache_bytes: u64,
+    /// Past the kernel's page cache or through it.
+    pub access: FileAccess,
+    /// Keys in a call of `run.read = "multi-get"`.
+    pub multi_get_key_count: u32,
+    /// Files kept open; `None`: all.
+    pub open_file_count: Option<u32>,
+}
+
+impl Default for RocksdbSpec {
+    fn default() -> Self {
+        Self {
+            block_bytes: 4 * KIB,
+            filter: FilterKind::Bloom,
+            filter_bits: 10,
+            index: IndexShape::Whole,
+            file_bytes: 768 * MIB,
+            aged_share: 0.0,
+            block_cache_bytes: 256 * MIB,
+            warm_cache_bytes: 4 * GIB,
+            access: FileAccess::Direct,
+            multi_get_key_count: 1_024,
+            open_file_count: None,
+        }
+    }
+}
+
+impl RocksdbSpec {
+    /// The table's keys with their values as TOML, or with what leaving them out means.
+    pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
+        let name = |name: &str| Ok(format!("\"{name}\""));
+        let size = |bytes: u64| Ok(format!("\"{}\"", quantity::size(bytes)));
+        let bits = match self.filter {
+            FilterKind::Nothing => Err("none without a filter"),
+            _ => Ok(self.filter_bits.to_string()),
+        };
+        let open_files = self.open_file_count.map(u64::from).map(underscored);
+        vec![
+            ("block", size(self.block_bytes)),
+            ("filter", name(self.filter.name())),
+            ("filter_bits", bits),
+            ("index", name(self.index.name())),
+            ("file", size(self.file_bytes)),
+            ("aged", Ok(format!("{:?}", self.aged_share))),
+            ("block_cache", size(self.block_cache_bytes)),
+            ("warm_cache", size(self.warm_cache_bytes)),
+            ("access", name(self.access.name())),
+            ("multi_get_keys", Ok(self.multi_get_key_count.to_string())),
+            ("open_files", open_files.ok_or("all")),
+        ]
+    }
+}
+
+/// The table's keys, each at its default where it is left out.
+pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
+    let default = RocksdbSpec::default();
+    let filter = fields.named("filter")?.unwrap_or(default.filter);
+    let filter_bits = fields.count("filter_bits", &FILTER_BITS)?;
+    if filter == FilterKind::Nothing && filter_bits.is_some() {
+        let remedy = Remedy::advice("leave filter_bits out, or name a filter");
+        let misfit = Misfit::new("there are no bits without a filter", remedy);
+        return Err(fields.fault("filter_bits", misfit));
+    }
+    let narrowed = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    Ok(RocksdbSpec {
+        block_bytes: size(fields, "block", &BLOCK)?.unwrap_or(default.block_bytes),
+        filter,
+        filter_bits: filter_bits.map_or(default.filter_bits, narrowed),
+        index: fields.named("index")?.unwrap_or(default.index),
+        file_bytes: size(fields, "file", &FILE)?.unwrap_or(default.file_bytes),
+        aged_share: aged(fields)?.unwrap_or(default.aged_share),
+        block_cache_bytes: size(fields, "block_cache", &CACHE)?
+            .unwrap_or(default.block_cache_bytes),
+        warm_cache_bytes: size(fields, "warm_cache", &CACHE)?.unwrap_or(default.warm_cache_bytes),
+        access: fields.named("access")?.unwrap_or(default.access),
+        multi_get_key_count: fields
+            .count("multi_get_keys", &MULTI_GET_KEYS)?
+            .map_or(default.multi_get_key_count, narrowed),
+        open_file_count: fields.count("open_files", &OPEN_FILES)?.map(narrowed),
+    })
+}
+
+fn size(fields: &Fields<'_>, key: &str, sizes: &Sizes) -> Result<Option<u64>, Fault> {
+    let Some(bytes) = fields.bytes(key)? else { return Ok(None) };
+    if (sizes.least..=sizes.most).contains(&bytes) {
+        return Ok(Some(bytes));
+    }
+    let rule = format!(
+        "{} bytes are not from {} to {}: {}",
+        grouped(bytes),
+        grouped(sizes.least),
+        grouped(sizes.most),
+        sizes.why
+    );
+    Err(fields.fault(key, Misfit::new(rule, Remedy::text(sizes.example).and("the default"))))
+}
+
+/// A share in whole millionths: finer ones would name states that are the same.
+fn aged(fields: &Fields<'_>) -> Result<Option<f64>, Fault> {
+    let Some(share) = fields.share("aged")? else { return Ok(None) };
+    let millionths = (share * 1e6).round();
+    if (share * 1e6 - millionths).abs() < 1e-6 {
+        return Ok(Some(millionths / 1e6));
+    }
+    let rule = format!("{share} is finer than a millionth; rows are aged by the millionth");
+    let remedy = Remedy::advice("write at most six decimals, such as 0.1");
+    Err(fields.fault("aged", Misfit::new(rule, remedy)))
+}

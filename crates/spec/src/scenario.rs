@@ -1,0 +1,165 @@
+//! What a scenario says, as plain values with their units: no TOML, no defaults left to apply.
+
+use std::time::Duration;
+
+use workload::{Fork, Layout, stream::stream_seed};
+
+use crate::load::Load;
+use crate::metric::Expect;
+use crate::names::LoadOrder;
+use crate::rocksdb::RocksdbSpec;
+use variant::{
+    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ReadMethod,
+    ReadOrder, ReadTime, Schedule, Sharing, StopRule, StoreKind, WarmCache,
+};
+
+/// A workload to generate and how to run it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Short name: lower-case letters, digits and hyphens.
+    pub name: String,
+    /// What it does to a client, in a sentence; may be empty.
+    pub description: String,
+    /// The rules that blocks are executed under.
+    pub fork: Fork,
+    /// The seed that every stream of randomness is derived from.
+    pub seed: u64,
+    /// The state before the first block.
+    pub state: StateSpec,
+    /// The blocks.
+    pub block: BlockSpec,
+    /// What the transactions do; at least one, their shares sum to 1.
+    pub loads: Vec<Load>,
+    /// How to run it; no part of the work.
+    pub run: RunSpec,
+    /// What must hold of the results; see [`Scenario::skipped_expects`].
+    pub expects: Vec<Expect>,
+    /// Paths of the work keys that were set from outside the file, such as `block.gas`.
+    pub overridden: Vec<String>,
+}
+
+/// The state before the first block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StateSpec {
+    /// Accounts beside those that the loads need.
+    pub account_count: u64,
+    /// Storage slots of the storms' contracts, all together; 0 where there is no storm.
+    pub slot_count: u64,
+    /// How rows are keyed.
+    pub layout: Layout,
+    /// Share, 0 to 1, of the keys asked for that exist.
+    pub present_share: f64,
+    /// Seed of the state's stream, in place of the derived one.
+    pub seed: Option<u64>,
+}
+
+/// The blocks of a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockSpec {
+    /// What fills a block.
+    pub target: BlockTarget,
+    /// Blocks in the workload.
+    pub block_count: u64,
+    /// Consecutive blocks that run as one; divides `block_count`.
+    pub batch_block_count: u64,
+    /// Gas limit of a transaction; the last of a block may have less.
+    pub tx_gas: u64,
+    /// How the loads follow one another within a block.
+    pub order: LoadOrder,
+    /// Seed of the blocks' stream, in place of the derived one.
+    pub seed: Option<u64>,
+}
+
+/// What fills a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockTarget {
+    /// The sum of the gas of its receipts.
+    Gas(u64),
+    /// The number of its transactions.
+    Transactions(u64),
+}
+
+/// How to run a workload: no part of the work, not in the digest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSpec {
+    /// Designs to compare; at least one.
+    pub designs: Vec<Design>,
+    /// Stores to compare; at least one.
+    pub stores: Vec<StoreKind>,
+    /// Executing threads; empty: chosen by the tool.
+    pub thread_counts: Vec<u32>,
+    /// Reading threads; empty: chosen by the tool.
+    pub io_thread_counts: Vec<u32>,
+    /// How the readers of batched I/O read.
+    pub prefetch: PrefetchSpec,
+    /// In which order the threads of a parallel design take steps; at least one.
+    pub schedules: Vec<Schedule>,
+    /// Who finds what the speculative pass of `prewarm` has read.
+    pub warm_cache: WarmCache,
+    /// How a reader of the `RocksDB` store asks for many keys; `None`: chosen by the tool.
+    pub read: Option<ReadMethod>,
+    /// Whether the `RocksDB` store compares the checksums of what it reads.
+    pub checksums: Checksums,
+    /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache.
+    pub cache_fill: CacheFill,
+    /// What a commit to the `RocksDB` store waits for.
+    pub commit: Durability,
+    /// What is in memory when a sample starts.
+    pub cache: CacheMode,
+    /// Databases to run on, each of a seed of its own; see [`Scenario::of_database`].
+    pub database_count: u32,
+    /// Samples of a variant on each database; `None`: as many as the budget allows.
+    pub sample_count: Option<u32>,
+    /// Time for whole rounds of all variants.
+    pub budget: Duration,
+    /// Whether senders are recovered from signatures, as a phase of its own.
+    pub recover_senders: bool,
+    /// The `RocksDB` store's files and how they are opened.
+    pub rocksdb: RocksdbSpec,
+}
+
+/// How the readers of batched I/O read: the values of each axis to compare; empty: chosen by the
+/// tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrefetchSpec {
+    /// When they read.
+    pub times: Vec<ReadTime>,
+    /// In which order.
+    pub orders: Vec<ReadOrder>,
+    /// When accounts are read.
+    pub accounts: Vec<AccountReads>,
+    /// When codes are read.
+    pub codes: Vec<CodeReads>,
+    /// What ends their work.
+    pub stops: Vec<StopRule>,
+    /// Which keys each takes.
+    pub shares: Vec<Sharing>,
+    /// Keys that each takes at a time.
+    pub chunk_key_counts: Vec<u32>,
+}
+
+impl Scenario {
+    /// The same scenario with the seed of one of its databases, counted from 0. The first has the
+    /// scenario's own seed; that of the n-th, counted from 1, is the first eight bytes, low end
+    /// first, of the stream `databases/n` under it.
+    #[must_use]
+    pub fn of_database(&self, index: u32) -> Self {
+        let seed = match index {
+            0 => self.seed,
+            _ => {
+                let stream = stream_seed(self.seed, &format!("databases/{}", index + 1));
+                let mut low = [0; 8];
+                low.copy_from_slice(&stream[..8]);
+                u64::from_le_bytes(low)
+            }
+        };
+        Self { seed, ..self.clone() }
+    }
+
+    /// The overridden keys because of which `expects` are not to be judged: they were stated for
+    /// the file's own work. `None` if they hold.
+    pub fn skipped_expects(&self) -> Option<&[String]> {
+        let skips = !self.overridden.is_empty() && !self.expects.is_empty();
+        skips.then_some(self.overridden.as_slice())
+    }
+}

@@ -1,0 +1,159 @@
+//! The JSON Schema of scenarios (`stress schema`), for editors: from the reader's own lists of keys,
+//! what the reader asks of each, and what `docs/scenario.md` says of it. Rules between keys are
+//! the reader's alone.
+
+use serde_json::{Map, Value, json};
+
+use crate::guide;
+use crate::keys::{self, ALTERNATIVES};
+use crate::load::{KINDS, Kind};
+use crate::shape::Shape;
+use crate::tree::{self, Table, Value as Toml};
+use crate::{read, rocksdb};
+
+/// The largest state and block there can be, so that limits are the widest, and every table.
+const PROBE: &str = "\
+schema = 1
+name = \"probe\"
+[state]
+accounts = 4_294_967_296
+slots = 1_099_511_627_776
+[block]
+gas = 1_000_000_000_000
+[[load]]
+kind = \"KIND\"
+[run]
+[run.rocksdb]
+[[expect]]
+metric = \"mgas_per_s(sequential)\"
+min = 0
+[expect.when]
+";
+
+/// Digits, with a fraction: how every quantity in text begins.
+const NUMBER: &str = r"^\s*[0-9]([0-9_]*[0-9])?(\.[0-9]([0-9_]*[0-9])?)?\s*";
+
+/// What the reader asked of one table.
+type Asked = Vec<(String, Shape)>;
+
+/// The schema as JSON text.
+pub fn json_schema() -> String {
+    let probes: Vec<(&Kind, Table)> = KINDS.iter().map(|kind| (kind, probe(kind.name))).collect();
+    let loads: Vec<Value> = probes.iter().map(|(kind, tree)| load(kind, tree)).collect();
+    let tree = probes.first().map(|(_, tree)| tree.clone()).unwrap_or_default();
+    let mut run = object(&tree, "run", keys::RUN, &[]);
+    run["properties"]["rocksdb"] = object(&tree, rocksdb::PATH, rocksdb::KEYS, &[]);
+    let mut expect = object(&tree, "expect", keys::EXPECT, &["metric"]);
+    let when = object(&tree, "expect.when", keys::WHEN, &[]);
+    expect["properties"]["when"] = described(when, "expect.when", None);
+    let mut top = object(&tree, "", keys::TOP, &["schema", "name", "state", "block", "load"]);
+    let properties = &mut top["properties"];
+    properties["schema"] = described(json!({ "const": keys::SCHEMA as u64 }), "schema", None);
+    properties["name"] =
+        described(json!({ "type": "string", "pattern": "^[a-z0-9-]{1,64}$" }), "name", None);
+    properties["state"] = object(&tree, "state", keys::STATE, &[]);
+    properties["block"] = object(&tree, "block", keys::BLOCK, &[]);
+    properties["load"] = json!({ "type": "array", "minItems": 1, "items": { "oneOf": loads } });
+    properties["run"] = run;
+    properties["expect"] = json!({ "type": "array", "items": expect });
+    top["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    top["title"] = json!("A scenario of stress");
+    // What is made of text keys and numbers is always written.
+    let mut text = serde_json::to_string_pretty(&top).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The tree of a scenario with a load of `kind`, after the reader has asked for its keys. Whether
+/// it finds the scenario right is of no matter.
+fn probe(kind: &str) -> Table {
+    let tree = tree::parse(&PROBE.replace("KIND", kind)).unwrap_or_default();
+    drop(read::scenario(&tree, Vec::new()));
+    tree
+}
+
+fn load(kind: &Kind, tree: &Table) -> Value {
+    let known = [keys::LOAD, kind.keys].concat();
+    let mut load = table(&asked(tree, "load"), "load", &known, &["kind"], Some(kind.name));
+    load["properties"]["kind"] = described(json!({ "const": kind.name }), "load.kind", None);
+    load
+}
+
+fn object(tree: &Table, path: &str, known: &[&str], required: &[&str]) -> Value {
+    table(&asked(tree, path), path, known, required, None)
+}
+
+fn table(
+    asked: &Asked,
+    path: &str,
+    known: &[&str],
+    required: &[&str],
+    kind: Option<&str>,
+) -> Value {
+    let mut properties = Map::new();
+    for key in known {
+        let key_path = if path.is_empty() { (*key).to_owned() } else { format!("{path}.{key}") };
+        let shape = asked.iter().find(|(asked, _)| asked == key);
+        let value = shape.map_or_else(|| json!({}), |(_, shape)| of_shape(shape));
+        properties.insert((*key).to_owned(), described(value, &key_path, kind));
+    }
+    let mut out =
+        json!({ "type": "object", "additionalProperties": false, "properties": properties });
+    if !required.is_empty() {
+        out["required"] = json!(required);
+    }
+    if let Some((_, a, b)) = ALTERNATIVES.iter().find(|(of, ..)| *of == path) {
+        out["not"] = json!({ "required": [a, b] });
+    }
+    out
+}
+
+/// What the reader asked of the table at `path`; of a list of tables, of its first.
+fn asked(tree: &Table, path: &str) -> Asked {
+    let mut table = tree;
+    for name in path.split('.').filter(|name| !name.is_empty()) {
+        let within = match table.get(name).map(|node| &node.value) {
+            Some(Toml::List(items)) => items.first().map(|node| &node.value),
+            other => other,
+        };
+        let Some(Toml::Table(next)) = within else { return Asked::new() };
+        table = next;
+    }
+    table.asked.borrow().clone()
+}
+
+fn described(mut value: Value, path: &str, kind: Option<&str>) -> Value {
+    if let Some(row) = guide::row(path, kind) {
+        let default = match guide::plain(row.default) {
+            default if default.is_empty() || default == "required" => String::new(),
+            default => format!(" Default: {default}."),
+        };
+        value["description"] = json!(format!("{}.{default}", guide::plain(row.what)));
+    }
+    value
+}
+
+fn of_shape(shape: &Shape) -> Value {
+    let quantity =
+        |units: &str| json!({ "type": "string", "pattern": format!("{NUMBER}{units}\\s*$") });
+    let count = |least: u64, most: u64| {
+        let number = json!({ "type": "integer", "minimum": least, "maximum": most });
+        json!({ "anyOf": [number, quantity("[kMG]?")] })
+    };
+    let names = |names: &[&str]| json!({ "enum": names });
+    let list = |items: Value| json!({ "type": "array", "items": items, "uniqueItems": true });
+    match shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Count(least, most) => count(*least, *most),
+        Shape::Counts(least, most) => list(count(*least, *most)),
+        Shape::Seed => json!({ "type": "integer", "minimum": 0 }),
+        Shape::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+        Shape::Number => json!({ "type": "number" }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Size => quantity("(B|KiB|MiB|GiB|TiB)"),
+        Shape::Duration => quantity("(ms|s|m|h)"),
+        Shape::Name(all) => names(all),
+        Shape::Names(all) => list(names(all)),
+        Shape::NameOrNames(all) => json!({ "anyOf": [names(all), list(names(all))] }),
+    }
+}

@@ -1,0 +1,106 @@
+//! How large the transactions of a load are, for loads that fill what they are given.
+
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::load::LoadKind;
+use crate::names::SizesName;
+use crate::quantity::{grouped, underscored};
+use crate::read::TX_GAS_MIN;
+
+/// What it means that no size is given.
+pub(crate) const UNSAID: &str = "as block.tx_gas";
+/// What it means for loads that do not fill what they are given.
+pub(crate) const NEEDED: &str = "what a transaction of this kind needs";
+
+/// The keys that say sizes.
+const KEYS: [&str; 4] = ["sizes", "tx_gas", "tx_gas_least", "zipf"];
+const DEFAULT_EXPONENT: f64 = 1.0;
+pub(crate) const EXPONENT_MAX: f64 = 10.0;
+
+/// Gas limits of a load's transactions; the last of a block may have less.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sizes {
+    /// Their distribution.
+    pub shape: SizesName,
+    /// The least; of fixed sizes the most.
+    pub least_gas: u64,
+    /// The most.
+    pub most_gas: u64,
+    /// Zipf's exponent: the weight of k times the least is k to the power of minus this.
+    pub exponent: f64,
+}
+
+impl Sizes {
+    /// Its keys with their values as TOML, or with what leaving them out means.
+    pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
+        let has_least = self.shape != SizesName::Fixed;
+        let is_zipf = self.shape == SizesName::Zipf;
+        vec![
+            ("sizes", Ok(format!("\"{}\"", self.shape))),
+            ("tx_gas", Ok(underscored(self.most_gas))),
+            ("tx_gas_least", has_least.then(|| underscored(self.least_gas)).ok_or("tx_gas")),
+            ("zipf", is_zipf.then(|| format!("{:?}", self.exponent)).ok_or("none without zipf")),
+        ]
+    }
+}
+
+/// The fault of an exponent that is none.
+pub(crate) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
+    let rule =
+        format!("{exponent} is no exponent of Zipf's law here: {least}, at most {EXPONENT_MAX}");
+    fields.fault(key, Misfit::new(rule, Remedy::bare("1.0")))
+}
+
+/// Reads the sizes of a load of `kind`, whose transactions have at most `block_tx_gas`.
+pub(crate) fn read(
+    fields: &Fields<'_>,
+    kind: &LoadKind,
+    block_tx_gas: u64,
+) -> Result<Option<Sizes>, Fault> {
+    let bounds = |most, above| Range {
+        least: TX_GAS_MIN,
+        most,
+        below: "the least gas that one transaction needs",
+        above,
+    };
+    let shape = fields.named("sizes")?;
+    let most_gas = fields.count("tx_gas", &bounds(block_tx_gas, "the most by block.tx_gas"))?;
+    let ceiling = most_gas.unwrap_or(block_tx_gas);
+    let least_gas =
+        fields.count("tx_gas_least", &bounds(ceiling, "the load's own most, tx_gas"))?;
+    let exponent = fields.number("zipf")?;
+    let Some(given) = KEYS.iter().find(|key| fields.get(key).is_some()) else { return Ok(None) };
+    if !kind.fills_room() {
+        let rule = format!(
+            "transactions of {} have exactly the gas that they need; sizes are for loads that \
+             fill what they are given, as sload-storm does",
+            kind.name()
+        );
+        return Err(fields.fault(given, Misfit::new(rule, Remedy::advice("leave it out"))));
+    }
+    let shape = shape.unwrap_or(SizesName::Fixed);
+    let wants = |key: &str, shape: &str| {
+        let rule = format!("it is of sizes = {shape}, and these are another");
+        let remedy = Remedy::advice(&format!("write sizes = {shape}, or leave {key} out"));
+        fields.fault(key, Misfit::new(rule, remedy))
+    };
+    if shape == SizesName::Fixed && least_gas.is_some() {
+        return Err(wants("tx_gas_least", "\"range\" or \"zipf\""));
+    }
+    if shape != SizesName::Zipf && exponent.is_some() {
+        return Err(wants("zipf", "\"zipf\""));
+    }
+    if let Some(exponent) = exponent.filter(|n| !(*n > 0.0 && *n <= EXPONENT_MAX)) {
+        return Err(no_exponent(fields, "zipf", exponent, "above 0"));
+    }
+    if shape != SizesName::Fixed && least_gas.is_none() {
+        let advice = format!("from {} to {}", grouped(TX_GAS_MIN), grouped(ceiling));
+        return Err(fields.missing("tx_gas_least", Remedy::text("100k").and(&advice)));
+    }
+    Ok(Some(Sizes {
+        shape,
+        least_gas: least_gas.unwrap_or(ceiling),
+        most_gas: ceiling,
+        exponent: exponent.unwrap_or(DEFAULT_EXPONENT),
+    }))
+}

@@ -1,0 +1,44 @@
+//! The scenario format's laws; `wrong.rs` holds one test for each way of being wrong.
+
+mod docs;
+mod good;
+mod overridden;
+mod panics;
+mod schema;
+mod wrong;
+
+use crate::{Override, Scenario, ScenarioError};
+
+/// The least a scenario can be.
+const LEAST: &str = r#"schema = 1
+name = "least"
+[state]
+slots = "2M"
+[block]
+gas = "64M"
+[[load]]
+kind = "sload-storm"
+"#;
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse("my.toml", text, &[])
+}
+
+fn parsed(text: &str) -> Scenario {
+    parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn given(key: &str, value: &str) -> Override {
+    Override { key: key.into(), value: value.into(), origin: format!("--set {key}={value}") }
+}
+
+/// The error's text, which must have every one of the parts.
+#[track_caller]
+fn assert_error(result: Result<Scenario, ScenarioError>, parts: &[&str]) {
+    let error = result.expect_err("the scenario is wrong").to_string();
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in:\n{error}");
+    }
+    assert!(error.starts_with("error: "), "{error}");
+    assert!(error.contains("= help: "), "{error}");
+}

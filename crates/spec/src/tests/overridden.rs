@@ -1,0 +1,128 @@
+//! Values from outside take the file's place, and errors about them name where they came from.
+
+use super::super::*;
+use super::{LEAST, assert_error, given, parsed};
+
+fn overridden(keys: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+    let overrides: Vec<Override> = keys.iter().map(|(key, value)| given(key, value)).collect();
+    let text = format!("{LEAST}[[expect]]\nmetric = \"mgas_per_s(sequential)\"\nmin = 1\n");
+    Scenario::parse("my.toml", &text, &overrides)
+}
+
+fn accepted(keys: &[(&str, &str)]) -> Scenario {
+    overridden(keys).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn an_override_replaces_or_adds_its_key() {
+    let scenario = accepted(&[
+        ("block.gas", "2.2G"),
+        ("state.present", "0.5"),
+        ("load.keys", "weyl"),
+        ("load[0].contracts", "1k"),
+        ("run.threads", "1, 8,16"),
+        ("run.designs", "batched-io"),
+        ("run.budget", "5m"),
+        ("run.rocksdb.block", "8KiB"),
+        ("run.rocksdb.filter", "none"),
+        ("seed", "9"),
+        ("fork", "osaka"),
+    ]);
+    assert_eq!(scenario.block.target, BlockTarget::Gas(2_200_000_000));
+    assert_eq!(scenario.state.present_share, 0.5);
+    let storm = SloadStorm {
+        keys: KeyOrder::Weyl,
+        contract_count: 1_000,
+        overlap: Overlap::Nothing,
+        order: SlotOrder::Index,
+        calldata_share: 0.0,
+        calldata_byte: CalldataByte::Random,
+    };
+    assert_eq!(scenario.loads[0].kind, LoadKind::SloadStorm(storm));
+    assert_eq!(scenario.run.thread_counts, [1, 8, 16]);
+    assert_eq!(scenario.run.designs, [Design::BatchedIo]);
+    let rocksdb = &scenario.run.rocksdb;
+    assert_eq!((rocksdb.block_bytes, rocksdb.filter), (8_192, FilterKind::Nothing));
+    assert_eq!((scenario.seed, scenario.run.budget.as_secs()), (9, 300));
+    let work = ["block.gas", "state.present", "load[0].keys", "load[0].contracts", "seed", "fork"];
+    assert_eq!(scenario.overridden, work);
+}
+
+#[test]
+fn an_override_removes_the_alternative_of_its_key() {
+    let sized = accepted(&[("state.size", "76MiB")]);
+    assert_eq!(sized.state.slot_count, 1 << 20);
+    assert_eq!(accepted(&[("block.transactions", "4")]).block.target, BlockTarget::Transactions(4));
+}
+
+#[test]
+fn expectations_are_skipped_when_the_work_is_overridden_and_only_then() {
+    let scenario = accepted(&[("block.gas", "1M")]);
+    assert_eq!(scenario.skipped_expects(), Some(["block.gas".to_owned()].as_slice()));
+    assert_eq!(accepted(&[("run.threads", "4"), ("name", "x")]).skipped_expects(), None);
+    let resolved = scenario.to_toml();
+    let again = parsed(&resolved);
+    assert_eq!(again.expects, []);
+    assert!(resolved.contains("# metric = "), "{resolved}");
+    assert_eq!(again.work_identity(), scenario.work_identity());
+}
+
+#[test]
+fn an_error_about_an_override_names_its_origin() {
+    let gas =
+        Override { key: "block.gas".into(), value: "640MB".into(), origin: "--gas 640MB".into() };
+    let error = Scenario::parse("my.toml", LEAST, &[gas]).expect_err("bytes").to_string();
+    let expected = "error: block.gas: 640MB is bytes; gas wants 640M\n  \
+                    --> --gas 640MB\n   = help: write --gas 640M";
+    assert_eq!(error, expected);
+    assert_error(
+        overridden(&[("run.threads", "8,0")]),
+        &["run.threads: 0 is below 1", "--> --set run.threads=8,0"],
+    );
+    assert_error(
+        overridden(&[("load.keys", "chase"), ("state.present", "0.5")]),
+        &["an absent slot ends the chain", "--> --set state.present=0.5", "state.present=1"],
+    );
+    assert_error(
+        overridden(&[("run.rocksdb.block", "8k")]),
+        &["run.rocksdb.block: 8k is a count", "write --set run.rocksdb.block=8KiB"],
+    );
+    assert_error(overridden(&[("seed", "")]), &["\"\" is no seed", "--> --set seed="]);
+}
+
+#[test]
+fn an_unknown_override_is_answered_with_the_key_that_was_meant() {
+    let meant = |key: &str, path: &str| {
+        assert_error(
+            overridden(&[(key, "1")]),
+            &[&format!("error: {key}: no such key"), &format!("did you mean {path}?")],
+        );
+    };
+    meant("state.slot", "state.slots");
+    meant("gas", "block.gas");
+    meant("blocks.gas", "block.gas");
+    meant("load[0].key", "load.keys");
+    meant("run.io-thread", "run.io_threads");
+    meant("run.rocksdb.blok", "run.rocksdb.block");
+    meant("filter", "run.rocksdb.filter");
+    assert_error(overridden(&[("expect.min", "1")]), &["expect.min: no such key"]);
+    assert_error(overridden(&[("zzzzzzzzz", "1")]), &["keys are name, "]);
+}
+
+#[test]
+fn an_override_that_has_no_one_place_is_rejected() {
+    assert_error(overridden(&[("load[3].keys", "weyl")]), &["load[3] does not exist; there are 1"]);
+    let two = format!("{LEAST}share = 0.5\n[[load]]\nkind = \"sload-storm\"\nshare = 0.5\n");
+    assert_error(
+        Scenario::parse("my.toml", &two, &[given("load.keys", "weyl")]),
+        &["load.keys: names none of the 2 loads", "load[0].keys"],
+    );
+    assert_error(
+        overridden(&[("block.gas", "1M"), ("block.gas", "2M")]),
+        &["block.gas: given twice, by --set block.gas=1M too"],
+    );
+    assert_error(
+        overridden(&[("state.slots", "1M"), ("state.size", "1GiB")]),
+        &["state.size: contradicts --set state.slots=1M", "keep one"],
+    );
+}

@@ -1,0 +1,179 @@
+//! A scenario's TOML as a tree in which every key and value remembers where it came from, so that
+//! a value from the command line can take a file's place before anything is checked.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
+use crate::shape::Shape;
+
+/// A value and its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+    /// The value as it was written, short enough for an error.
+    pub(crate) given: String,
+}
+
+/// What a value is, before a key gives it a meaning.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(String),
+    /// `None` if it does not fit in 128 bits.
+    Integer(Option<i128>),
+    Float(f64),
+    Flag(bool),
+    /// A date, which no key wants; named for the error.
+    Other(&'static str),
+    List(Vec<Node>),
+    Table(Table),
+    /// From outside: whether it is text, a number or a list is up to the key.
+    Outside(String),
+}
+
+impl Value {
+    /// What the value is called in an error.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) | Self::Outside(_) => "text",
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Flag(_) => "a boolean",
+            Self::Other(kind) => kind,
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// Keys and values in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+    /// What the reader has asked for, there or not: each key once, with what it takes.
+    pub(crate) asked: RefCell<Vec<(String, Shape)>>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_origin: Origin,
+    pub(crate) node: Node,
+}
+
+impl Table {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
+    /// Notes what a key takes.
+    pub(crate) fn ask(&self, key: &str, shape: impl FnOnce() -> Shape) {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.iter().any(|(known, _)| known == key) {
+            asked.push((key.to_owned(), shape()));
+        }
+    }
+
+    /// Puts the value under the key, in place of the one that was there.
+    pub(crate) fn set(&mut self, key: &str, node: Node) {
+        match self.get_mut(key) {
+            Some(old) => *old = node,
+            None => {
+                let key_origin = node.origin.clone();
+                self.entries.push(Entry { key: key.to_owned(), key_origin, node });
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.entries.retain(|entry| entry.key != key);
+    }
+}
+
+/// Parses TOML; the error is a syntax error at its place.
+pub(crate) fn parse(text: &str) -> Result<Table, Fault> {
+    let root = DeTable::parse(text).map_err(|error| syntax_fault(&error, text))?;
+    Ok(table(root.get_ref(), text))
+}
+
+fn table(entries: &DeTable<'_>, text: &str) -> Table {
+    let mut entries: Vec<Entry> = entries
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            key_origin: Origin::File(key.span()),
+            node: node(value, text),
+        })
+        .collect();
+    entries.sort_by_key(|entry| match &entry.key_origin {
+        Origin::File(span) => span.start,
+        Origin::WholeFile | Origin::Outside { .. } => usize::MAX,
+    });
+    Table { entries, asked: RefCell::default() }
+}
+
+fn node(spanned: &Spanned<DeValue<'_>>, text: &str) -> Node {
+    let value = match spanned.get_ref() {
+        DeValue::String(string) => Value::Text(string.to_string()),
+        DeValue::Integer(integer) => {
+            let digits = integer.as_str().replace('_', "");
+            Value::Integer(i128::from_str_radix(&digits, integer.radix()).ok())
+        }
+        // The parser has checked the form; what Rust reads otherwise is no finite number.
+        DeValue::Float(float) => {
+            Value::Float(float.as_str().replace('_', "").parse().unwrap_or(f64::NAN))
+        }
+        DeValue::Boolean(flag) => Value::Flag(*flag),
+        DeValue::Datetime(_) => Value::Other("a date"),
+        DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, text)).collect()),
+        DeValue::Table(entries) => Value::Table(table(entries, text)),
+    };
+    let given = match &value {
+        Value::Text(string) => shown(string),
+        _ => shown(text.get(spanned.span()).unwrap_or_default()),
+    };
+    Node { value, origin: Origin::File(spanned.span()), given }
+}
+
+fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
+    let span = error.span().unwrap_or(0..0);
+    let (message, advice) = match bare_value(text, &span) {
+        Some((key, "")) => (format!("{} has no value", shown(key)), "write it after the =".into()),
+        Some((key, value)) => (
+            one_line(error.message()),
+            format!("text is written in quotes: {} = \"{}\"", shown(key), shown(value)),
+        ),
+        None => (
+            one_line(error.message()),
+            "correct the TOML at the mark; docs/scenario.md shows every key".into(),
+        ),
+    };
+    Misfit::new(format!("not valid TOML: {message}"), Remedy::advice(&advice))
+        .at("", &Origin::File(span))
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().collect::<Vec<_>>().join("; ")
+}
+
+/// `key = value` on the faulty line, if the value is a bare word, as in `gas = 640M`, or empty.
+fn bare_value<'text>(text: &'text str, span: &Range<usize>) -> Option<(&'text str, &'text str)> {
+    let start = text.floor_char_boundary(span.start);
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[line_start..].lines().next()?;
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.split('#').next()?.trim());
+    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_bare = value.is_empty()
+        || value.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && !value.contains(['"', '\'', '[', ']', '{', '}', '=', '\\']);
+    (is_bare && !key.is_empty() && key.chars().all(is_key)).then_some((key, value))
+}

@@ -1,0 +1,114 @@
+//! Designs, the presets that a user types, and the axes that they set: list form, engine, I/O.
+
+use crate::{Prefetch, ReadTime};
+
+crate::named! {
+    /// A preset of list, engine and I/O.
+    pub enum Design: "design" {
+        /// In order, reading as the EVM asks; no list.
+        Sequential = "sequential",
+        /// A speculative parallel pass fills a cache, then in order; no list.
+        Prewarm = "prewarm",
+        /// Optimistically in parallel, reading as the EVM asks; no list.
+        BlockStm = "block-stm",
+        /// Changes only in the list; transactions in parallel, each reading on demand.
+        ParallelIo = "parallel-io",
+        /// The EIP-7928 list; transactions in parallel, all declared keys read in batches.
+        BatchedIo = "batched-io",
+        /// A list with all values before the batch; transactions in parallel, and meanwhile the
+        /// values are verified.
+        Full = "full",
+    }
+}
+
+crate::named! {
+    /// What a block-level access list carries.
+    pub enum ListForm: "list" {
+        /// Post-transaction changes only.
+        ParallelIo = "parallel-io",
+        /// The EIP-7928 list: changes and read keys.
+        BatchedIo = "batched-io",
+        /// Changes, and of all keys their values before the batch.
+        Full = "full",
+    }
+}
+
+crate::named! {
+    /// Who finds what the speculative pass of `prewarm` has read.
+    #[derive(Default)]
+    pub enum WarmCache: "warm cache" {
+        /// All: one cache for the pass and for the run in order.
+        #[default]
+        Shared = "shared",
+        /// Each worker of the pass for itself. The run in order has only what the store and the
+        /// kernel now hold.
+        PerWorker = "per-worker",
+    }
+}
+
+/// How transactions are ordered and isolated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// One after the other on one thread.
+    Sequential,
+    /// All at once on the state before the batch, for what they read; then one after the other.
+    Prewarm(WarmCache),
+    /// Optimistically: before it is known what lower ones write, and again where that went wrong.
+    BlockStm,
+    /// Each on its own state as of its index, which the list gives.
+    Bal,
+}
+
+/// How state below the batch is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Io {
+    /// When the EVM asks, once per key for all transactions.
+    OnDemand,
+    /// All declared keys by I/O threads.
+    Batched(Prefetch),
+    /// Not at all: values come from the list. I/O threads verify them meanwhile.
+    FromList,
+}
+
+impl Engine {
+    /// Name as in a variant.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Prewarm(WarmCache::Shared) => "prewarm-shared",
+            Self::Prewarm(WarmCache::PerWorker) => "prewarm-per-worker",
+            Self::BlockStm => "block-stm",
+            Self::Bal => "bal",
+        }
+    }
+}
+
+impl Io {
+    /// Name as in a variant.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OnDemand => "on-demand",
+            Self::Batched(prefetch) => match prefetch.time {
+                ReadTime::Before => "batched",
+                ReadTime::While => "batched-while",
+            },
+            Self::FromList => "from-list",
+        }
+    }
+
+    /// The policy of reading ahead, where there is one.
+    pub const fn prefetch(self) -> Option<Prefetch> {
+        match self {
+            Self::OnDemand | Self::FromList => None,
+            Self::Batched(prefetch) => Some(prefetch),
+        }
+    }
+
+    /// When keys are read ahead, where they are.
+    pub(crate) const fn read_time(self) -> Option<ReadTime> {
+        match self {
+            Self::OnDemand | Self::FromList => None,
+            Self::Batched(prefetch) => Some(prefetch.time),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The axes along which executions differ: design, list form, engine, I/O, prefetch policy,
+//! schedule, store, cache and durability. Enums and their names, nothing else: scenarios, results
+//! and the executor share these types, so that no name is mapped twice.
+
+mod design;
+mod named;
+mod phase;
+mod prefetch;
+mod schedule;
+mod store;
+mod variant;
+
+pub use design::{Design, Engine, Io, ListForm, WarmCache};
+pub use named::Named;
+pub use phase::Phase;
+pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
+pub use schedule::Schedule;
+pub use store::{
+    CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,
+    StoreKind,
+};
+pub use variant::Variant;

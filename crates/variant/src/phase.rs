@@ -1,0 +1,26 @@
+//! The phases of a sample: declared here, timed by the executor, written by results, drawn by
+//! reports.
+
+crate::named! {
+    /// A part of a sample. Phases may overlap.
+    pub enum Phase: "phase" {
+        /// Decoding and indexing the list.
+        Decode = "decode",
+        /// Ordering the steps for the threads, where it is not the block's order.
+        Schedule = "schedule",
+        /// Running transactions speculatively for what they read.
+        WarmUp = "warm-up",
+        /// Sorting the declared keys into the order in which they are read.
+        Order = "order",
+        /// Reading declared keys by I/O threads.
+        Prefetch = "prefetch",
+        /// Executing steps, reads on demand included.
+        Execute = "execute",
+        /// Reading the keys of a `full` list and comparing their values.
+        Verify = "verify",
+        /// Checking the result against the list and joining the changes.
+        Validate = "validate",
+        /// Committing the changes to flat state.
+        Commit = "commit",
+    }
+}

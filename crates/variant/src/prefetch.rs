@@ -1,0 +1,172 @@
+//! How the readers of batched I/O read ahead: one small type for each question that clients
+//! answer differently, each with its default and the word that a variant's name shows.
+
+use std::{fmt, num::NonZeroU32};
+
+/// A policy of reading ahead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Prefetch {
+    /// When the readers read.
+    pub time: ReadTime,
+    /// In which order they read slots and accounts.
+    pub order: ReadOrder,
+    /// When they read accounts.
+    pub accounts: AccountReads,
+    /// When they read codes.
+    pub codes: CodeReads,
+    /// What ends their reading.
+    pub stop: StopRule,
+    /// Which part of the keys each of them reads.
+    pub share: Sharing,
+    /// Keys that a reader takes at a time; `None`: as many as the store reads best.
+    pub chunk: Option<NonZeroU32>,
+}
+
+macro_rules! axis {
+    (
+        $(#[$doc:meta])* $kind:ident: $noun:literal
+        { $($(#[$value_doc:meta])* $value:ident = $name:literal $word:literal),+ $(,)? }
+    ) => {
+        crate::named! {
+            $(#[$doc])*
+            #[derive(Default)]
+            pub enum $kind: $noun { $($(#[$value_doc])* $value = $name),+ }
+        }
+
+        impl $kind {
+            /// Word in the name of a variant; empty for the default.
+            const fn word(self) -> &'static str {
+                match self { $(Self::$value => $word),+ }
+            }
+        }
+    };
+}
+
+axis! {
+    /// When the readers of batched I/O read.
+    ReadTime: "time to prefetch"
+    {
+        /// Before any transaction begins.
+        #[default]
+        Before = "before" "",
+        /// While transactions run; one that needs a key not yet there waits or reads it itself.
+        While = "while" "-while",
+    }
+}
+
+axis! {
+    /// In which order the keys of a list are read.
+    ReadOrder: "order to prefetch in"
+    {
+        /// As the store's rows lie: by hashed address and hashed slot in the hashed layout. The
+        /// hashes and the sorting are inside the clock.
+        #[default]
+        OnDisk = "on-disk" "",
+        /// As the list has them, ascending; the store sorts what is taken at a time.
+        Listed = "listed" ".listed",
+        /// By the first index at which the list says that a key is written, which is certain to
+        /// be met there or before; keys that are only read come last, as they are listed.
+        FirstWrite = "first-write" ".first-write",
+    }
+}
+
+axis! {
+    /// When accounts are read.
+    AccountReads: "time to read accounts"
+    {
+        /// Before slots.
+        #[default]
+        First = "first" "",
+        /// Evenly between slots.
+        Mixed = "mixed" ".accounts-mixed",
+        /// By the threads that execute, as they ask.
+        OnDemand = "on-demand" ".accounts-on-demand",
+    }
+}
+
+axis! {
+    /// When codes are read. A list does not say which codes run, so readers of codes read those of
+    /// all accounts that they have read.
+    CodeReads: "time to read codes"
+    {
+        /// By the threads that execute, as they ask.
+        #[default]
+        OnDemand = "on-demand" "",
+        /// Right after their account.
+        WithState = "with-state" ".codes-with-state",
+        /// After all accounts and slots.
+        AfterState = "after-state" ".codes-after-state",
+    }
+}
+
+axis! {
+    /// What ends the readers' work, where they read while transactions run.
+    StopRule: "end of prefetching"
+    {
+        /// The last transaction has been executed, or all is read.
+        #[default]
+        Executed = "executed" "",
+        /// All is read.
+        AllRead = "all-read" ".all-read",
+    }
+}
+
+axis! {
+    /// Which keys a reader takes.
+    Sharing: "share of a reader"
+    {
+        /// The next ones that nobody has taken.
+        #[default]
+        Next = "next" "",
+        /// Those of a contiguous range of its own.
+        Ranges = "ranges" ".ranges",
+    }
+}
+
+impl fmt::Display for Prefetch {
+    /// `-while.listed.chunk-256`: what is not the default, nothing where all is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [
+            self.time.word(),
+            self.order.word(),
+            self.accounts.word(),
+            self.codes.word(),
+            self.stop.word(),
+            self.share.word(),
+        ];
+        words.iter().try_for_each(|word| f.write_str(word))?;
+        self.chunk.map_or(Ok(()), |chunk| write!(f, ".chunk-{chunk}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Named;
+
+    #[test]
+    fn a_name_shows_what_is_not_the_default_and_nothing_else() {
+        assert_eq!(Prefetch::default().to_string(), "");
+        let odd = Prefetch {
+            time: ReadTime::While,
+            order: ReadOrder::Listed,
+            accounts: AccountReads::Mixed,
+            codes: CodeReads::AfterState,
+            stop: StopRule::AllRead,
+            share: Sharing::Ranges,
+            chunk: NonZeroU32::new(7),
+        };
+        let expected = "-while.listed.accounts-mixed.codes-after-state.all-read.ranges.chunk-7";
+        assert_eq!(odd.to_string(), expected);
+    }
+
+    #[test]
+    fn each_axis_begins_with_its_default_which_has_no_word() {
+        assert_eq!(ReadTime::ALL[0], ReadTime::default());
+        assert_eq!(ReadOrder::ALL[0], ReadOrder::default());
+        assert_eq!(AccountReads::ALL[0], AccountReads::default());
+        assert_eq!(CodeReads::ALL[0], CodeReads::default());
+        assert_eq!(StopRule::ALL[0], StopRule::default());
+        assert_eq!(Sharing::ALL[0], Sharing::default());
+    }
+}

@@ -1,0 +1,116 @@
+//! Stores, what is in memory when a sample starts, how durable a commit is, and how `RocksDB` keeps
+//! and reads its files.
+
+crate::named! {
+    /// The database that holds the state.
+    pub enum StoreKind: "store" {
+        /// `RocksDB`, on disk.
+        Rocksdb = "rocksdb",
+        /// MDBX, on disk.
+        Mdbx = "mdbx",
+        /// Sorted rows in a flat file: what is left between execution and the device.
+        Flat = "flat",
+        /// A map in memory: what is left when reads are free.
+        Memory = "memory",
+    }
+}
+
+crate::named! {
+    /// What the operating system and the store hold in memory when a sample starts.
+    #[derive(Default)]
+    pub enum CacheMode: "cache state" {
+        /// Nothing of the state's values is in the store's cache, nor in the kernel's as far as the
+        /// store can see to it.
+        #[default]
+        Cold = "cold",
+        /// All accounts and slots that the lists name have been read once through the same caches.
+        Warm = "warm",
+    }
+}
+
+crate::named! {
+    /// What a commit to a store on disk waits for.
+    #[derive(Default)]
+    pub enum Durability: "way to commit" {
+        /// What was written is with the kernel: survives the process, not the machine.
+        #[default]
+        Logged = "logged",
+        /// What was written is on the device (`fdatasync`).
+        Synced = "synced",
+        /// As little as the store can: memory only, no write-ahead log.
+        Unlogged = "unlogged",
+    }
+}
+
+crate::named! {
+    /// Whether the `RocksDB` store compares the checksum of a block when it reads the block.
+    #[derive(Default)]
+    pub enum Checksums: "way with checksums" {
+        /// It does, as clients do.
+        #[default]
+        Verified = "verify",
+        /// It does not.
+        Skipped = "skip",
+    }
+}
+
+crate::named! {
+    /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache. Warm ones
+    /// always do.
+    #[derive(Default)]
+    pub enum CacheFill: "way to fill the cache" {
+        /// All.
+        #[default]
+        Always = "always",
+        /// Those of one key. A `MultiGet` reads a block that its keys share once all the same.
+        SingleReads = "single-reads",
+    }
+}
+
+crate::named! {
+    /// How a reader of the `RocksDB` store asks for many keys, in the order of the rows.
+    pub enum ReadMethod: "way to read" {
+        /// One `Get` after the other.
+        Get = "get",
+        /// `MultiGet` of many keys. RocksDB reads 32 of them at once through `io_uring`, and one
+        /// after the other without it.
+        MultiGet = "multi-get",
+    }
+}
+
+crate::named! {
+    /// The filter of a file of the `RocksDB` store.
+    pub enum FilterKind: "filter" {
+        /// A Bloom filter.
+        Bloom = "bloom",
+        /// A Ribbon filter: about 30 % smaller than the Bloom filter that is as good, and slower.
+        Ribbon = "ribbon",
+        /// None.
+        Nothing = "none",
+    }
+}
+
+crate::named! {
+    /// Where index and filters of the `RocksDB` store are.
+    #[derive(Default)]
+    pub enum IndexShape: "place of the index" {
+        /// Each in one piece in memory.
+        #[default]
+        Whole = "whole",
+        /// In partitions of 4 KiB, read through the block cache; only the top level stays in
+        /// memory.
+        Partitioned = "partitioned",
+    }
+}
+
+crate::named! {
+    /// Whether reads of the `RocksDB` store go past the kernel's page cache.
+    #[derive(Default)]
+    pub enum FileAccess: "way to the files" {
+        /// Past it, with `O_DIRECT`, wherever the file system accepts that.
+        #[default]
+        Direct = "direct",
+        /// Through it; it is asked to drop the files before each cold sample.
+        Buffered = "buffered",
+    }
+}

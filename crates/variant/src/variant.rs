@@ -1,0 +1,118 @@
+//! A variant: one way to execute a workload, and its name.
+
+use std::{fmt, num::NonZeroUsize};
+
+use crate::{Design, Engine, Io, ListForm, Prefetch, ReadTime, Schedule, WarmCache};
+
+/// One way to execute, but for the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// The preset it came from.
+    pub design: Design,
+    /// What the list carries; `None` where the engine takes no list.
+    pub list: Option<ListForm>,
+    /// The engine.
+    pub engine: Engine,
+    /// How it reads.
+    pub io: Io,
+    /// Threads that execute.
+    pub thread_count: usize,
+    /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
+    /// execute read ahead themselves before they do, or verify themselves after it.
+    pub io_thread_count: usize,
+    /// Which step a free thread takes next; the `bal` engine alone knows more than one.
+    pub schedule: Schedule,
+}
+
+impl Variant {
+    /// The variant of `design` with these thread counts. `thread_count` is 1 for the sequential
+    /// design whatever is asked, and `io_thread_count` counts only where there are I/O threads.
+    pub fn of(design: Design, threads: NonZeroUsize, io_threads: NonZeroUsize) -> Self {
+        let (list, engine, io) = match design {
+            Design::Sequential => (None, Engine::Sequential, Io::OnDemand),
+            Design::Prewarm => (None, Engine::Prewarm(WarmCache::Shared), Io::OnDemand),
+            Design::BlockStm => (None, Engine::BlockStm, Io::OnDemand),
+            Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, Io::OnDemand),
+            Design::BatchedIo => {
+                (Some(ListForm::BatchedIo), Engine::Bal, Io::Batched(Prefetch::default()))
+            }
+            Design::Full => (Some(ListForm::Full), Engine::Bal, Io::FromList),
+        };
+        let thread_count = if engine == Engine::Sequential { 1 } else { threads.get() };
+        let io_thread_count = if io == Io::OnDemand { 0 } else { io_threads.get() };
+        let schedule = Schedule::BlockOrder;
+        Self { design, list, engine, io, thread_count, io_thread_count, schedule }
+    }
+
+    /// The name of its list form; `none` where the engine takes no list.
+    pub const fn list_name(&self) -> &'static str {
+        match self.list {
+            Some(form) => form.name(),
+            None => "none",
+        }
+    }
+
+    /// This variant with all keys read before execution by the threads that execute.
+    #[must_use]
+    pub const fn reading_before_by_itself(self) -> Self {
+        let prefetch = match self.io {
+            Io::Batched(prefetch) => Prefetch { time: ReadTime::Before, ..prefetch },
+            Io::OnDemand | Io::FromList => return Self { io_thread_count: 0, ..self },
+        };
+        Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
+    }
+
+    /// Whether the threads that execute read ahead too.
+    pub const fn executors_prefetch(&self) -> bool {
+        matches!(self.io.read_time(), Some(ReadTime::Before)) && self.io_thread_count == 0
+    }
+
+    /// Threads that must have read all before any transaction begins.
+    pub const fn prefetching_before(&self) -> usize {
+        match self.io.read_time() {
+            Some(ReadTime::Before) if self.io_thread_count == 0 => self.thread_count,
+            Some(ReadTime::Before) => self.io_thread_count,
+            Some(ReadTime::While) | None => 0,
+        }
+    }
+}
+
+impl fmt::Display for Variant {
+    /// `batched-io/bal+batched@16+48io`, `batched-io/bal+batched+gas-limit@16+48io`: all that
+    /// distinguishes it, but for the store.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (list, engine) = (self.list_name(), self.engine.name());
+        match self.io {
+            Io::Batched(prefetch) => write!(f, "{list}/{engine}+batched{prefetch}")?,
+            io => write!(f, "{list}/{engine}+{}", io.name())?,
+        }
+        if self.schedule != Schedule::BlockOrder {
+            write!(f, "+{}", self.schedule.name())?;
+        }
+        write!(f, "@{}", self.thread_count)?;
+        if self.io_thread_count > 0 {
+            write!(f, "+{}io", self.io_thread_count)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variants_name_shows_all_that_distinguishes_it() {
+        let count = |n| NonZeroUsize::new(n).unwrap();
+        let name = |design: Design| Variant::of(design, count(16), count(48)).to_string();
+        assert_eq!(name(Design::Sequential), "none/sequential+on-demand@1");
+        assert_eq!(name(Design::BlockStm), "none/block-stm+on-demand@16");
+        assert_eq!(name(Design::ParallelIo), "parallel-io/bal+on-demand@16");
+        assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");
+        assert_eq!(name(Design::Full), "full/bal+from-list@16+48io");
+        assert_eq!(name(Design::Prewarm), "none/prewarm-shared+on-demand@16");
+        let variant = Variant::of(Design::ParallelIo, count(16), count(48));
+        let variant = Variant { schedule: Schedule::KnownCost, ..variant };
+        assert_eq!(variant.to_string(), "parallel-io/bal+on-demand+known-cost@16");
+    }
+}
