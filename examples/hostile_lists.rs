@@ -64,7 +64,7 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
     println!("|---|---|--:|--:|--:|---|");
     for form in [ListForm::ParallelIo, ListForm::BatchedIo, ListForm::Full] {
         let full = || reference::full_lists(&workload, || ()).unwrap();
-        let right = sample::lists_for(&workload, form, full).unwrap().remove(0);
+        let right = sample::lists_for(&workload, Some(form), full).unwrap().remove(0);
         let wrong = hostile::lists(&workload, form);
         for variant in variants().into_iter().filter(|variant| variant.list == Some(form)) {
             row("the right list", &store, &workload, &right, variant);

@@ -154,9 +154,7 @@ pub fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
 
 #[cfg(test)]
 mod tests {
-    use variant::ReadMethod;
-
-    use variant::ReadMethod;
+    use variant::{FileAccess, FilterKind, IndexShape, ReadMethod};
 
     use super::*;
 

@@ -103,7 +103,7 @@ fn a_slot_read_by_a_constructor_is_declared_even_if_the_creation_reverts() {
     for init_code in INIT_CODES {
         let workload = workload(vec![create(0, &init_code)]);
         let listed = workload.batches[0].list.clone();
-        for design in Design::ALL {
+        for design in Design::ALL.iter().copied() {
             let lists = lists(&workload, variant(design, 2).list);
             let taken = take(&memory(&workload), &workload, lists[0].clone(), variant(design, 2));
             assert_eq!(taken.unwrap().disagreement, None, "{design:?}");
@@ -282,7 +282,7 @@ fn a_worker_that_panics_ends_the_run_with_its_panic() {
 #[test]
 fn an_interrupt_ends_a_run_as_cancelled() {
     let workload = workload(vec![create(0, &INIT_CODES[0])]);
-    for design in Design::ALL {
+    for design in Design::ALL.iter().copied() {
         let lists = lists(&workload, variant(design, 2).list);
         let cancel = AtomicBool::new(true);
         let variant = variant(design, 2);

@@ -237,7 +237,7 @@ fn blocks_are_counted_by_keys_that_exist_on_both_sides() {
 #[test]
 fn all_cells_of_a_workload_have_the_same_number_of_keys() {
     let (workload, device) = (workload(1 << 20), device());
-    for design in Design::ALL {
+    for design in Design::ALL.iter().copied() {
         let input = input(&workload, &device, variant(design, 4, 8));
         let cell = cell(&input, &[measurement(1, 1)]);
         assert_eq!((cell.samples[0].unique_keys, cell.samples[0].store_reads), (1_000, 1_000));

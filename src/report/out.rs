@@ -247,7 +247,6 @@ mod tests {
         Deserializer,
         interval_log::{IntervalLogIterator, LogEntry},
     };
-    use variant::Engine;
 
     use super::*;
     use crate::report::example;

@@ -24,7 +24,7 @@ pub(crate) fn variants() -> Vec<Variant> {
     let mut variants = Vec::new();
     for threads in [1, 2, 8] {
         let count = |n| NonZeroUsize::new(n).unwrap();
-        for design in Design::ALL {
+        for design in Design::ALL.iter().copied() {
             let variant = Variant::of(design, count(threads), count(3));
             if design == Design::BatchedIo {
                 let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
@@ -46,7 +46,7 @@ pub(crate) fn variants() -> Vec<Variant> {
             }
             // Any order of steps is right where each has a state of its own.
             if threads == 2 && variant.engine == Engine::Bal {
-                let others = Schedule::ALL.into_iter().skip(1);
+                let others = Schedule::ALL.iter().copied().skip(1);
                 variants.extend(others.map(|schedule| Variant { schedule, ..variant }));
             }
         }

@@ -52,6 +52,9 @@ macro_rules! named {
         $visibility enum $kind { $($(#[$value_meta])* $value),+ }
 
         impl $kind {
+            /// Every value, in the order in which errors and reports list them.
+            pub const ALL: &'static [Self] = &[$(Self::$value),+];
+
             /// The name that scenarios, the command line and results use.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$value => $name),+ }
@@ -60,7 +63,7 @@ macro_rules! named {
 
         impl $crate::Named for $kind {
             const NOUN: &'static str = $noun;
-            const ALL: &'static [Self] = &[$(Self::$value),+];
+            const ALL: &'static [Self] = Self::ALL;
 
             fn name(self) -> &'static str {
                 Self::name(self)
