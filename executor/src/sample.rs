@@ -12,18 +12,21 @@ use workload::{
 };
 
 use crate::{
-    engine::{self, EngineError, Executed, Task},
-    prefetch::{Lane, ReadAhead, Target},
-    prestate::Declared,
+    engine::{
+        self, EngineError, Executed, ReadTally, Reading, Task,
+        bal::{CodeRows, Declared, Lane, ReadAhead, Target},
+    },
+    error::StoreError,
     process,
     span::Spans,
-    store::{Reader, Sample, Store, StoreError},
-    view::{CodeRows, ReadTally},
+    store::{Reader, Sample, Store},
 };
 use variant::{CacheMode, ListForm, Prefetch};
 
 /// Threads that warm a state up.
 const WARMING_THREADS: usize = 16;
+/// Their name. They run outside any clock.
+pub const WARMING_THREAD: &str = "warm-up";
 
 /// Where a result is not the reference's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,8 +124,7 @@ pub fn check_lists<S: Store>(
     task: &Task<'_>,
 ) -> Result<Option<Disagreement>, EngineError> {
     let sample = store.open_sample(CacheMode::Warm)?;
-    let rebuilt =
-        warm(&sample, task).and_then(|()| engine::sequential::rebuild_lists(&sample, task));
+    let rebuilt = warm(&sample, task).and_then(|()| engine::rebuild_lists(&sample, task));
     store.close_sample(sample)?;
     let differs = |(batch, (rebuilt, given)): (usize, (Bytes, &Bytes))| {
         if rebuilt == *given {
@@ -155,13 +157,19 @@ fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
         let work = |number| {
             let (mut reader, mut tally) = (sample.reader()?, ReadTally::default());
             let lane = Lane { number, count: WARMING_THREADS };
-            ahead.read(target, lane, (&mut reader, &mut tally), task.cancel)
+            let reading = Reading { reader: &mut reader, tally: &mut tally };
+            ahead.read(target, lane, reading, task.cancel)
         };
+        // They wait for the device, so they are no work for a pool of as many threads as cores.
         thread::scope(|scope| {
-            let begin = |number| scope.spawn(move || work(number));
+            let begin = |number| {
+                let thread = thread::Builder::new().name(WARMING_THREAD.to_owned());
+                let begun = thread.spawn_scoped(scope, move || work(number));
+                begun.map_err(|error| StoreError::no_thread(WARMING_THREAD, &error))
+            };
             let workers: Vec<_> = (0..WARMING_THREADS).map(begin).collect();
             workers.into_iter().try_for_each(|worker| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
         })?;
     }
