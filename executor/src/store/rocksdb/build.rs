@@ -17,8 +17,14 @@ use workload::{
 };
 
 use super::{
-    NAME, PPM, RocksFormat, StoreError, age, failed, failed_io, options, sample::family, scan,
+    age,
+    format::{PPM, RocksFormat},
+    options,
+    sample::family,
+    scan,
+    settings::{NAME, failed, failed_io},
 };
+use crate::error::StoreError;
 use crate::state::{
     BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
 };

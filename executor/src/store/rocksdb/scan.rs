@@ -11,7 +11,8 @@ use std::{
 use ::rocksdb::{DB, IteratorMode, LiveFile};
 use workload::{ContentDigest, Table};
 
-use super::{RocksFormat, StoreError, direct::Access, failed, options, sample};
+use super::{direct::Access, format::RocksFormat, options, sample, settings::failed};
+use crate::error::StoreError;
 use crate::state::{BuildOutput, RowCounts, ScanInput, StateError, Watch};
 use variant::FileAccess;
 
