@@ -15,7 +15,10 @@ use std::{
 use crate::{
     latency::Latencies,
     process::{Delta, Snapshot},
-    store::{ReadCounters, Store},
+    store::{
+        ReadCounters, Store,
+        any::{AnyStore, on_store},
+    },
 };
 use variant::CacheMode;
 
@@ -37,6 +40,14 @@ pub fn measure<S: Store>(store: &S, reads: &RawReads<'_>) -> Result<RawPoint, Ra
     // The state is put back whatever came out.
     store.close_sample(sample)?;
     point
+}
+
+/// Reads from a fresh cold sample of a store of any kind.
+///
+/// # Errors
+/// [`RawError`].
+pub fn measure_any(store: &AnyStore, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
+    on_store!(store, store => measure(store, reads))
 }
 
 /// Holds the threads until all are there, so that none is measured while others are made.

@@ -161,6 +161,7 @@ pub fn recover(
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
     assert_eq!(transactions.len(), signatures.len(), "transactions, and signatures");
     let stop = AtomicBool::new(false);
+    // The threads of the engines and not rayon's: the time is measured, thread by thread.
     let pool = WorkerPool::<Job>::new(thread_count.max(1), &stop, cancel);
     let curve = Curve::default();
     let no_thread = |error: io::Error| RecoverError::Thread(error.to_string());

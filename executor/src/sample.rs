@@ -19,7 +19,10 @@ use crate::{
     error::StoreError,
     process,
     span::Spans,
-    store::{Reader, Sample, Store},
+    store::{
+        Reader, Sample, Store,
+        any::{AnyStore, on_store},
+    },
 };
 use variant::{CacheMode, ListForm, Prefetch};
 
@@ -114,6 +117,18 @@ pub fn take<S: Store>(
     checked
 }
 
+/// Takes one sample on a store of any kind.
+///
+/// # Errors
+/// Those of [`take()`].
+pub fn take_any(
+    store: &AnyStore,
+    task: &Task<'_>,
+    cache: CacheMode,
+) -> Result<Measurement, EngineError> {
+    on_store!(store, store => take(store, task, cache))
+}
+
 /// Rebuilds the lists of the task's workload by executing in order, outside any clock, and
 /// compares: what an engine without a list does with one. Returns the first difference.
 ///
@@ -126,7 +141,9 @@ pub fn check_lists<S: Store>(
     let sample = store.open_sample(CacheMode::Warm)?;
     let rebuilt = warm(&sample, task).and_then(|()| engine::rebuild_lists(&sample, task));
     store.close_sample(sample)?;
-    let differs = |(batch, (rebuilt, given)): (usize, (Bytes, &Bytes))| {
+    let given = task.workload.batches.iter().map(|batch| &batch.list);
+    let difference = rebuilt?.into_iter().zip(given).enumerate().find_map(|(batch, lists)| {
+        let (rebuilt, given) = lists;
         if rebuilt == *given {
             return None;
         }
@@ -138,9 +155,19 @@ pub fn check_lists<S: Store>(
             at.unwrap_or(rebuilt.len().min(given.len()))
         );
         Some(Disagreement::List { batch, difference })
-    };
-    let given = task.workload.batches.iter().map(|batch| &batch.list);
-    Ok(rebuilt?.into_iter().zip(given).enumerate().find_map(differs))
+    });
+    Ok(difference)
+}
+
+/// Rebuilds and compares the lists on a store of any kind.
+///
+/// # Errors
+/// Those of [`check_lists()`].
+pub fn check_lists_any(
+    store: &AnyStore,
+    task: &Task<'_>,
+) -> Result<Option<Disagreement>, EngineError> {
+    on_store!(store, store => check_lists(store, task))
 }
 
 /// Reads all that the workload reads, once, through the caches that the sample will use.
@@ -251,7 +278,7 @@ pub fn lists_for(
     if form == Some(ListForm::Full) {
         return Ok(full());
     }
-    let list = |(place, batch): (usize, &workload::Batch)| match form {
+    let lists = workload.batches.iter().enumerate().map(|(place, batch)| match form {
         None | Some(ListForm::Full) => Ok(Bytes::new()),
         Some(ListForm::BatchedIo) => Ok(batch.list.clone()),
         Some(ListForm::ParallelIo) => {
@@ -260,6 +287,6 @@ pub fn lists_for(
                 .map_err(|fault| EngineError::rejected(place, fault))?;
             Ok(workload::list::encode(&workload::list::parallel_io_form(&index.to_changes())))
         }
-    };
-    workload.batches.iter().enumerate().map(list).collect()
+    });
+    lists.collect()
 }

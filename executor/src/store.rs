@@ -8,8 +8,11 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use variant::CacheMode;
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
+use crate::state::BuiltState;
+
 pub use crate::error::StoreError;
 
+pub mod any;
 pub mod flat;
 pub mod handicap;
 pub mod mdbx;
@@ -209,6 +212,11 @@ pub trait Store: Sync {
 
     /// Why the store cannot have been cold, if so: `memory` never is.
     fn never_cold(&self) -> Option<&'static str>;
+
+    /// The files below, where there are any.
+    fn built_state(&self) -> Option<&BuiltState> {
+        None
+    }
 
     /// About how many slots lie in one block of 4 KiB; `None` where there are no blocks, or it
     /// is not known yet.

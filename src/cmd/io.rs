@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use executor::raw::{Draw, RawError, RawReads};
+use executor::raw::{self, Draw, RawError, RawReads};
 use variant::StoreKind;
 
 use crate::{
@@ -180,7 +180,7 @@ impl Measuring<'_> {
             };
             let earlier_passes = draw.draw_count() / draw.period();
             let paused = self.progress.pause();
-            let measured = store.read_raw(&reads);
+            let measured = raw::measure_any(store, &reads);
             drop(paused);
             stage.finish();
             let measured = measured.map_err(failure)?;

@@ -12,7 +12,7 @@
 //! | `check.rs`, `feasible.rs` | whether the list is right |
 //! | `join.rs` | the net changes |
 
-use std::{marker::PhantomData, sync::atomic::Ordering, time::Duration};
+use std::{marker::PhantomData, sync::atomic::Ordering};
 
 use variant::{Io, Phase, Schedule};
 use workload::{BlockAccessIndex, Steps};
@@ -190,9 +190,9 @@ fn known_orders(task: &Task<'_>) -> Vec<Vec<BlockAccessIndex>> {
     }
     let (given, batches) = (task.known_costs, &task.workload.batches);
     assert_eq!(given.len(), batches.len(), "batches with known costs, and batches");
-    let order = |(costs, batch): (&Vec<Duration>, &workload::Batch)| {
+    let orders = given.iter().zip(batches).map(|(costs, batch)| {
         assert_eq!(costs.len(), Steps::of(batch).count() as usize, "known costs, and steps");
         schedule::by_known_cost(costs)
-    };
-    given.iter().zip(batches).map(order).collect()
+    });
+    orders.collect()
 }

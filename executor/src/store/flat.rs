@@ -194,6 +194,10 @@ impl Store for FlatStore {
         self.in_memory.then_some("the state lies on a file system in memory (tmpfs or ramfs)")
     }
 
+    fn built_state(&self) -> Option<&BuiltState> {
+        Some(&self.state)
+    }
+
     fn slots_per_block(&self) -> Option<f64> {
         Some(self.files.slots.shape.rows_per_block() as f64)
     }

@@ -178,6 +178,10 @@ impl Store for MdbxStore {
         self.never_cold
     }
 
+    fn built_state(&self) -> Option<&BuiltState> {
+        Some(&self.state)
+    }
+
     fn slots_per_block(&self) -> Option<f64> {
         let slots = self.opened()?.statistics[1];
         (slots.leaf_pages() > 0).then(|| slots.entries() as f64 / slots.leaf_pages() as f64)

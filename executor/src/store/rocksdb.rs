@@ -15,6 +15,7 @@ mod reader;
 mod sample;
 mod scan;
 mod settings;
+mod threads;
 mod uring;
 
 use std::sync::{
@@ -270,6 +271,10 @@ impl Store for RocksStore {
 
     fn never_cold(&self) -> Option<&'static str> {
         self.access.never_cold()
+    }
+
+    fn built_state(&self) -> Option<&BuiltState> {
+        Some(&self.state)
     }
 
     fn slots_per_block(&self) -> Option<f64> {
