@@ -1,5 +1,8 @@
 //! Threads that wait for jobs: started before the clock, told what to do inside it. A panic in
 //! one cancels the job and goes on unwinding in whoever waits for it.
+//!
+//! Not rayon's: each worker holds a reader of the store from before the clock, takes every job
+//! once, and is measured.
 
 use std::{
     any::Any,
