@@ -1,13 +1,43 @@
 //! Random numbers that are the same on every machine: ChaCha12 from a named seed, and distributions
 //! computed with `libm`, since the platform's own logarithm differs from one to the next.
 
-use std::f64::consts::TAU;
+use std::{f64::consts::TAU, fmt::Display};
 
+use alloy_primitives::B256;
 use rand_chacha::{
     ChaCha12Rng,
     rand_core::{RngCore, SeedableRng},
 };
 use workload::stream::stream_seed;
+
+/// What randomness is derived from: a seed and a name under it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    seed: u64,
+    name: String,
+}
+
+impl Stream {
+    /// The stream called `name` under `seed`.
+    pub(crate) const fn new(seed: u64, name: String) -> Self {
+        Self { seed, name }
+    }
+
+    /// The stream within it called `name`.
+    pub(crate) fn within(&self, name: impl Display) -> Self {
+        Self { seed: self.seed, name: format!("{}/{name}", self.name) }
+    }
+
+    /// A random word: that of the stream within it called `name`.
+    pub(crate) fn word(&self, name: impl Display) -> B256 {
+        stream_seed(self.seed, &self.within(name).name)
+    }
+
+    /// Its random numbers.
+    pub(crate) fn random(&self) -> Random {
+        Random::new(self.seed, &self.name)
+    }
+}
 
 /// A stream of random numbers.
 #[derive(Debug)]

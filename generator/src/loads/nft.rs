@@ -7,15 +7,15 @@ use alloy_primitives::{Address, U256};
 use workload::Genesis;
 
 use super::{
-    calls::{Call, Script},
+    calls::{Call, Script, Taken},
     solidity::{calldata, mapped, of_account, value_of, word},
 };
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::{Placed, add_contract},
     people::People,
     planner::PlannedTx,
+    state::{Placed, add_only},
 };
 
 /// Slots of `Nft`.
@@ -42,8 +42,7 @@ pub(crate) fn place(
         slots.push((mapped(word(id), U256::from(OWNERS)), value_of(holder)));
         slots.push((of_account(holder, BALANCES), U256::from(BALANCE)));
     }
-    let contract = add_contract((tag, Contract::Nft.name()), Contract::Nft, slots, genesis)?;
-    Ok(Placed { contract, ..Placed::default() })
+    add_only(tag, Contract::Nft, slots, genesis)
 }
 
 /// Transfers between holders as far apart as can be.
@@ -96,7 +95,7 @@ impl Script for NftTransfers {
 
     fn placed(
         &mut self,
-        (turn, _): (u64, u64),
+        Taken { turn, .. }: Taken,
         _: &PlannedTx,
         _: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

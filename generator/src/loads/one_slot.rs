@@ -2,7 +2,7 @@
 //! the slot can be done in parallel, and all of the work can.
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};
-use workload::Fork;
+use workload::{Fork, Genesis};
 
 use crate::{
     artifact::Contract,
@@ -10,7 +10,13 @@ use crate::{
     people::People,
     planner::{PlannedTx, Planner, Room},
     probe::{Absent, Cost, Probe},
+    state::{Placed, add_only},
 };
+
+/// Adds the contract with the slot in common.
+pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    add_only(tag, Contract::OneSlot, vec![(U256::ZERO, U256::ONE)], genesis)
+}
 
 /// Plans calls of `mix(uint256)`.
 #[derive(Debug)]
