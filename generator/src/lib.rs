@@ -17,6 +17,7 @@ mod people;
 mod planner;
 mod probe;
 mod random;
+#[cfg(any(test, feature = "random-blocks"))]
 pub mod random_blocks;
 pub mod reference;
 mod sizes;

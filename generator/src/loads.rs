@@ -33,7 +33,7 @@ use crate::{
 };
 use airdrop::Airdrops;
 use amm::Swaps;
-use calls::{Around, Calls};
+use calls::{Around, Calls, Script};
 use chains::Chains;
 use compute::Computations;
 use dapps::Dapps;
@@ -101,85 +101,77 @@ pub(crate) fn planner<'g>(
     index: usize,
     state: &'g State,
     people: &mut People<'_>,
-) -> Result<Box<dyn Planner + 'g>, GeneratorError> {
+) -> Planned<'g> {
     let load = &scenario.loads[index];
     let placed = &state.loads[index];
-    let seed = load.seed.unwrap_or(scenario.seed);
+    let (contract, fork) = (placed.contract, scenario.fork);
     let tag = load.tag(index);
-    let stream = Stream::new(seed, format!("load[{tag}]"));
+    let stream = Stream::new(load.seed.unwrap_or(scenario.seed), format!("load[{tag}]"));
+    let state_seed = scenario.state.seed.unwrap_or(scenario.seed);
     let batch = scenario.block.batch_block_count;
-    let around = Around {
-        load: index,
-        fork: scenario.fork,
-        genesis: &state.genesis,
-        tx_gas: scenario.block.tx_gas,
-    };
+    let callee = Callee { contract, fork };
     let at = storm::At { scenario, state, placed, load: index, stream: &stream };
-    Ok(match &load.kind {
-        LoadKind::SloadStorm(load) => Box::new(storm::sload(at, load)?),
-        LoadKind::SstoreStorm(load) => Box::new(storm::sstore(at, load)?),
-        LoadKind::PrefetchMiss(load) => Box::new(storm::prefetch_miss(at, load)?),
-        LoadKind::AccountStorm(load) => Box::new(storm::account(at, load)?),
-        LoadKind::BalanceStorm(_) => Box::new(storm::balance(at)?),
-        LoadKind::ContractChase(load) => Box::new(storm::contract_chase(at, load)?),
-        LoadKind::Transfers(transfers) => {
-            let parties = Parties::new(transfers.pattern, people.count(), stream);
-            Box::new(Transfers::new(Asset::Ether, parties, scenario.fork, people)?)
+    let around =
+        Around { load: index, fork, genesis: &state.genesis, tx_gas: scenario.block.tx_gas };
+    match &load.kind {
+        LoadKind::SloadStorm(load) => boxed(storm::sload(at, load)?),
+        LoadKind::SstoreStorm(load) => boxed(storm::sstore(at, load)?),
+        LoadKind::PrefetchMiss(load) => boxed(storm::prefetch_miss(at, load)?),
+        LoadKind::AccountStorm(load) => boxed(storm::account(at, load)?),
+        LoadKind::BalanceStorm(_) => boxed(storm::balance(at)?),
+        LoadKind::ContractChase(load) => boxed(storm::contract_chase(at, load)?),
+        LoadKind::Transfers(load) => {
+            let parties = Parties::new(load.pattern, people.count(), stream);
+            boxed(Transfers::new(Asset::Ether, parties, fork, people)?)
         }
-        LoadKind::Erc20(erc20) => {
-            let parties = Parties::new(erc20.pattern, erc20.holder_count, stream);
-            let asset = Asset::token(placed.contract)?;
-            Box::new(Transfers::new(asset, parties, scenario.fork, people)?)
+        LoadKind::Erc20(load) => {
+            let parties = Parties::new(load.pattern, load.holder_count, stream);
+            boxed(Transfers::new(Asset::token(contract)?, parties, fork, people)?)
         }
-        LoadKind::OneSlot(one_slot) => {
-            Box::new(OneSlot::new(placed.contract, one_slot.work, scenario.fork, people)?)
-        }
-        LoadKind::Dapps(dapps) => {
+        LoadKind::OneSlot(load) => boxed(OneSlot::new(callee, load.work, people)?),
+        LoadKind::Dapps(load) => {
             let members = Members::new(index, 0..people.count(), batch);
-            let random = stream.random();
-            Box::new(Dapps::new(dapps, &tag, members, random, scenario.fork, people)?)
+            let place = dapps::Place { tag: &tag, fork };
+            boxed(Dapps::new(load, place, members, stream.random(), people)?)
         }
-        LoadKind::Chains(chains) => {
-            let random = stream.random();
-            let members = Members::new(index, chains::accounts(chains, scenario), batch);
-            let at = Callee { contract: placed.contract, fork: scenario.fork };
-            Box::new(Chains::new(chains, members, random, at, people)?)
+        LoadKind::Chains(load) => {
+            let members = Members::new(index, chains::accounts(load, scenario), batch);
+            boxed(Chains::new(load, members, stream.random(), callee, people)?)
         }
-        LoadKind::NonConflicting(holders) => {
+        LoadKind::NonConflicting(load) => {
             let members = Members::new(index, 0..holder_count(scenario), batch);
-            let at = Callee { contract: placed.contract, fork: scenario.fork };
-            Box::new(NonConflicting::new(holders, members, at, people)?)
+            boxed(NonConflicting::new(load, members, callee, people)?)
         }
-        LoadKind::Erc721(erc721) => {
-            let script = NftTransfers::new(placed.contract, erc721.holder_count);
-            Box::new(Calls::new(script, around, people)?)
+        LoadKind::Erc721(load) => {
+            calls(NftTransfers::new(contract, load.holder_count), around, people)
         }
-        LoadKind::NftMint(mint) => {
-            let script = Mints::new(placed.contract, mint.minter_count);
-            Box::new(Calls::new(script, around, people)?)
+        LoadKind::NftMint(load) => calls(Mints::new(contract, load.minter_count), around, people),
+        LoadKind::Amm(load) => calls(Swaps::new(load, &tag, state_seed), around, people),
+        LoadKind::Airdrop(load) => {
+            calls(Airdrops::new(load.clone(), contract, stream), around, people)
         }
-        LoadKind::Amm(amm) => {
-            let script = Swaps::new(amm, &tag, scenario.state.seed.unwrap_or(scenario.seed));
-            Box::new(Calls::new(script, around, people)?)
+        LoadKind::Deploy(load) => {
+            calls(Deployments::new(load.clone(), contract, stream)?, around, people)
         }
-        LoadKind::Airdrop(airdrop) => {
-            let script = Airdrops::new(airdrop.clone(), placed.contract, stream);
-            Box::new(Calls::new(script, around, people)?)
+        LoadKind::Delegate(load) => {
+            let script = Delegations::new(load.clone(), &tag, placed, &state.genesis)?;
+            calls(script, around, people)
         }
-        LoadKind::Deploy(deploy) => {
-            let script = Deployments::new(deploy.clone(), placed.contract, stream)?;
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::Delegate(delegate) => {
-            let script = Delegations::new(delegate.clone(), &tag, placed, &state.genesis)?;
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::Compute(compute) => {
-            Box::new(Calls::new(Computations::new(compute, placed.contract), around, people)?)
-        }
-        LoadKind::Logs(logs) => {
-            let script = LogWrites::new(logs.clone(), placed.contract);
-            Box::new(Calls::new(script, around, people)?)
-        }
-    })
+        LoadKind::Compute(load) => calls(Computations::new(load, contract), around, people),
+        LoadKind::Logs(load) => calls(LogWrites::new(load.clone(), contract), around, people),
+    }
+}
+
+type Planned<'g> = Result<Box<dyn Planner + 'g>, GeneratorError>;
+
+fn boxed<'g>(planner: impl Planner + 'g) -> Planned<'g> {
+    Ok(Box::new(planner))
+}
+
+fn calls<'g, S: Script + 'g>(
+    script: S,
+    around: Around<'g>,
+    people: &mut People<'_>,
+) -> Planned<'g> {
+    boxed(Calls::new(script, around, people)?)
 }

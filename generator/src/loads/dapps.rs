@@ -39,6 +39,14 @@ pub(crate) fn place(
 /// The published generator cuts what is more than so many times the mean.
 const PUBLISHED_MOST: f64 = 10.0;
 
+/// Where the load's DApps are, and the rules they run under.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// What stands for the load in names.
+    pub(crate) tag: &'a str,
+    pub(crate) fork: Fork,
+}
+
 /// A transaction of a user with a resource of a DApp.
 #[derive(Clone, Copy, Debug)]
 struct Call {
@@ -67,12 +75,12 @@ impl Dapps {
     /// Calls of the load's DApps by `members`; `random` is the load's stream.
     pub(crate) fn new(
         spec: &Spec,
-        tag: &str,
+        place: Place<'_>,
         members: Members,
         random: Random,
-        fork: Fork,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
+        let Place { tag, fork } = place;
         let contract = |place| numbered_contract(tag, Contract::Dapp, place);
         let contracts: Vec<Address> = (0..spec.dapp_count).map(contract).collect();
         let probe = Probe {

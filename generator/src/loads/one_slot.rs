@@ -2,8 +2,9 @@
 //! the slot can be done in parallel, and all of the work can.
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};
-use workload::{Fork, Genesis};
+use workload::Genesis;
 
+use super::prices::Callee;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
@@ -29,9 +30,8 @@ pub(crate) struct OneSlot {
 impl OneSlot {
     /// Calls of `contract`, each of `work` hashes.
     pub(crate) fn new(
-        contract: Address,
+        Callee { contract, fork }: Callee,
         work: u64,
-        fork: Fork,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let selector = &keccak256("mix(uint256)")[..4];
