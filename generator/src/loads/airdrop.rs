@@ -10,6 +10,7 @@ use super::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    holders::slots_of_holders,
     people::People,
     planner::PlannedTx,
     random::Stream,
@@ -26,9 +27,8 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let holders = genesis.senders[0].addresses(0..airdrop.holder_count)?;
-    let balance = |holder: &Address| (of_account(holder, BALANCES), TOKEN_BALANCE);
-    let balances = holders.iter().map(balance).collect();
+    let balance = |_, holder: &Address| [(of_account(holder, BALANCES), TOKEN_BALANCE)];
+    let balances = slots_of_holders(&genesis.senders[0], airdrop.holder_count, balance)?;
     add_only(tag, Contract::StandardToken, balances, genesis)
 }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    holders::slots_of_holders,
     people::People,
     planner::PlannedTx,
     state::{Placed, add_only},
@@ -36,12 +37,12 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let holders = genesis.senders[0].addresses(0..holder_count)?;
-    let mut slots = vec![(U256::from(COUNTER), U256::from(MINTED_COUNT))];
-    for (id, holder) in (FIRST_ID..).zip(&holders) {
-        slots.push((mapped(word(id), U256::from(OWNERS)), value_of(holder)));
-        slots.push((of_account(holder, BALANCES), U256::from(BALANCE)));
-    }
+    let of_holder = |place, holder: &Address| {
+        let owner = mapped(word(FIRST_ID + place), U256::from(OWNERS));
+        [(owner, value_of(holder)), (of_account(holder, BALANCES), U256::from(BALANCE))]
+    };
+    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, of_holder)?;
+    slots.push((U256::from(COUNTER), U256::from(MINTED_COUNT)));
     add_only(tag, Contract::Nft, slots, genesis)
 }
 

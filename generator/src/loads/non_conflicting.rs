@@ -8,7 +8,7 @@ use super::prices::{Callee, calldata};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    holders::holder_count,
+    holders::{holder_count, slots_of_holders},
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
     probe::{Absent, Cost, Probe},
@@ -25,10 +25,10 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let holders = genesis.senders[0].addresses(0..holder_count(scenario))?;
-    let balance = |holder: &Address| (balance_key(holder), TOKEN_BALANCE);
-    let mut slots: Vec<_> = holders.iter().map(balance).collect();
-    slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holders.len())));
+    let holder_count = holder_count(scenario);
+    let balance = |_, holder: &Address| [(balance_key(holder), TOKEN_BALANCE)];
+    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, balance)?;
+    slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holder_count)));
     add_only(tag, Contract::Supply, slots, genesis)
 }
 

@@ -10,6 +10,7 @@ use workload::{Fork, Genesis};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    holders::slots_of_holders,
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
     probe::{Absent, Cost, Probe},
@@ -24,11 +25,9 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let holders = genesis.senders[0].addresses(0..erc20.holder_count)?;
-    let balances = (0_u64..)
-        .zip(&holders)
-        .map(|(place, holder)| (balance_key(holder), TOKEN_BALANCE + U256::from(place)))
-        .collect();
+    let balance =
+        |place, holder: &Address| [(balance_key(holder), TOKEN_BALANCE + U256::from(place))];
+    let balances = slots_of_holders(&genesis.senders[0], erc20.holder_count, balance)?;
     add_only(tag, Contract::Token, balances, genesis)
 }
 
