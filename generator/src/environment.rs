@@ -1,10 +1,11 @@
 //! Environments of generated blocks: complete, consecutive, and derived by name from the seed
 //! of the blocks.
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, address};
 use workload::{BlockEnv, Withdrawal, stream::stream_seed};
 
-use crate::genesis::BENEFICIARY;
+/// Receives the priority fees of all blocks. It exists, as a block builder's account does.
+pub const BENEFICIARY: Address = address!("be9ef1c1a27e00000000000000000000000000be");
 
 /// Number of the first block, about mainnet's at the end of 2026.
 pub(crate) const FIRST_BLOCK_NUMBER: u64 = 25_000_000;

@@ -2,7 +2,7 @@
 
 use workload::senders::SenderError;
 
-use crate::{genesis::HOLDERS_MAX, meter::MeterError, reference::ReferenceError};
+use crate::{holders::HOLDERS_MAX, reference::ReferenceError};
 
 /// Why there is no workload. Everything that a user can change is named with its key.
 #[derive(Debug, thiserror::Error)]
@@ -173,6 +173,29 @@ pub enum GeneratorError {
         status: workload::TxStatus,
         /// Gas it used.
         used_gas: u64,
+    },
+}
+
+/// Why a transaction could not be measured: a fault of its contract or of revm's rules here.
+#[derive(Debug, thiserror::Error)]
+pub enum MeterError {
+    /// A probe did not run.
+    #[error("a probe of {contract} did not run: {reason}")]
+    Probe {
+        /// The contract.
+        contract: &'static str,
+        /// What revm says.
+        reason: String,
+    },
+    /// A probe cost something else than its parts.
+    #[error("a probe of {contract} used {used_gas} gas, and its parts cost {planned_gas}")]
+    NotLinear {
+        /// The contract.
+        contract: &'static str,
+        /// Gas used.
+        used_gas: u64,
+        /// Gas by the parts.
+        planned_gas: u64,
     },
 }
 

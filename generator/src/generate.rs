@@ -13,10 +13,11 @@ use crate::{
     environment::{self, Environments, FRESH_WITHDRAWAL_COUNT, WITHDRAWAL_COUNT},
     error::GeneratorError,
     fill::{Filler, PlannedBlock},
-    genesis::{self, State},
+    genesis, loads,
     people::People,
-    planner::{self, PlannedTx, Touched},
+    planner::{PlannedTx, Touched},
     reference::{self, Answer},
+    state::State,
 };
 use spec::{LoadKind, Scenario};
 
@@ -87,7 +88,7 @@ fn plan_blocks(
     people: &mut People<'_>,
 ) -> Result<Vec<PlannedBlock>, GeneratorError> {
     let planners = (0..scenario.loads.len())
-        .map(|index| planner::of_load(scenario, index, state, people))
+        .map(|index| loads::planner(scenario, index, state, people))
         .collect::<Result<_, _>>()?;
     let mut filler = Filler::new(scenario, planners);
     let blocks = (0..scenario.block.block_count)

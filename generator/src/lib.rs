@@ -9,6 +9,7 @@ mod error;
 mod fill;
 mod generate;
 mod genesis;
+mod holders;
 pub mod import;
 mod loads;
 pub mod meter;
@@ -16,11 +17,13 @@ mod people;
 mod planner;
 mod probe;
 mod random;
+#[cfg(any(test, feature = "random-blocks"))]
 pub mod random_blocks;
 pub mod reference;
 mod sizes;
+mod state;
 mod trial;
 
-pub use error::GeneratorError;
+pub use environment::BENEFICIARY;
+pub use error::{GeneratorError, MeterError};
 pub use generate::{GENERATOR_VERSION, Generated, Progress, generate, generate_by_load};
-pub use genesis::BENEFICIARY;

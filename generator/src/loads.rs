@@ -1,19 +1,177 @@
 //! The kinds of load: what each has of the genesis, and the planner of its transactions. One file
-//! a kind; its keys in a scenario are in `scenario/load/`.
+//! a kind; its keys in a scenario are in `crates/spec/src/load/`. A new kind is an arm in [`place`]
+//! and one in [`planner`].
 
-pub(crate) mod airdrop;
-pub(crate) mod amm;
-pub(crate) mod calls;
-pub(crate) mod chains;
-pub(crate) mod compute;
-pub(crate) mod dapps;
-pub(crate) mod delegate;
-pub(crate) mod deploy;
-pub(crate) mod logs;
-pub(crate) mod nft;
-pub(crate) mod non_conflicting;
-pub(crate) mod one_slot;
+mod airdrop;
+mod amm;
+mod calls;
+mod chains;
+mod compute;
+mod dapps;
+mod delegate;
+mod deploy;
+mod logs;
+mod nft;
+mod non_conflicting;
+mod one_slot;
 mod prices;
-pub(crate) mod solidity;
-pub(crate) mod storm;
-pub(crate) mod transfers;
+mod solidity;
+mod storm;
+mod transfers;
+
+use spec::{LoadKind, Scenario};
+use workload::Genesis;
+
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    holders::holder_count,
+    people::{Members, People},
+    planner::Planner,
+    random::Stream,
+    state::{Placed, State, add_bare},
+};
+use airdrop::Airdrops;
+use amm::Swaps;
+use calls::{Around, Calls, Script};
+use chains::Chains;
+use compute::Computations;
+use dapps::Dapps;
+use delegate::Delegations;
+use deploy::Deployments;
+use logs::LogWrites;
+use nft::{Mints, NftTransfers};
+use non_conflicting::NonConflicting;
+use one_slot::OneSlot;
+use prices::Callee;
+use transfers::{Asset, Parties, Transfers};
+
+/// A load whose part of a genesis is to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'s> {
+    pub(crate) scenario: &'s Scenario,
+    /// Its place among the loads.
+    pub(crate) index: usize,
+    /// Seed of the state.
+    pub(crate) seed: u64,
+    /// Its slots.
+    pub(crate) slot_count: u64,
+}
+
+/// Adds to `genesis` what the load has of it.
+///
+/// # Errors
+/// [`GeneratorError`] when the state is too small for it.
+pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    let Site { scenario, index, seed, slot_count } = *site;
+    let tag = scenario.loads[index].tag(index);
+    let tag = tag.as_str();
+    let state_slot_count = scenario.state.slot_count;
+    let at = storm::StormPlace { index, tag, seed, slot_count, state_slot_count };
+    match &scenario.loads[index].kind {
+        LoadKind::SloadStorm(storm) => at.sload(storm, genesis),
+        LoadKind::SstoreStorm(storm) => at.sstore(storm, genesis),
+        LoadKind::PrefetchMiss(storm) => at.prefetch_miss(storm, genesis),
+        LoadKind::AccountStorm(storm) => at.accounts(storm, genesis),
+        LoadKind::BalanceStorm(_) => at.balances(genesis),
+        LoadKind::ContractChase(chase) => at.contract_chase(chase, genesis),
+        LoadKind::Transfers(_) => Ok(Placed::default()),
+        LoadKind::Erc20(erc20) => transfers::place(erc20, tag, genesis),
+        LoadKind::OneSlot(_) => one_slot::place(tag, genesis),
+        LoadKind::Dapps(load) => dapps::place(load, tag, genesis),
+        LoadKind::Chains(load) => chains::place(load, scenario, tag, genesis),
+        LoadKind::NonConflicting(_) => non_conflicting::place(scenario, tag, genesis),
+        LoadKind::Erc721(erc721) => nft::place(erc721.holder_count, tag, genesis),
+        LoadKind::NftMint(mint) => nft::place(mint.minter_count, tag, genesis),
+        LoadKind::Amm(amm) => amm::place(amm, tag, seed, genesis),
+        LoadKind::Airdrop(airdrop) => airdrop::place(airdrop, tag, genesis),
+        LoadKind::Deploy(_) => deploy::place(tag, genesis),
+        LoadKind::Delegate(delegate) => delegate::place(delegate, tag, seed, genesis),
+        LoadKind::Compute(_) => add_bare(tag, Contract::Compute, genesis),
+        LoadKind::Logs(_) => add_bare(tag, Contract::Logs, genesis),
+    }
+}
+
+/// The planner of the load at `index`.
+///
+/// # Errors
+/// [`GeneratorError`] when its gas cannot be measured.
+pub(crate) fn planner<'g>(
+    scenario: &Scenario,
+    index: usize,
+    state: &'g State,
+    people: &mut People<'_>,
+) -> Planned<'g> {
+    let load = &scenario.loads[index];
+    let placed = &state.loads[index];
+    let (contract, fork) = (placed.contract, scenario.fork);
+    let tag = load.tag(index);
+    let stream = Stream::new(load.seed.unwrap_or(scenario.seed), format!("load[{tag}]"));
+    let state_seed = scenario.state.seed.unwrap_or(scenario.seed);
+    let batch = scenario.block.batch_block_count;
+    let callee = Callee { contract, fork };
+    let at = storm::At { scenario, state, placed, load: index, stream: &stream };
+    let around =
+        Around { load: index, fork, genesis: &state.genesis, tx_gas: scenario.block.tx_gas };
+    match &load.kind {
+        LoadKind::SloadStorm(load) => boxed(storm::sload(at, load)?),
+        LoadKind::SstoreStorm(load) => boxed(storm::sstore(at, load)?),
+        LoadKind::PrefetchMiss(load) => boxed(storm::prefetch_miss(at, load)?),
+        LoadKind::AccountStorm(load) => boxed(storm::account(at, load)?),
+        LoadKind::BalanceStorm(_) => boxed(storm::balance(at)?),
+        LoadKind::ContractChase(load) => boxed(storm::contract_chase(at, load)?),
+        LoadKind::Transfers(load) => {
+            let parties = Parties::new(load.pattern, people.count(), stream);
+            boxed(Transfers::new(Asset::Ether, parties, fork, people)?)
+        }
+        LoadKind::Erc20(load) => {
+            let parties = Parties::new(load.pattern, load.holder_count, stream);
+            boxed(Transfers::new(Asset::token(contract)?, parties, fork, people)?)
+        }
+        LoadKind::OneSlot(load) => boxed(OneSlot::new(callee, load.work, people)?),
+        LoadKind::Dapps(load) => {
+            let members = Members::new(index, 0..people.count(), batch);
+            let place = dapps::Place { tag: &tag, fork };
+            boxed(Dapps::new(load, place, members, stream.random(), people)?)
+        }
+        LoadKind::Chains(load) => {
+            let members = Members::new(index, chains::accounts(load, scenario), batch);
+            boxed(Chains::new(load, members, stream.random(), callee, people)?)
+        }
+        LoadKind::NonConflicting(load) => {
+            let members = Members::new(index, 0..holder_count(scenario), batch);
+            boxed(NonConflicting::new(load, members, callee, people)?)
+        }
+        LoadKind::Erc721(load) => {
+            calls(NftTransfers::new(contract, load.holder_count), around, people)
+        }
+        LoadKind::NftMint(load) => calls(Mints::new(contract, load.minter_count), around, people),
+        LoadKind::Amm(load) => calls(Swaps::new(load, &tag, state_seed), around, people),
+        LoadKind::Airdrop(load) => {
+            calls(Airdrops::new(load.clone(), contract, stream), around, people)
+        }
+        LoadKind::Deploy(load) => {
+            calls(Deployments::new(load.clone(), contract, stream)?, around, people)
+        }
+        LoadKind::Delegate(load) => {
+            let script = Delegations::new(load.clone(), &tag, placed, &state.genesis)?;
+            calls(script, around, people)
+        }
+        LoadKind::Compute(load) => calls(Computations::new(load, contract), around, people),
+        LoadKind::Logs(load) => calls(LogWrites::new(load.clone(), contract), around, people),
+    }
+}
+
+type Planned<'g> = Result<Box<dyn Planner + 'g>, GeneratorError>;
+
+fn boxed<'g>(planner: impl Planner + 'g) -> Planned<'g> {
+    Ok(Box::new(planner))
+}
+
+fn calls<'g, S: Script + 'g>(
+    script: S,
+    around: Around<'g>,
+    people: &mut People<'_>,
+) -> Planned<'g> {
+    boxed(Calls::new(script, around, people)?)
+}

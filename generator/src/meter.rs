@@ -6,7 +6,7 @@ use workload::Fork;
 
 use crate::{
     artifact::Contract,
-    error::GeneratorError,
+    error::{GeneratorError, MeterError},
     probe::{Absent, PROBE_GAS, Probe, Spent},
 };
 use spec::CalldataByte;
@@ -29,29 +29,6 @@ const CALL_DIVISOR: u64 = 63;
 
 const SENDER: Address = Address::repeat_byte(0x51);
 const TARGET: Address = Address::repeat_byte(0x7a);
-
-/// Why a transaction could not be measured: a fault of its contract or of revm's rules here.
-#[derive(Debug, thiserror::Error)]
-pub enum MeterError {
-    /// A probe did not run.
-    #[error("a probe of {contract} did not run: {reason}")]
-    Probe {
-        /// The contract.
-        contract: &'static str,
-        /// What revm says.
-        reason: String,
-    },
-    /// A probe cost something else than its parts.
-    #[error("a probe of {contract} used {used_gas} gas, and its parts cost {planned_gas}")]
-    NotLinear {
-        /// The contract.
-        contract: &'static str,
-        /// Gas used.
-        used_gas: u64,
-        /// Gas by the parts.
-        planned_gas: u64,
-    },
-}
 
 /// A range of indices in calldata: first, count.
 pub type Pair = (u64, u64);

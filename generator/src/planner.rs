@@ -1,6 +1,6 @@
 //! What a load is to whoever fills blocks: a planner that gives one transaction after another,
 //! each with its exact gas and with all that it touches. A kind of load is an implementation of
-//! [`Planner`] and an arm in [`of_load`].
+//! [`Planner`].
 
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{
@@ -9,30 +9,9 @@ use workload::{
     senders::SenderError,
 };
 
-use crate::{
-    error::GeneratorError,
-    genesis::{State, holder_count},
-    loads::{
-        airdrop::Airdrops,
-        amm::Swaps,
-        calls::{Around, Calls},
-        chains::{self, Chains},
-        compute::Computations,
-        dapps::Dapps,
-        delegate::Delegations,
-        deploy::Deployments,
-        logs::LogWrites,
-        nft::{Mints, NftTransfers},
-        non_conflicting::NonConflicting,
-        one_slot::OneSlot,
-        storm,
-        transfers::{Asset, Parties, Transfers},
-    },
-    people::{Members, People},
-    probe::Cost,
-    random::Random,
-};
-use spec::{BlockTarget, LoadKind, Scenario};
+use spec::BlockTarget;
+
+use crate::{error::GeneratorError, people::People, probe::Cost};
 
 /// A planned transaction: it succeeds, with exactly this gas.
 #[derive(Clone, Debug, Default)]
@@ -137,96 +116,4 @@ pub(crate) fn fitting(budget: BlockTarget, cost: Cost) -> u64 {
         BlockTarget::Gas(gas) => gas.saturating_sub(cost.refund) / cost.gas.max(1),
         BlockTarget::Transactions(count) => count,
     }
-}
-
-/// The planner of the load at `index`.
-///
-/// # Errors
-/// [`GeneratorError`] when its gas cannot be measured.
-pub(crate) fn of_load<'g>(
-    scenario: &Scenario,
-    index: usize,
-    state: &'g State,
-    people: &mut People<'_>,
-) -> Result<Box<dyn Planner + 'g>, GeneratorError> {
-    let load = &scenario.loads[index];
-    let placed = &state.loads[index];
-    let seed = load.seed.unwrap_or(scenario.seed);
-    let tag = load.tag(index);
-    let stream = format!("load[{tag}]");
-    let batch = scenario.block.batch_block_count;
-    let around = Around {
-        load: index,
-        fork: scenario.fork,
-        genesis: &state.genesis,
-        tx_gas: scenario.block.tx_gas,
-    };
-    let at = storm::At { scenario, state, placed, load: index, stream: (seed, &stream) };
-    Ok(match &load.kind {
-        LoadKind::SloadStorm(load) => Box::new(storm::sload(at, load)?),
-        LoadKind::SstoreStorm(load) => Box::new(storm::sstore(at, load)?),
-        LoadKind::PrefetchMiss(load) => Box::new(storm::prefetch_miss(at, load)?),
-        LoadKind::AccountStorm(load) => Box::new(storm::account(at, load)?),
-        LoadKind::BalanceStorm(_) => Box::new(storm::balance(at)?),
-        LoadKind::ContractChase(load) => Box::new(storm::contract_chase(at, load)?),
-        LoadKind::Transfers(transfers) => {
-            let parties = Parties::new(transfers.pattern, people.count(), (seed, stream));
-            Box::new(Transfers::new(Asset::Ether, parties, scenario.fork, people)?)
-        }
-        LoadKind::Erc20(erc20) => {
-            let parties = Parties::new(erc20.pattern, erc20.holder_count, (seed, stream));
-            let asset = Asset::token(placed.contract)?;
-            Box::new(Transfers::new(asset, parties, scenario.fork, people)?)
-        }
-        LoadKind::OneSlot(one_slot) => {
-            Box::new(OneSlot::new(placed.contract, one_slot.work, scenario.fork, people)?)
-        }
-        LoadKind::Dapps(dapps) => {
-            let members = Members::new(index, 0..people.count(), batch);
-            let random = Random::new(seed, &stream);
-            Box::new(Dapps::new(dapps, &tag, members, random, scenario.fork, people)?)
-        }
-        LoadKind::Chains(chains) => {
-            let random = Random::new(seed, &stream);
-            let members = Members::new(index, chains::accounts(chains, scenario), batch);
-            let at = (placed.contract, scenario.fork);
-            Box::new(Chains::new(chains, members, random, at, people)?)
-        }
-        LoadKind::NonConflicting(holders) => {
-            let members = Members::new(index, 0..holder_count(scenario), batch);
-            let at = (placed.contract, scenario.fork);
-            Box::new(NonConflicting::new(holders, members, at, people)?)
-        }
-        LoadKind::Erc721(erc721) => {
-            let script = NftTransfers::new(placed.contract, erc721.holder_count);
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::NftMint(mint) => {
-            let script = Mints::new(placed.contract, mint.minter_count);
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::Amm(amm) => {
-            let script = Swaps::new(amm, &tag, scenario.state.seed.unwrap_or(scenario.seed));
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::Airdrop(airdrop) => {
-            let script = Airdrops::new(airdrop.clone(), placed.contract, (seed, stream));
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::Deploy(deploy) => {
-            let script = Deployments::new(deploy.clone(), placed.contract, (seed, stream))?;
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::Delegate(delegate) => {
-            let script = Delegations::new(delegate.clone(), &tag, placed, &state.genesis)?;
-            Box::new(Calls::new(script, around, people)?)
-        }
-        LoadKind::Compute(compute) => {
-            Box::new(Calls::new(Computations::new(compute, placed.contract), around, people)?)
-        }
-        LoadKind::Logs(logs) => {
-            let script = LogWrites::new(logs.clone(), placed.contract);
-            Box::new(Calls::new(script, around, people)?)
-        }
-    })
 }

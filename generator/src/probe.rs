@@ -8,7 +8,7 @@ use evm::{Runner, StepError};
 use revm::{Database, bytecode::Bytecode, primitives::KECCAK_EMPTY, state::AccountInfo};
 use workload::{Block, BlockEnv, Fork, StepKind, Transaction, TxStatus, Workload};
 
-use crate::meter::MeterError;
+use crate::error::MeterError;
 
 /// Gas limit of a probe.
 pub(crate) const PROBE_GAS: u64 = 1 << 24;

@@ -1,13 +1,41 @@
-//! Random numbers that are the same on every machine: ChaCha12 from a named seed, and distributions
-//! computed with `libm`, since the platform's own logarithm differs from one to the next.
+//! Random numbers that are the same on every machine: `rand`'s ChaCha12 from a named seed, and
+//! distributions computed with `libm`, since the platform's own logarithm differs from one to the
+//! next. `docs/architecture.md` says which of `rand`'s own samplers are not used, and why.
 
-use std::f64::consts::TAU;
+use std::{f64::consts::TAU, fmt::Display};
 
-use rand_chacha::{
-    ChaCha12Rng,
-    rand_core::{RngCore, SeedableRng},
-};
+use alloy_primitives::B256;
+use rand::{Rng, RngExt, SeedableRng, rngs::ChaCha12Rng};
 use workload::stream::stream_seed;
+
+/// What randomness is derived from: a seed and a name under it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    seed: u64,
+    name: String,
+}
+
+impl Stream {
+    /// The stream called `name` under `seed`.
+    pub(crate) const fn new(seed: u64, name: String) -> Self {
+        Self { seed, name }
+    }
+
+    /// The stream within it called `name`.
+    pub(crate) fn within(&self, name: impl Display) -> Self {
+        Self { seed: self.seed, name: format!("{}/{name}", self.name) }
+    }
+
+    /// A random word: that of the stream within it called `name`.
+    pub(crate) fn word(&self, name: impl Display) -> B256 {
+        stream_seed(self.seed, &self.within(name).name)
+    }
+
+    /// Its random numbers.
+    pub(crate) fn random(&self) -> Random {
+        Random::new(self.seed, &self.name)
+    }
+}
 
 /// A stream of random numbers.
 #[derive(Debug)]
@@ -29,7 +57,7 @@ impl Random {
 
     /// A number from 0 to 1, without 1: a multiple of 2^-53.
     fn unit(&mut self) -> f64 {
-        (self.stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+        self.stream.random()
     }
 
     /// Whether something with probability `share` happens.
@@ -83,6 +111,9 @@ impl Zipf {
 
 #[cfg(test)]
 mod tests {
+    use rand::distr::Distribution;
+    use rand_distr::StandardNormal;
+
     use super::*;
 
     #[test]
@@ -104,6 +135,30 @@ mod tests {
         assert!(mean.abs() < 0.02, "{mean}");
         assert!((deviation - 1.0).abs() < 0.02, "{deviation}");
         assert!((within - 0.6827).abs() < 0.01, "{within}");
+    }
+
+    #[test]
+    fn distributions_are_those_of_rand_distr() {
+        let count = 100_000;
+        let mut random = Random::new(4, "test");
+        let mut ours: Vec<f64> = (0..count).map(|_| random.normal()).collect();
+        let mut theirs: Vec<f64> =
+            StandardNormal.sample_iter(&mut random.stream).take(count).collect();
+        ours.sort_unstable_by(f64::total_cmp);
+        theirs.sort_unstable_by(f64::total_cmp);
+        for decile in (1..10).map(|tenth| tenth * count / 10) {
+            let (ours, theirs) = (ours[decile], theirs[decile]);
+            assert!((ours - theirs).abs() < 0.03, "{decile}: {ours}, {theirs}");
+        }
+        let (zipf, law) = (Zipf::new(50, 1.2), rand_distr::Zipf::new(50.0, 1.2).unwrap());
+        let mut counts = [[0_u32; 2]; 51];
+        for _ in 0..count {
+            counts[zipf.rank(random.stream.next_u64()) as usize][0] += 1;
+            counts[random.stream.sample(law) as usize][1] += 1;
+        }
+        for (rank, [ours, theirs]) in counts.iter().enumerate() {
+            assert!(ours.abs_diff(*theirs) < 1_000, "{rank}: {ours}, {theirs}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 mod assembler;
 mod chance;
 mod coverage;
+mod draft;
 mod draw;
 mod interpreter;
 mod program;
@@ -17,9 +18,9 @@ mod witness;
 mod world;
 
 pub use coverage::{Coverage, Feature};
+pub use draft::Draft;
 
-use alloy_primitives::Address;
-use workload::{Batch, Fork, Transaction, Withdrawal, Workload, block::Block, stream::stream_seed};
+use workload::{Batch, Fork, Workload, block::Block, stream::stream_seed};
 
 use crate::{
     GENERATOR_VERSION, GeneratorError,
@@ -32,18 +33,6 @@ use world::World;
 
 /// Gas limit of every block: more than the transactions of one can ask for.
 const BLOCK_GAS: u64 = 60_000_000;
-
-/// A block as it was drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
-    /// Receives the fees.
-    pub beneficiary: Address,
-    /// Transactions, whose nonces, and those of their authorizations, are distances from the
-    /// right ones.
-    pub transactions: Vec<Transaction>,
-    /// Withdrawals.
-    pub withdrawals: Vec<Withdrawal>,
-}
 
 /// A chain of drafts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use workload::{Block, BlockEnv, Fork, Genesis, StepKind, Transaction, TxStatus, 
 
 use crate::{
     environment::CHAIN_ID,
-    meter::MeterError,
+    error::MeterError,
     probe::{Cost, PROBE_GAS, cost_by},
 };
 

@@ -15,6 +15,7 @@ pub(crate) struct Fields<'tree> {
     path: String,
     table: &'tree Table,
     origin: &'tree Origin,
+    all_paths: fn() -> Vec<String>,
 }
 
 /// The counts a key takes, and why no others.
@@ -29,18 +30,34 @@ pub(crate) struct Range {
 }
 
 impl<'tree> Fields<'tree> {
-    /// The fields of a table at `path`; a key that is not `known` is a fault.
-    pub(crate) fn new(
-        path: &str,
+    /// The fields of the whole file; a key that is not `known` is a fault, which names the one of
+    /// `all_paths` that ends with it.
+    pub(crate) fn top(
         table: &'tree Table,
-        origin: &'tree Origin,
         known: &[&str],
+        all_paths: fn() -> Vec<String>,
     ) -> Result<Self, Fault> {
-        let fields = Self { path: path.to_owned(), table, origin };
-        match table.entries.iter().find(|entry| !known.contains(&entry.key.as_str())) {
-            None => Ok(fields),
-            Some(entry) => Err(unknown_key(&entry.key, known)
-                .at(&fields.key(&shown(&entry.key)), &entry.key_origin)),
+        Self { path: String::new(), table, origin: &Origin::WholeFile, all_paths }.checked(known)
+    }
+
+    /// The fields of another table of the same file, at `path`; a key that is not `known` is a
+    /// fault.
+    pub(crate) fn within<'other>(
+        &self,
+        path: &str,
+        table: &'other Table,
+        origin: &'other Origin,
+        known: &[&str],
+    ) -> Result<Fields<'other>, Fault> {
+        let all_paths = self.all_paths;
+        Fields { path: path.to_owned(), table, origin, all_paths }.checked(known)
+    }
+
+    fn checked(self, known: &[&str]) -> Result<Self, Fault> {
+        match self.table.entries.iter().find(|entry| !known.contains(&entry.key.as_str())) {
+            None => Ok(self),
+            Some(entry) => Err(unknown_key(&entry.key, known, (self.all_paths)())
+                .at(&self.key(&shown(&entry.key)), &entry.key_origin)),
         }
     }
 
@@ -61,6 +78,20 @@ impl<'tree> Fields<'tree> {
     /// The fault of a key that must be there.
     pub(crate) fn missing(&self, key: &str, remedy: Remedy) -> Fault {
         self.fault(key, Misfit::new("missing", remedy))
+    }
+
+    /// The fault of two alternative keys of which not exactly one is given.
+    pub(crate) fn exactly_one(&self, keys: [&str; 2], example: &str) -> Fault {
+        let [first, second] = keys;
+        let (place, rule) = match self.get(second) {
+            Some(_) => (second, format!("{first} is given too; exactly one of the two is wanted")),
+            None => (first, format!("missing; exactly one of {first} and {second} is wanted")),
+        };
+        let remedy = match self.get(second) {
+            Some(_) => Remedy::advice(&format!("remove {first} or {second}")),
+            None => Remedy::text(example),
+        };
+        self.fault(place, Misfit::new(rule, remedy))
     }
 
     fn read<T>(
@@ -210,10 +241,8 @@ fn split_commas(text: &str, origin: &Origin) -> Vec<Node> {
         .collect()
 }
 
-fn unknown_key(given: &str, known: &[&str]) -> Misfit {
-    let elsewhere = super::keys::all_paths()
-        .into_iter()
-        .find(|path| path.split('.').next_back() == Some(given));
+fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Misfit {
+    let elsewhere = all_paths.into_iter().find(|path| path.split('.').next_back() == Some(given));
     let advice = match (elsewhere, nearest(given, known.iter().copied())) {
         (Some(path), _) => format!("did you mean {path}?"),
         (None, Some(meant)) => format!("did you mean {meant}?"),

@@ -1,8 +1,5 @@
-//! The keys a scenario may have. The one list that the reader, the overrides and the test of
-//! `docs/scenario.md` share.
-
-use crate::load::KINDS;
-use crate::rocksdb;
+//! The keys of a scenario's tables, but for those of a kind of load and of `[run.rocksdb]`, which
+//! their own files list. `paths.rs` has them all.
 
 /// The version of the format that this reader reads.
 pub(crate) const SCHEMA: i128 = 1;
@@ -41,7 +38,7 @@ pub(crate) const RUN: &[&str] = &[
     "recover_senders",
 ];
 /// The keys of [`RUN`] that are tables.
-const RUN_TABLES: &[&str] = &["rocksdb"];
+pub(crate) const RUN_TABLES: &[&str] = &["rocksdb"];
 pub(crate) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(crate) const WHEN: &[&str] = &["store", "cache"];
 
@@ -51,39 +48,3 @@ pub(crate) const ALTERNATIVES: &[(&str, &str, &str)] = &[
     ("block", "gas", "transactions"),
     ("load", "lengths", "hotspots"),
 ];
-
-/// Every key path that may be given from outside, such as `block.gas` and `load.keys`.
-pub(crate) fn override_paths() -> Vec<String> {
-    let plain = ["name", "description", "fork", "seed"].map(str::to_owned);
-    let within = |table: &str, keys: &[&str]| -> Vec<String> {
-        keys.iter().map(|key| format!("{table}.{key}")).collect()
-    };
-    let mut load_keys = LOAD.to_vec();
-    for key in KINDS.iter().flat_map(|kind| kind.keys) {
-        if !load_keys.contains(key) {
-            load_keys.push(key);
-        }
-    }
-    [
-        plain.to_vec(),
-        within("state", STATE),
-        within("block", BLOCK),
-        within("load", &load_keys),
-        within("run", RUN).into_iter().filter(|path| !is_run_table(path)).collect(),
-        within(rocksdb::PATH, rocksdb::KEYS),
-    ]
-    .concat()
-}
-
-fn is_run_table(path: &str) -> bool {
-    path.strip_prefix("run.").is_some_and(|key| RUN_TABLES.contains(&key))
-}
-
-/// Every key path of a file, as the documentation names them.
-pub fn all_paths() -> Vec<String> {
-    let mut paths = vec!["schema".to_owned()];
-    paths.extend(override_paths());
-    paths.extend(EXPECT.iter().map(|key| format!("expect.{key}")));
-    paths.extend(WHEN.iter().map(|key| format!("expect.when.{key}")));
-    paths
-}

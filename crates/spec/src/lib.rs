@@ -11,6 +11,7 @@ mod load;
 mod metric;
 mod names;
 mod overrides;
+mod paths;
 mod prefetch;
 mod quantity;
 mod read;
@@ -21,13 +22,13 @@ mod shape;
 pub mod shipped;
 mod sizes;
 mod starter;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod write;
 
 pub use error::{Diagnostic, ScenarioError};
-pub use keys::all_paths;
 pub use load::{
     AccountStorm, Airdrop, Amm, BalanceStorm, CalldataByte, Compute, ContractChase, Delegate,
     Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot, PrefetchMiss, SloadStorm,
@@ -40,12 +41,13 @@ pub use names::{
     SizesName, Work, WriteOp,
 };
 pub use overrides::Override;
-pub use read::{ROW_BYTES, TX_GAS_MIN};
+pub use paths::all_paths;
 pub use rocksdb::RocksdbSpec;
-pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RunSpec, Scenario, StateSpec};
+pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RunSpec, Scenario};
 pub use schema::json_schema;
-pub use sizes::Sizes;
+pub use sizes::{Sizes, TX_GAS_MIN};
 pub use starter::starter;
+pub use state::{ROW_BYTES, StateSpec};
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,5 +1,5 @@
 //! What the transactions of a scenario do. One kind of load is one struct in its own file, which
-//! owns its parameters, their rules and how they are written; [`KINDS`] lists them.
+//! owns its parameters, their rules and how they are written; [`LoadKind`] lists them.
 
 mod account_storm;
 mod airdrop;
@@ -13,6 +13,7 @@ mod delegate;
 mod deploy;
 mod erc20;
 mod erc721;
+mod kind;
 mod logs;
 mod nft_mint;
 mod non_conflicting;
@@ -43,14 +44,13 @@ pub use sload_storm::{CalldataByte, SloadStorm, SlotOrder};
 pub use sstore_storm::SstoreStorm;
 pub use transfers::Transfers;
 
-use workload::Fork;
-
 use crate::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
-use crate::fields::{Fields, Range};
+use crate::fields::Fields;
 use crate::keys;
-use crate::scenario::StateSpec;
-use crate::sizes::{self, Sizes};
+use crate::sizes::{self, SizedLoad, Sizes};
 use crate::tree::{Node, Table, Value};
+
+pub(crate) use kind::{Around, Kind};
 
 /// A share of the gas of every block.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,49 +68,89 @@ pub struct Load {
     pub kind: LoadKind,
 }
 
-/// What a load does, with the parameters of its kind.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LoadKind {
+/// Makes [`LoadKind`], its names, its texts and [`KINDS`] of one list, so that no kind is in one of
+/// them alone: a module of a kind has its parameters as a struct with `entries`, and its `KIND`.
+macro_rules! load_kinds {
+    ($($(#[$doc:meta])* $kind:ident => $module:ident,)*) => {
+        /// What a load does, with the parameters of its kind.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum LoadKind {
+            $($(#[$doc])* $kind($kind),)*
+        }
+
+        impl LoadKind {
+            /// The name of the kind in a scenario.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $module::KIND.name,)*
+                }
+            }
+
+            /// Names of the kind's own keys.
+            pub(crate) const fn keys(&self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$kind(_) => $module::KIND.keys,)*
+                }
+            }
+
+            /// The kind's own keys with their values as TOML, but for those that are left out.
+            pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
+                match self {
+                    $(Self::$kind(kind) => kind.entries(),)*
+                }
+            }
+        }
+
+        /// Every kind of load.
+        pub(crate) const KINDS: &[Kind<LoadKind>] = &[$(Kind {
+            name: $module::KIND.name,
+            keys: $module::KIND.keys,
+            read: |fields, around| ($module::KIND.read)(fields, around).map(LoadKind::$kind),
+        },)*];
+    };
+}
+
+load_kinds! {
     /// Cold storage reads, nothing else.
-    SloadStorm(SloadStorm),
+    SloadStorm => sload_storm,
     /// Cold storage writes, nothing else.
-    SstoreStorm(SstoreStorm),
+    SstoreStorm => sstore_storm,
     /// Cold storage reads of what the transaction before has decided.
-    PrefetchMiss(PrefetchMiss),
+    PrefetchMiss => prefetch_miss,
     /// Cold reads of accounts and codes, or calls.
-    AccountStorm(AccountStorm),
+    AccountStorm => account_storm,
     /// Cold balances of a token.
-    BalanceStorm(BalanceStorm),
+    BalanceStorm => balance_storm,
     /// A chain through contracts.
-    ContractChase(ContractChase),
+    ContractChase => contract_chase,
     /// Transfers of ether, nothing else.
-    Transfers(Transfers),
+    Transfers => transfers,
     /// Transfers of an ERC-20 token.
-    Erc20(Erc20),
+    Erc20 => erc20,
     /// Some work, then one slot that all read and write.
-    OneSlot(OneSlot),
+    OneSlot => one_slot,
     /// Users of many DApps with shared resources.
-    Dapps(Dapps),
+    Dapps => dapps,
     /// Dependencies by rate and by shape.
-    Chains(Chains),
+    Chains => chains,
     /// One account a transaction.
-    NonConflicting(NonConflicting),
+    NonConflicting => non_conflicting,
     /// Swaps of tokens at pairs.
-    Amm(Amm),
+    Amm => amm,
     /// Transfers of tokens that are one of a kind.
-    Erc721(Erc721),
+    Erc721 => erc721,
     /// Mints that share a counter.
-    NftMint(NftMint),
+    NftMint => nft_mint,
     /// A token given to many at once.
-    Airdrop(Airdrop),
+    Airdrop => airdrop,
     /// Deployments of contracts.
-    Deploy(Deploy),
+    Deploy => deploy,
     /// Delegations of code.
-    Delegate(Delegate),
+    Delegate => delegate,
     /// Work without state.
-    Compute(Compute),
+    Compute => compute,
     /// Logs.
-    Logs(Logs),
+    Logs => logs,
 }
 
 impl Load {
@@ -130,32 +170,6 @@ impl Load {
 }
 
 impl LoadKind {
-    /// The name of the kind in a scenario.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::SloadStorm(_) => sload_storm::KIND.name,
-            Self::SstoreStorm(_) => sstore_storm::KIND.name,
-            Self::PrefetchMiss(_) => prefetch_miss::KIND.name,
-            Self::AccountStorm(_) => account_storm::KIND.name,
-            Self::BalanceStorm(_) => balance_storm::KIND.name,
-            Self::ContractChase(_) => contract_chase::KIND.name,
-            Self::Transfers(_) => transfers::KIND.name,
-            Self::Erc20(_) => erc20::KIND.name,
-            Self::OneSlot(_) => one_slot::KIND.name,
-            Self::Dapps(_) => dapps::KIND.name,
-            Self::Chains(_) => chains::KIND.name,
-            Self::NonConflicting(_) => non_conflicting::KIND.name,
-            Self::Amm(_) => amm::KIND.name,
-            Self::Erc721(_) => erc721::KIND.name,
-            Self::NftMint(_) => nft_mint::KIND.name,
-            Self::Airdrop(_) => airdrop::KIND.name,
-            Self::Deploy(_) => deploy::KIND.name,
-            Self::Delegate(_) => delegate::KIND.name,
-            Self::Compute(_) => compute::KIND.name,
-            Self::Logs(_) => logs::KIND.name,
-        }
-    }
-
     /// Whether its transactions ask for as many cold keys as fit, and do little else.
     pub const fn is_storm(&self) -> bool {
         matches!(
@@ -178,84 +192,11 @@ impl LoadKind {
             _ => self.is_storm(),
         }
     }
-
-    /// Names of the kind's own keys.
-    pub(crate) fn keys(&self) -> &'static [&'static str] {
-        KINDS.iter().find(|kind| kind.name == self.name()).map_or(&[], |kind| kind.keys)
-    }
-
-    /// The kind's own keys with their values as TOML, but for those that are left out.
-    pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::SloadStorm(storm) => storm.entries(),
-            Self::SstoreStorm(storm) => storm.entries(),
-            Self::PrefetchMiss(storm) => storm.entries(),
-            Self::AccountStorm(storm) => storm.entries(),
-            Self::BalanceStorm(BalanceStorm) => Vec::new(),
-            Self::ContractChase(chase) => chase.entries(),
-            Self::Transfers(transfers) => transfers.entries(),
-            Self::Erc20(erc20) => erc20.entries(),
-            Self::OneSlot(one_slot) => one_slot.entries(),
-            Self::Dapps(dapps) => dapps.entries(),
-            Self::Chains(chains) => chains.entries(),
-            Self::NonConflicting(holders) => holders.entries(),
-            Self::Amm(amm) => amm.entries(),
-            Self::Erc721(erc721) => erc721.entries(),
-            Self::NftMint(nft_mint) => nft_mint.entries(),
-            Self::Airdrop(airdrop) => airdrop.entries(),
-            Self::Deploy(deploy) => deploy.entries(),
-            Self::Delegate(delegate) => delegate.entries(),
-            Self::Compute(compute) => compute.entries(),
-            Self::Logs(logs) => logs.entries(),
-        }
-    }
 }
-
-/// How the reader finds a kind.
-#[derive(Debug)]
-pub(crate) struct Kind {
-    pub(crate) name: &'static str,
-    /// Its keys beside those of every load.
-    pub(crate) keys: &'static [&'static str],
-    read: fn(&Fields<'_>, &Around<'_, '_>) -> Result<LoadKind, Fault>,
-}
-
-/// Every kind of load.
-pub(crate) const KINDS: &[Kind] = &[
-    sload_storm::KIND,
-    sstore_storm::KIND,
-    prefetch_miss::KIND,
-    account_storm::KIND,
-    balance_storm::KIND,
-    contract_chase::KIND,
-    transfers::KIND,
-    erc20::KIND,
-    one_slot::KIND,
-    dapps::KIND,
-    chains::KIND,
-    non_conflicting::KIND,
-    amm::KIND,
-    erc721::KIND,
-    nft_mint::KIND,
-    airdrop::KIND,
-    deploy::KIND,
-    delegate::KIND,
-    compute::KIND,
-    logs::KIND,
-];
 
 /// The name of every kind of load.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name)
-}
-
-/// What a load's rules may depend on.
-pub(crate) struct Around<'fields, 'tree> {
-    pub(crate) fork: Fork,
-    pub(crate) state: &'fields StateSpec,
-    pub(crate) state_fields: &'fields Fields<'tree>,
-    /// The most gas of any transaction.
-    pub(crate) tx_gas: u64,
 }
 
 const NAME_CHARS_MAX: usize = 64;
@@ -274,7 +215,7 @@ pub(crate) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>,
             let remedy = Remedy::advice("write each load under [[load]]");
             return Err(Misfit::new(rule, remedy).at(&path, &node.origin));
         };
-        let (kind, fields) = kind(&path, table, node)?;
+        let (kind, fields) = kind(&path, table, node, around)?;
         let share = match (fields.share("share")?, loads.len()) {
             (Some(0.0), _) => {
                 let misfit = Misfit::new("0 is no load", Remedy::advice("remove it, or raise it"));
@@ -290,7 +231,12 @@ pub(crate) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>,
         let seed = fields.seed()?;
         let name = name(&fields, &out)?;
         let kind = (kind.read)(&fields, around)?;
-        let sizes = sizes::read(&fields, &kind, around.tx_gas)?;
+        let load = SizedLoad {
+            kind: kind.name(),
+            fills_room: kind.fills_room(),
+            block_tx_gas: around.tx_gas,
+        };
+        let sizes = sizes::read(&fields, &load)?;
         out.push(Load { share, name, sizes, seed, kind });
         last = Some(fields);
     }
@@ -299,25 +245,6 @@ pub(crate) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>,
         Some(last) if (sum - 1.0).abs() > SHARE_TOLERANCE => Err(wrong_sum(&last, &out, sum)),
         _ => Ok(out),
     }
-}
-
-/// How many of the accounts take part, each with slots written out in the state's recipe: their
-/// number bounds its memory.
-const PEOPLE_MAX: u64 = 1_000_000;
-
-/// The count at `key`: how many of the accounts take part, at least `least`.
-fn people(
-    fields: &Fields<'_>,
-    around: &Around<'_, '_>,
-    key: &str,
-    (least, usual): (u64, u64),
-) -> Result<u64, Fault> {
-    let (most, above) = match around.state.account_count.max(least) {
-        count if count < PEOPLE_MAX => (count, "the number of accounts: each of these is one"),
-        _ => (PEOPLE_MAX, "the most that is supported"),
-    };
-    let range = Range { least, most, below: "the fewest that can take part", above };
-    Ok(fields.count(key, &range)?.unwrap_or(usual.min(most)))
 }
 
 /// A load's name: not one that a load has already, nor a number, which is a place.
@@ -341,25 +268,17 @@ fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
     Ok(Some(name.to_owned()))
 }
 
-/// Who gives and who takes are two.
-fn check_two_accounts(around: &Around<'_, '_>) -> Result<(), Fault> {
-    if around.state.account_count >= 2 {
-        return Ok(());
-    }
-    let rule = format!("{} is less than a giver and a taker", around.state.account_count);
-    Err(around.state_fields.fault("accounts", Misfit::new(rule, Remedy::text("100k"))))
-}
-
 fn kind<'tree>(
     path: &str,
     table: &'tree Table,
     node: &'tree Node,
-) -> Result<(&'static Kind, Fields<'tree>), Fault> {
+    around: &Around<'_, '_>,
+) -> Result<(&'static Kind<LoadKind>, Fields<'tree>), Fault> {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let all = listed(&names, "or");
     // Which keys are known depends on the kind: the first look takes any.
     let any: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
-    let fields = Fields::new(path, table, &node.origin, &any)?;
+    let fields = around.state_fields.within(path, table, &node.origin, &any)?;
     let Some(given) = fields.text("kind")? else {
         let advice = format!("kinds are {all}");
         let remedy = Remedy::text(names.first().copied().unwrap_or_default()).and(&advice);
@@ -374,7 +293,7 @@ fn kind<'tree>(
         return Err(fields.fault("kind", Misfit::new(rule, Remedy::advice(&advice))));
     };
     let known = [keys::LOAD, kind.keys].concat();
-    Ok((kind, Fields::new(path, table, &node.origin, &known)?))
+    Ok((kind, around.state_fields.within(path, table, &node.origin, &known)?))
 }
 
 fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {

@@ -145,19 +145,19 @@ fn unknown_metric(name: &str) -> Misfit {
     Misfit::new(format!("{} is no metric", shown(name)), Remedy::advice(&advice))
 }
 
-/// Reads every `[[expect]]`.
-pub(crate) fn read(expects: &[Node]) -> Result<Vec<Expect>, Fault> {
-    expects.iter().enumerate().map(|(index, node)| expect(index, node)).collect()
+/// Reads every `[[expect]]` of the file whose fields are `top`.
+pub(crate) fn read(expects: &[Node], top: &Fields<'_>) -> Result<Vec<Expect>, Fault> {
+    expects.iter().enumerate().map(|(index, node)| expect(index, node, top)).collect()
 }
 
-fn expect(index: usize, node: &Node) -> Result<Expect, Fault> {
+fn expect(index: usize, node: &Node, top: &Fields<'_>) -> Result<Expect, Fault> {
     let path = format!("expect[{index}]");
     let Value::Table(table) = &node.value else {
         let rule = format!("{} is {}; an expect is a table", node.given, node.value.kind());
         let remedy = Remedy::advice("write each expect under [[expect]]");
         return Err(Misfit::new(rule, remedy).at(&path, &node.origin));
     };
-    let fields = Fields::new(&path, table, &node.origin, keys::EXPECT)?;
+    let fields = top.within(&path, table, &node.origin, keys::EXPECT)?;
     let Some(text) = fields.text("metric")? else {
         return Err(fields.missing("metric", Remedy::text(&example(SPEEDUP))));
     };
@@ -186,6 +186,6 @@ fn when(fields: &Fields<'_>) -> Result<When, Fault> {
         let remedy = Remedy::advice("write when = { store = \"rocksdb\", cache = \"cold\" }");
         return Err(fields.fault("when", Misfit::new(rule, remedy)));
     };
-    let inner = Fields::new(&fields.key("when"), table, &node.origin, keys::WHEN)?;
+    let inner = fields.within(&fields.key("when"), table, &node.origin, keys::WHEN)?;
     Ok(When { store: inner.named("store")?, cache: inner.named("cache")? })
 }

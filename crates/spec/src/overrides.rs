@@ -2,7 +2,8 @@
 //! anything is checked, and an error about one names the option instead of a line.
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
-use crate::keys::{ALTERNATIVES, override_paths};
+use crate::keys::ALTERNATIVES;
+use crate::paths::override_paths;
 use crate::tree::{Node, Table, Value};
 
 /// A key set from outside the file.

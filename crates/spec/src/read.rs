@@ -3,37 +3,29 @@
 
 use std::time::Duration;
 
-use workload::{Fork, Layout};
+use workload::Fork;
 
-use crate::fault::{Fault, Misfit, Origin, Remedy};
+use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 use crate::fields::{Fields, Range};
 use crate::load::{self, Around, Load};
-use crate::names::{FORKS, LAYOUTS, LoadOrder};
-use crate::quantity::grouped;
+use crate::names::{FORKS, LoadOrder};
+use crate::paths::all_paths;
 use crate::rocksdb::RocksdbSpec;
-use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario, StateSpec};
+use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario};
+use crate::sizes::TX_GAS_MIN;
+use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
-use crate::{keys, metric, prefetch, rocksdb};
+use crate::{keys, metric, prefetch, rocksdb, state};
 use variant::{
     CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, WarmCache,
 };
 
-/// Bytes of a slot's row in the store, keys, value and bookkeeping (measured).
-pub const ROW_BYTES: u64 = 76;
-/// The least gas in which a transaction does anything: 21,000 intrinsic, a few words of calldata
-/// at up to 40 gas a byte (EIP-7623) and one cold storage read.
-pub const TX_GAS_MIN: u64 = 30_000;
-
-const DEFAULT_ACCOUNT_COUNT: u64 = 100_000;
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 /// A day: a longer budget is a slip of the unit.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 const NAME_CHARS_MAX: usize = 64;
 const UNUSUAL: &str = "the most that is supported";
 
-const ACCOUNTS: Range = Range { least: 0, most: 1 << 32, below: "", above: UNUSUAL };
-const SLOTS: Range =
-    Range { least: 1, most: 1 << 40, below: "the least state to read from", above: UNUSUAL };
 const GAS: Range = Range {
     least: TX_GAS_MIN,
     most: 1_000_000_000_000,
@@ -56,13 +48,13 @@ const SAMPLES: Range =
 pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario, Fault> {
     // The version first: another one may have other keys.
     check_schema(tree)?;
-    let top = Fields::new("", tree, &Origin::WholeFile, keys::TOP)?;
+    let top = Fields::top(tree, keys::TOP, all_paths)?;
     let name = name(&top)?;
     let description = top.text("description")?.unwrap_or_default().to_owned();
     let fork = top.one_of("fork", "fork", &FORKS)?.unwrap_or(Fork::Amsterdam);
     let seed = top.seed()?.unwrap_or(0);
     let state_fields = subtable(&top, "state", keys::STATE)?;
-    let state = state(&state_fields)?;
+    let state = state::read(&state_fields)?;
     let block_fields = subtable(&top, "block", keys::BLOCK)?;
     let block = block(&block_fields, fork)?;
     let around = Around { fork, state: &state, state_fields: &state_fields, tx_gas: block.tx_gas };
@@ -76,10 +68,10 @@ pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario
     let nothing = Table::default();
     let run_fields = match top.get("run") {
         Some(_) => subtable(&top, "run", keys::RUN)?,
-        None => Fields::new("run", &nothing, &Origin::WholeFile, keys::RUN)?,
+        None => top.within("run", &nothing, &Origin::WholeFile, keys::RUN)?,
     };
     let run = run(&run_fields, &state)?;
-    let expects = metric::read(tables(&top, "expect")?)?;
+    let expects = metric::read(tables(&top, "expect")?, &top)?;
     Ok(Scenario { name, description, fork, seed, state, block, loads, run, expects, overridden })
 }
 
@@ -113,7 +105,7 @@ fn name(top: &Fields<'_>) -> Result<String, Fault> {
     let slug = if slug.is_empty() { "my-scenario".to_owned() } else { slug };
     let rule = format!(
         "{} is no name; a name is 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens",
-        super::fault::shown(name)
+        shown(name)
     );
     Err(top.fault("name", Misfit::new(rule, Remedy::text(&slug))))
 }
@@ -127,7 +119,7 @@ fn subtable<'tree>(
     let path = top.key(name);
     match top.get(name) {
         Some(Node { value: Value::Table(table), origin, .. }) => {
-            Fields::new(&path, table, origin, known)
+            top.within(&path, table, origin, known)
         }
         Some(node) => {
             let rule = format!("{} is {}; {name} is a table", node.given, node.value.kind());
@@ -155,53 +147,6 @@ fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault
     }
 }
 
-/// The fault of two alternative keys of which not exactly one is given.
-pub(crate) fn exactly_one(fields: &Fields<'_>, keys: [&str; 2], example: &str) -> Fault {
-    let [first, second] = keys;
-    let (place, rule) = match fields.get(second) {
-        Some(_) => (second, format!("{first} is given too; exactly one of the two is wanted")),
-        None => (first, format!("missing; exactly one of {first} and {second} is wanted")),
-    };
-    let remedy = match fields.get(second) {
-        Some(_) => Remedy::advice(&format!("remove {first} or {second}")),
-        None => Remedy::text(example),
-    };
-    fields.fault(place, Misfit::new(rule, remedy))
-}
-
-fn state(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
-    let slot_count = match (fields.count("slots", &SLOTS)?, fields.bytes("size")?) {
-        (Some(slot_count), None) => slot_count,
-        (None, Some(size_bytes)) => sized(fields, size_bytes)?,
-        // A load that reads slots asks for them.
-        (None, None) => 0,
-        _ => return Err(exactly_one(fields, ["slots", "size"], "128M")),
-    };
-    Ok(StateSpec {
-        account_count: fields.count("accounts", &ACCOUNTS)?.unwrap_or(DEFAULT_ACCOUNT_COUNT),
-        slot_count,
-        layout: fields.one_of("layout", "layout", &LAYOUTS)?.unwrap_or(Layout::Hashed),
-        present_share: fields.share("present")?.unwrap_or(1.0),
-        seed: fields.seed()?,
-    })
-}
-
-/// The slots that fill a size.
-fn sized(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
-    let slot_count = size_bytes / ROW_BYTES;
-    if (SLOTS.least..=SLOTS.most).contains(&slot_count) {
-        return Ok(slot_count);
-    }
-    let rule = format!(
-        "{} bytes hold {} slots at {ROW_BYTES} bytes a row; from {} to {} are possible",
-        grouped(size_bytes),
-        grouped(slot_count),
-        SLOTS.least,
-        grouped(SLOTS.most)
-    );
-    Err(fields.fault("size", Misfit::new(rule, Remedy::text("10GiB").and("the default size"))))
-}
-
 fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
     let tx_gas_cap = fork.tx_gas_cap();
     let tx_gas = Range {
@@ -213,7 +158,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
     let target = match (gas, fields.count("transactions", &TRANSACTIONS)?) {
         (Some(gas), None) => BlockTarget::Gas(gas),
         (None, Some(transaction_count)) => BlockTarget::Transactions(transaction_count),
-        _ => return Err(exactly_one(fields, ["gas", "transactions"], "640M")),
+        _ => return Err(fields.exactly_one(["gas", "transactions"], "640M")),
     };
     let block_count = fields.count("blocks", &BLOCKS)?.unwrap_or(1);
     let batch_block_count = fields.count("batch", &BLOCKS)?.unwrap_or(1);

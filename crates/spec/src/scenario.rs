@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use workload::{Fork, Layout, stream::stream_seed};
+use workload::{Fork, stream::stream_seed};
 
 use crate::load::Load;
 use crate::metric::Expect;
 use crate::names::LoadOrder;
 use crate::rocksdb::RocksdbSpec;
+use crate::state::StateSpec;
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ReadMethod,
     ReadOrder, ReadTime, Schedule, Sharing, StopRule, StoreKind, WarmCache,
@@ -36,21 +37,6 @@ pub struct Scenario {
     pub expects: Vec<Expect>,
     /// Paths of the work keys that were set from outside the file, such as `block.gas`.
     pub overridden: Vec<String>,
-}
-
-/// The state before the first block.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StateSpec {
-    /// Accounts beside those that the loads need.
-    pub account_count: u64,
-    /// Storage slots of the storms' contracts, all together; 0 where there is no storm.
-    pub slot_count: u64,
-    /// How rows are keyed.
-    pub layout: Layout,
-    /// Share, 0 to 1, of the keys asked for that exist.
-    pub present_share: f64,
-    /// Seed of the state's stream, in place of the derived one.
-    pub seed: Option<u64>,
 }
 
 /// The blocks of a workload.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::guide;
 use crate::keys::{self, ALTERNATIVES};
-use crate::load::{KINDS, Kind};
+use crate::load::{KINDS, Kind, LoadKind};
 use crate::shape::Shape;
 use crate::tree::{self, Table, Value as Toml};
 use crate::{read, rocksdb};
@@ -38,7 +38,8 @@ type Asked = Vec<(String, Shape)>;
 
 /// The schema as JSON text.
 pub fn json_schema() -> String {
-    let probes: Vec<(&Kind, Table)> = KINDS.iter().map(|kind| (kind, probe(kind.name))).collect();
+    let probes: Vec<(&Kind<LoadKind>, Table)> =
+        KINDS.iter().map(|kind| (kind, probe(kind.name))).collect();
     let loads: Vec<Value> = probes.iter().map(|(kind, tree)| load(kind, tree)).collect();
     let tree = probes.first().map(|(_, tree)| tree.clone()).unwrap_or_default();
     let mut run = object(&tree, "run", keys::RUN, &[]);
@@ -72,7 +73,7 @@ fn probe(kind: &str) -> Table {
     tree
 }
 
-fn load(kind: &Kind, tree: &Table) -> Value {
+fn load(kind: &Kind<LoadKind>, tree: &Table) -> Value {
     let known = [keys::LOAD, kind.keys].concat();
     let mut load = table(&asked(tree, "load"), "load", &known, &["kind"], Some(kind.name));
     load["properties"]["kind"] = described(json!({ "const": kind.name }), "load.kind", None);

@@ -2,10 +2,12 @@
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
-use crate::load::LoadKind;
 use crate::names::SizesName;
 use crate::quantity::{grouped, underscored};
-use crate::read::TX_GAS_MIN;
+
+/// The least gas in which a transaction does anything: 21,000 intrinsic, a few words of calldata
+/// at up to 40 gas a byte (EIP-7623) and one cold storage read.
+pub const TX_GAS_MIN: u64 = 30_000;
 
 /// What it means that no size is given.
 pub(crate) const UNSAID: &str = "as block.tx_gas";
@@ -51,12 +53,18 @@ pub(crate) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: 
     fields.fault(key, Misfit::new(rule, Remedy::bare("1.0")))
 }
 
-/// Reads the sizes of a load of `kind`, whose transactions have at most `block_tx_gas`.
-pub(crate) fn read(
-    fields: &Fields<'_>,
-    kind: &LoadKind,
-    block_tx_gas: u64,
-) -> Result<Option<Sizes>, Fault> {
+/// The load whose sizes are read.
+pub(crate) struct SizedLoad {
+    /// The name of its kind.
+    pub(crate) kind: &'static str,
+    /// Whether a transaction of it uses up the gas that it is given.
+    pub(crate) fills_room: bool,
+    /// The most gas of any transaction of a block.
+    pub(crate) block_tx_gas: u64,
+}
+
+/// Reads the sizes of a load's transactions.
+pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes>, Fault> {
     let bounds = |most, above| Range {
         least: TX_GAS_MIN,
         most,
@@ -64,17 +72,18 @@ pub(crate) fn read(
         above,
     };
     let shape = fields.named("sizes")?;
-    let most_gas = fields.count("tx_gas", &bounds(block_tx_gas, "the most by block.tx_gas"))?;
-    let ceiling = most_gas.unwrap_or(block_tx_gas);
+    let most_gas =
+        fields.count("tx_gas", &bounds(load.block_tx_gas, "the most by block.tx_gas"))?;
+    let ceiling = most_gas.unwrap_or(load.block_tx_gas);
     let least_gas =
         fields.count("tx_gas_least", &bounds(ceiling, "the load's own most, tx_gas"))?;
     let exponent = fields.number("zipf")?;
     let Some(given) = KEYS.iter().find(|key| fields.get(key).is_some()) else { return Ok(None) };
-    if !kind.fills_room() {
+    if !load.fills_room {
         let rule = format!(
             "transactions of {} have exactly the gas that they need; sizes are for loads that \
              fill what they are given, as sload-storm does",
-            kind.name()
+            load.kind
         );
         return Err(fields.fault(given, Misfit::new(rule, Remedy::advice("leave it out"))));
     }

@@ -1,12 +1,10 @@
 //! Accounts of an account family from their index: addresses that code can compute, and codes that
 //! are made when they are asked for. What is computed here never changes for a rule that exists.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
+use rayon::prelude::*;
 
 use crate::{
     genesis::{AccountFamily, AccountState, CodeRule, Genesis},
@@ -135,28 +133,24 @@ pub struct CodeHashes(Vec<Vec<B256>>);
 impl CodeHashes {
     /// Hashes the codes of all families of `genesis`, whose rules must hold, on `threads`; `None`
     /// when it is cancelled.
+    ///
+    /// # Panics
+    /// When the operating system refuses a thread.
     pub fn of(genesis: &Genesis, threads: usize, cancel: &AtomicBool) -> Option<Self> {
-        let hashes = genesis.account_families.iter().map(|family| {
-            let count = family.code_count();
-            let mut out = vec![B256::ZERO; usize::try_from(count).unwrap_or(usize::MAX)];
-            let share = out.len().div_ceil(threads.max(1)).max(1);
-            thread::scope(|scope| {
-                for (part, out) in out.chunks_mut(share).enumerate() {
-                    scope.spawn(move || {
-                        let first = (part * share) as u64;
-                        for (place, out) in (first..).zip(out) {
-                            if cancel.load(Ordering::Relaxed) {
-                                return;
-                            }
-                            *out = keccak256(family.code(place));
-                        }
-                    });
-                }
-            });
-            out
-        });
-        let all = Self(hashes.collect());
-        (!cancel.load(Ordering::Relaxed)).then_some(all)
+        let families = &genesis.account_families;
+        if families.iter().all(|family| family.code_count() == 0) {
+            return (!cancel.load(Ordering::Relaxed)).then(|| Self(vec![vec![]; families.len()]));
+        }
+        let hash = |family: &AccountFamily, place| {
+            (!cancel.load(Ordering::Relaxed)).then(|| keccak256(family.code(place)))
+        };
+        let of_family = |family: &AccountFamily| {
+            (0..family.code_count()).into_par_iter().map(|place| hash(family, place)).collect()
+        };
+        let threads = threads.max(1);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.unwrap_or_else(|error| panic!("{threads} threads to hash codes: {error}"));
+        pool.install(|| families.iter().map(of_family).collect::<Option<_>>()).map(Self)
     }
 
     /// The hash of the code of account `index` of `family`, which is at `place` in the genesis.

@@ -10,85 +10,23 @@ mod emit;
 mod error;
 mod plan;
 mod scatter;
+mod settings;
 mod sort;
 mod source;
+mod table;
 mod weyl;
-
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
-};
 
 use alloy_primitives::B256;
 
 pub use digest::ContentDigest;
 pub use emit::PartBuffers;
 pub use error::{AccountOrigin, RowError};
+pub use settings::{RowProgress, RowSettings};
+pub use table::Table;
 
 use crate::{accounts::CodeHashes, genesis::Genesis, layout::Layout};
 use plan::{Code, Plan};
 use source::{AccountSource, SlotSource};
-
-/// The tables of flat state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Table {
-    /// Account key → nonce, balance, code hash ([`crate::layout::encode_account`]).
-    Accounts,
-    /// Account key ‖ slot part → value ([`crate::layout::encode_slot`]).
-    Slots,
-    /// Code hash → code, in every layout. Empty code has no row.
-    Codes,
-}
-
-impl Table {
-    /// All tables.
-    pub const ALL: [Self; 3] = [Self::Accounts, Self::Slots, Self::Codes];
-}
-
-/// How rows are made. None of it changes which rows there are, nor their order.
-#[derive(Clone, Debug)]
-pub struct RowSettings<'a> {
-    /// Threads of pass 1; at least 1.
-    pub threads: usize,
-    /// Directory of the scratch file; created where absent. The file has no name there.
-    pub scratch: PathBuf,
-    /// Rows that a part should not exceed, at least 1. A bucket aims at 15/16 of it; sorting
-    /// takes about 56 bytes a row (accounts 76) for each part being emitted. Parts that fit the
-    /// second-level cache are the fastest: 2^17 to 2^18 rows where it has 2 MiB a core.
-    pub bucket_row_count_max: u64,
-    /// Indices of pass 1 (4 bytes a slot, 24 an account) beyond this go to the scratch file.
-    pub memory_bytes_max: u64,
-    /// Set it to stop both passes with [`RowError::Cancelled`].
-    pub cancel: &'a AtomicBool,
-}
-
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-impl RowSettings<'_> {
-    /// Two threads, parts of 2^18 rows, 256 MiB of indices in memory, no cancelling.
-    pub fn new(scratch: impl Into<PathBuf>) -> Self {
-        Self {
-            threads: 2,
-            scratch: scratch.into(),
-            bucket_row_count_max: 1 << 18,
-            memory_bytes_max: 256 << 20,
-            cancel: &NEVER,
-        }
-    }
-
-    fn check_cancel(&self) -> Result<(), RowError> {
-        if self.cancel.load(Ordering::Relaxed) { Err(RowError::Cancelled) } else { Ok(()) }
-    }
-}
-
-/// How far pass 1 is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowProgress {
-    /// Rows scanned.
-    pub done_row_count: u64,
-    /// Rows that pass 1 scans in all; 0 where it has nothing to do.
-    pub total_row_count: u64,
-}
 
 /// The rows of one table of a recipe, in parts that follow each other.
 #[derive(Debug)]

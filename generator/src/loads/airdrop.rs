@@ -1,18 +1,20 @@
 //! A token given to many in one transaction: to addresses that have none of it, or to holders.
 
 use alloy_primitives::Address;
-use workload::{Genesis, stream::stream_seed};
+use workload::Genesis;
 
 use super::{
-    calls::{Call, Script, Size},
+    calls::{Call, Script, Size, Taken},
     solidity::{calldata, of_account, word},
 };
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::{Placed, TOKEN_BALANCE, add_contract},
+    holders::slots_of_holders,
     people::People,
     planner::PlannedTx,
+    random::Stream,
+    state::{Placed, TOKEN_BALANCE, add_only},
 };
 use spec::{Airdrop, Recipients};
 
@@ -25,12 +27,9 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let holders = genesis.senders[0].addresses(0..airdrop.holder_count)?;
-    let balance = |holder: &Address| (of_account(holder, BALANCES), TOKEN_BALANCE);
-    let balances = holders.iter().map(balance).collect();
-    let name = Contract::StandardToken.name();
-    let contract = add_contract((tag, name), Contract::StandardToken, balances, genesis)?;
-    Ok(Placed { contract, ..Placed::default() })
+    let balance = |_, holder: &Address| [(of_account(holder, BALANCES), TOKEN_BALANCE)];
+    let balances = slots_of_holders(&genesis.senders[0], airdrop.holder_count, balance)?;
+    add_only(tag, Contract::StandardToken, balances, genesis)
 }
 
 /// Gifts of one unit to each of some recipients.
@@ -38,15 +37,15 @@ pub(crate) fn place(
 pub(crate) struct Airdrops {
     airdrop: Airdrop,
     contract: Address,
-    /// Seed and name of the addresses that have none.
-    stream: (u64, String),
+    /// Of the addresses that have none.
+    stream: Stream,
     /// Recipients so far: whose turn it is to receive.
     received_count: u64,
 }
 
 impl Airdrops {
     /// Gifts of the token of `contract`.
-    pub(crate) const fn new(airdrop: Airdrop, contract: Address, stream: (u64, String)) -> Self {
+    pub(crate) const fn new(airdrop: Airdrop, contract: Address, stream: Stream) -> Self {
         Self { airdrop, contract, stream, received_count: 0 }
     }
 
@@ -60,9 +59,7 @@ impl Airdrops {
         let turn = self.received_count + place;
         match self.airdrop.recipients {
             Recipients::Fresh => {
-                let (seed, stream) = &self.stream;
-                let name = format!("{stream}/fresh/{turn}");
-                Ok(Address::from_word(stream_seed(*seed, &name)))
+                Ok(Address::from_word(self.stream.word(format_args!("fresh/{turn}"))))
             }
             // All but the giver.
             Recipients::Holders => {
@@ -102,7 +99,7 @@ impl Script for Airdrops {
 
     fn placed(
         &mut self,
-        (_, size): (u64, u64),
+        Taken { size, .. }: Taken,
         _: &PlannedTx,
         _: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

@@ -13,9 +13,9 @@ use super::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::{Placed, TOKEN_BALANCE, add_contract, contract_address},
     people::People,
     random::Zipf,
+    state::{ContractName, Placed, TOKEN_BALANCE, add_contract},
 };
 use spec::Amm;
 
@@ -72,33 +72,37 @@ pub(crate) fn place(
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
     let traders = genesis.senders[0].addresses(0..amm.trader_count)?;
-    let pair_address = |pair| contract_address(tag, &pair_name(pair));
+    let pair_address = |pair| ContractName { tag, name: &pair_name(pair) }.address();
     let pool = TOKEN_BALANCE * U256::from(POOL);
     let mut tokens = vec![Vec::new(); amm.pair_count as usize];
-    let mut base = Vec::new();
+    let mut base_storage = Vec::new();
     let draw = PairDraw::new(amm, tag, seed);
     for (trader, address) in traders.iter().enumerate() {
         let pair = draw.pair_of(trader as u64);
         let allowances = of_account(address, ALLOWANCES);
         let allowance = mapped(pair_address(pair).into_word(), allowances);
-        for token in [&mut base, &mut tokens[pair as usize]] {
+        for token in [&mut base_storage, &mut tokens[pair as usize]] {
             token.push((of_account(address, BALANCES), TOKEN_BALANCE));
             token.push((allowance, U256::MAX));
         }
     }
-    let base_address = contract_address(tag, Contract::StandardToken.name());
+    let base = ContractName { tag, name: Contract::StandardToken.name() };
+    let base_address = base.address();
     for (pair, mut storage) in (0..).zip(tokens) {
         let balance = (of_account(&pair_address(pair), BALANCES), pool);
         storage.push(balance);
-        base.push(balance);
-        let other =
-            add_contract((tag, &token_name(pair)), Contract::StandardToken, storage, genesis)?;
+        base_storage.push(balance);
+        let other = add_contract(
+            ContractName { tag, name: &token_name(pair) },
+            Contract::StandardToken,
+            storage,
+            genesis,
+        )?;
         let slots = [value_of(&base_address), value_of(&other), (pool << 128) | pool];
         let slots = (0_u64..).map(U256::from).zip(slots).collect();
-        add_contract((tag, &pair_name(pair)), Contract::Pair, slots, genesis)?;
+        add_contract(ContractName { tag, name: &pair_name(pair) }, Contract::Pair, slots, genesis)?;
     }
-    let name = Contract::StandardToken.name();
-    add_contract((tag, name), Contract::StandardToken, base, genesis)?;
+    add_contract(base, Contract::StandardToken, base_storage, genesis)?;
     Ok(Placed::default())
 }
 
@@ -113,7 +117,8 @@ impl Swaps {
     /// Swaps at the pairs of the load of `tag` of a state of `seed`.
     pub(crate) fn new(amm: &Amm, tag: &str, seed: u64) -> Self {
         let draw = PairDraw::new(amm, tag, seed);
-        let address = |trader| contract_address(tag, &pair_name(draw.pair_of(trader)));
+        let address =
+            |trader| ContractName { tag, name: &pair_name(draw.pair_of(trader)) }.address();
         Self { pairs: (0..amm.trader_count).map(address).collect() }
     }
 }

@@ -102,18 +102,25 @@ pub(crate) trait Script {
         people: &mut People<'_>,
     ) -> Result<Call<Self::Form>, GeneratorError>;
 
-    /// The one that was asked for with `turn` and `size` is in a block; `tx` is what it became.
+    /// The one that was asked for is in a block; `tx` is what it became.
     ///
     /// # Errors
     /// When an address cannot be derived.
     fn placed(
         &mut self,
-        (_turn, _size): (u64, u64),
+        _taken: Taken,
         _tx: &PlannedTx,
         _people: &mut People<'_>,
     ) -> Result<(), GeneratorError> {
         Ok(())
     }
+}
+
+/// What was asked for of a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) turn: u64,
+    pub(crate) size: u64,
 }
 
 /// Where a load is.
@@ -290,7 +297,7 @@ impl<S: Script> Planner for Calls<'_, S> {
         let cost = self.price(&call, size, people)?;
         let Cost { gas, refund } = cost;
         let tx = PlannedTx { gas_limit: limit(cost), gas, refund, ..call.planned(people) };
-        self.script.placed((room.turn, size), &tx, people)?;
+        self.script.placed(Taken { turn: room.turn, size }, &tx, people)?;
         Ok(Some(tx))
     }
 

@@ -4,20 +4,35 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use alloy_primitives::{Address, U256, keccak256};
-use workload::Fork;
+use alloy_primitives::{U256, keccak256};
+use workload::Genesis;
 
-use super::prices::{Prices, calldata};
+use super::prices::{Callee, Prices, calldata};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::holder_count,
+    holders::holder_count,
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, Touched, fitting},
     probe::{Absent, Cost, Probe},
     random::Random,
+    state::{Placed, add_only, filled_places},
 };
 use spec::{BlockTarget, Chains as Spec, GroupOrder, Groups, Scenario, Shape, Through, Touch};
+
+/// Adds the contract, with a slot for each account where they meet in slots.
+pub(crate) fn place(
+    chains: &Spec,
+    scenario: &Scenario,
+    tag: &str,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let places = match chains.through {
+        Through::Slot => holder_count(scenario),
+        Through::Account => 0,
+    };
+    add_only(tag, Contract::Chain, filled_places(places), genesis)
+}
 
 /// Transactions that depend on each other; one is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +92,7 @@ impl Chains {
         spec: &Spec,
         members: Members,
         random: Random,
-        (contract, fork): (Address, Fork),
+        Callee { contract, fork }: Callee,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let (function, value) = match spec.through {

@@ -3,22 +3,49 @@
 //! clustered workload of Aptos' block partitioner benchmark.
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};
-use workload::Fork;
+use workload::{Fork, Genesis, GenesisAccount};
 
 use super::prices::{Prices, calldata};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::numbered_contract,
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
     probe::{Absent, Cost, Probe},
     random::Random,
+    state::{Placed, filled_places, numbered_contract},
 };
 use spec::{BlockTarget, Dapps as Spec, PerUser};
 
+/// Adds the DApps, each with all resources.
+pub(crate) fn place(
+    dapps: &Spec,
+    tag: &str,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let mut storage = filled_places(dapps.resource_count);
+    storage.sort_unstable_by_key(|(key, _)| *key);
+    let code = Contract::Dapp.code()?;
+    genesis.accounts.extend((0..dapps.dapp_count).map(|place| GenesisAccount {
+        address: numbered_contract(tag, Contract::Dapp, place),
+        nonce: 1,
+        code: code.clone(),
+        storage: storage.clone(),
+        ..GenesisAccount::default()
+    }));
+    Ok(Placed::default())
+}
+
 /// The published generator cuts what is more than so many times the mean.
 const PUBLISHED_MOST: f64 = 10.0;
+
+/// Where the load's DApps are, and the rules they run under.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// What stands for the load in names.
+    pub(crate) tag: &'a str,
+    pub(crate) fork: Fork,
+}
 
 /// A transaction of a user with a resource of a DApp.
 #[derive(Clone, Copy, Debug)]
@@ -48,12 +75,12 @@ impl Dapps {
     /// Calls of the load's DApps by `members`; `random` is the load's stream.
     pub(crate) fn new(
         spec: &Spec,
-        tag: &str,
+        place: Place<'_>,
         members: Members,
         random: Random,
-        fork: Fork,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
+        let Place { tag, fork } = place;
         let contract = |place| numbered_contract(tag, Contract::Dapp, place);
         let contracts: Vec<Address> = (0..spec.dapp_count).map(contract).collect();
         let probe = Probe {

@@ -9,16 +9,16 @@ use workload::{
 };
 
 use super::{
-    calls::{Call, Script},
+    calls::{Call, Script, Taken},
     solidity::{calldata, word},
 };
 use crate::{
     artifact::Contract,
-    environment::CHAIN_ID,
+    environment::{BENEFICIARY, CHAIN_ID},
     error::GeneratorError,
-    genesis::{BENEFICIARY, Placed, SENDER_BALANCE, add_contract, contract_address, first_secret},
     people::People,
     planner::{PlannedTx, Touched},
+    state::{ContractName, Placed, SENDER_BALANCE, add_contract, first_secret},
 };
 use spec::Delegate;
 
@@ -38,7 +38,7 @@ pub(crate) fn place(
 ) -> Result<Placed, GeneratorError> {
     for wallet in 0..WALLET_COUNT {
         let name = wallet_name(wallet);
-        add_contract((tag, &name), Contract::Wallet, Vec::new(), genesis)?;
+        add_contract(ContractName { tag, name: &name }, Contract::Wallet, Vec::new(), genesis)?;
     }
     let people = genesis.senders.len() as u32;
     genesis.senders.push(SenderFamily {
@@ -85,7 +85,7 @@ impl Delegations {
         genesis: &Genesis,
     ) -> Result<Self, GeneratorError> {
         let family = &genesis.senders[placed.people as usize];
-        let wallet = |wallet| contract_address(tag, &wallet_name(wallet));
+        let wallet = |wallet| ContractName { tag, name: &wallet_name(wallet) }.address();
         Ok(Self {
             delegate,
             wallets: (0..WALLET_COUNT).map(wallet).collect(),
@@ -179,7 +179,7 @@ impl Script for Delegations {
 
     fn placed(
         &mut self,
-        _: (u64, u64),
+        _: Taken,
         tx: &PlannedTx,
         people: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

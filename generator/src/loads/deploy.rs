@@ -4,26 +4,25 @@
 use std::collections::VecDeque;
 
 use alloy_primitives::{Address, B256, Bytes, keccak256};
-use workload::{Genesis, Transaction, stream::stream_seed};
+use workload::{Genesis, Transaction};
 
 use super::{
-    calls::{Call, Script, Size},
+    calls::{Call, Script, Size, Taken},
     solidity::{calldata, word},
 };
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::{Placed, add_contract},
     people::People,
     planner::{PlannedTx, Touched},
+    random::Stream,
+    state::{Placed, add_bare},
 };
 use spec::{Creation, Deploy};
 
 /// Adds the factory.
 pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
-    let name = Contract::Factory.name();
-    let contract = add_contract((tag, name), Contract::Factory, Vec::new(), genesis)?;
-    Ok(Placed { contract, ..Placed::default() })
+    add_bare(tag, Contract::Factory, genesis)
 }
 
 /// What a transaction of this load does.
@@ -52,7 +51,7 @@ pub(crate) struct Deployments {
     creation: Bytes,
     runtime_bytes: usize,
     /// Seed and name of the codes.
-    stream: (u64, String),
+    stream: Stream,
     deployed_count: u64,
     to_call: VecDeque<ToCall>,
 }
@@ -62,7 +61,7 @@ impl Deployments {
     pub(crate) fn new(
         deploy: Deploy,
         factory: Address,
-        stream: (u64, String),
+        stream: Stream,
     ) -> Result<Self, GeneratorError> {
         Ok(Self {
             deploy,
@@ -78,7 +77,7 @@ impl Deployments {
     /// Creation code of the next contract, which has `code_bytes` bytes. No byte of its padding is
     /// zero, so that all cost the same.
     fn init_code(&self, code_bytes: u64) -> Bytes {
-        let (seed, stream) = &self.stream;
+        let code_stream = self.stream.within(format_args!("code/{}", self.deployed_count));
         let count = (code_bytes as usize).saturating_sub(self.runtime_bytes);
         let mut code = self.creation.to_vec();
         let whole = code.len() + count;
@@ -86,8 +85,7 @@ impl Deployments {
             if code.len() >= whole {
                 break;
             }
-            let name = format!("{stream}/code/{}/{part}", self.deployed_count);
-            code.extend(stream_seed(*seed, &name).iter().map(|byte| (*byte).max(1)));
+            code.extend(code_stream.word(part).iter().map(|byte| (*byte).max(1)));
         }
         code.truncate(whole);
         code.into()
@@ -162,7 +160,7 @@ impl Script for Deployments {
 
     fn placed(
         &mut self,
-        (turn, size): (u64, u64),
+        Taken { turn, size }: Taken,
         tx: &PlannedTx,
         people: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

@@ -7,15 +7,16 @@ use alloy_primitives::{Address, U256};
 use workload::Genesis;
 
 use super::{
-    calls::{Call, Script},
+    calls::{Call, Script, Taken},
     solidity::{calldata, mapped, of_account, value_of, word},
 };
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::{Placed, add_contract},
+    holders::slots_of_holders,
     people::People,
     planner::PlannedTx,
+    state::{Placed, add_only},
 };
 
 /// Slots of `Nft`.
@@ -36,14 +37,13 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let holders = genesis.senders[0].addresses(0..holder_count)?;
-    let mut slots = vec![(U256::from(COUNTER), U256::from(MINTED_COUNT))];
-    for (id, holder) in (FIRST_ID..).zip(&holders) {
-        slots.push((mapped(word(id), U256::from(OWNERS)), value_of(holder)));
-        slots.push((of_account(holder, BALANCES), U256::from(BALANCE)));
-    }
-    let contract = add_contract((tag, Contract::Nft.name()), Contract::Nft, slots, genesis)?;
-    Ok(Placed { contract, ..Placed::default() })
+    let of_holder = |place, holder: &Address| {
+        let owner = mapped(word(FIRST_ID + place), U256::from(OWNERS));
+        [(owner, value_of(holder)), (of_account(holder, BALANCES), U256::from(BALANCE))]
+    };
+    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, of_holder)?;
+    slots.push((U256::from(COUNTER), U256::from(MINTED_COUNT)));
+    add_only(tag, Contract::Nft, slots, genesis)
 }
 
 /// Transfers between holders as far apart as can be.
@@ -96,7 +96,7 @@ impl Script for NftTransfers {
 
     fn placed(
         &mut self,
-        (turn, _): (u64, u64),
+        Taken { turn, .. }: Taken,
         _: &PlannedTx,
         _: &mut People<'_>,
     ) -> Result<(), GeneratorError> {

@@ -2,17 +2,35 @@
 //! total supply, which all have in common, goes down too.
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};
-use workload::Fork;
+use workload::Genesis;
 
-use super::prices::calldata;
+use super::prices::{Callee, calldata};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    holders::{holder_count, slots_of_holders},
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
     probe::{Absent, Cost, Probe},
+    state::{Placed, TOKEN_BALANCE, add_only, balance_key},
 };
-use spec::{BlockTarget, NonConflicting as Spec};
+use spec::{BlockTarget, NonConflicting as Spec, Scenario};
+
+/// Slot of the total supply of `Supply`.
+const SUPPLY_KEY: U256 = U256::ONE;
+
+/// Adds the token, which all accounts that can have a slot of it hold.
+pub(crate) fn place(
+    scenario: &Scenario,
+    tag: &str,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let holder_count = holder_count(scenario);
+    let balance = |_, holder: &Address| [(balance_key(holder), TOKEN_BALANCE)];
+    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, balance)?;
+    slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holder_count)));
+    add_only(tag, Contract::Supply, slots, genesis)
+}
 
 /// Plans calls of `spend(uint256)`, or of `burn(uint256)`.
 #[derive(Debug)]
@@ -30,7 +48,7 @@ impl NonConflicting {
     pub(crate) fn new(
         spec: &Spec,
         members: Members,
-        (contract, fork): (Address, Fork),
+        Callee { contract, fork }: Callee,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let function = if spec.changes_supply { "burn(uint256)" } else { "spend(uint256)" };

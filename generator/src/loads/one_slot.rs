@@ -2,15 +2,22 @@
 //! the slot can be done in parallel, and all of the work can.
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};
-use workload::Fork;
+use workload::Genesis;
 
+use super::prices::Callee;
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room},
     probe::{Absent, Cost, Probe},
+    state::{Placed, add_only},
 };
+
+/// Adds the contract with the slot in common.
+pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+    add_only(tag, Contract::OneSlot, vec![(U256::ZERO, U256::ONE)], genesis)
+}
 
 /// Plans calls of `mix(uint256)`.
 #[derive(Debug)]
@@ -23,9 +30,8 @@ pub(crate) struct OneSlot {
 impl OneSlot {
     /// Calls of `contract`, each of `work` hashes.
     pub(crate) fn new(
-        contract: Address,
+        Callee { contract, fork }: Callee,
         work: u64,
-        fork: Fork,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let selector = &keccak256("mix(uint256)")[..4];

@@ -3,12 +3,20 @@
 
 use std::{collections::HashMap, hash::Hash};
 
-use alloy_primitives::Bytes;
+use alloy_primitives::{Address, Bytes};
+use workload::Fork;
 
 use crate::{
     error::GeneratorError,
     probe::{Cost, Probe},
 };
+
+/// The contract that transactions of a load call, and the rules they run under.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callee {
+    pub(crate) contract: Address,
+    pub(crate) fork: Fork,
+}
 
 /// Prices by form: what a load tells apart, and the bytes of calldata that are not zero.
 #[derive(Debug)]

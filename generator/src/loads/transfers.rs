@@ -5,16 +5,31 @@
 use std::collections::HashMap;
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use workload::{Fork, stream::stream_seed};
+use workload::{Fork, Genesis};
 
 use crate::{
     artifact::Contract,
     error::GeneratorError,
+    holders::slots_of_holders,
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
     probe::{Absent, Cost, Probe},
+    random::Stream,
+    state::{Placed, TOKEN_BALANCE, add_only, balance_key},
 };
-use spec::Pattern;
+use spec::{Erc20, Pattern};
+
+/// Adds the token, with a balance for each holder.
+pub(crate) fn place(
+    erc20: &Erc20,
+    tag: &str,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let balance =
+        |place, holder: &Address| [(balance_key(holder), TOKEN_BALANCE + U256::from(place))];
+    let balances = slots_of_holders(&genesis.senders[0], erc20.holder_count, balance)?;
+    add_only(tag, Contract::Token, balances, genesis)
+}
 
 /// What is transferred: one unit of it each time.
 #[derive(Clone, Debug)]
@@ -44,24 +59,14 @@ impl Asset {
     }
 }
 
-/// Key of an account's balance: that of the mapping at slot 0.
-pub(crate) fn balance_key(account: &Address) -> U256 {
-    mapping_key(account.into_word())
-}
-
-/// Key of what the mapping at slot 0 has at `word` (Solidity's layout of storage).
-pub(crate) fn mapping_key(word: B256) -> U256 {
-    U256::from_be_bytes(keccak256([word, B256::ZERO].concat()).0)
-}
-
 /// Who gives to whom.
 #[derive(Clone, Debug)]
 pub(crate) struct Parties {
     pattern: Pattern,
     /// Accounts that take part.
     count: u64,
-    /// Seed and name of the addresses that do not exist.
-    stream: (u64, String),
+    /// Of the addresses that do not exist.
+    stream: Stream,
     /// Such addresses used up.
     fresh_count: u64,
 }
@@ -75,7 +80,7 @@ enum Taker {
 
 impl Parties {
     /// The first `count` accounts, at least 2, paired by `pattern`.
-    pub(crate) const fn new(pattern: Pattern, count: u64, stream: (u64, String)) -> Self {
+    pub(crate) const fn new(pattern: Pattern, count: u64, stream: Stream) -> Self {
         Self { pattern, count, stream, fresh_count: 0 }
     }
 
@@ -95,8 +100,7 @@ impl Parties {
     }
 
     fn fresh(&self) -> Address {
-        let (seed, stream) = &self.stream;
-        Address::from_word(stream_seed(*seed, &format!("{stream}/fresh/{}", self.fresh_count)))
+        Address::from_word(self.stream.word(format_args!("fresh/{}", self.fresh_count)))
     }
 }
 
@@ -213,7 +217,7 @@ mod tests {
 
     #[test]
     fn distinct_pairs_share_no_account_for_half_of_them() {
-        let parties = Parties::new(Pattern::AToB, 10, (1, "x".to_owned()));
+        let parties = Parties::new(Pattern::AToB, 10, Stream::new(1, "x".to_owned()));
         for first in 0..30 {
             let mut seen = HashSet::new();
             for turn in first..first + 5 {
@@ -227,7 +231,7 @@ mod tests {
     #[test]
     fn one_of_many_is_the_same_and_the_others_are_others() {
         let takers = |pattern| {
-            let parties = Parties::new(pattern, 3, (1, "x".to_owned()));
+            let parties = Parties::new(pattern, 3, Stream::new(1, "x".to_owned()));
             (0..4).map(|turn| parties.at(turn)).collect::<Vec<_>>()
         };
         let others = [1, 2, 1, 2];

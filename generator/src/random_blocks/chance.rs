@@ -1,58 +1,49 @@
-//! Pseudo-random choices from a seed: the outputs of `SplitMix64` (Steele, Lea, Flood 2014), the
-//! same on every machine. Only for choosing; nothing here is secret or spread evenly to the bit.
+//! Pseudo-random choices from a seed, the same on every machine of one version of `rand`.
+
+use rand::{RngExt, SeedableRng, rngs::ChaCha12Rng, seq::IndexedRandom};
 
 /// A stream of choices.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Chance {
-    state: u64,
+    stream: ChaCha12Rng,
 }
 
 impl Chance {
     /// The stream that `seed` decides.
-    pub(super) const fn new(seed: u64) -> Self {
-        Self { state: seed }
-    }
-
-    /// 64 bits.
-    pub(super) const fn word(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = self.state;
-        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub(super) fn new(seed: u64) -> Self {
+        Self { stream: ChaCha12Rng::seed_from_u64(seed) }
     }
 
     /// A number below `end`, which is not 0.
-    pub(super) const fn below(&mut self, end: u64) -> u64 {
-        self.word() % end
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.stream.random_range(..end)
     }
 
     /// A byte below `end`, which is not 0.
-    pub(super) const fn byte(&mut self, end: u8) -> u8 {
-        self.below(end as u64) as u8
+    pub(super) fn byte(&mut self, end: u8) -> u8 {
+        self.stream.random_range(..end)
     }
 
     /// Yes once in `times`.
-    pub(super) const fn once_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
+    pub(super) fn once_in(&mut self, times: u32) -> bool {
+        self.stream.random_ratio(1, times)
     }
 
-    /// One of `all`, which is not empty.
-    pub(super) const fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
+    /// One of `all`.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(super) fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        *all.choose(&mut self.stream).expect("there is something to choose from")
     }
 
-    /// One of `all` by its weight; the weights' sum is not 0.
+    /// One of `all` by its weight.
+    ///
+    /// # Panics
+    /// When the weights' sum is 0.
     pub(super) fn weighted<T: Copy>(&mut self, all: &[(u64, T)]) -> T {
-        let total: u64 = all.iter().map(|(weight, _)| weight).sum();
-        let mut at = self.below(total);
-        for (weight, choice) in all {
-            match at.checked_sub(*weight) {
-                None => return *choice,
-                Some(rest) => at = rest,
-            }
-        }
-        all[0].1
+        let chosen = all.choose_weighted(&mut self.stream, |(weight, _)| *weight);
+        chosen.unwrap_or_else(|error| panic!("{} weights: {error}", all.len())).1
     }
 }
 

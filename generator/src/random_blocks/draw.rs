@@ -7,12 +7,12 @@ use revm::primitives::eip4844;
 use workload::{Fork, Transaction, TxType, Withdrawal, block::Authorization};
 
 use super::{
-    Draft,
     chance::Chance,
+    draft::Draft,
     program::{self, any_address, callee},
     world::World,
 };
-use crate::{environment, genesis::BENEFICIARY};
+use crate::environment::{self, BENEFICIARY};
 
 /// Most transactions of a block; the fewest are two.
 const MOST_TX_COUNT: u64 = 10;

@@ -6,7 +6,7 @@
 //! What an instruction reads is folded into an accumulator, which later writes, keys, skips and
 //! the returned word depend on: a wrong value shows.
 
-use alloy_primitives::Bytes;
+use alloy_primitives::{Address, Bytes};
 use revm::bytecode::opcode as op;
 
 use super::assembler::{Assembler, Label};
@@ -371,4 +371,20 @@ fn create(asm: &mut Assembler, what: Instruction) {
     asm.ops(&[op::DUP1]).push(CREATED).ops(&[op::MSTORE]);
     fold(asm);
     asm.ops(&[op::POP]);
+}
+
+/// An instruction with its arguments.
+pub(super) fn word(what: Instruction, arguments: [u8; 3], address: Address) -> [u8; 32] {
+    let mut out = [0; 32];
+    out[0] = what as u8;
+    out[1..4].copy_from_slice(&arguments);
+    out[12..].copy_from_slice(address.as_slice());
+    out
+}
+
+/// `code` with zeros up to a whole instruction.
+pub(super) fn padded(code: &[u8]) -> Bytes {
+    let mut out = code.to_vec();
+    out.resize(code.len().next_multiple_of(WORD_BYTES as usize), 0);
+    out.into()
 }

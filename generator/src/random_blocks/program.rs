@@ -4,7 +4,7 @@ use alloy_primitives::{Address, Bytes, hex};
 
 use super::{
     chance::Chance,
-    interpreter::{Instruction, WORD_BYTES},
+    interpreter::{Instruction, WORD_BYTES, padded, word},
     world::{PASSING_SALT, SALT_COUNT, World, init_code},
 };
 
@@ -50,22 +50,6 @@ const WEIGHTS: &[(u64, Instruction)] = &[
     (3, I::Create),
     (6, I::Create2),
 ];
-
-/// An instruction with its arguments.
-pub(super) fn word(what: Instruction, arguments: [u8; 3], address: Address) -> [u8; 32] {
-    let mut out = [0; 32];
-    out[0] = what as u8;
-    out[1..4].copy_from_slice(&arguments);
-    out[12..].copy_from_slice(address.as_slice());
-    out
-}
-
-/// `code` with zeros up to a whole instruction.
-pub(super) fn padded(code: &[u8]) -> Bytes {
-    let mut out = code.to_vec();
-    out.resize(code.len().next_multiple_of(WORD_BYTES as usize), 0);
-    out.into()
-}
 
 /// Draws a program.
 pub(super) fn draw(world: &World, chance: &mut Chance) -> Bytes {
@@ -195,7 +179,9 @@ pub(super) fn any_address(world: &World, chance: &mut Chance) -> Address {
         6..8 => chance.one_of(&world.fresh),
         8 => chance.one_of(&world.creations),
         9 => hot_creation(world, chance),
-        10 => chance.one_of(&[crate::genesis::BENEFICIARY, world.precompiles[1], Address::ZERO]),
+        10 => {
+            chance.one_of(&[crate::environment::BENEFICIARY, world.precompiles[1], Address::ZERO])
+        }
         _ => chance.one_of(&world.system),
     }
 }

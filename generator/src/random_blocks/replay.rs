@@ -21,8 +21,8 @@ use workload::{
 };
 
 use super::{
-    Draft,
     coverage::{Coverage, Feature},
+    draft::Draft,
     witness::Witness,
     world::World,
 };
@@ -202,7 +202,7 @@ impl<'w> Replay<'w> {
         for (address, account) in state {
             let is_old = !account.is_selfdestructed() && destroyed.contains(address);
             let was_gone = self.gone.contains(address);
-            note_account(account, (is_old, was_gone), coverage);
+            note_account(account, Past { is_old, was_gone }, coverage);
             if account.is_selfdestructed() {
                 self.gone.insert(*address);
             }
@@ -226,7 +226,17 @@ impl<'w> Replay<'w> {
     }
 }
 
-fn note_account(account: &Account, (is_old, was_gone): (bool, bool), coverage: &mut Coverage) {
+/// What is known of an account that a transaction has destroyed or created.
+#[derive(Clone, Copy)]
+struct Past {
+    /// Whether it is destroyed, and was created by an earlier transaction.
+    is_old: bool,
+    /// Whether it was destroyed before.
+    was_gone: bool,
+}
+
+fn note_account(account: &Account, past: Past, coverage: &mut Coverage) {
+    let Past { is_old, was_gone } = past;
     if !account.is_touched() {
         return;
     }

@@ -7,7 +7,7 @@ use revm::bytecode::opcode as op;
 use workload::{Fork, Genesis, GenesisAccount};
 
 use super::{assembler::Assembler, interpreter};
-use crate::genesis::BENEFICIARY;
+use crate::environment::BENEFICIARY;
 
 /// Accounts that send; the last ones begin with delegated code.
 const SENDER_COUNT: usize = 8;
@@ -160,11 +160,11 @@ pub(super) fn init_code(program: &[u8]) -> Bytes {
 }
 
 fn init_codes() -> Vec<Bytes> {
-    let store = super::program::word(interpreter::Instruction::Add, [1, 7, 0], Address::ZERO);
+    let store = interpreter::word(interpreter::Instruction::Add, [1, 7, 0], Address::ZERO);
     let mut destroys = Assembler::default();
     destroys.ops(&[op::CALLER, op::SELFDESTRUCT]);
     let mut leaves_nothing = Assembler::default();
     leaves_nothing.push(1).push(3).ops(&[op::SSTORE, op::STOP]);
     let all = [init_code(&[]), init_code(&store), destroys.finish(), leaves_nothing.finish()];
-    all.into_iter().map(|code| super::program::padded(&code)).collect()
+    all.into_iter().map(|code| interpreter::padded(&code)).collect()
 }

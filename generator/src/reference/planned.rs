@@ -1,12 +1,13 @@
 //! State of a batch as its plan says: a map of the planned indices, bounded by the batch and
 //! not by the state. A read outside the plan fails instead of passing for an absent row.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use alloy_primitives::{
     Address, B256, U256, keccak256,
     map::{AddressMap, B256Map, HashSet},
 };
+use rayon::prelude::*;
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use workload::{
     AccountFamily, AccountState, Batch, GenesisAccount, NetChanges, SlotFamily, Workload,
@@ -182,9 +183,10 @@ impl<'w> PlannedState<'w> {
         while start < end {
             let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
             family.addresses(&indices, &mut addresses);
+            let code_of = |index: u64| family.code_place(index).filter(|_| index < family.count);
+            self.make_codes(range.family, family, indices.iter().filter_map(|i| code_of(*i)));
             for (index, address) in indices.iter().zip(&addresses) {
-                let code = family.code_place(*index).filter(|_| *index < family.count);
-                let code_hash = code.map(|code| self.made_hash(range.family, family, code));
+                let code_hash = code_of(*index).map(|code| self.made_hashes[&(range.family, code)]);
                 let state = (*index < family.count).then(|| family.state(*index, code_hash));
                 self.planned_accounts.insert(*address, state);
             }
@@ -193,14 +195,21 @@ impl<'w> PlannedState<'w> {
         Ok(())
     }
 
-    /// The hash of the code at `code` of a family, hashed once.
-    fn made_hash(&mut self, place: u32, family: &'w AccountFamily, code: u64) -> B256 {
-        let made = &mut self.made_codes;
-        *self.made_hashes.entry((place, code)).or_insert_with(|| {
-            let hash = keccak256(family.code(code));
-            made.insert(hash, (family, code));
-            hash
-        })
+    /// Hashes those of the `codes` of the family at `place` that are not hashed yet.
+    fn make_codes(
+        &mut self,
+        place: u32,
+        family: &'w AccountFamily,
+        codes: impl Iterator<Item = u64>,
+    ) {
+        let missing = codes.filter(|code| !self.made_hashes.contains_key(&(place, *code)));
+        let missing: BTreeSet<u64> = missing.collect();
+        let hash = |code: u64| (code, keccak256(family.code(code)));
+        let hashes: Vec<(u64, B256)> = missing.into_par_iter().map(hash).collect();
+        for (code, hash) in hashes {
+            self.made_hashes.insert((place, code), hash);
+            self.made_codes.insert(hash, (family, code));
+        }
     }
 
     fn plan_slots(&mut self, family: &SlotFamily, range: &IndexRange) {

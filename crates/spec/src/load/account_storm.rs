@@ -1,10 +1,10 @@
 //! `account-storm`: transactions that look at one cold account after another until their gas ends.
 
-use super::super::fault::{Fault, Misfit, Remedy};
-use super::super::fields::{Fields, Range};
-use super::super::names::{AccountOp, AccountTarget};
-use super::super::quantity::{grouped, size, underscored};
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::names::{AccountOp, AccountTarget};
+use crate::quantity::{grouped, size, underscored};
 use workload::{Fork, accounts};
 
 /// Cold reads of accounts and codes, or calls.
@@ -35,7 +35,7 @@ const DEFAULT_CODE_BYTES: u32 = 24_576;
 /// 246 MB of code.
 const DEFAULT_CODE_COUNT: u64 = 10_000;
 
-pub(super) const KIND: Kind =
+pub(super) const KIND: Kind<AccountStorm> =
     Kind { name: "account-storm", keys: &["op", "target", "accounts", "code", "codes"], read };
 
 impl AccountStorm {
@@ -50,7 +50,7 @@ impl AccountStorm {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<AccountStorm, Fault> {
     let account_count = fields.count("accounts", &ACCOUNTS)?.unwrap_or(DEFAULT_ACCOUNT_COUNT);
     let codes = Range {
         least: 1,
@@ -59,13 +59,13 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
         above: "the number of accounts, or 2^20, the most that are held",
     };
     let code_count = fields.count("codes", &codes)?;
-    Ok(LoadKind::AccountStorm(AccountStorm {
+    Ok(AccountStorm {
         op: fields.named("op")?.unwrap_or(AccountOp::Balance),
         target: fields.named("target")?.unwrap_or(AccountTarget::Plain),
         account_count,
         code_bytes: code_bytes(fields, around.fork)?,
         code_count: code_count.unwrap_or(DEFAULT_CODE_COUNT.min(account_count)),
-    }))
+    })
 }
 
 fn code_bytes(fields: &Fields<'_>, fork: Fork) -> Result<u32, Fault> {

@@ -1,10 +1,10 @@
 //! `airdrop`: a token given to many in one transaction.
 
-use super::super::fault::{Fault, Misfit, Remedy};
-use super::super::fields::{Fields, Range};
-use super::super::names::Recipients;
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind, check_two_accounts, people};
+use super::kind::{Around, Crowd, Kind, check_two_accounts, people};
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::names::Recipients;
+use crate::quantity::underscored;
 
 /// Gifts of a token to many at once.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ const RECIPIENTS: Range =
 const DEFAULT_RECIPIENT_COUNT: u64 = 100;
 const DEFAULT_HOLDER_COUNT: u64 = 20_000;
 
-pub(super) const KIND: Kind =
+pub(super) const KIND: Kind<Airdrop> =
     Kind { name: "airdrop", keys: &["to", "recipients", "holders"], read };
 
 impl Airdrop {
@@ -35,12 +35,13 @@ impl Airdrop {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Airdrop, Fault> {
     check_two_accounts(around)?;
     let recipients = fields.named("to")?.unwrap_or(Recipients::Fresh);
     let given = fields.count("recipients", &RECIPIENTS)?;
     let recipient_count = given.unwrap_or(DEFAULT_RECIPIENT_COUNT);
-    let holder_count = people(fields, around, "holders", (2, DEFAULT_HOLDER_COUNT))?;
+    let holder_count =
+        people(fields, around, &Crowd { key: "holders", least: 2, usual: DEFAULT_HOLDER_COUNT })?;
     if recipients == Recipients::Holders && recipient_count >= holder_count {
         let rule = format!(
             "{recipient_count} recipients are not among holders = {holder_count} beside the giver"
@@ -48,5 +49,5 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
         let remedy = Remedy::bare(underscored(holder_count - 1)).and("or less, or raise holders");
         return Err(fields.fault("recipients", Misfit::new(rule, remedy)));
     }
-    Ok(LoadKind::Airdrop(Airdrop { recipients, recipient_count, holder_count }))
+    Ok(Airdrop { recipients, recipient_count, holder_count })
 }

@@ -1,10 +1,10 @@
 //! `amm`: swaps at constant-product pairs, one of them hot.
 
-use super::super::fault::Fault;
-use super::super::fields::{Fields, Range};
-use super::super::quantity::underscored;
-use super::super::sizes::{EXPONENT_MAX, no_exponent};
-use super::{Around, Kind, LoadKind, people};
+use super::kind::{Around, Crowd, Kind, people};
+use crate::fault::Fault;
+use crate::fields::{Fields, Range};
+use crate::quantity::underscored;
+use crate::sizes::{EXPONENT_MAX, no_exponent};
 
 /// Swaps of tokens at pairs.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ const DEFAULT_PAIR_COUNT: u64 = 100;
 const DEFAULT_HOT_SHARE: f64 = 0.25;
 const DEFAULT_TRADER_COUNT: u64 = 20_000;
 
-pub(super) const KIND: Kind =
+pub(super) const KIND: Kind<Amm> =
     Kind { name: "amm", keys: &["pairs", "hot", "pair_zipf", "traders"], read };
 
 impl Amm {
@@ -45,15 +45,19 @@ impl Amm {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Amm, Fault> {
     let pair_exponent = fields.number("pair_zipf")?.unwrap_or(0.0);
     if !(0.0..=EXPONENT_MAX).contains(&pair_exponent) {
         return Err(no_exponent(fields, "pair_zipf", pair_exponent, "at least 0, which is evenly"));
     }
-    Ok(LoadKind::Amm(Amm {
+    Ok(Amm {
         pair_count: fields.count("pairs", &PAIRS)?.unwrap_or(DEFAULT_PAIR_COUNT),
         hot_share: fields.share("hot")?.unwrap_or(DEFAULT_HOT_SHARE),
         pair_exponent,
-        trader_count: people(fields, around, "traders", (1, DEFAULT_TRADER_COUNT))?,
-    }))
+        trader_count: people(
+            fields,
+            around,
+            &Crowd { key: "traders", least: 1, usual: DEFAULT_TRADER_COUNT },
+        )?,
+    })
 }

@@ -3,11 +3,10 @@
 
 use variant::named;
 
-use super::super::fault::{Fault, Misfit, Remedy};
-use super::super::fields::{Fields, Range};
-use super::super::quantity::underscored;
-use super::super::read::exactly_one;
-use super::{Around, Kind, LoadKind, check_two_accounts};
+use super::kind::{Around, Kind, check_two_accounts};
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::quantity::underscored;
 
 named! {
     /// On whom a transaction of a group depends.
@@ -93,7 +92,7 @@ const DEFAULT_LENGTH: u64 = 5;
 /// A transaction then uses about 74,000 gas, as one of `dapps`.
 const DEFAULT_WORK: u64 = 250;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: Kind<Chains> = Kind {
     name: "chains",
     keys: &["conflict", "lengths", "hotspots", "shape", "order", "through", "touch", "work"],
     read,
@@ -120,7 +119,7 @@ impl Chains {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Chains, Fault> {
     check_two_accounts(around)?;
     let conflict_share = fields.share("conflict")?.unwrap_or(1.0);
     let lengths = fields.count_list("lengths", &LENGTHS)?;
@@ -135,9 +134,9 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
         (None, None) => Groups::Lengths(vec![DEFAULT_LENGTH]),
         (Some(lengths), None) => Groups::Lengths(checked(fields, lengths, conflict_share)?),
         (None, Some(count)) => Groups::Hotspots(count),
-        _ => return Err(exactly_one(fields, ["lengths", "hotspots"], "5")),
+        _ => return Err(fields.exactly_one(["lengths", "hotspots"], "5")),
     };
-    Ok(LoadKind::Chains(Chains {
+    Ok(Chains {
         conflict_share,
         groups,
         shape: fields.named("shape")?.unwrap_or(Shape::Shared),
@@ -145,7 +144,7 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
         through: fields.named("through")?.unwrap_or(Through::Slot),
         touch: fields.named("touch")?.unwrap_or(Touch::Last),
         work: fields.count("work", &WORK)?.unwrap_or(DEFAULT_WORK),
-    }))
+    })
 }
 
 /// Lengths in which somebody meets somebody, if any shall.

@@ -1,10 +1,10 @@
 //! `compute`: work that touches no state.
 
-use super::super::fault::Fault;
-use super::super::fields::{Fields, Range};
-use super::super::names::Work;
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::Fault;
+use crate::fields::{Fields, Range};
+use crate::names::Work;
+use crate::quantity::underscored;
 
 /// Work without state.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Compute {
 const ROUNDS: Range =
     Range { least: 1, most: 1_000_000, below: "a round", above: "the most that is supported" };
 
-pub(super) const KIND: Kind = Kind { name: "compute", keys: &["work", "rounds"], read };
+pub(super) const KIND: Kind<Compute> = Kind { name: "compute", keys: &["work", "rounds"], read };
 
 impl Compute {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -28,8 +28,8 @@ impl Compute {
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Compute, Fault> {
     let work = fields.named("work")?.unwrap_or(Work::Keccak);
     let round_count = fields.count("rounds", &ROUNDS)?;
-    Ok(LoadKind::Compute(Compute { work, round_count }))
+    Ok(Compute { work, round_count })
 }

@@ -1,10 +1,10 @@
 //! `contract-chase`: transactions that follow a chain through contracts until their gas ends.
 
-use super::super::fault::Fault;
-use super::super::fields::Fields;
-use super::super::quantity::underscored;
+use super::kind::{Around, Kind};
 use super::sload_storm::{check_all_present, check_slots, contracts};
-use super::{Around, Kind, LoadKind};
+use crate::fault::Fault;
+use crate::fields::Fields;
+use crate::quantity::underscored;
 
 /// Cold storage reads of which each says which contract and which slot is next.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,8 @@ pub struct ContractChase {
 /// in each.
 const DEFAULT_CONTRACT_COUNT: u64 = 100_000;
 
-pub(super) const KIND: Kind = Kind { name: "contract-chase", keys: &["contracts"], read };
+pub(super) const KIND: Kind<ContractChase> =
+    Kind { name: "contract-chase", keys: &["contracts"], read };
 
 impl ContractChase {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -25,7 +26,7 @@ impl ContractChase {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<ContractChase, Fault> {
     check_slots(around)?;
     check_all_present(
         around,
@@ -35,5 +36,5 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
     )?;
     let usual = DEFAULT_CONTRACT_COUNT.min(around.state.slot_count);
     let contract_count = contracts(fields, around)?.unwrap_or(usual);
-    Ok(LoadKind::ContractChase(ContractChase { contract_count }))
+    Ok(ContractChase { contract_count })
 }

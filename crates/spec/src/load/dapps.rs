@@ -2,10 +2,10 @@
 
 use variant::named;
 
-use super::super::fault::{Fault, Misfit, Remedy};
-use super::super::fields::{Fields, Range};
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::quantity::underscored;
 
 named! {
     /// How many transactions a user has in a block.
@@ -63,7 +63,7 @@ const DEFAULT_SIGMA: f64 = 1.0;
 /// A transaction then uses about 74,000 gas, as those of mainnet do: `docs/scenario.md`.
 const DEFAULT_WORK: u64 = 550;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: Kind<Dapps> = Kind {
     name: "dapps",
     keys: &[
         "dapps",
@@ -93,7 +93,7 @@ impl Dapps {
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Dapps, Fault> {
     let dapp_count = fields.count("dapps", &DAPPS)?.unwrap_or(DEFAULT_DAPP_COUNT);
     let resources = Range {
         least: 1,
@@ -110,7 +110,7 @@ fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
             (PUBLISHED_SIGMA * per_user_mean as f64, PUBLISHED_SIGMA * MEAN.most as f64)
         }
     };
-    Ok(LoadKind::Dapps(Dapps {
+    Ok(Dapps {
         dapp_count,
         resource_count,
         home_share: fields.share("home")?.unwrap_or(DEFAULT_HOME_SHARE),
@@ -119,7 +119,7 @@ fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
         per_user_mean,
         per_user_sigma: sigma(fields, sigma_max)?.unwrap_or(default_sigma),
         work: fields.count("work", &WORK)?.unwrap_or(DEFAULT_WORK),
-    }))
+    })
 }
 
 fn sigma(fields: &Fields<'_>, most: f64) -> Result<Option<f64>, Fault> {

@@ -1,9 +1,9 @@
 //! `delegate`: accounts that delegate their code (EIP-7702), and calls of such accounts.
 
-use super::super::fault::{Fault, Misfit, Remedy};
-use super::super::fields::{Fields, Range};
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::quantity::underscored;
 
 /// Delegations of code.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ const CALLS: Range =
 const DEFAULT_ACCOUNT_COUNT: u64 = 10_000;
 const DEFAULT_CALL_COUNT: u64 = 1;
 
-pub(super) const KIND: Kind =
+pub(super) const KIND: Kind<Delegate> =
     Kind { name: "delegate", keys: &["authorities", "delegations", "calls"], read };
 
 impl Delegate {
@@ -38,7 +38,7 @@ impl Delegate {
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Delegate, Fault> {
     let account_count = fields.count("authorities", &ACCOUNTS)?.unwrap_or(DEFAULT_ACCOUNT_COUNT);
     let authorization_count = fields.count("delegations", &AUTHORIZATIONS)?.unwrap_or(1);
     if authorization_count > account_count {
@@ -47,5 +47,5 @@ fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
         return Err(fields.fault("delegations", Misfit::new(rule, remedy)));
     }
     let call_count = fields.count("calls", &CALLS)?.unwrap_or(DEFAULT_CALL_COUNT);
-    Ok(LoadKind::Delegate(Delegate { account_count, authorization_count, call_count }))
+    Ok(Delegate { account_count, authorization_count, call_count })
 }

@@ -1,10 +1,10 @@
 //! `deploy`: contracts deployed, and called by later transactions.
 
-use super::super::fault::Fault;
-use super::super::fields::{Fields, Range};
-use super::super::names::Creation;
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::Fault;
+use crate::fields::{Fields, Range};
+use crate::names::Creation;
+use crate::quantity::underscored;
 
 /// Deployments of contracts.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ const DEFAULT_CODE_BYTES: u64 = 4_096;
 const CALLS: Range =
     Range { least: 0, most: 10_000, below: "", above: "the most that is supported" };
 
-pub(super) const KIND: Kind = Kind { name: "deploy", keys: &["by", "code", "calls"], read };
+pub(super) const KIND: Kind<Deploy> = Kind { name: "deploy", keys: &["by", "code", "calls"], read };
 
 impl Deploy {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -39,10 +39,10 @@ impl Deploy {
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
-    Ok(LoadKind::Deploy(Deploy {
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Deploy, Fault> {
+    Ok(Deploy {
         creation: fields.named("by")?.unwrap_or(Creation::Create),
         code_bytes: fields.count("code", &CODE)?.unwrap_or(DEFAULT_CODE_BYTES),
         call_count: fields.count("calls", &CALLS)?.unwrap_or(0),
-    }))
+    })
 }

@@ -1,10 +1,10 @@
 //! `erc20`: transfers of a token, one unit each: two balances read and written, and a log.
 
-use super::super::fault::Fault;
-use super::super::fields::{Fields, Range};
-use super::super::names::Pattern;
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind, check_two_accounts};
+use super::kind::{Around, Kind, check_two_accounts};
+use crate::fault::Fault;
+use crate::fields::{Fields, Range};
+use crate::names::Pattern;
+use crate::quantity::underscored;
 
 /// Transfers of a token between those who hold it.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Erc20 {
 /// Balances are slots written out in the state's recipe: their number bounds its memory.
 const HOLDERS_MAX: u64 = 1_000_000;
 
-pub(super) const KIND: Kind = Kind { name: "erc20", keys: &["pattern", "holders"], read };
+pub(super) const KIND: Kind<Erc20> = Kind { name: "erc20", keys: &["pattern", "holders"], read };
 
 impl Erc20 {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -29,7 +29,7 @@ impl Erc20 {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Erc20, Fault> {
     check_two_accounts(around)?;
     let pattern = fields.named("pattern")?.unwrap_or(Pattern::AToB);
     let (most, above) = match around.state.account_count {
@@ -38,5 +38,5 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
     };
     let holders = Range { least: 2, most, below: "a giver and a taker", above };
     let holder_count = fields.count("holders", &holders)?.unwrap_or(most);
-    Ok(LoadKind::Erc20(Erc20 { pattern, holder_count }))
+    Ok(Erc20 { pattern, holder_count })
 }

@@ -1,9 +1,9 @@
 //! `erc721`: transfers of tokens that are one of a kind.
 
-use super::super::fault::Fault;
-use super::super::fields::Fields;
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind, check_two_accounts, people};
+use super::kind::{Around, Crowd, Kind, check_two_accounts, people};
+use crate::fault::Fault;
+use crate::fields::Fields;
+use crate::quantity::underscored;
 
 /// Transfers of tokens of an ERC-721 contract, between pairs that share no account.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Erc721 {
 
 const DEFAULT_HOLDER_COUNT: u64 = 100_000;
 
-pub(super) const KIND: Kind = Kind { name: "erc721", keys: &["holders"], read };
+pub(super) const KIND: Kind<Erc721> = Kind { name: "erc721", keys: &["holders"], read };
 
 impl Erc721 {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -22,8 +22,9 @@ impl Erc721 {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Erc721, Fault> {
     check_two_accounts(around)?;
-    let holder_count = people(fields, around, "holders", (2, DEFAULT_HOLDER_COUNT))?;
-    Ok(LoadKind::Erc721(Erc721 { holder_count }))
+    let holder_count =
+        people(fields, around, &Crowd { key: "holders", least: 2, usual: DEFAULT_HOLDER_COUNT })?;
+    Ok(Erc721 { holder_count })
 }

@@ -1,9 +1,9 @@
 //! `logs`: transactions that write logs.
 
-use super::super::fault::Fault;
-use super::super::fields::{Fields, Range};
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::Fault;
+use crate::fields::{Fields, Range};
+use crate::quantity::underscored;
 
 /// Logs.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ const LOGS: Range =
 const DEFAULT_TOPIC_COUNT: u64 = 3;
 const DEFAULT_DATA_BYTES: u64 = 32;
 
-pub(super) const KIND: Kind = Kind { name: "logs", keys: &["topics", "data", "logs"], read };
+pub(super) const KIND: Kind<Logs> = Kind { name: "logs", keys: &["topics", "data", "logs"], read };
 
 impl Logs {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -35,10 +35,10 @@ impl Logs {
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
-    Ok(LoadKind::Logs(Logs {
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Logs, Fault> {
+    Ok(Logs {
         topic_count: fields.count("topics", &TOPICS)?.unwrap_or(DEFAULT_TOPIC_COUNT),
         data_bytes: fields.count("data", &DATA)?.unwrap_or(DEFAULT_DATA_BYTES),
         log_count: fields.count("logs", &LOGS)?,
-    }))
+    })
 }

@@ -1,9 +1,9 @@
 //! `nft-mint`: mints that all take the next id from one counter.
 
-use super::super::fault::Fault;
-use super::super::fields::Fields;
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind, people};
+use super::kind::{Around, Crowd, Kind, people};
+use crate::fault::Fault;
+use crate::fields::Fields;
+use crate::quantity::underscored;
 
 /// Mints of an ERC-721 token.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub struct NftMint {
 
 const DEFAULT_MINTER_COUNT: u64 = 100_000;
 
-pub(super) const KIND: Kind = Kind { name: "nft-mint", keys: &["minters"], read };
+pub(super) const KIND: Kind<NftMint> = Kind { name: "nft-mint", keys: &["minters"], read };
 
 impl NftMint {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -22,7 +22,8 @@ impl NftMint {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
-    let minter_count = people(fields, around, "minters", (1, DEFAULT_MINTER_COUNT))?;
-    Ok(LoadKind::NftMint(NftMint { minter_count }))
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<NftMint, Fault> {
+    let minter_count =
+        people(fields, around, &Crowd { key: "minters", least: 1, usual: DEFAULT_MINTER_COUNT })?;
+    Ok(NftMint { minter_count })
 }

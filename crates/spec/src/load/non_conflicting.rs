@@ -1,8 +1,8 @@
 //! `non-conflicting`: one account a transaction, which changes what is its own and logs that.
 
-use super::super::fault::Fault;
-use super::super::fields::Fields;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::Fault;
+use crate::fields::Fields;
 
 /// Transactions of distinct accounts that have nothing in common, or a total supply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,8 @@ pub struct NonConflicting {
     pub changes_supply: bool,
 }
 
-pub(super) const KIND: Kind = Kind { name: "non-conflicting", keys: &["supply"], read };
+pub(super) const KIND: Kind<NonConflicting> =
+    Kind { name: "non-conflicting", keys: &["supply"], read };
 
 impl NonConflicting {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -19,7 +20,7 @@ impl NonConflicting {
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<NonConflicting, Fault> {
     let changes_supply = fields.flag("supply")?.unwrap_or(false);
-    Ok(LoadKind::NonConflicting(NonConflicting { changes_supply }))
+    Ok(NonConflicting { changes_supply })
 }

@@ -1,9 +1,9 @@
 //! `one-slot`: transactions that work on their own, then read and write one slot in common.
 
-use super::super::fault::Fault;
-use super::super::fields::{Fields, Range};
-use super::super::quantity::underscored;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::Fault;
+use crate::fields::{Fields, Range};
+use crate::quantity::underscored;
 
 /// The worst conflict: one slot that every transaction reads and writes.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ const WORK: Range =
     Range { least: 0, most: 50_000, below: "", above: "the most that is supported" };
 const DEFAULT_WORK: u64 = 10;
 
-pub(super) const KIND: Kind = Kind { name: "one-slot", keys: &["work"], read };
+pub(super) const KIND: Kind<OneSlot> = Kind { name: "one-slot", keys: &["work"], read };
 
 impl OneSlot {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -24,7 +24,7 @@ impl OneSlot {
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<OneSlot, Fault> {
     let work = fields.count("work", &WORK)?.unwrap_or(DEFAULT_WORK);
-    Ok(LoadKind::OneSlot(OneSlot { work }))
+    Ok(OneSlot { work })
 }

@@ -1,10 +1,10 @@
 //! `prefetch-miss`: storms whose keys the transaction before has decided.
 
-use super::super::fault::Fault;
-use super::super::fields::Fields;
-use super::super::names::KeyOrder;
+use super::kind::{Around, Kind};
 use super::sload_storm::{check_all_present, check_slots};
-use super::{Around, Kind, LoadKind};
+use crate::fault::Fault;
+use crate::fields::Fields;
+use crate::names::KeyOrder;
 
 /// Cold storage reads that begin where a slot says, which each transaction moves on.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub struct PrefetchMiss {
     pub keys: KeyOrder,
 }
 
-pub(super) const KIND: Kind = Kind { name: "prefetch-miss", keys: &["keys"], read };
+pub(super) const KIND: Kind<PrefetchMiss> = Kind { name: "prefetch-miss", keys: &["keys"], read };
 
 impl PrefetchMiss {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -21,7 +21,7 @@ impl PrefetchMiss {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<PrefetchMiss, Fault> {
     check_slots(around)?;
     check_all_present(
         around,
@@ -29,5 +29,5 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
         "or read absent slots in a scenario of their own",
     )?;
     let keys = fields.named("keys")?.unwrap_or(KeyOrder::Keccak);
-    Ok(LoadKind::PrefetchMiss(PrefetchMiss { keys }))
+    Ok(PrefetchMiss { keys })
 }

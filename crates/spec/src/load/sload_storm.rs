@@ -2,12 +2,11 @@
 
 use variant::named;
 
-use super::super::fault::{Fault, Misfit, Remedy};
-use super::super::fields::{Fields, Range};
-use super::super::names::{KeyOrder, Overlap};
-use super::super::quantity::{grouped, underscored};
-use super::super::read::exactly_one;
-use super::{Around, Kind, LoadKind};
+use super::kind::{Around, Kind};
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::names::{KeyOrder, Overlap};
+use crate::quantity::{grouped, underscored};
 
 named! {
     /// In which order a transaction asks for its keys.
@@ -53,7 +52,7 @@ const PACKED_COUNT_MAX: u64 = 1 << 32;
 /// Contracts are accounts written out in the state's recipe: their number bounds its memory.
 const CONTRACTS_MAX: u64 = 1_000_000;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: Kind<SloadStorm> = Kind {
     name: "sload-storm",
     keys: &["keys", "contracts", "overlap", "order", "calldata", "calldata_byte"],
     read,
@@ -78,7 +77,7 @@ impl SloadStorm {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<SloadStorm, Fault> {
     check_slots(around)?;
     let keys = fields.named("keys")?.unwrap_or(KeyOrder::Keccak);
     let contract_count = contracts(fields, around)?.unwrap_or(1);
@@ -92,14 +91,7 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault>
     let overlap = fields.named("overlap")?.unwrap_or(Overlap::Nothing);
     let order = order(fields, around, keys)?;
     let (calldata_share, calldata_byte) = calldata(fields, keys)?;
-    Ok(LoadKind::SloadStorm(SloadStorm {
-        keys,
-        contract_count,
-        overlap,
-        order,
-        calldata_share,
-        calldata_byte,
-    }))
+    Ok(SloadStorm { keys, contract_count, overlap, order, calldata_share, calldata_byte })
 }
 
 /// In which order keys are asked for. Only who has the indices in its calldata can be told.
@@ -150,7 +142,7 @@ fn calldata(fields: &Fields<'_>, keys: KeyOrder) -> Result<(f64, CalldataByte), 
 /// A storm over slots needs some.
 pub(super) fn check_slots(around: &Around<'_, '_>) -> Result<(), Fault> {
     if around.state.slot_count == 0 {
-        return Err(exactly_one(around.state_fields, ["slots", "size"], "128M"));
+        return Err(around.state_fields.exactly_one(["slots", "size"], "128M"));
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! `sstore-storm`: transactions that write one cold storage slot after another until their gas ends.
 
-use super::super::fault::Fault;
-use super::super::fields::Fields;
-use super::super::names::WriteOp;
-use super::super::quantity::underscored;
+use super::kind::{Around, Kind};
 use super::sload_storm::{check_slots, contracts};
-use super::{Around, Kind, LoadKind};
+use crate::fault::Fault;
+use crate::fields::Fields;
+use crate::names::WriteOp;
+use crate::quantity::underscored;
 
 /// Cold storage writes over one contract or many.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,8 @@ pub struct SstoreStorm {
     pub contract_count: u64,
 }
 
-pub(super) const KIND: Kind = Kind { name: "sstore-storm", keys: &["op", "contracts"], read };
+pub(super) const KIND: Kind<SstoreStorm> =
+    Kind { name: "sstore-storm", keys: &["op", "contracts"], read };
 
 impl SstoreStorm {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -24,9 +25,9 @@ impl SstoreStorm {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<SstoreStorm, Fault> {
     check_slots(around)?;
     let op = fields.named("op")?.unwrap_or(WriteOp::Update);
     let contract_count = contracts(fields, around)?.unwrap_or(1);
-    Ok(LoadKind::SstoreStorm(SstoreStorm { op, contract_count }))
+    Ok(SstoreStorm { op, contract_count })
 }

@@ -1,9 +1,9 @@
 //! `transfers`: plain transfers of ether, one wei each.
 
-use super::super::fault::Fault;
-use super::super::fields::Fields;
-use super::super::names::Pattern;
-use super::{Around, Kind, LoadKind, check_two_accounts};
+use super::kind::{Around, Kind, check_two_accounts};
+use crate::fault::Fault;
+use crate::fields::Fields;
+use crate::names::Pattern;
 
 /// Transfers of ether between accounts.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Transfers {
     pub pattern: Pattern,
 }
 
-pub(super) const KIND: Kind = Kind { name: "transfers", keys: &["pattern"], read };
+pub(super) const KIND: Kind<Transfers> = Kind { name: "transfers", keys: &["pattern"], read };
 
 impl Transfers {
     pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
@@ -20,8 +20,8 @@ impl Transfers {
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<LoadKind, Fault> {
+fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Transfers, Fault> {
     check_two_accounts(around)?;
     let pattern = fields.named("pattern")?.unwrap_or(Pattern::AToB);
-    Ok(LoadKind::Transfers(Transfers { pattern }))
+    Ok(Transfers { pattern })
 }

@@ -1,6 +1,6 @@
 //! `docs/scenario.md` tells every key.
 
-use super::super::{all_paths, shipped};
+use crate::{all_paths, shipped};
 
 #[test]
 fn every_key_and_every_shipped_scenario_is_documented() {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, Named, ReadMethod, ReadOrder, ReadTime, Schedule, Sharing, StopRule,
+    FilterKind, IndexShape, ReadMethod, ReadOrder, ReadTime, Schedule, Sharing, StopRule,
     StoreKind, WarmCache,
 };
 use workload::{Fork, Layout};
 
-use super::super::*;
 use super::{LEAST, parsed};
+use crate::*;
 
 /// Every key given, none at its default.
 const FULL: &str = r#"

@@ -1,7 +1,9 @@
 //! Values from outside take the file's place, and errors about them name where they came from.
 
-use super::super::*;
 use super::{LEAST, assert_error, given, parsed};
+use variant::{Design, FilterKind};
+
+use crate::*;
 
 fn overridden(keys: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
     let overrides: Vec<Override> = keys.iter().map(|(key, value)| given(key, value)).collect();

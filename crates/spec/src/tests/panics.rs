@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::shipped;
 use super::{Override, Scenario};
+use crate::shipped;
 
 /// Reads; a scenario that is accepted must survive its own resolved file.
 fn read(text: &str, overrides: &[Override]) {
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn any_value_of_any_key_is_answered(
-        key in prop::sample::select(super::super::all_paths()),
+        key in prop::sample::select(crate::all_paths()),
         value in prop_oneof![piece(), "[0-9]{1,40}(\\.[0-9]{1,40})?[kMGTiBsmh]{0,3}"],
     ) {
         let given = Override { key, origin: format!("--set {value}"), value: value.clone() };

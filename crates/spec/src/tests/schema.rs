@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::load::KINDS;
-use super::super::{ScenarioError, all_paths, json_schema, kinds, quantity, shipped, starter};
 use super::{LEAST, parse, parsed};
+use crate::load::KINDS;
+use crate::{ScenarioError, all_paths, json_schema, kinds, quantity, shipped, starter};
 
 fn schema() -> Value {
     serde_json::from_str(&json_schema()).expect("JSON")

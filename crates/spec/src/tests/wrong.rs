@@ -1,7 +1,7 @@
 //! Every way of being wrong is one error with its place, its rule and its remedy.
 
-use super::super::{Scenario, ScenarioError, load};
 use super::{LEAST, assert_error, parse};
+use crate::{Scenario, ScenarioError, load};
 
 /// The least scenario with one line in place of another.
 fn with(line: &str, instead: &str) -> Result<Scenario, ScenarioError> {

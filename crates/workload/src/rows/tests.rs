@@ -1,6 +1,12 @@
 //! The laws of the row stream: sorted, whole, the same however it is cut and by how many threads.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use proptest::prelude::*;

@@ -7,13 +7,16 @@ use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
     map::{B256Map, HashSet},
 };
+use evm::system;
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use serde_json::json;
-use workload::{GenesisAccount, Workload};
+use workload::{Fork, GenesisAccount, Workload};
 
 use super::{
     super::{ImportError, read},
-    Asker, Call, Need, quantity,
+    Call,
+    ask::{Asker, Need},
+    quantity,
     trace::TxTrace,
 };
 
@@ -110,7 +113,7 @@ impl<'a> Below<'a> {
     /// Reads at once what the blocks name: senders, callees, receivers, access lists. The rest is
     /// read when it is asked for.
     pub(super) fn fetch_named(&mut self, workload: &Workload) -> Result<(), ImportError> {
-        let mut accounts = super::changed_untraced(workload);
+        let mut accounts = changed_untraced(workload);
         let mut slots = BTreeSet::new();
         for tx in workload.blocks().flat_map(|block| &block.transactions) {
             accounts.insert(tx.sender);
@@ -249,4 +252,22 @@ impl Database for Below<'_> {
             ReadFailed(ImportError::Block { block: self.number + 1, reason })
         })
     }
+}
+
+/// The system contracts, whose slots change before the first transaction is traced.
+pub(super) fn system_contracts(fork: Fork) -> BTreeSet<Address> {
+    system::contracts(fork).into_iter().map(|account| account.address).collect()
+}
+
+/// Accounts that a block changes besides what its transactions' tracers are sure to name:
+/// receivers of fees and of withdrawals, those who delegate, system contracts.
+pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
+    let mut all = system_contracts(workload.fork);
+    for block in workload.blocks() {
+        all.insert(block.env.beneficiary);
+        all.extend(block.withdrawals.iter().map(|withdrawal| withdrawal.address));
+        let delegations = block.transactions.iter().flat_map(|tx| &tx.authorizations);
+        all.extend(delegations.filter_map(|delegation| delegation.authority));
+    }
+    all
 }

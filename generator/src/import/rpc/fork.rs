@@ -6,7 +6,7 @@ use workload::Fork;
 
 use super::{
     super::{ImportError, fork_names, node::Node},
-    Asker, Reply,
+    ask::{Asker, Reply},
 };
 
 /// Address of the precompile that Osaka brings (EIP-7951), at the end of its 20 bytes.

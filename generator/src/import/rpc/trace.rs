@@ -11,7 +11,8 @@ use workload::Block;
 
 use super::{
     super::{ImportError, node::Node},
-    Asker, Need, quantity,
+    ask::{Asker, Need},
+    quantity,
 };
 
 /// What is said of an account; nothing where there is nothing to say.

@@ -34,7 +34,8 @@ fn drawn(spec: &Spec, tx_count: u64) -> Drawn {
     let mut people = People::new(&family);
     let members = Members::new(0, 0..1 << 32, 1);
     let random = Random::new(1, "load[0]");
-    let mut dapps = Dapps::new(spec, "0", members, random, Fork::Amsterdam, &mut people).unwrap();
+    let place = Place { tag: "0", fork: Fork::Amsterdam };
+    let mut dapps = Dapps::new(spec, place, members, random, &mut people).unwrap();
     dapps.begin(BlockTarget::Transactions(tx_count)).unwrap();
     Drawn { user_count: dapps.user_count, calls: dapps.drawn }
 }

@@ -3,15 +3,20 @@
 use std::ops::Range;
 
 use alloy_primitives::{B256, U256};
-use workload::{SlotFamily, stream::stream_seed};
+use workload::SlotFamily;
 
-use super::{Asked, First, Parts, Sorted, Storm, Target};
+use super::{
+    parts::{Asked, First, Parts, Sorted, Target},
+    place,
+    transactions::Storm,
+};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    genesis::{self, Placed, State},
     meter::{Ground, Meter},
     probe::Absent,
+    random::Stream,
+    state::{Placed, State},
 };
 use spec::{
     AccountOp, AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, Scenario,
@@ -27,8 +32,8 @@ pub(crate) struct At<'g, 's> {
     pub(crate) placed: &'g Placed,
     /// Its place among the loads.
     pub(crate) load: usize,
-    /// Seed and name of the load's stream.
-    pub(crate) stream: (u64, &'s str),
+    /// The load's stream.
+    pub(crate) stream: &'s Stream,
 }
 
 impl<'g> At<'g, '_> {
@@ -59,14 +64,14 @@ impl<'g> At<'g, '_> {
 
     /// A word of the load's own, never zero.
     fn word(&self, name: &str) -> B256 {
-        let word = stream_seed(self.stream.0, &format!("{}/{name}", self.stream.1));
+        let word = self.stream.word(name);
         if word.is_zero() { B256::with_last_byte(1) } else { word }
     }
 }
 
 /// Cold reads.
 pub(crate) fn sload<'g>(at: At<'g, '_>, storm: &SloadStorm) -> Result<Storm<'g>, GeneratorError> {
-    let contract = genesis::sload_contract(storm);
+    let contract = place::sload_contract(storm);
     let mut targets = at.slots(&[]);
     if storm.keys == KeyOrder::Chase {
         for (target, (_, family)) in targets.iter_mut().zip(at.families()) {
@@ -120,7 +125,7 @@ pub(crate) fn contract_chase<'g>(
 
 /// Cold writes.
 pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, GeneratorError> {
-    let contract = genesis::write_contract(storm.op);
+    let contract = place::write_contract(storm.op);
     let written = match storm.op {
         WriteOp::Create | WriteOp::Update => at.word("value"),
         WriteOp::Clear | WriteOp::Nothing => B256::ZERO,
@@ -143,10 +148,10 @@ pub(crate) fn prefetch_miss<'g>(
     at: At<'g, '_>,
     storm: &PrefetchMiss,
 ) -> Result<Storm<'g>, GeneratorError> {
-    let contract = genesis::pointer_contract(storm.keys);
+    let contract = place::pointer_contract(storm.keys);
     let mut targets = at.slots(&[]);
     let mut ground =
-        Ground { elsewhere: genesis::read_contract(storm.keys).code()?, ..Ground::default() };
+        Ground { elsewhere: place::read_contract(storm.keys).code()?, ..Ground::default() };
     for target in &mut targets {
         let reader = target.to.into_word();
         match contract {
@@ -154,7 +159,7 @@ pub(crate) fn prefetch_miss<'g>(
             _ => target.tail = vec![reader],
         }
         target.to = at.placed.contract;
-        target.start = Some(genesis::POINTER_START);
+        target.start = Some(place::POINTER_START);
         ground.tail.clone_from(&target.tail);
     }
     let parts = Parts::new(contract, at.meter(contract, &ground)?, targets);

@@ -6,8 +6,11 @@ use workload::{
     stream::stream_seed,
 };
 
-use super::{Placed, add_contract, numbered_contract};
-use crate::{artifact::Contract, error::GeneratorError};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    state::{ContractName, Placed, add_contract, numbered_contract},
+};
 use spec::{
     AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, SloadStorm, SlotOrder,
     SstoreStorm, WriteOp,
@@ -50,30 +53,38 @@ pub(crate) const fn write_contract(op: WriteOp) -> Contract {
     }
 }
 
+/// Rules of the slots of a storm.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    keys: KeyRule,
+    values: ValueRule,
+}
+
 /// Rules of the slots that are read by `keys`.
-const fn rules(keys: KeyOrder) -> (KeyRule, ValueRule) {
+const fn rules(keys: KeyOrder) -> Rules {
     match keys {
-        KeyOrder::Keccak => (KeyRule::Keccak, ValueRule::Random),
-        KeyOrder::Weyl => (KeyRule::Weyl, ValueRule::Random),
-        KeyOrder::Chase => (KeyRule::Keccak, ValueRule::NextKey),
+        KeyOrder::Keccak => Rules { keys: KeyRule::Keccak, values: ValueRule::Random },
+        KeyOrder::Weyl => Rules { keys: KeyRule::Weyl, values: ValueRule::Random },
+        KeyOrder::Chase => Rules { keys: KeyRule::Keccak, values: ValueRule::NextKey },
     }
 }
 
 /// Where a storm is among the loads, and what it has of the state.
-pub(super) struct StormPlace<'a> {
-    pub(super) index: usize,
+#[derive(Debug)]
+pub(crate) struct StormPlace<'a> {
+    pub(crate) index: usize,
     /// What stands for it in names.
-    pub(super) tag: &'a str,
+    pub(crate) tag: &'a str,
     /// Of the state.
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
     /// The storm's slots.
-    pub(super) slot_count: u64,
+    pub(crate) slot_count: u64,
     /// All slots.
-    pub(super) state_slot_count: u64,
+    pub(crate) state_slot_count: u64,
 }
 
 impl StormPlace<'_> {
-    pub(super) fn sload(
+    pub(crate) fn sload(
         &self,
         storm: &SloadStorm,
         genesis: &mut Genesis,
@@ -84,12 +95,12 @@ impl StormPlace<'_> {
 
     /// A chain through contracts in turn, around and around, and who follows it. All have equally
     /// many slots: those that do not come out even are left out.
-    pub(super) fn contract_chase(
+    pub(crate) fn contract_chase(
         &self,
         chase: &ContractChase,
         genesis: &mut Genesis,
     ) -> Result<Placed, GeneratorError> {
-        let rules = (KeyRule::Addressed, ValueRule::Random);
+        let rules = Rules { keys: KeyRule::Addressed, values: ValueRule::Random };
         let placed = self.families(Contract::HopTarget, chase.contract_count, rules, genesis)?;
         let families = &mut genesis.slots[placed.families.start as usize..];
         let (seed, first) = (families[0].seed, families[0].address);
@@ -104,7 +115,7 @@ impl StormPlace<'_> {
         Ok(Placed { contract, ..placed })
     }
 
-    pub(super) fn sstore(
+    pub(crate) fn sstore(
         &self,
         storm: &SstoreStorm,
         genesis: &mut Genesis,
@@ -113,7 +124,7 @@ impl StormPlace<'_> {
         self.families(contract, storm.contract_count, rules(KeyOrder::Keccak), genesis)
     }
 
-    pub(super) fn prefetch_miss(
+    pub(crate) fn prefetch_miss(
         &self,
         storm: &PrefetchMiss,
         genesis: &mut Genesis,
@@ -131,7 +142,7 @@ impl StormPlace<'_> {
         Ok(Placed { contract, ..placed })
     }
 
-    pub(super) fn accounts(
+    pub(crate) fn accounts(
         &self,
         storm: &AccountStorm,
         genesis: &mut Genesis,
@@ -157,12 +168,13 @@ impl StormPlace<'_> {
         storage: Vec<(U256, U256)>,
         genesis: &mut Genesis,
     ) -> Result<Address, GeneratorError> {
-        add_contract((self.tag, contract.name()), contract, storage, genesis)
+        let name = ContractName { tag: self.tag, name: contract.name() };
+        add_contract(name, contract, storage, genesis)
     }
 
     /// A token whose holders' balances are the storm's slots, and who asks for them.
-    pub(super) fn balances(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
-        let rules = (KeyRule::Balance, ValueRule::Random);
+    pub(crate) fn balances(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+        let rules = Rules { keys: KeyRule::Balance, values: ValueRule::Random };
         let placed = self.families(Contract::Token, 1, rules, genesis)?;
         let contract = self.contract(Contract::BalanceStorm, Vec::new(), genesis)?;
         Ok(Placed { contract, ..placed })
@@ -173,7 +185,7 @@ impl StormPlace<'_> {
         &self,
         contract: Contract,
         contract_count: u64,
-        (keys, values): (KeyRule, ValueRule),
+        Rules { keys, values }: Rules,
         genesis: &mut Genesis,
     ) -> Result<Placed, GeneratorError> {
         let Self { index, tag, seed, slot_count, state_slot_count } = *self;

@@ -1,0 +1,66 @@
+//! `[state]`: the state before the first block, by its counts or by the size of its slots.
+
+use workload::Layout;
+
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::names::LAYOUTS;
+use crate::quantity::grouped;
+
+/// The state before the first block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StateSpec {
+    /// Accounts beside those that the loads need.
+    pub account_count: u64,
+    /// Storage slots of the storms' contracts, all together; 0 where there is no storm.
+    pub slot_count: u64,
+    /// How rows are keyed.
+    pub layout: Layout,
+    /// Share, 0 to 1, of the keys asked for that exist.
+    pub present_share: f64,
+    /// Seed of the state's stream, in place of the derived one.
+    pub seed: Option<u64>,
+}
+
+/// Bytes of a slot's row in the store, keys, value and bookkeeping (measured).
+pub const ROW_BYTES: u64 = 76;
+
+const DEFAULT_ACCOUNT_COUNT: u64 = 100_000;
+const UNUSUAL: &str = "the most that is supported";
+const ACCOUNTS: Range = Range { least: 0, most: 1 << 32, below: "", above: UNUSUAL };
+const SLOTS: Range =
+    Range { least: 1, most: 1 << 40, below: "the least state to read from", above: UNUSUAL };
+
+/// Reads `[state]`.
+pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
+    let slot_count = match (fields.count("slots", &SLOTS)?, fields.bytes("size")?) {
+        (Some(slot_count), None) => slot_count,
+        (None, Some(size_bytes)) => sized(fields, size_bytes)?,
+        // A load that reads slots asks for them.
+        (None, None) => 0,
+        _ => return Err(fields.exactly_one(["slots", "size"], "128M")),
+    };
+    Ok(StateSpec {
+        account_count: fields.count("accounts", &ACCOUNTS)?.unwrap_or(DEFAULT_ACCOUNT_COUNT),
+        slot_count,
+        layout: fields.one_of("layout", "layout", &LAYOUTS)?.unwrap_or(Layout::Hashed),
+        present_share: fields.share("present")?.unwrap_or(1.0),
+        seed: fields.seed()?,
+    })
+}
+
+/// The slots that fill a size.
+fn sized(fields: &Fields<'_>, size_bytes: u64) -> Result<u64, Fault> {
+    let slot_count = size_bytes / ROW_BYTES;
+    if (SLOTS.least..=SLOTS.most).contains(&slot_count) {
+        return Ok(slot_count);
+    }
+    let rule = format!(
+        "{} bytes hold {} slots at {ROW_BYTES} bytes a row; from {} to {} are possible",
+        grouped(size_bytes),
+        grouped(slot_count),
+        SLOTS.least,
+        grouped(SLOTS.most)
+    );
+    Err(fields.fault("size", Misfit::new(rule, Remedy::text("10GiB").and("the default size"))))
+}

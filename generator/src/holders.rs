@@ -1,0 +1,45 @@
+//! Accounts that have a slot of their own in a contract of a load.
+
+use alloy_primitives::{Address, U256};
+use rayon::prelude::*;
+use spec::Scenario;
+use workload::{SenderFamily, senders::SenderError};
+
+/// Accounts that can have a slot of their own. These are written out in the state's recipe: their
+/// number bounds its memory.
+pub(crate) const HOLDERS_MAX: u64 = 1_000_000;
+
+/// Accounts that have a slot of their own in the contracts of `chains` and `non-conflicting`.
+pub(crate) fn holder_count(scenario: &Scenario) -> u64 {
+    scenario.state.account_count.clamp(1, HOLDERS_MAX)
+}
+
+/// Accounts whose addresses one task derives: one costs little beside its neighbours.
+const TASK_ACCOUNT_COUNT: u64 = 4_096;
+
+/// The slots of the first `count` accounts of `family`, in order: those that `slots_of` gives for
+/// each account's place and address.
+///
+/// # Errors
+/// [`SenderError`] when the family has no such accounts.
+pub(crate) fn slots_of_holders<const N: usize>(
+    family: &SenderFamily,
+    count: u64,
+    slots_of: impl Fn(u64, &Address) -> [(U256, U256); N] + Sync,
+) -> Result<Vec<(U256, U256)>, SenderError> {
+    // Whichever task fails first: the error is that of the last account.
+    if let Some(last) = count.checked_sub(1) {
+        family.secret(last)?;
+    }
+    let slots_of_task = |task: u64| {
+        let first = task * TASK_ACCOUNT_COUNT;
+        let addresses = family.addresses(first..count.min(first + TASK_ACCOUNT_COUNT))?;
+        let slots = (first..).zip(&addresses).flat_map(|(place, holder)| slots_of(place, holder));
+        Ok(slots.collect())
+    };
+    let tasks: Vec<Vec<_>> = (0..count.div_ceil(TASK_ACCOUNT_COUNT))
+        .into_par_iter()
+        .map(slots_of_task)
+        .collect::<Result<_, _>>()?;
+    Ok(tasks.concat())
+}

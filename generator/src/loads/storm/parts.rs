@@ -1,0 +1,119 @@
+//! What a storm is made of: which contract, which families, what they are asked for.
+
+use alloy_primitives::{Address, B256, U256};
+use spec::{CalldataByte, Overlap, SlotOrder};
+use workload::{Layout, SlotFamily, block::IndexRange};
+
+use crate::{artifact::Contract, meter::Meter};
+
+/// What a storm is made of.
+#[derive(Debug)]
+pub(crate) struct Parts<'g> {
+    /// The contract that transactions call.
+    pub(crate) contract: Contract,
+    /// What it costs.
+    pub(crate) meter: Meter,
+    /// Share of what is asked for that exists.
+    pub(crate) present_share: f64,
+    /// What transactions have in common.
+    pub(crate) overlap: Overlap,
+    /// Whom transactions call in turn; at least one.
+    pub(crate) targets: Vec<Target<'g>>,
+    /// In which order they ask, where that is not the indices'.
+    pub(crate) sorted: Option<Sorted<'g>>,
+    /// Calldata beside what they ask for: a share of the most that costs no more than its standard
+    /// price.
+    pub(crate) calldata_share: f64,
+    /// What that is.
+    pub(crate) calldata_byte: CalldataByte,
+}
+
+impl<'g> Parts<'g> {
+    /// A storm that asks for what exists, each once, in the order of the indices.
+    pub(crate) fn new(contract: Contract, meter: Meter, targets: Vec<Target<'g>>) -> Self {
+        Self {
+            contract,
+            meter,
+            present_share: 1.0,
+            overlap: Overlap::Nothing,
+            targets,
+            sorted: None,
+            calldata_share: 0.0,
+            calldata_byte: CalldataByte::Random,
+        }
+    }
+}
+
+/// The order of rows in a store that sorts them, or its opposite.
+#[derive(Debug)]
+pub(crate) struct Sorted<'g> {
+    /// How keys become those of rows.
+    pub(crate) layout: Layout,
+    pub(crate) order: SlotOrder,
+    /// By target: its family.
+    pub(crate) families: Vec<&'g SlotFamily>,
+}
+
+impl Sorted<'_> {
+    /// The indices of `ranges` of the family of `target`, in this order.
+    pub(super) fn indices(&self, target: usize, ranges: &[IndexRange]) -> Vec<u64> {
+        let indices: Vec<u64> =
+            ranges.iter().flat_map(|range| range.start..range.start + range.count).collect();
+        let mut keys = Vec::new();
+        self.families[target].keys(&indices, &mut keys);
+        let slots: Vec<U256> = keys.iter().map(|key| U256::from_be_bytes(*key)).collect();
+        // All are of one account, whose part of a row's key they have in common.
+        self.layout.slot_key_parts(&slots, &mut keys);
+        let mut rows: Vec<_> = keys.into_iter().zip(indices).collect();
+        rows.sort_unstable();
+        if self.order == SlotOrder::Descending {
+            rows.reverse();
+        }
+        rows.into_iter().map(|(_, index)| index).collect()
+    }
+}
+
+/// A contract that is called, and the family that it asks of.
+#[derive(Clone, Debug)]
+pub(crate) struct Target<'g> {
+    /// Its address.
+    pub(crate) to: Address,
+    /// What the family has.
+    pub(crate) asked: Asked,
+    /// The family's place in its list in the genesis.
+    pub(crate) family: u32,
+    /// Number of indices that exist.
+    pub(crate) held_count: u64,
+    /// The first word of calldata.
+    pub(crate) first: First<'g>,
+    /// The words between that and the ranges.
+    pub(crate) tail: Vec<B256>,
+    /// Present index to begin at, where the state decides it and not the load's seed.
+    pub(crate) start: Option<u64>,
+}
+
+/// What a family has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Slots.
+    Slots,
+    /// Accounts.
+    Accounts,
+    /// Slots of as many families as there are contracts, from the target's on: index i is slot i /
+    /// `contract_count` of family i mod `contract_count`.
+    Hops {
+        /// Contracts that the chain goes through in turn.
+        contract_count: u64,
+    },
+}
+
+/// The first word of a storm's calldata.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum First<'g> {
+    /// The same for all transactions.
+    Word(B256),
+    /// The key of the first slot.
+    KeyOf(&'g SlotFamily),
+    /// The key of the first slot of a chain through these, as [`Asked::Hops`] has it.
+    KeyOfHop(&'g [SlotFamily]),
+}

@@ -1,0 +1,231 @@
+//! Storm transactions of one load: which indices each asks for, so that none is asked for twice in a
+//! workload (unless it says so), the share of present keys is exact, and its gas is what it was
+//! given. What is asked for, slots or accounts, and by which contract, is in [`Parts`].
+
+use alloy_primitives::{B256, Bytes, U256};
+use spec::{CalldataByte, Overlap};
+use workload::block::IndexRange;
+
+use super::parts::{Asked, First, Parts, Target};
+use crate::{
+    error::GeneratorError,
+    meter::{Pair, Price, calldata, packed},
+    people::People,
+    planner::{PlannedTx, Planner, Room, Touched},
+    random::Stream,
+};
+
+/// Distance from a family's end within which a load's first absent index lies.
+const ABSENT_SPREAD: u64 = 1 << 32;
+
+/// A transaction's work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct StormTx {
+    /// Whom it calls, by place among the targets.
+    target: usize,
+    /// Its calldata.
+    input: Bytes,
+    /// Bytes that follow its calldata.
+    padding_count: u64,
+    /// What it costs with them.
+    price: Price,
+    /// What it asks for.
+    ranges: Vec<IndexRange>,
+}
+
+/// A load's place in its families.
+#[derive(Debug)]
+pub(crate) struct Storm<'g> {
+    parts: Parts<'g>,
+    cursors: Vec<Cursor>,
+    /// What its calldata is drawn from.
+    stream: Stream,
+    /// Transactions made.
+    tx_count: u64,
+    /// Indices asked for, and how many of them are present.
+    asked_count: u64,
+    present_count: u64,
+}
+
+/// Indices of one family that are used up.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    /// First present index, and number used up from there on, around the family's end.
+    start: u64,
+    used_count: u64,
+    /// Present indices that transactions have asked for, each counted once.
+    asked_count: u64,
+    /// Next absent index.
+    absent: u64,
+}
+
+impl<'g> Storm<'g> {
+    /// A storm of `parts`. The stream gives the indices it starts at.
+    pub(crate) fn new(parts: Parts<'g>, stream: &Stream) -> Self {
+        let cursor = |(place, target): (usize, &Target<'_>)| {
+            let word = stream.word(format_args!("start/{place}"));
+            let [start, absent, ..] = *U256::from_be_bytes(word.0).as_limbs();
+            let start = target.start.unwrap_or(start % target.held_count.max(1));
+            let absent = target.held_count + absent % ABSENT_SPREAD;
+            Cursor { start, used_count: 0, asked_count: 0, absent }
+        };
+        let cursors = parts.targets.iter().enumerate().map(cursor).collect();
+        let stream = stream.within("calldata");
+        Self { parts, cursors, stream, tx_count: 0, asked_count: 0, present_count: 0 }
+    }
+
+    /// The transaction that asks for most within `gas_limit`; `None` where that is less than a
+    /// useful one.
+    fn most_within(&mut self, gas_limit: u64) -> Option<StormTx> {
+        let place = (self.tx_count % self.parts.targets.len() as u64) as usize;
+        let mut count = self.parts.meter.count_at_most(gas_limit);
+        // Not a bisection: one more can be cheaper, where it completes an unrolled block.
+        while count >= self.parts.meter.useful_count() {
+            let mut tx = self.with_count(place, count);
+            if tx.price.limit <= gas_limit {
+                tx.input = self.carried(&tx);
+                self.take(place, &tx, count);
+                return Some(tx);
+            }
+            count -= 1;
+        }
+        None
+    }
+
+    fn with_count(&self, place: usize, count: u64) -> StormTx {
+        let target = &self.parts.targets[place];
+        let present_count = self.present_of_next(count);
+        let cursor = &self.cursors[place];
+        let mut pairs = cursor.present(target.held_count, present_count);
+        if count > present_count {
+            pairs.push((cursor.absent, count - present_count));
+        }
+        let start = pairs.first().map_or(0, |(start, _)| *start);
+        let contract = self.parts.contract;
+        // What knows its place by itself goes on around the family's end by itself.
+        let said = if contract.takes_count_alone() { vec![(start, count)] } else { pairs.clone() };
+        let first = match target.first {
+            First::Word(word) => word,
+            First::KeyOf(family) => B256::from(family.key(start)),
+            First::KeyOfHop(families) => {
+                let count = families.len() as u64;
+                B256::from(families[(start % count) as usize].key(start / count))
+            }
+        };
+        let head = [&[first], &target.tail[..]].concat();
+        let input = calldata(contract, &head, &said);
+        let price = self.parts.meter.price(&input, &said);
+        let byte = self.parts.calldata_byte;
+        let most_count = self.parts.meter.padding_count_max(&input, price, byte);
+        let padding_count = (most_count as f64 * self.parts.calldata_share) as u64;
+        let price = self.parts.meter.padded(price, padding_count, byte);
+        let range = |(start, count): &Pair| IndexRange {
+            family: target.family,
+            start: *start,
+            count: *count,
+        };
+        let ranges = pairs.iter().map(range).collect();
+        StormTx { target: place, input, padding_count, price, ranges }
+    }
+
+    /// The calldata of `tx` as it is carried: its indices in their order, or with what follows. Neither
+    /// changes its price, which is why it waits until the transaction is chosen.
+    fn carried(&self, tx: &StormTx) -> Bytes {
+        if let Some(sorted) = &self.parts.sorted {
+            let head = B256::from_slice(&tx.input[..32]);
+            return packed(&[head], sorted.indices(tx.target, &tx.ranges));
+        }
+        if tx.padding_count == 0 {
+            return tx.input.clone();
+        }
+        let mut random = self.stream.within(self.tx_count).random();
+        let padding = (0..tx.padding_count).map(|_| match self.parts.calldata_byte {
+            // None is zero: that costs less.
+            CalldataByte::Random => random.below(255) as u8 + 1,
+            CalldataByte::Zero => 0,
+        });
+        tx.input.iter().copied().chain(padding).collect::<Vec<u8>>().into()
+    }
+
+    /// How many of the next `count` are present, so that the share of all is exact.
+    fn present_of_next(&self, count: u64) -> u64 {
+        let all = ((self.asked_count + count) as f64 * self.parts.present_share).round() as u64;
+        all.saturating_sub(self.present_count).min(count)
+    }
+
+    fn take(&mut self, place: usize, tx: &StormTx, count: u64) {
+        let present_count = self.present_of_next(count);
+        let cursor = &mut self.cursors[place];
+        cursor.asked_count = cursor.asked_count.max(cursor.used_count + present_count);
+        if self.parts.overlap == Overlap::Nothing {
+            cursor.used_count += present_count;
+            cursor.absent += count - present_count;
+        }
+        debug_assert_eq!(tx.ranges.iter().map(|range| range.count).sum::<u64>(), count);
+        self.tx_count += 1;
+        self.asked_count += count;
+        self.present_count += present_count;
+    }
+}
+
+impl Planner for Storm<'_> {
+    fn next(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let Some(storm) = self.most_within(room.gas_limit) else { return Ok(None) };
+        let target = &self.parts.targets[storm.target];
+        let touched = match target.asked {
+            Asked::Slots => Touched { slots: storm.ranges, ..Touched::default() },
+            Asked::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
+            Asked::Hops { contract_count } => {
+                let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
+                let hop = |index: u64| IndexRange {
+                    family: target.family + (index % contract_count) as u32,
+                    start: index / contract_count,
+                    count: 1,
+                };
+                Touched { slots: indices.map(hop).collect(), ..Touched::default() }
+            }
+        };
+        Ok(Some(PlannedTx {
+            // All that there is room for: what a storm leaves of it shows nothing.
+            gas_limit: room.gas_limit,
+            gas: storm.price.gas,
+            refund: storm.price.refund,
+            sender: people.in_turn(room.turn),
+            to: Some(target.to),
+            input: storm.input,
+            touched,
+            ..PlannedTx::default()
+        }))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.parts.meter.useful_gas()
+    }
+
+    fn shortfall(&self) -> Option<(u64, u64)> {
+        let asked = self.cursors.iter().zip(&self.parts.targets);
+        let short = asked.map(|(cursor, target)| (cursor.asked_count, target.held_count));
+        short.filter(|(asked, held)| asked > held).max_by_key(|(asked, held)| asked - held)
+    }
+}
+
+impl Cursor {
+    /// The next `count` present indices of a family of `held_count`, as one range or, around
+    /// the family's end, two.
+    fn present(&self, held_count: u64, count: u64) -> Vec<Pair> {
+        if count == 0 {
+            return Vec::new();
+        }
+        let start = (self.start + self.used_count) % held_count;
+        let straight = count.min(held_count - start);
+        let mut pairs = vec![(start, straight)];
+        if count > straight {
+            pairs.push((0, count - straight));
+        }
+        pairs
+    }
+}

@@ -1,0 +1,134 @@
+//! A genesis in the making: what each load has of it, and the contracts, keys and amounts that
+//! loads put there.
+
+use std::ops::Range;
+
+use alloy_primitives::{Address, B256, U256, keccak256};
+use workload::{Genesis, GenesisAccount, stream::stream_seed};
+
+use crate::{artifact::Contract, error::GeneratorError};
+
+/// Wei of a sender, 10^24: more than any generated workload burns.
+pub(crate) const SENDER_BALANCE: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
+/// Units of a token that a holder has at least, 10^24: more than it can give away.
+pub(crate) const TOKEN_BALANCE: U256 = SENDER_BALANCE;
+
+/// A genesis, and what of it each load has.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) genesis: Genesis,
+    /// Per load, what it has of it.
+    pub(crate) loads: Vec<Placed>,
+}
+
+/// What a load has of a genesis.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placed {
+    /// Its families, by their place in [`Genesis::slots`].
+    pub(crate) families: Range<u32>,
+    /// Its contract, if it has one; that of a storm with its families.
+    pub(crate) contract: Address,
+    /// Its family of accounts beside the senders, by its place in [`Genesis::senders`].
+    pub(crate) people: u32,
+    /// Its account family, by its place in [`Genesis::account_families`].
+    pub(crate) account_family: u32,
+}
+
+/// A secret key k0 with room above it: below 2^252, so below the order of the curve by far.
+pub(crate) fn first_secret(seed: u64, stream: &str) -> B256 {
+    let mut secret = stream_seed(seed, stream);
+    secret[0] &= 0x0f;
+    secret
+}
+
+/// Adds the account of a `contract` that a load calls `name`, with slots written out.
+pub(crate) fn add_contract(
+    name: ContractName<'_>,
+    contract: Contract,
+    mut storage: Vec<(U256, U256)>,
+    genesis: &mut Genesis,
+) -> Result<Address, GeneratorError> {
+    storage.sort_unstable_by_key(|(key, _)| *key);
+    let address = name.address();
+    let code = contract.code()?;
+    genesis.accounts.push(GenesisAccount {
+        address,
+        nonce: 1,
+        code,
+        storage,
+        ..Default::default()
+    });
+    Ok(address)
+}
+
+/// Adds a load's only contract, without slots; all that the load has.
+pub(crate) fn add_bare(
+    tag: &str,
+    contract: Contract,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    add_only(tag, contract, Vec::new(), genesis)
+}
+
+/// Adds a load's only contract, with slots written out; all that the load has.
+pub(crate) fn add_only(
+    tag: &str,
+    contract: Contract,
+    storage: Vec<(U256, U256)>,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    let name = ContractName { tag, name: contract.name() };
+    let contract = add_contract(name, contract, storage, genesis)?;
+    Ok(Placed { contract, ..Placed::default() })
+}
+
+/// What a load calls one of its contracts: its address follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ContractName<'a> {
+    /// What stands for the load in names.
+    pub(crate) tag: &'a str,
+    /// What it calls the contract.
+    pub(crate) name: &'a str,
+}
+
+impl ContractName<'_> {
+    /// Address of the contract.
+    pub(crate) fn address(self) -> Address {
+        let Self { tag, name } = self;
+        Address::from_word(keccak256(format!("stress contract load[{tag}]/{name}")))
+    }
+}
+
+/// Address of one of a load's equal contracts.
+pub(crate) fn numbered_contract(tag: &str, contract: Contract, place: u64) -> Address {
+    ContractName { tag, name: &format!("{}/{place}", contract.name()) }.address()
+}
+
+/// Key of an account's balance: that of the mapping at slot 0.
+pub(crate) fn balance_key(account: &Address) -> U256 {
+    mapping_key(account.into_word())
+}
+
+/// Key of what the mapping at slot 0 has at `word` (Solidity's layout of storage).
+pub(crate) fn mapping_key(word: B256) -> U256 {
+    U256::from_be_bytes(keccak256([word, B256::ZERO].concat()).0)
+}
+
+/// The first `count` places of the mapping at slot 0, none of them zero: each access costs the same.
+pub(crate) fn filled_places(count: u64) -> Vec<(U256, U256)> {
+    let place = |place| {
+        let word = B256::from(U256::from(place));
+        (mapping_key(word), U256::from(place + 1))
+    };
+    (0..count).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_balance_of_a_sender_is_a_million_ether() {
+        assert_eq!(SENDER_BALANCE, U256::from(10).pow(U256::from(24)));
+    }
+}
