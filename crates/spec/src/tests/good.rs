@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, Named, ReadMethod, ReadOrder, ReadTime, Schedule, Sharing, StopRule,
+    FilterKind, IndexShape, ReadMethod, ReadOrder, ReadTime, Schedule, Sharing, StopRule,
     StoreKind, WarmCache,
 };
 use workload::{Fork, Layout};

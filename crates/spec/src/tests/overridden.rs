@@ -1,5 +1,7 @@
 //! Values from outside take the file's place, and errors about them name where they came from.
 
+use variant::{Design, FilterKind};
+
 use super::super::*;
 use super::{LEAST, assert_error, given, parsed};
 
