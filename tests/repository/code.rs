@@ -203,7 +203,9 @@ pub(crate) fn flatten(
             before.pop();
         }
         UseTree::Name(name) if name.ident == "self" => {
-            out.push((before.last().cloned(), before.clone()));
+            // A module or a type, never the function of the same name.
+            let whole = before.iter().cloned().chain(["self".to_owned()]).collect();
+            out.push((before.last().cloned(), whole));
         }
         UseTree::Name(name) => {
             let whole = before.iter().cloned().chain([name.ident.to_string()]).collect();

@@ -40,8 +40,10 @@ impl fmt::Display for Cycle {
 pub(crate) fn edges(modules: &Modules) -> Edges {
     let mut edges = Edges::new();
     for (index, module) in modules.all.iter().enumerate() {
-        let mut add = |to: usize, name: Option<&String>| {
-            let name = name.map_or("*", String::as_str).to_owned();
+        let mut add = |to: usize, path: &[String]| {
+            // The type of an associated function, rather than the function.
+            let name = path.iter().find(|name| name.starts_with(char::is_uppercase));
+            let name = name.or(path.last()).cloned().unwrap_or_default();
             if to != module.file {
                 edges.entry((module.file, to)).or_default().insert(name);
             }
@@ -51,12 +53,12 @@ pub(crate) fn edges(modules: &Modules) -> Edges {
             let to = modules.all[from].file;
             let is_below = modules.files[to].path.starts_with(&modules.files[module.file].path);
             if !(import.is_reexport && is_below) {
-                add(to, import.path.last());
+                add(to, &import.path);
             }
         }
         for path in &module.paths {
             if let Meaning::Item(from) = modules.meaning(index, path) {
-                add(modules.all[from].file, path.last());
+                add(modules.all[from].file, path);
             }
         }
     }

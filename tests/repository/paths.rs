@@ -19,10 +19,16 @@ type Seen = Vec<(usize, String)>;
 impl Modules {
     /// What a path in the code of a module means.
     pub(crate) fn meaning(&self, module: usize, path: &[String]) -> Meaning {
-        self.resolve(module, path, &mut Seen::new()).unwrap_or(Meaning::Outside)
+        self.resolve(module, path, true, &mut Seen::new()).unwrap_or(Meaning::Outside)
     }
 
-    fn resolve(&self, module: usize, path: &[String], seen: &mut Seen) -> Option<Meaning> {
+    fn resolve(
+        &self,
+        module: usize,
+        path: &[String],
+        is_last: bool,
+        seen: &mut Seen,
+    ) -> Option<Meaning> {
         let mut base = module;
         let mut rest = path;
         let mut is_rooted = false;
@@ -38,18 +44,21 @@ impl Modules {
         }
         if !is_rooted {
             let (first, others) = path.split_first()?;
-            return match self.lookup(base, first, others.is_empty(), seen)? {
-                Meaning::Module(found) => Some(self.descend(found, others, seen)),
+            return match self.lookup(base, first, is_last && others.is_empty(), seen)? {
+                Meaning::Module(found) => Some(self.descend(found, others, is_last, seen)),
                 meaning => Some(meaning),
             };
         }
-        Some(self.descend(base, rest, seen))
+        Some(self.descend(base, rest, is_last, seen))
     }
 
-    fn descend(&self, module: usize, path: &[String], seen: &mut Seen) -> Meaning {
+    fn descend(&self, module: usize, path: &[String], is_last: bool, seen: &mut Seen) -> Meaning {
         let Some((first, others)) = path.split_first() else { return Meaning::Module(module) };
-        match self.lookup(module, first, others.is_empty(), seen) {
-            Some(Meaning::Module(found)) => self.descend(found, others, seen),
+        if first == "self" {
+            return Meaning::Module(module);
+        }
+        match self.lookup(module, first, is_last && others.is_empty(), seen) {
+            Some(Meaning::Module(found)) => self.descend(found, others, is_last, seen),
             Some(meaning) => meaning,
             // A macro may have made it.
             None => Meaning::Item(module),
@@ -83,10 +92,11 @@ impl Modules {
         seen: &mut Seen,
     ) -> Option<Meaning> {
         if let Some(imports) = module.imports.get(name) {
-            let mut meanings = imports.iter().filter_map(|one| self.resolve(at, &one.path, seen));
+            let mut meanings =
+                imports.iter().filter_map(|one| self.resolve(at, &one.path, is_last, seen));
             return Some(meanings.next().unwrap_or(Meaning::Outside));
         }
-        module.globs.iter().find_map(|glob| match self.resolve(at, &glob.path, seen)? {
+        module.globs.iter().find_map(|glob| match self.resolve(at, &glob.path, false, seen)? {
             Meaning::Module(from) if from != at => self.lookup(from, name, is_last, seen),
             _ => None,
         })

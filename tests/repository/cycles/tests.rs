@@ -111,6 +111,18 @@ fn a_reexport_hides_no_cycle() {
 }
 
 #[test]
+fn a_module_is_told_from_the_function_of_the_same_name() {
+    let files = [
+        ("src/lib.rs", "mod load; mod read; pub fn load() { read::go() }"),
+        ("src/load.rs", "pub(crate) fn all() {}"),
+        ("src/read.rs", "use crate::load::{self}; pub(crate) fn go() { load::all() }"),
+    ];
+    assert!(found(&files).is_empty());
+    let calls = ("src/read.rs", "pub(crate) fn go() { crate::load() }");
+    assert_eq!(found(&[files[0], files[1], calls]).len(), 1);
+}
+
+#[test]
 fn what_is_for_tests_alone_is_no_reference() {
     let files = [
         ("src/lib.rs", "mod a; mod b;"),
