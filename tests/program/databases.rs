@@ -17,8 +17,7 @@ use executor::{
 use serde_json::Value;
 use spec::Override;
 
-#[path = "common/page.rs"]
-mod page;
+use crate::{machine, page};
 
 /// A workload of some milliseconds.
 const WORK: [&str; 10] = [
@@ -37,7 +36,7 @@ const WORK: [&str; 10] = [
 fn stress(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
     command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir.join("data"));
-    command.env("COLUMNS", "100").output().unwrap()
+    machine::output(command.env("COLUMNS", "100"))
 }
 
 /// Standard output of a call that ends with this code.

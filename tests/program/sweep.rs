@@ -15,6 +15,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::machine;
+
 const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 /// Cells that are small and in memory.
 const SMALL: [&str; 9] = [
@@ -108,7 +110,7 @@ fn words(output: &Output) -> String {
 
 /// Runs it, expects this exit code, and returns what it says.
 fn ends(mut command: Command, code: i32) -> String {
-    let output = command.output().unwrap();
+    let output = machine::output(&mut command);
     let words = words(&output);
     assert_eq!(output.status.code(), Some(code), "{command:?}: {words}");
     assert!(!words.contains("panicked"), "{words}");
@@ -146,6 +148,7 @@ fn assert_whole(merged: &Value) {
 
 #[test]
 fn a_sweep_whose_parent_was_killed_goes_on_and_has_the_counters_of_an_uninterrupted_one() {
+    let _shared = machine::shared();
     let place = Place::new();
     let mut sweep = begin(place.sweep(&[SHORT]));
     wait_until("two cells are finished", || place.cell(1).exists().then_some(()));
@@ -169,6 +172,7 @@ fn a_sweep_whose_parent_was_killed_goes_on_and_has_the_counters_of_an_uninterrup
 
 #[test]
 fn a_cell_that_was_killed_is_told_and_the_same_command_runs_it() {
+    let _shared = machine::shared();
     let place = Place::new();
     let sweep = begin(place.sweep(&[LONG]));
     kill_process(place.runner(0), Signal::KILL).unwrap();
@@ -187,6 +191,7 @@ fn a_cell_that_was_killed_is_told_and_the_same_command_runs_it() {
 
 #[test]
 fn a_cell_ends_with_a_sweep_that_is_killed() {
+    let _shared = machine::shared();
     let place = Place::new();
     let mut sweep = begin(place.sweep(&[LONG]));
     place.runner(0);
@@ -230,6 +235,7 @@ fn the_slurm_script_runs_one_cell_each_and_joined_they_are_the_sweep() {
 
 #[test]
 fn two_who_run_the_same_cell_leave_one_result_and_cells_on_one_state_wait_for_it() {
+    let _shared = machine::shared();
     let place = Place::new();
     let disk = |index: &str| {
         let args = ["sweep", "--scenario=sload-storm", "--slots=20k", "--set=state.accounts=10"];

@@ -25,7 +25,6 @@ use workload::{NetChanges, Workload, genesis::AccountState};
 
 use self::workloads::{COINBASE, COUNTER_CODE, Recipe, sender};
 
-#[path = "block_stm/workloads.rs"]
 mod workloads;
 
 /// How a store misbehaves.

@@ -7,9 +7,6 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-#[path = "hostile/lists.rs"]
-mod hostile;
-
 use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, Bytes, U256};
@@ -29,6 +26,8 @@ use workload::{
     GenesisAccount, Workload,
     list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
 };
+
+use crate::hostile;
 
 fn storm() -> Workload {
     let text = "schema = 1\nname = \"s\"\ndescription = \"\"\n[state]\naccounts = 50\n\

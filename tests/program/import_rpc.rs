@@ -7,9 +7,6 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-#[path = "rpc/node.rs"]
-mod node;
-
 use std::{
     fs,
     process::{Command, Output},
@@ -19,7 +16,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use workload::{TxType, file};
 
-use node::{Anvil, http, refusal, server, through};
+use self::node::{Anvil, http, refusal, server, through};
+use crate::machine;
+
+mod node;
 
 /// Accounts that anvil funds; their secrets are known to it.
 const PEOPLE: [&str; 4] = [
@@ -104,7 +104,7 @@ impl Import {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
         command.current_dir(self.dir.path()).args(args).env_remove("STRESS_RPC_URL");
         command.env("STRESS_DATA_DIR", self.dir.path().join("data")).env("COLUMNS", "80");
-        command.output().unwrap()
+        machine::output(&mut command)
     }
 
     fn import(&self, url: &str, output: &str, more: &[&str]) -> Output {

@@ -31,10 +31,7 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
-#[path = "common/policies.rs"]
-mod policies;
-
-use policies::policies;
+use crate::common::policies::policies;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {

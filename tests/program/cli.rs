@@ -16,13 +16,15 @@ use executor::{
 };
 use workload::file;
 
+use crate::machine;
+
 const SMALL: [&str; 8] =
     ["--scenario", "sload-storm", "--gas", "2M", "--slots", "20k", "--samples", "1"];
 
 fn stress(args: &[&str], data_dir: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
     command.args(args).env("STRESS_DATA_DIR", data_dir).env("COLUMNS", "80");
-    command.output().unwrap()
+    machine::output(&mut command)
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -12,6 +12,8 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::machine;
+
 /// A folder with the files of the committed block, to be changed at will.
 struct Import {
     dir: TempDir,
@@ -41,7 +43,7 @@ impl Import {
     fn stress(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
         command.current_dir(self.dir.path()).args(args);
-        command.env("STRESS_DATA_DIR", self.path("data")).env("COLUMNS", "80").output().unwrap()
+        machine::output(command.env("STRESS_DATA_DIR", self.path("data")).env("COLUMNS", "80"))
     }
 
     fn import(&self, more: &[&str]) -> Output {

@@ -4,9 +4,6 @@
 
 #![expect(clippy::print_stderr, reason = "what is to be repeated is printed before it ends")]
 
-#[path = "common/agree.rs"]
-mod agree;
-
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc,
@@ -18,6 +15,8 @@ use executor::store::memory::MemoryStore;
 use generator::random_blocks::{Built, Coverage, Draft, Feature, RandomBlocks};
 use variant::Variant;
 use workload::Workload;
+
+use crate::common::agree;
 
 /// Blocks of a chain: one workload, and so one start of threads for each variant.
 const CHAIN_LEN: u64 = 10;

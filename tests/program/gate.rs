@@ -12,6 +12,8 @@ use std::{
 
 use serde_json::Value;
 
+use crate::machine;
+
 const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 
 /// A workload of a few milliseconds a sample, in memory, on one thread.
@@ -55,6 +57,7 @@ impl Place {
         let mut command = Command::new(STRESS);
         command.args(args).env("STRESS_DATA_DIR", self.path("data")).env("COLUMNS", "80");
         command.env("XDG_STATE_HOME", self.path("state"));
+        let _alone = machine::alone();
         command.output().unwrap()
     }
 

@@ -13,6 +13,8 @@ use std::{
 
 use serde_json::Value;
 
+use crate::machine;
+
 fn command(args: &[&str], data_dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
     command.arg("io").args(args).env("STRESS_DATA_DIR", data_dir).env("COLUMNS", "80");
@@ -20,7 +22,7 @@ fn command(args: &[&str], data_dir: &Path) -> Command {
 }
 
 fn stress(args: &[&str], data_dir: &Path) -> Output {
-    command(args, data_dir).output().unwrap()
+    machine::output(&mut command(args, data_dir))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -167,6 +169,7 @@ fn another_shape_is_another_state_and_stands_in_the_facts() {
 
 #[test]
 fn an_interruption_keeps_the_points_that_are_finished() {
+    let _shared = machine::shared();
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let args = ["--rows", "50k", "--depth", "1,2,3,4,5,6,7,8,9,10,11,12", "--seconds", "0.3"];

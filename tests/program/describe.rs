@@ -11,10 +11,12 @@ use std::{
 
 use serde_json::Value;
 
+use crate::machine;
+
 fn stress(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
     command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir).env("COLUMNS", "80");
-    command.output().unwrap()
+    machine::output(&mut command)
 }
 
 fn text(bytes: &[u8]) -> String {

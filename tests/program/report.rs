@@ -12,8 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-#[path = "common/page.rs"]
-mod page;
+use crate::{machine, page};
 
 /// A block that takes some milliseconds.
 const RUN: [&str; 10] = [
@@ -32,7 +31,7 @@ const RUN: [&str; 10] = [
 fn stress(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
     command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir.join("data"));
-    command.env("COLUMNS", "80").output().unwrap()
+    machine::output(command.env("COLUMNS", "80"))
 }
 
 /// Standard output of a call that goes well.

@@ -8,15 +8,6 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-#[path = "common/agree.rs"]
-mod agree;
-#[path = "common/loads.rs"]
-mod loads;
-#[path = "common/policies.rs"]
-mod policies;
-#[path = "common/vectors.rs"]
-mod vectors;
-
 use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
@@ -47,9 +38,12 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
-use loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS};
-use policies::policies;
-use vectors::{json_files, unpack, vectors};
+use crate::common::{
+    agree,
+    loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS},
+    policies::policies,
+    vectors::{json_files, unpack, vectors},
+};
 
 /// Every variant, and batched reads under every policy: threads are an axis of their own.
 fn variants() -> Vec<Variant> {
