@@ -2,7 +2,7 @@
 //! the only test of its binary, as they are counted for the whole process.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "rocksdb/common.rs"]
+#[path = "stores/common.rs"]
 mod common;
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! A small recipe that has everything, and what its rows must be.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-#[path = "rows.rs"]
+#[path = "common/rows.rs"]
 pub(crate) mod rows;
 
 use std::{path::Path, sync::atomic::AtomicBool};

@@ -1,9 +1,6 @@
 //! The laws of loads of everyday traffic: blocks are full whatever the kind, transactions meet
 //! where the kind says and nowhere else, and they do what they say.
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use alloy_primitives::{Address, U256, keccak256};
@@ -11,7 +8,7 @@ use generator::{BENEFICIARY, GeneratorError, generate, reference};
 use spec::{Scenario, shipped};
 use workload::{TxType, Workload};
 
-use blocks::{assert_full, list, parse};
+use crate::blocks::{assert_full, list, parse};
 
 const SMALL: &str = r#"
 schema = 1

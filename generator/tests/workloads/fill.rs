@@ -2,16 +2,13 @@
 //! gas of the receipts comes to what was asked for. Prints what the table of `docs/workloads.md` sums
 //! up. Takes minutes and is asked for by name; `generate.rs` and others hold each kind to it at 30M.
 
-#[path = "common/receipts.rs"]
-mod receipts;
-
 use std::io::{self, Write};
 
 use generator::{GeneratorError, generate};
 use spec::{Override, Scenario, shipped};
 use workload::{TxStatus, Workload};
 
-use receipts::receipt_gas;
+use crate::receipts::receipt_gas;
 
 const SIZES: [(&str, u64); 3] =
     [("30M", 30_000_000), ("640M", 640_000_000), ("2.2G", 2_200_000_000)];
@@ -120,14 +117,14 @@ fn fill(
 }
 
 #[test]
-#[ignore = "takes minutes and a few GiB: cargo test --release --workspace --test fill -- --ignored \
+#[ignore = "takes minutes and a few GiB: cargo test --release --workspace --test workloads fill -- --ignored \
             --nocapture --test-threads 1"]
 fn every_shipped_scenario_fills_its_blocks_within_a_hundredth_at_three_sizes() -> io::Result<()> {
     fill(shipped::all().iter().map(|(name, _)| (*name, &[][..])))
 }
 
 #[test]
-#[ignore = "takes minutes and a few GiB: cargo test --release --workspace --test fill -- --ignored \
+#[ignore = "takes minutes and a few GiB: cargo test --release --workspace --test workloads fill -- --ignored \
             --nocapture --test-threads 1"]
 fn every_form_of_a_kind_fills_its_blocks_within_a_hundredth_at_three_sizes() -> io::Result<()> {
     fill(FORMS.iter().copied())

@@ -2,9 +2,6 @@
 //! damage.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "rocksdb/common.rs"]
-mod common;
-
 use std::{
     fs::{self, File},
     os::unix::fs::FileExt,
@@ -13,10 +10,6 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256, U256, keccak256};
-use common::{
-    KECCAK, genesis,
-    rows::{assert_committed, assert_holds},
-};
 use executor::{
     state::{BuiltState, DataDir, Quiet, StateError, StateSpec},
     store::{
@@ -26,6 +19,11 @@ use executor::{
 };
 use variant::{CacheMode, Durability};
 use workload::{Genesis, GenesisAccount, Layout};
+
+use crate::common::{
+    self, KECCAK, genesis,
+    rows::{assert_committed, assert_holds},
+};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
 

@@ -1,16 +1,13 @@
 //! The laws of storms in forms of their own: a chain from contract to contract, keys in the order of
 //! the store or against it, and calldata beside reads.
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use std::collections::{HashMap, HashSet};
 
 use alloy_primitives::{Address, B256, U256};
 use generator::{GeneratorError, generate, reference};
 use workload::{SlotFamily, Transaction, TxOutcome, Workload};
 
-use blocks::{assert_full, list, parse};
+use crate::blocks::{assert_full, list, parse};
 
 const BASE: &str = r#"
 schema = 1

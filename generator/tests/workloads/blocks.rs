@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
-#[path = "receipts.rs"]
-pub(crate) mod receipts;
-
 use alloy_eip7928::AccountChanges;
 use alloy_rlp::Decodable;
 use spec::{Override, Scenario};
@@ -13,7 +10,7 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
-use receipts::receipt_gas;
+use crate::receipts::receipt_gas;
 
 pub(crate) fn parse(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<Override> = overrides

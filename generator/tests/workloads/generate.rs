@@ -1,9 +1,6 @@
 //! The laws of generated workloads: full blocks, distinct slots, exact shares, one work to one
 //! digest. Amsterdam rules where nothing else is said.
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use std::{
     cell::Cell,
     collections::{BTreeMap, HashSet},
@@ -21,7 +18,10 @@ use generator::{
 use spec::{Scenario, shipped};
 use workload::{Batch, Fork, NetChanges, Workload, WorkloadError, list::ListBounds};
 
-use blocks::{assert_full, list, parse, receipts::receipt_gas};
+use crate::{
+    blocks::{assert_full, list, parse},
+    receipts::receipt_gas,
+};
 
 const BASE: &str = r#"
 schema = 1

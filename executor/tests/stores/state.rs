@@ -1,9 +1,6 @@
 //! State directories: whole or not there, locked, checked before they are trusted.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "rocksdb/common.rs"]
-mod common;
-
 use std::{
     fs,
     io::{self, ErrorKind, Write},
@@ -15,7 +12,6 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use common::{FORMAT, genesis, open, spec};
 use executor::{
     state::{
         BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltState, DataDir, Quiet, ScanInput,
@@ -28,6 +24,8 @@ use executor::{
 };
 use variant::CacheMode;
 use workload::{Genesis, KeyRule, Layout, SlotFamily, ValueRule};
+
+use crate::common::{self, FORMAT, genesis, open, spec};
 
 /// Names in a directory but for locks.
 fn names(dir: &Path) -> Vec<String> {

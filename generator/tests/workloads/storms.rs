@@ -1,16 +1,13 @@
 //! The laws of storms beside plain reads: what a write does, what a predecessor decides, and that
 //! blocks of them are full and exact at every size.
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use std::collections::{HashMap, HashSet};
 
 use alloy_primitives::{Address, U256};
 use generator::{generate, reference};
 use workload::{SlotFamily, Workload};
 
-use blocks::{assert_full, list, parse};
+use crate::blocks::{assert_full, list, parse};
 
 const BASE: &str = r#"
 schema = 1

@@ -1,9 +1,6 @@
 //! The store over MDBX: what it holds, that samples are undone, and what it makes of damage.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "rocksdb/common.rs"]
-mod common;
-
 use std::{
     fs::{self, File},
     mem,
@@ -14,10 +11,6 @@ use std::{
 };
 
 use alloy_primitives::{B256, Bytes, keccak256};
-use common::{
-    KECCAK, genesis,
-    rows::{assert_committed, assert_holds, changes},
-};
 use executor::{
     state::{BuildPhase, BuildProgress, BuiltState, DataDir, Quiet, StateError, StateSpec},
     store::{
@@ -27,6 +20,11 @@ use executor::{
 };
 use variant::{CacheMode, Durability};
 use workload::{Genesis, Layout, NetChanges};
+
+use crate::common::{
+    self, KECCAK, genesis,
+    rows::{assert_committed, assert_holds, changes},
+};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
 const DATA: &str = "state.mdbx";
@@ -145,7 +143,7 @@ const DIES_IN: &str = "STRESS_TEST_DIES_IN";
 /// Commits in a process of its own, which ends without a word: no environment is closed.
 fn die_after_commits(data: &Path) {
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_process_that_died_after_its_commit_is_undone_by_the_next_run"])
+        .args(["--exact", "mdbx::a_process_that_died_after_its_commit_is_undone_by_the_next_run"])
         .env(DIES_IN, data)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

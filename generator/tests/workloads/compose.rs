@@ -1,14 +1,14 @@
 //! The laws of several loads in one block: none changes another, in whatever order they come.
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use alloy_primitives::{Address, Bytes, U256};
 use generator::{Generated, generate_by_load, reference};
 
 use proptest::prelude::*;
 
-use blocks::{assert_full, list, parse, receipts::receipt_gas};
+use crate::{
+    blocks::{assert_full, list, parse},
+    receipts::receipt_gas,
+};
 
 /// A load of a scenario: its kind, its share of the gas in parts, and further keys.
 type Load<'a> = (&'a str, u64, String);

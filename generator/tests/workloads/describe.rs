@@ -2,9 +2,6 @@
 //! what is said of generated workloads.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use std::collections::HashSet;
 
 use generator::{
@@ -16,7 +13,7 @@ use proptest::prelude::*;
 use spec::shipped;
 use workload::{StepKind, Steps, Workload};
 
-use blocks::{assert_full, list, parse};
+use crate::blocks::{assert_full, list, parse};
 
 const KEY_COUNT: u32 = 12;
 

@@ -2,9 +2,6 @@
 //! of different kinds share blocks.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use std::collections::{BTreeMap, HashSet};
 
 use alloy_primitives::Address;
@@ -12,7 +9,7 @@ use generator::{generate, reference};
 use spec::{Override, Scenario};
 use workload::{Transaction, Workload};
 
-use blocks::{assert_full, list, parse};
+use crate::blocks::{assert_full, list, parse};
 
 const SMALL: &str = r#"
 schema = 1

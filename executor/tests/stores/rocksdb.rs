@@ -1,20 +1,20 @@
 //! The store over RocksDB: what it holds, and that samples leave it alone.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "rocksdb/common.rs"]
-mod common;
+mod format;
 
 use std::{fs, path::Path};
 
 use alloy_primitives::{B256, Bytes, U256, keccak256};
-use common::{
-    KECCAK, genesis,
-    rows::{assert_committed, assert_holds},
-    store,
-};
 use executor::store::{Reader, Sample, Store, StoreError, rocksdb::RocksSettings};
 use variant::{CacheMode, Durability, FileAccess, ReadMethod};
 use workload::{Layout, NetChanges};
+
+use crate::common::{
+    self, KECCAK, genesis,
+    rows::{assert_committed, assert_holds},
+    store,
+};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
 

@@ -3,16 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
-#[path = "common/blocks.rs"]
-mod blocks;
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use alloy_primitives::{Address, U256};
 use generator::{GeneratorError, generate, reference};
 use workload::{Transaction, Workload};
 
-use blocks::{assert_full, list, parse};
+use crate::blocks::{assert_full, list, parse};
 
 const BASE: &str = r#"
 schema = 1

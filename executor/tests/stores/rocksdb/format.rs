@@ -2,12 +2,8 @@
 //! same, and each shows in what a read costs.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "rocksdb/common.rs"]
-mod common;
-
 use std::{collections::HashSet, path::Path, sync::atomic::AtomicBool};
 
-use common::{FORMAT, KECCAK, WEYL, genesis};
 use executor::{
     state::{DataDir, Manifest, Quiet, StateSpec},
     store::{
@@ -17,6 +13,8 @@ use executor::{
 };
 use variant::{CacheMode, FilterKind, IndexShape};
 use workload::{Genesis, Layout};
+
+use crate::common::{FORMAT, KECCAK, WEYL, genesis};
 
 const SLOTS: u64 = 6_000;
 
