@@ -242,7 +242,7 @@ pub(super) fn cannot_write(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::STANDARD;
+    use base64::{Engine, engine::general_purpose::STANDARD};
     use hdrhistogram::serialization::{
         Deserializer,
         interval_log::{IntervalLogIterator, LogEntry},

@@ -142,7 +142,6 @@ impl fmt::Display for Prefetch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Named;
 
     #[test]
     fn a_name_shows_what_is_not_the_default_and_nothing_else() {

@@ -1,0 +1,15 @@
+//! The laws of generated, described and imported workloads.
+
+mod blocks;
+mod compose;
+mod describe;
+mod everyday;
+mod fill;
+mod generate;
+mod graphs;
+mod import;
+mod loads;
+mod receipts;
+mod storm_forms;
+mod storms;
+mod vectors;

@@ -1,0 +1,6 @@
+//! What several suites share: variants and policies, loads, and blocks of others.
+
+pub(crate) mod agree;
+pub(crate) mod loads;
+pub(crate) mod policies;
+pub(crate) mod vectors;

@@ -1,0 +1,15 @@
+//! Executions in this process: every variant against the reference, wrong lists, failing stores,
+//! and what a sample says of itself. One binary, as linking the stores takes longest.
+
+mod agreement;
+mod block_stm;
+mod common;
+mod fixtures;
+#[path = "../hostile/lists.rs"]
+mod hostile;
+mod lists;
+mod prefetch;
+mod random_blocks;
+mod recovery;
+mod trace;
+mod wrong_lists;

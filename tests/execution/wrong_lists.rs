@@ -1,0 +1,311 @@
+//! Wrong lists of every kind are rejected with the reason by every way to execute that takes a
+//! list, before they cost what they ask for; and a store that is wrong is found by a right list.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
+
+use alloy_primitives::{Address, Bytes, U256};
+use executor::{
+    engine::{self, EngineError, ListFault, Spent, Task},
+    sample,
+    store::{
+        Reader, Sample, Store,
+        memory::{MemorySample, MemoryStore},
+    },
+};
+use generator::{import, reference};
+use spec::Scenario;
+use variant::{CacheMode, Design, Io, ListForm, Prefetch, ReadTime, Variant};
+use workload::{
+    GenesisAccount, Workload,
+    list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
+};
+
+use crate::hostile;
+
+fn storm() -> Workload {
+    let text = "schema = 1\nname = \"s\"\ndescription = \"\"\n[state]\naccounts = 50\n\
+        slots = 30_000\n[block]\ngas = \"8M\"\ntx_gas = \"1M\"\n[[load]]\nkind = \"sload-storm\"\n";
+    let scenario = Scenario::parse("s.toml", text, &[]).unwrap();
+    generator::generate(&scenario, |_| ()).unwrap()
+}
+
+/// Every way to execute with a list.
+fn variants() -> Vec<Variant> {
+    let count = |n| NonZeroUsize::new(n).unwrap();
+    let of = |design: Design| Variant::of(design, count(2), count(2));
+    let batched = of(Design::BatchedIo);
+    let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
+    vec![
+        of(Design::ParallelIo),
+        batched,
+        batched.reading_before_by_itself(),
+        Variant { io: Io::Batched(beside), ..batched },
+        Variant { io: Io::OnDemand, io_thread_count: 0, ..batched },
+        of(Design::Full),
+        Variant { io_thread_count: 0, ..of(Design::Full) },
+    ]
+}
+
+fn memory(workload: &Workload) -> MemoryStore {
+    MemoryStore::build(&workload.genesis, 1 << 30).unwrap()
+}
+
+fn rejection(
+    store: &MemoryStore,
+    workload: &Workload,
+    list: &Bytes,
+    variant: Variant,
+) -> Rejection {
+    let cancel = AtomicBool::new(false);
+    let task = Task::new(workload, std::slice::from_ref(list), variant, &cancel);
+    match sample::take(store, &task, CacheMode::Cold) {
+        Err(EngineError::List { fault, spent, .. }) => Rejection { fault, spent: *spent },
+        other => panic!("{variant}: {:?}", other.map(|taken| taken.disagreement)),
+    }
+}
+
+struct Rejection {
+    fault: ListFault,
+    spent: Spent,
+}
+
+/// Whether `fault` is what a list of this kind and form is to be rejected for.
+fn is_the_reason(what: &str, form: ListForm, fault: &ListFault) -> bool {
+    use ListFault as F;
+    let changes_only = form == ListForm::ParallelIo;
+    match what {
+        "a wrong value" => matches!(fault, F::WrongValue { .. }),
+        "a wrong change" => matches!(fault, F::WrongChange { .. }),
+        // On the state that such a list gives, the sender's next transaction has a wrong nonce.
+        "a missing key" if changes_only => {
+            matches!(fault, F::WrongChange { .. } | F::InvalidStep { .. })
+        }
+        "a missing key" => matches!(fault, F::Undeclared { .. }),
+        "a surplus key" if changes_only => matches!(fault, F::SurplusChanges { .. }),
+        "a surplus key" => matches!(fault, F::SurplusAccount(_)),
+        "wrong order" => matches!(fault, F::Malformed(ListError::AccountOrder { .. })),
+        "an index out of range" => matches!(fault, F::Malformed(ListError::IndexTooHigh { .. })),
+        "a truncated encoding" => matches!(fault, F::Malformed(ListError::Truncated { .. })),
+        "10M phantom reads" => matches!(
+            fault,
+            F::Malformed(ListError::TooManyItems { .. } | ListError::TooLong { .. })
+        ),
+        "phantom reads up to the bound" if changes_only => {
+            matches!(fault, F::MoreThanChanges(_))
+        }
+        "phantom reads up to the bound" => matches!(fault, F::Infeasible { .. }),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
+    let workload = storm();
+    let store = memory(&workload);
+    let most_items = ListBounds::of(&workload.batches[0], workload.fork).max_item_count();
+    for form in [ListForm::ParallelIo, ListForm::BatchedIo, ListForm::Full] {
+        let lists = hostile::lists(&workload, form);
+        assert_eq!(lists.len(), 8 + usize::from(form == ListForm::Full));
+        for variant in variants().into_iter().filter(|variant| variant.list == Some(form)) {
+            for list in &lists {
+                let Rejection { fault, spent } = rejection(&store, &workload, &list.bytes, variant);
+                let name = format!("{variant}, {}: {fault}", list.what);
+                assert!(is_the_reason(list.what, form, &fault), "{name}");
+                assert!(!spent.wall.is_zero(), "{name}");
+                let read_count = spent.counters.key_count;
+                if matches!(fault, ListFault::Malformed(_)) {
+                    assert_eq!(read_count, 0, "{name}");
+                }
+                // Who reads nothing ahead does not read what is declared in vain.
+                if matches!(fault, ListFault::Infeasible { .. }) && variant.io_thread_count == 0 {
+                    let reads_ahead = matches!(variant.io, Io::Batched(_));
+                    assert_eq!(read_count < most_items / 2, !reads_ahead, "{name}: {spent:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Asked for its balance in [`small`], and not there.
+const ABSENT: Address = Address::with_last_byte(0xbb);
+
+/// A workload of one block whose account 0xaa writes a slot and reads another.
+fn small() -> Workload {
+    let mut workload = storm();
+    let code = alloy_primitives::hex!("60bb31506005545060096001555f5ff3");
+    let account = GenesisAccount {
+        address: Address::repeat_byte(0xaa),
+        code: Bytes::copy_from_slice(&code),
+        storage: vec![(U256::from(5), U256::from(77))],
+        ..GenesisAccount::default()
+    };
+    workload.genesis.accounts.push(account);
+    workload.genesis.accounts.sort_by_key(|account| account.address);
+    let tx = &mut workload.batches[0].blocks[0].transactions[0];
+    (tx.to, tx.input) = (Some(Address::repeat_byte(0xaa)), Bytes::new());
+    let absent = &mut workload.batches[0].plan.absent_accounts;
+    absent.push(ABSENT);
+    absent.sort();
+    reference::complete(&mut workload, || ()).unwrap_or_else(|e| panic!("{e}"));
+    workload
+}
+
+#[test]
+fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
+    let workload = small();
+    let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+    let right = reference::full_lists(&workload, || ()).unwrap().remove(0);
+    let right = FullList::decode(&right, &bounds).unwrap();
+    let (index, target) = (right.index(), Address::repeat_byte(0xaa));
+    let store = memory(&workload);
+    let id = |address: &Address| index.account_id(address).unwrap();
+    let wrong = |which: usize| {
+        let account = |address: &Address| {
+            let mut state = right.account(id(address));
+            if *address == target {
+                match (which, &mut state) {
+                    (0, Some(state)) => state.nonce += 3,
+                    (1, Some(state)) => state.balance += U256::from(7),
+                    (2, state) => *state = None,
+                    _ => {}
+                }
+            } else if *address == ABSENT && which == 3 {
+                state = Some(workload::AccountState::default());
+            }
+            state
+        };
+        let slot = |address: &Address, key: &U256| {
+            let value = right.slot(index.slot_id(id(address), key).unwrap());
+            if *address == target && *key == U256::from(5) && which == 4 {
+                U256::from(6)
+            } else {
+                value
+            }
+        };
+        full_encode(&index.to_changes(), account, slot)
+    };
+    let design = Variant::of(Design::Full, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
+    for io_thread_count in [0, 1] {
+        let variant = Variant { io_thread_count, ..design };
+        let reason = |which| rejection(&store, &workload, &wrong(which), variant).fault.to_string();
+        assert!(reason(0).contains("the nonce of 0xaAaA"), "{}", reason(0));
+        assert!(reason(1).contains("is 0 in the state before the batch, and the list has 7"));
+        let absent = "is absent in the state before the batch, and the list has there";
+        assert!(reason(3).contains(absent), "{}", reason(3));
+        assert!(reason(4).contains("slot 0x5 of 0xaAaA"), "{}", reason(4));
+        assert!(reason(4).contains("is 0x4d in the state") && reason(4).contains("has 0x6"));
+    }
+    // Without its code the account does nothing: whatever is met first is told.
+    rejection(&store, &workload, &wrong(2), design);
+}
+
+#[test]
+fn wrong_lists_of_another_client_are_rejected_in_every_form_that_they_can_take() {
+    let Some(dir) = std::env::var_os("STRESS_VECTORS").map(PathBuf::from) else {
+        eprintln!("STRESS_VECTORS is not set: lists that nobody here wrote are NOT tested");
+        return;
+    };
+    let read = |name: &str| std::fs::read_to_string(dir.join("eip7928").join(name)).unwrap();
+    let mut tests = import::blockchain_tests("combined.json", &read("combined.json")).unwrap();
+    let mut workload = tests.remove(0).workload;
+    reference::complete(&mut workload, || ()).unwrap();
+    let store = memory(&workload);
+    let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+    let lists: serde_json::Value = serde_json::from_str(&read("invalid-of-combined.json")).unwrap();
+    let right = ListIndex::decode(&workload.batches[0].list, &bounds).unwrap().to_changes();
+    let (right_writes, mut counts) = (list::parallel_io_form(&right), [0; 3]);
+    let account = |address: &Address| workload.genesis.account(address).map(GenesisAccount::state);
+    let slot = |address: &Address, key: &U256| {
+        let storage = workload.genesis.account(address).map_or(&[][..], |a| &a.storage);
+        let place = storage.binary_search_by(|(at, _)| at.cmp(key));
+        place.map_or(U256::ZERO, |place| storage[place].1)
+    };
+    let wrong =
+        lists["variants"].as_array().unwrap().iter().filter(|entry| entry["valid"] == false);
+    for entry in wrong {
+        let bytes: Bytes = entry["blockAccessList"].as_str().unwrap().parse().unwrap();
+        // What is no list at all has no other form; a wrong read none without reads.
+        let changes = ListIndex::decode(&bytes, &bounds).map(|index| index.to_changes());
+        let writes = changes.as_ref().map(|changes| list::parallel_io_form(changes));
+        let forms = [
+            (ListForm::BatchedIo, Some(bytes)),
+            (ListForm::Full, changes.as_ref().ok().map(|all| full_encode(all, account, slot))),
+            (
+                ListForm::ParallelIo,
+                writes.ok().filter(|all| *all != right_writes).map(|all| list::encode(&all)),
+            ),
+        ];
+        for (place, (form, bytes)) in forms.into_iter().enumerate() {
+            let Some(bytes) = bytes else { continue };
+            for variant in variants().into_iter().filter(|variant| variant.list == Some(form)) {
+                rejection(&store, &workload, &bytes, variant);
+            }
+            counts[place] += 1;
+        }
+    }
+    let [batched, full, parallel] = counts;
+    eprintln!("rejected: {batched} wrong lists, {full} in full form, {parallel} of changes alone");
+    assert_eq!(batched, 29);
+    assert!(full >= 10 && parallel >= 8, "{full}, {parallel}");
+}
+
+#[test]
+fn a_store_that_is_wrong_is_found_by_a_right_list_and_nothing_is_committed() {
+    let workload = small();
+    let target = Address::repeat_byte(0xaa);
+    let lists = reference::full_lists(&workload, || ()).unwrap();
+    let mut genesis = workload.genesis.clone();
+    let place = genesis.accounts.iter().position(|account| account.address == target).unwrap();
+    genesis.accounts[place].storage[0].1 = U256::from(78);
+    let (right, wrong) = (memory(&workload), MemoryStore::build(&genesis, 1 << 30).unwrap());
+    let run = |store: &MemoryStore, variant| {
+        let sample = store.open_sample(CacheMode::Cold).unwrap();
+        let cancel = AtomicBool::new(false);
+        let task = Task::new(&workload, &lists, variant, &cancel);
+        let executed = engine::execute::<MemorySample>(&sample, &task);
+        let written = sample.reader().unwrap().slot(&target, &U256::from(1)).unwrap();
+        (executed, written)
+    };
+    for (threads, io_threads) in [(1, 0), (1, 1), (2, 8)] {
+        let design =
+            Variant::of(Design::Full, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
+        let variant = Variant { io_thread_count: io_threads, ..design };
+        let (executed, written) = run(&wrong, variant);
+        let error = executed.unwrap_err().to_string();
+        assert!(error.contains("slot 0x5") && error.contains("0x4e") && error.contains("0x4d"));
+        assert_eq!(written, U256::ZERO, "nothing is committed");
+        let (executed, written) = run(&right, variant);
+        let executed = executed.unwrap();
+        assert_eq!(written, U256::from(9));
+        assert_eq!(executed.verifier_priority.is_some(), io_threads > 0);
+        assert!(executed.verification_wait < executed.wall);
+    }
+}
+
+#[test]
+fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_reads() {
+    let workload = storm();
+    let store = memory(&workload);
+    let cancel = AtomicBool::new(false);
+    let shared = Variant::of(Design::Prewarm, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
+    let own = variant::Engine::Prewarm(variant::WarmCache::PerWorker);
+    for variant in [shared, Variant { engine: own, ..shared }] {
+        let task = Task::new(&workload, &[], variant, &cancel);
+        let executed = sample::take(&store, &task, CacheMode::Cold).unwrap().executed;
+        let warm_up = executed.warm_up.unwrap();
+        // All but what only system calls read, a few keys each: they are not run ahead.
+        assert!(warm_up.asked_count - warm_up.found_count < 100, "{warm_up:?}");
+        assert!(warm_up.found_count > 3_000, "{warm_up:?}");
+        assert_eq!(warm_up.unused_count, 0, "{warm_up:?}");
+        let in_order_count = executed.counters.key_count - warm_up.read_count;
+        let is_shared = variant == shared;
+        let expected = warm_up.asked_count - if is_shared { warm_up.found_count } else { 0 };
+        assert_eq!(in_order_count, expected, "{variant}: {warm_up:?}");
+    }
+}

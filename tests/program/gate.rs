@@ -1,0 +1,396 @@
+//! The gate as a user meets it: builds that are the same, slower, do other work, crash, hang or talk
+//! nonsense; stored results that are damaged or of other work; and what calibrating writes.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+use crate::machine;
+
+const STRESS: &str = env!("CARGO_BIN_EXE_stress");
+
+/// A workload of a few milliseconds a sample, in memory, on one thread.
+const WORK: [&str; 12] = [
+    "--scenario",
+    "sload-storm",
+    "--gas",
+    "4M",
+    "--slots",
+    "20k",
+    "--store",
+    "memory",
+    "--design",
+    "sequential",
+    "--set",
+    "state.accounts=100",
+];
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A program of these lines of shell.
+    fn program(&self, name: &str, lines: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(STRESS);
+        command.args(args).env("STRESS_DATA_DIR", self.path("data")).env("COLUMNS", "80");
+        command.env("XDG_STATE_HOME", self.path("state"));
+        let _alone = machine::alone();
+        command.output().unwrap()
+    }
+
+    /// Runs `stress gate` on the small work, and gives its exit code and result.
+    fn gate(&self, more: &[&str]) -> (i32, Value) {
+        let args: Vec<_> = ["gate", "--format", "json", "--slot", "1ms"]
+            .iter()
+            .chain(&WORK)
+            .chain(more)
+            .copied()
+            .collect();
+        let output = self.run(&args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        let json = serde_json::from_slice(&output.stdout);
+        (output.status.code().unwrap(), json.unwrap_or_else(|e| panic!("{e}: {error}")))
+    }
+
+    /// Runs `stress gate`, which must end with this code and one error with these words.
+    fn refused(&self, more: &[&str], code: i32, words: &[&str]) {
+        let args: Vec<_> = ["gate"].iter().chain(&WORK).chain(more).copied().collect();
+        self.refused_as(&args, code, words);
+    }
+
+    fn refused_as(&self, args: &[&str], code: i32, words: &[&str]) {
+        let output = self.run(args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+        assert!(!error.contains("panicked"), "{error}");
+        assert_eq!(error.matches("error:").count(), 1, "one error: {error}");
+        for word in words {
+            assert!(error.contains(word), "{word:?} is not in: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_build_against_itself_is_no_regression_and_every_slot_is_kept() {
+    let place = Place::new();
+    let (code, result) = place.gate(&["--against", STRESS]);
+    let verdict = result["gate"]["verdict"].as_str().unwrap();
+    // On a machine that is not quiet, nothing may be decided; never a regression.
+    assert!(["pass", "inconclusive", "untrusted"].contains(&verdict), "{:#}", result["gate"]);
+    assert_eq!(result["gate"]["exit_code"].as_i64(), Some(i64::from(code)));
+    assert_eq!(code, if verdict == "untrusted" { 5 } else { 0 });
+    assert_eq!(result["schema"], "stress.gate/1");
+    let cell = &result["gate"]["attempts"][0]["cells"][0];
+    assert_eq!(cell["variant"], "memory/none/sequential+on-demand@1");
+    assert_eq!(cell["counter_changes"].as_array().unwrap().len(), 0);
+    let octets = cell["octets"].as_array().unwrap();
+    assert!((6..=12).contains(&octets.len()));
+    // Where there are CPUs to choose from, all three processes take the same one, in turn.
+    let cpus = rustix::thread::sched_getaffinity(None).unwrap();
+    let cpu_count = cpus.count();
+    let cpus_of = |octet: &Value| octet["cpus"].as_array().map(Vec::len);
+    assert!(octets.iter().all(|octet| cpus_of(octet) == (cpu_count > 1).then_some(1)));
+    assert!(cpu_count == 1 || octets[0]["cpus"] != octets[1]["cpus"]);
+    for octet in octets {
+        let passes = octet["passes"].as_array().unwrap();
+        assert_eq!(passes.len() as u64, cell["passes_per_octet"].as_u64().unwrap());
+        for pass in passes {
+            let order = pass["order"].as_str().unwrap();
+            let pair: String = order.chars().filter(|letter| *letter != 'N').collect();
+            assert!(["ABBABAAB", "BAABABBA"].contains(&pair.as_str()), "{order}");
+            assert_eq!(pass["wall_ns"].as_array().unwrap().len(), 12);
+        }
+    }
+}
+
+#[test]
+fn a_build_with_slow_reads_is_never_passed_and_the_result_says_that_it_was_slowed() {
+    let place = Place::new();
+    let slow = place.program("slow", &format!("STRESS_SLOW_READ_NS=20000 exec {STRESS} \"$@\""));
+    let (code, result) = place.gate(&["--against", STRESS, "--candidate", &slow]);
+    let verdict = result["gate"]["verdict"].as_str().unwrap();
+    // Many times as slow: only a machine that is disturbed leaves that open.
+    assert!(["regression", "untrusted"].contains(&verdict), "{:#}", result["gate"]);
+    assert_eq!(code, if verdict == "regression" { 1 } else { 5 });
+    assert_eq!(result["binaries"][1]["slow_read_ns"], 20_000);
+    let warnings = result["warnings"].to_string();
+    assert!(warnings.contains("worse on purpose"), "{warnings}");
+    let looks = result["gate"]["attempts"][0]["cells"][0]["figures"][0]["looks"].clone();
+    let change = looks.as_array().unwrap().last().unwrap()["change"].as_f64().unwrap();
+    assert!(change > 0.5, "{change}");
+}
+
+#[test]
+fn one_key_read_twice_is_caught_exactly_and_before_anything_is_timed() {
+    let place = Place::new();
+    let twice = place.program("twice", &format!("STRESS_READ_ONE_TWICE=1 exec {STRESS} \"$@\""));
+    let designs = ["--design", "sequential,parallel-io,batched-io", "--threads", "2"];
+    let args: Vec<_> =
+        ["--against", STRESS, "--candidate", &twice].iter().chain(&designs).copied().collect();
+    // The later option wins over the work's own.
+    let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
+    let all: Vec<_> =
+        ["gate", "--format", "json"].iter().chain(work).chain(&args).copied().collect();
+    let output = place.run(&all);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &result["gate"]["exit_code"]), (Some(1), &Value::from(1)));
+    assert_eq!(result["gate"]["verdict"], "work changed");
+    let cells = result["gate"]["attempts"][0]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 3);
+    for cell in cells {
+        let reads = cell["counters"]["store_reads"].as_u64().unwrap();
+        let expected = format!("store_reads: {reads} → {}", reads + 1);
+        assert_eq!(cell["counter_changes"][0], expected.as_str());
+        assert_eq!(cell["octets"].as_array().unwrap().len(), 0);
+    }
+}
+
+#[test]
+fn a_deadline_that_is_broken_is_named() {
+    let place = Place::new();
+    let (code, result) = place.gate(&["--against", STRESS, "--deadline", "1ms"]);
+    let gate = &result["gate"];
+    // A regression cannot be; what is untrusted stays so.
+    let verdict = gate["verdict"].as_str().unwrap();
+    assert!(["claim fails", "untrusted"].contains(&verdict), "{gate:#}");
+    assert_eq!(code, if verdict == "untrusted" { 5 } else { 1 });
+    assert_eq!(result["expects"]["claims"][0]["metric"], "ms_per_block(sequential)");
+    assert_eq!(result["expects"]["claims"][0]["verdict"], "fails");
+}
+
+#[test]
+fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
+    let place = Place::new();
+    let missing = place.path("missing");
+    place.refused(&["--against", missing.to_str().unwrap()], 6, &["cannot start", "missing"]);
+    let crash = place.program("crash", "echo 'out of luck' >&2; exit 9");
+    let words = ["ended instead of answering `hello`", "exit status: 9", "out of luck"];
+    place.refused(&["--against", &crash], 6, &words);
+    let nonsense = place.program("nonsense", "echo hello, dear; cat > /dev/null");
+    let words = ["is no message of worker protocol 1", "hello, dear"];
+    place.refused(&["--against", &nonsense], 6, &words);
+    let endless = place.program("endless", "yes | tr -d '\\n'");
+    place.refused(&["--against", &endless], 6, &["more than 1048576 bytes"]);
+    let hello = r#"{"kind":"hello","protocol":1,"program":"0","commit":null,"generator":1}"#;
+    let dies = place.program("dies", &format!("echo '{hello}'; read line; kill -9 $$"));
+    let words = ["ended instead of answering `load`", "signal: 9"];
+    place.refused(&["--against", &dies], 6, &words);
+    let other = place.program("other", r#"echo '{"kind":"hello","protocol":9,"mood":1}'"#);
+    place.refused(&["--against", &other], 2, &["speaks worker protocol 9, and this stress 1"]);
+    let elsewhere = r#"{"kind":"loaded","digest":"0x1","variants":[]}"#;
+    let lies =
+        place.program("lies", &format!("echo '{hello}'; read l; echo '{elsewhere}'; read l"));
+    place.refused(&["--against", &lies], 3, &["it would do other work"]);
+}
+
+#[test]
+fn a_build_that_hangs_is_stopped_and_nothing_of_it_is_left() {
+    let place = Place::new();
+    let pid = place.path("pid");
+    let hangs = place.program("hangs", &format!("echo $$ > {}; exec sleep 1000", pid.display()));
+    place.refused(&["--against", &hangs, "--timeout", "500ms"], 6, &["did not answer `hello`"]);
+    let pid = fs::read_to_string(pid).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} is still there");
+}
+
+#[test]
+fn what_was_known_when_a_build_fails_is_kept_and_one_that_is_replaced_is_refused() {
+    let place = Place::new();
+    let starts = place.path("starts");
+    let starts = starts.display();
+    let dies =
+        format!("echo >> {starts}; [ $(wc -l < {starts}) -lt 4 ] || exit 9; exec {STRESS} \"$@\"");
+    let changes = format!("echo '#' >> \"$0\"; exec {STRESS} \"$@\"");
+    for (name, body, words) in
+        [("dies", dies, "exit status: 9"), ("changes", changes, "was replaced while")]
+    {
+        let program = place.program(name, &body);
+        let (code, result) = place.gate(&["--against", STRESS, "--candidate", &program]);
+        let gate = &result["gate"];
+        assert_eq!((code, gate["verdict"].as_str()), (6, Some("error")), "{gate:#}");
+        assert!(gate["reason"].as_str().unwrap().contains(words), "{gate:#}");
+        assert_eq!(result["binaries"][1]["path"], program);
+        assert!(result["workload"]["digest"].as_str().unwrap().starts_with("0x"));
+    }
+}
+
+#[test]
+fn a_gate_that_fails_leaves_a_result_that_says_so_for_whoever_looks_for_one() {
+    let place = Place::new();
+    let crash = place.program("crash", "echo 'out of luck' >&2; exit 9");
+    let nonsense = place.program("nonsense", "echo hello, dear; cat > /dev/null");
+    let hangs = place.program("hangs", "exec sleep 1000");
+    let other = place.program("other", r#"echo '{"kind":"hello","protocol":9,"mood":1}'"#);
+    fs::write(place.path("cut.json"), "{\"schema\": \"stress.res").unwrap();
+    let cut = place.path("cut.json");
+    let cases: [(&[&str], i64, &str); 5] = [
+        (&["--against", &crash], 6, "out of luck"),
+        (&["--against", &nonsense], 6, "hello, dear"),
+        (&["--against", &hangs, "--timeout", "500ms"], 6, "did not answer"),
+        (&["--against", &other], 2, "speaks worker protocol 9"),
+        (&["--baseline", cut.to_str().unwrap(), "--result", "x"], 6, "no whole JSON"),
+    ];
+    for (number, (args, code, words)) in cases.into_iter().enumerate() {
+        let out = place.path(&format!("out-{number}"));
+        let more = [args, &["--out", out.to_str().unwrap()]].concat();
+        let args = [&["gate", "--format", "json"][..], &WORK, &more].concat();
+        let output = place.run(&args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code().map(i64::from), Some(code), "{error}");
+        assert_eq!(error.matches("error:").count(), 1, "one error: {error}");
+        let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let gate = &printed["gate"];
+        assert_eq!(
+            (&printed["schema"], &gate["verdict"]),
+            (&"stress.gate/1".into(), &"error".into())
+        );
+        assert_eq!(gate["exit_code"].as_i64(), Some(code));
+        let reason = gate["reason"].as_str().unwrap();
+        assert!(reason.contains(words) && !reason.contains('\n'), "{reason}");
+        let files: Vec<_> = fs::read_dir(&out).unwrap().map(|file| file.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        let kept: Value = serde_json::from_str(&fs::read_to_string(&files[0]).unwrap()).unwrap();
+        assert_eq!(kept, printed);
+        let report = place.run(&["report", files[0].to_str().unwrap()]);
+        let summary = String::from_utf8(report.stdout).unwrap();
+        assert!(report.status.success() && summary.contains("gate: error"), "{summary}");
+    }
+}
+
+#[test]
+fn a_gate_is_asked_for_one_thing() {
+    let place = Place::new();
+    place.refused(&[], 2, &["--against BINARY", "--baseline RESULT"]);
+    place.refused(&["--against", STRESS, "--delta", "0%"], 2, &["--delta 0%", "as in 3%"]);
+    place.refused(&["--against", STRESS, "--metric", "luck"], 2, &["there are wall and cpu"]);
+    place.refused(&["--against", STRESS, "--samples", "3"], 2, &["--samples", "--slot"]);
+    place.refused(&["--against", STRESS, "--slot", "fast"], 2, &["--slot fast"]);
+    let missing = place.path("no.json");
+    let words = ["there is no such file", "stress calibrate"];
+    let args = ["--against", STRESS, "--calibration", missing.to_str().unwrap()];
+    place.refused(&args, 6, &words);
+}
+
+/// Runs the small work with these samples into a directory of this name.
+fn stored(place: &Place, name: &str, more: &[&str]) -> String {
+    let out = place.path(name);
+    let out = out.to_str().unwrap().to_owned();
+    let args: Vec<_> = WORK.iter().chain(&["--out", &out]).chain(more).copied().collect();
+    let output = place.run(&args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    out
+}
+
+#[test]
+fn a_stored_result_is_compared_by_counters_and_by_ratios_inside_each_run() {
+    let place = Place::new();
+    let both = ["--threads", "1,2", "--samples", "6", "--set", "run.designs=parallel-io"];
+    // The option of the work would win.
+    let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
+    let base = place.path("base");
+    let base = base.to_str().unwrap();
+    let args: Vec<_> = work.iter().copied().chain(&["--out", base]).chain(&both).copied().collect();
+    assert!(place.run(&args).status.success());
+    let args: Vec<_> = ["gate", "--baseline", base, "--result", base, "--format", "json"].into();
+    let output = place.run(&args);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let baseline = &result["gate"]["baseline"];
+    assert_eq!(result["gate"]["mode"], "baseline");
+    assert_eq!(baseline["ratios"].as_array().unwrap().len(), 1);
+    assert_eq!(baseline["ratios"][0]["change"], 0.0);
+    assert!(baseline["counter_count"].as_u64().unwrap() >= 10, "{baseline:#}");
+    assert_eq!(baseline["times"].as_array().unwrap().len(), 0);
+    // The same file with one read more in it.
+    let mut json: Value =
+        serde_json::from_str(&fs::read_to_string(format!("{base}/result.json")).unwrap()).unwrap();
+    for sample in json["cells"][0]["samples"].as_array_mut().unwrap() {
+        let reads = sample["store_reads"].as_u64().unwrap();
+        sample["store_reads"] = Value::from(reads + 1);
+    }
+    let changed = place.path("changed.json");
+    fs::write(&changed, json.to_string()).unwrap();
+    let changed = changed.to_str().unwrap();
+    let output = place.run(&["gate", "--baseline", base, "--result", changed, "--format", "json"]);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (output.status.code(), &result["gate"]["verdict"]),
+        (Some(1), &"work changed".into())
+    );
+}
+
+#[test]
+fn a_run_is_judged_against_a_stored_result_of_the_same_work_only() {
+    let place = Place::new();
+    let base = stored(&place, "base", &["--samples", "1"]);
+    // One variant, one sample: nothing to judge, and counters are equal.
+    let (code, result) = place.gate(&["--baseline", &base, "--samples", "1"]);
+    assert_eq!((code, &result["gate"]["verdict"]), (0, &"inconclusive".into()));
+    let (code, _) = place.gate(&["--baseline", &base, "--samples", "1", "--strict"]);
+    assert_eq!(code, 4);
+    let args = ["--baseline", &base, "--samples", "1", "--seed", "9"];
+    place.refused(&args, 2, &["different work"]);
+}
+
+#[test]
+fn a_damaged_baseline_is_one_clear_error() {
+    let place = Place::new();
+    let base = stored(&place, "base", &["--samples", "1"]);
+    let whole = fs::read_to_string(format!("{base}/result.json")).unwrap();
+    let case = |text: &str, code: i32, words: &[&str]| {
+        let path = place.path("damaged.json");
+        fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap();
+        place.refused_as(&["gate", "--baseline", path, "--result", &base], code, words);
+    };
+    case(&whole[..whole.len() / 2], 6, &["damaged.json is no whole JSON"]);
+    let other = whole.replace("stress.result/1", "stress.result/7");
+    case(&other, 6, &["stress.result/7", "stress.result/1"]);
+    case("{}", 6, &["has no `schema`"]);
+    let wrong = whole.replacen("\"agree\": true", "\"agree\": false", 1);
+    case(&wrong, 3, &["designs disagree"]);
+    let missing = place.path("missing.json");
+    let args = ["gate", "--baseline", missing.to_str().unwrap(), "--result", &base];
+    place.refused_as(&args, 6, &["cannot read"]);
+}
+
+#[test]
+fn calibrating_writes_what_the_gate_reads() {
+    let place = Place::new();
+    let args: Vec<_> = ["calibrate", "--slot", "1ms"].iter().chain(&WORK).copied().collect();
+    let output = place.run(&args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let path = place.path("state").join("stress").join("calibration.json");
+    let mut learned: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(learned["schema"], "stress.calibration/1");
+    assert!(learned["cells"][0]["smallest_delta"].as_f64().unwrap() >= 0.0);
+    // A machine that decides nothing below 50 %.
+    learned["cells"][0]["smallest_delta"] = Value::from(0.5);
+    fs::write(&path, learned.to_string()).unwrap();
+    let (_, result) = place.gate(&["--against", STRESS, "--delta", "4%"]);
+    let warnings = result["warnings"].to_string();
+    assert!(warnings.contains("4.0 % are asked") && warnings.contains("50.0 %"), "{warnings}");
+    assert_eq!(result["gate"]["delta"], 0.04);
+}

@@ -1,0 +1,41 @@
+//! Who has the machine: a program that decides by times runs while no other test's program does.
+
+use std::{
+    cell::Cell,
+    process::{Command, Output},
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+static MACHINE: RwLock<()> = RwLock::new(());
+
+thread_local! {
+    static IS_SHARED_BY_THIS_TEST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A share in the machine until it is dropped.
+pub(crate) struct Shared(Option<RwLockReadGuard<'static, ()>>);
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            IS_SHARED_BY_THIS_TEST.set(false);
+        }
+    }
+}
+
+/// Waits until nobody has the machine alone. A test may ask again while it has its share.
+pub(crate) fn shared() -> Shared {
+    let is_new = !IS_SHARED_BY_THIS_TEST.replace(true);
+    Shared(is_new.then(|| MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Waits until nobody shares the machine.
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a program beside those of other tests.
+pub(crate) fn output(command: &mut Command) -> Output {
+    let _shared = shared();
+    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}

@@ -1,0 +1,15 @@
+//! The program as a user meets it: every test starts it, and reads what it prints, writes and
+//! returns. One binary; `machine.rs` keeps tests that measure apart from the others.
+
+mod cli;
+mod databases;
+mod describe;
+mod gate;
+mod import;
+mod import_rpc;
+mod io;
+mod machine;
+#[path = "../common/page.rs"]
+mod page;
+mod report;
+mod sweep;

@@ -1,0 +1,202 @@
+//! Results shown to others, as a user makes them: the page and the other forms of a real run hold
+//! what its JSON says; a profile ends and has what the crew's threads did; scripts for shells and
+//! manual pages cover the command line.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+use crate::{machine, page};
+
+/// A block that takes some milliseconds.
+const RUN: [&str; 10] = [
+    "--scenario",
+    "transfers",
+    "--store",
+    "memory",
+    "--samples",
+    "6",
+    "--threads",
+    "1,2",
+    "--design",
+    "sequential,block-stm,batched-io",
+];
+
+fn stress(args: &[&str], dir: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir.join("data"));
+    machine::output(command.env("COLUMNS", "80"))
+}
+
+/// Standard output of a call that goes well.
+fn fine(args: &[&str], dir: &Path) -> String {
+    let output = stress(args, dir);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn run(more: &[&str], dir: &Path) -> String {
+    let args: Vec<&str> = RUN.iter().chain(more).copied().collect();
+    fine(&args, dir)
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_runs_page_and_its_other_forms_hold_what_its_result_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path();
+    run(&["--gas", "6M", "--out", "a"], at);
+    run(&["--gas", "6M", "--out", "b", "--seed", "7"], at);
+    let results = [json(&at.join("a/result.json")), json(&at.join("b/result.json"))];
+    fine(&["report", "a", "b", "--out", "page.html"], at);
+    let elements = page::elements(&fs::read_to_string(at.join("page.html")).unwrap());
+    let places = page::compared(&elements, &results);
+    for (result, json) in results.iter().enumerate() {
+        for cell in 0..json["cells"].as_array().unwrap().len() {
+            for key in ["mgas_per_s/median", "mgas_per_s/ci95/0", "tx_latency_ns/p50"] {
+                let place = (result, format!("/cells/{cell}/{key}"));
+                assert!(places.contains(&place), "{place:?} is not on the page");
+            }
+        }
+    }
+    let table = fine(&["report", "a", "b", "--format", "csv"], at);
+    let cells: usize = results.iter().map(|json| json["cells"].as_array().unwrap().len()).sum();
+    assert_eq!(table.lines().count(), 1 + cells, "{table}");
+    let summary = fine(&["report", "a"], at);
+    assert!(summary.starts_with("### stress: transfers: all designs agree"), "{summary}");
+    let figures = fine(&["report", "b", "--format", "smaller-is-better"], at);
+    let figures: Value = serde_json::from_str(&figures).unwrap();
+    for (figure, cell) in
+        figures.as_array().unwrap().iter().zip(results[1]["cells"].as_array().unwrap())
+    {
+        assert_eq!(figure["value"], cell["ms_per_batch"]["median"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path();
+    fs::write(at.join("cut.json"), "{\"schema\": \"stress.res").unwrap();
+    fs::write(at.join("other.json"), "{\"schema\": \"stress.io/1\"}").unwrap();
+    let refused = |args: &[&str], code: i32, words: &str| {
+        let output = stress(args, at);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+        assert!(error.contains(words) && !error.contains("panicked"), "{args:?}: {error}");
+    };
+    refused(&["report", "none.json", "--out", "x.html"], 6, "cannot read none.json");
+    refused(&["report", "cut.json", "--out", "x.html"], 6, "no whole JSON");
+    refused(&["report", "other.json", "--out", "x.html"], 6, "stress.io/1");
+    refused(&["report", "cut.json", "--out", "x.json"], 2, "--format bigger-is-better");
+    refused(&["report", "cut.json", "--out", "no/x.html"], 6, "named by --out");
+    refused(&["report", "--out", "x.html"], 2, "RESULT");
+    assert_eq!(fs::read_dir(at).unwrap().count(), 2);
+
+    let agree =
+        "{\"schema\": \"stress.result/1\", \"agree\": false, \"disagreements\": [\"slot 7\"]}";
+    fs::write(at.join("wrong.json"), agree).unwrap();
+    refused(&["report", "wrong.json", "--out", "wrong.html"], 3, "wrote wrong.html");
+    assert!(fs::read_to_string(at.join("wrong.html")).unwrap().contains("slot 7"));
+}
+
+#[test]
+fn a_profile_ends_agrees_and_has_what_the_crew_did() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path();
+    for (design, thread) in
+        [("batched-io", "executor"), ("block-stm", "executor"), ("sequential", "stress")]
+    {
+        let out = format!("out-{design}");
+        let shown = run(&["--gas", "60M", "--profile", design, "--out", &out], at);
+        let result = json(&at.join(&out).join("result.json"));
+        assert_eq!(result["agree"], true);
+        let profile = &result["profile"];
+        assert!(profile["variant"].as_str().unwrap().contains("memory/"), "{profile}");
+        assert!(profile["stack_count"].as_u64().unwrap() > 10, "{profile}");
+        let frames = profile["frames"].as_array().unwrap();
+        assert!(!frames.is_empty() && frames.len() <= 10, "{profile}");
+        for frame in frames {
+            let (own, all) = (frame["self_share"].as_f64(), frame["total_share"].as_f64());
+            assert!(own > Some(0.0) && own <= all && all <= Some(1.0), "{frame}");
+        }
+        assert!(shown.contains("profile") && shown.contains("self %"), "{shown}");
+        let graph = at.join(&out).join(profile["flame_graph"].as_str().unwrap());
+        let svg = fs::read_to_string(graph).unwrap();
+        // The samples that count are as many as without a profile.
+        assert!(
+            result["cells"].as_array().unwrap().iter().all(|cell| cell["samples"]
+                .as_array()
+                .unwrap()
+                .len()
+                == 6)
+        );
+        for word in ["<svg", thread, "executor::engine"] {
+            assert!(svg.contains(word), "{design}: {word} is not in the flame graph");
+        }
+    }
+}
+
+#[test]
+fn a_profile_that_cannot_be_is_refused_before_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    for (more, code, words) in [
+        (["--profile", "full", "--flame-graph", "x.svg"], 2, "or a design: batched-io"),
+        (["--profile", "batched-io", "--flame-graph", "no/x.svg"], 6, "named by --flame-graph"),
+    ] {
+        let args: Vec<&str> = RUN.iter().chain(&more).copied().collect();
+        let output = stress(&args, dir.path());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert!(error.contains(words), "{error}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn scripts_and_manual_pages_cover_the_command_line() {
+    let dir = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = fine(&["completions", shell], dir.path());
+        for word in ["compare", "report", "io-threads", "flame-graph"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let bash = fine(&["completions", "bash"], dir.path());
+    fs::write(dir.path().join("script"), bash).unwrap();
+    let checked = Command::new("bash").arg("-n").arg(dir.path().join("script")).status();
+    assert!(checked.unwrap().success());
+    fine(&["man", "--out", "man"], dir.path());
+    for page in ["stress.1", "stress-report.1", "stress-state-list.1"] {
+        let text = fs::read_to_string(dir.path().join("man").join(page)).unwrap();
+        assert!(text.contains(".SH NAME"), "{page}");
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+#[test]
+fn histogram_logs_are_read_by_a_public_tool_with_the_same_percentiles() {
+    let dir = tempfile::tempdir().unwrap();
+    run(&["--gas", "6M", "--out", "out"], dir.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check-histograms");
+    let Ok(checked) = Command::new("python3").arg(script).arg(dir.path().join("out")).output()
+    else {
+        eprintln!("skipped: there is no python3");
+        return;
+    };
+    let text = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success(), "{text}{}", String::from_utf8_lossy(&checked.stderr));
+    let is_skipped = text.starts_with("skipped:");
+    assert!(is_skipped || text.contains("percentiles are those of the result"), "{text}");
+    eprint!("{text}");
+}

@@ -1,0 +1,78 @@
+//! The repository itself: files stay small and say what they own, modules and packages know each
+//! other one way only, and docs and comments name nothing that is not there.
+
+#![cfg(test)]
+
+mod code;
+mod cycles;
+mod manifests;
+mod modules;
+mod paths;
+mod references;
+mod sources;
+
+use std::fs;
+
+use modules::Modules;
+use sources::{files, packages, root, texts};
+
+const LINES_MAX: usize = 500;
+
+#[test]
+fn every_rust_file_is_short_and_begins_by_saying_what_it_owns() {
+    let mut all = Vec::new();
+    files(root(), "rs", &mut all);
+    assert!(all.len() > 100);
+    for path in all {
+        let text = fs::read_to_string(&path).expect("text");
+        let lines = text.lines().count();
+        assert!(lines <= LINES_MAX, "{} has {lines} lines", path.display());
+        assert!(text.starts_with("//!"), "{} does not say what it owns", path.display());
+    }
+}
+
+#[test]
+fn the_modules_of_every_crate_know_each_other_one_way_only() {
+    let mut found = String::new();
+    for package in packages() {
+        let sources = texts(&package.at("src"), "rs");
+        for root in ["src/lib.rs", "src/main.rs"].map(|path| package.at(path)) {
+            if sources.contains_key(&root) {
+                let modules = Modules::read(&sources, &root);
+                let cycles = cycles::cycles(&modules);
+                found.extend(cycles.iter().map(|cycle| format!("{}, {cycle}", package.name())));
+            }
+        }
+    }
+    assert!(found.is_empty(), "modules in cycles:\n{found}");
+}
+
+/// The fuzz targets are a workspace of their own, which no other test builds. What their lock does
+/// not know would stop them from being built as they are.
+#[test]
+fn the_lock_of_the_fuzz_targets_knows_every_dependency_of_their_crates() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect(path);
+    let lock = read("fuzz/Cargo.lock");
+    let mut count = 0;
+    for path in ["crates/workload", "crates/evm", "crates/spec", "generator"] {
+        let name = path.rsplit('/').next().expect("a name");
+        let of_lock = lock
+            .split("[[package]]")
+            .find(|package| package.lines().any(|line| line == format!("name = \"{name}\"")));
+        let of_lock = of_lock.unwrap_or_else(|| panic!("{name} is not in fuzz/Cargo.lock"));
+        let manifest = read(&format!("{path}/Cargo.toml"));
+        let own = manifest.split("[dependencies]").nth(1).expect("dependencies");
+        let own = own.lines().take_while(|line| !line.starts_with('['));
+        for dependency in own.filter_map(|line| line.split(['.', ' ', '=']).next()) {
+            if dependency.is_empty() || dependency.starts_with('#') {
+                continue;
+            }
+            count += 1;
+            // A lock says the version too where there are several.
+            let is_there = of_lock.contains(&format!(" \"{dependency}\","))
+                || of_lock.contains(&format!(" \"{dependency} "));
+            assert!(is_there, "{dependency} of {name}: run `cargo metadata` in fuzz/");
+        }
+    }
+    assert!(count > 10, "{count}");
+}
