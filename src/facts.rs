@@ -62,8 +62,24 @@ impl DeclaredKeys {
     }
 }
 
+/// Keys that a workload asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedKeys {
+    /// Those that its lists declare.
+    pub declared: DeclaredKeys,
+    /// Share of the planned slots that exist.
+    pub present_share: f64,
+}
+
+impl AskedKeys {
+    /// Those of `workload`.
+    pub fn of(workload: &Workload) -> Self {
+        Self { declared: declared_keys(workload), present_share: present_share(workload) }
+    }
+}
+
 /// Counts what the lists of `workload` declare.
-pub fn declared_keys(workload: &Workload) -> DeclaredKeys {
+fn declared_keys(workload: &Workload) -> DeclaredKeys {
     let mut keys = DeclaredKeys::default();
     for batch in &workload.batches {
         // A session's lists have been decoded before.

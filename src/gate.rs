@@ -1,21 +1,23 @@
 //! The gate: is this build slower than that one? (`docs/gate.md`)
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
-//! `measure` takes octets until all is decided, `work` who is asked for samples. `baseline` judges
-//! against a stored result instead, `calibration` learns what a machine can decide.
-//! Figures only: nothing here prints, starts a process or knows the command line.
+//! `measure` takes octets until all is decided, `builds` drives the processes that it asks for
+//! samples. `baseline` judges against a stored result instead, `calibration` learns what a machine
+//! can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
 
 pub mod baseline;
+pub mod builds;
 pub mod calibration;
 mod decide;
 mod fingerprint;
+pub mod judge;
 pub mod measure;
 mod octet;
 pub mod result;
 
 pub use octet::Arm;
 
-use crate::exit::Code;
+use crate::exit::{Code, Strictness};
 
 /// What the gate comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,15 +71,6 @@ impl Verdict {
             (Self::Untrusted, _) => Code::Untrusted,
         }
     }
-}
-
-/// Whether what is inconclusive ends the program with an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// No.
-    Lenient,
-    /// Yes.
-    Strict,
 }
 
 /// What is judged, each of its own bounds.

@@ -1,5 +1,5 @@
 //! `stress io`: raw random reads. This file is the result as it is written (`stress.io/1`,
-//! explained in `docs/io.md`); `io/plan.rs` says what is to be read, `io/device.rs` measures the
+//! explained in `docs/io.md`); `io/plan.rs` says what is to be read, `io/measuring.rs` reads it, `io/device.rs` measures the
 //! device, `io/point.rs` turns a measurement into figures. What is not known is `null`.
 
 use serde::Serialize;
@@ -10,6 +10,7 @@ use crate::{
 };
 
 pub mod device;
+pub mod measuring;
 pub mod plan;
 pub mod point;
 

@@ -16,9 +16,8 @@ use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 
 use crate::{
     interrupt,
-    progress::Progress,
     result::{FrameFacts, ProfileFacts},
-    sampling::{Sampled, Sampling},
+    sampling::{Purpose, Sampled, Sampling},
     trace,
 };
 
@@ -77,30 +76,29 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Takes extra samples of the cell at `place` and keeps the stacks. `None` where it was
+    /// Takes extra samples of the cell at `index` and keeps the stacks. `None` where it was
     /// interrupted or a sample was wrong; that is a disagreement of the run then.
     ///
     /// # Errors
     /// The store failed, or the profiler could not begin or saw nothing.
     pub fn of(
         sampling: &Sampling<'_>,
-        place: usize,
+        index: usize,
         sampled: &mut Sampled,
-        progress: &Progress,
     ) -> Result<Option<Self>> {
         let guard = ProfilerGuardBuilder::default().frequency(FREQUENCY_HZ).blocklist(&NOT_WALKED);
         let guard = guard.build().context("cannot profile")?;
         let begun = Instant::now();
         let mut sample_count = 0;
         while sample_count == 0 || (begun.elapsed() < BUDGET && sample_count < SAMPLE_COUNT_MAX) {
-            if !sampling.extra(place, "profiling", None, sampled, progress)? {
+            if !sampling.extra(index, Purpose::Profile, sampled)? {
                 return Ok(None);
             }
             sample_count += 1;
         }
         let report = guard.report().build().context("cannot profile")?;
         drop(guard);
-        let profile = Self::from_stacks(sampling.name(place), sample_count, &report.data);
+        let profile = Self::from_stacks(sampling.name(index), sample_count, &report.data);
         match profile.stack_count() {
             0 if interrupt::happened() => Ok(None),
             0 => Err(anyhow!(

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use spec::{Override, Scenario};
 
 use crate::{
-    cli::{SweepArgs, as_option},
-    cmd::{run::add_quick, scenarios},
     exit::{Code, Failure, OrExit},
+    prepare::{self, Size, Source},
 };
 
 /// Most cells of a sweep; their directories have four digits.
@@ -28,6 +27,33 @@ pub struct Axis {
 }
 
 impl Axis {
+    /// The axis of `KEY=VALUES`, where `key_of` says for which key a label and a value stand, if
+    /// the label is none itself.
+    ///
+    /// # Errors
+    /// No key, no value, or a value twice.
+    pub fn parse(
+        text: &str,
+        key_of: impl Fn(&str, &str) -> Result<Option<String>>,
+    ) -> Result<Self> {
+        let Some((label, values)) = text.split_once('=').filter(|(label, _)| !label.is_empty())
+        else {
+            bail!("{text}: a key and its values are wanted, as in threads=1,2,4");
+        };
+        let values: Vec<_> = values.split(',').map(|value| value.trim().to_owned()).collect();
+        if values.iter().any(String::is_empty) {
+            bail!("{text}: a value is empty; write values between commas, as in {label}=1,2,4");
+        }
+        for (at, value) in values.iter().enumerate() {
+            if values[..at].contains(value) {
+                bail!("{text}: {value} is there twice; leave one out");
+            }
+        }
+        // An unknown key stays as it is: the scenario's reader says so, as for --set.
+        let key = key_of(label, &values[0])?.unwrap_or_else(|| label.to_owned());
+        Ok(Self { key, label: label.to_owned(), values })
+    }
+
     /// Whether it decides what work is done; other axes only how.
     pub fn is_work(&self) -> bool {
         !self.key.starts_with("run.") && !matches!(self.key.as_str(), "name" | "description")
@@ -60,28 +86,36 @@ pub struct Matrix {
     pub settings_digest: String,
 }
 
+/// What is swept over.
+#[derive(Clone, Debug)]
+pub struct MatrixInput {
+    /// The scenario, by name or path.
+    pub scenario: String,
+    /// How large its work is where nothing else is said.
+    pub size: Size,
+    /// Overrides of all cells.
+    pub fixed: Vec<Override>,
+    /// What is varied.
+    pub axes: Vec<Axis>,
+}
+
 /// A cell's value of each axis, by the key's path.
 pub type Keys = BTreeMap<String, String>;
 
 impl Matrix {
-    /// The matrix that the arguments ask for; every cell of it is a valid scenario, and no two are
-    /// the same.
+    /// The matrix of `input`; every cell of it is a valid scenario, and no two are the same.
     ///
     /// # Errors
-    /// Of usage: an unknown key, no value, a value twice, a value that the key cannot have.
-    pub fn of(args: &SweepArgs) -> Result<Self, Failure> {
-        let scenario = args.scenario.clone().unwrap_or_default();
-        let mut fixed = args.work.overrides().or_exit(Code::Usage)?;
-        fixed.extend(args.how.overrides());
-        let axes = args.axes.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>();
-        let axes = axes.or_exit(Code::Usage)?;
+    /// Of usage: an unknown key, a value that the key cannot have, too many cells.
+    pub fn of(input: MatrixInput) -> Result<Self, Failure> {
+        let MatrixInput { scenario, size, fixed, axes } = input;
         let cell_count = cell_count(&axes).or_exit(Code::Usage)?;
         let settings = fixed
             .iter()
             .map(|given| Setting { key: given.key.clone(), value: given.value.clone() });
         let mut matrix = Self {
             scenario,
-            quick: args.quick,
+            quick: size == Size::Quick,
             fixed: settings.collect(),
             axes,
             cell_count,
@@ -123,10 +157,33 @@ impl Matrix {
         if self.quick {
             words.push("--quick".to_owned());
         }
-        let fixed = self.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
-        let varied = self.keys(index).into_iter().map(|(key, value)| format!("{key}={value}"));
-        words.extend(fixed.chain(varied).flat_map(|set| ["--set".to_owned(), set]));
+        let sets = self.settings(index).into_iter();
+        let sets = sets.map(|set| format!("{}={}", set.key, set.value));
+        words.extend(sets.flat_map(|set| ["--set".to_owned(), set]));
         words
+    }
+
+    /// The work of a cell, with all its settings: what its command line names.
+    pub fn source(&self, index: u64) -> Source {
+        let given = |Setting { key, value }| {
+            let origin = format!("--set {key}={value}");
+            Override { key, value, origin }
+        };
+        Source::Scenario {
+            name: self.scenario.clone(),
+            work: self.settings(index).into_iter().map(given).collect(),
+            size: self.size(),
+        }
+    }
+
+    /// All that is set in a cell.
+    fn settings(&self, index: u64) -> Vec<Setting> {
+        let varied = self.keys(index).into_iter().map(|(key, value)| Setting { key, value });
+        self.fixed.iter().cloned().chain(varied).collect()
+    }
+
+    const fn size(&self) -> Size {
+        if self.quick { Size::Quick } else { Size::Stated }
     }
 
     /// What differs from `other`, for who mixes two sweeps up; `None` where they are the same.
@@ -177,10 +234,7 @@ impl Matrix {
             let (key, value) = (axis.key.clone(), value.to_owned());
             overrides.push(Override { key, origin: pair(axis, &value), value });
         }
-        if self.quick {
-            add_quick(&mut overrides);
-        }
-        scenarios::load(&self.scenario, &overrides)
+        prepare::scenario(&self.scenario, overrides, self.size())
     }
 
     /// Two cells with the same settings: which values mean the same.
@@ -199,25 +253,6 @@ impl Matrix {
 
 fn pair(axis: &Axis, value: &str) -> String {
     format!("{}={value}", axis.label)
-}
-
-fn axis(text: &str) -> Result<Axis> {
-    let Some((label, values)) = text.split_once('=').filter(|(label, _)| !label.is_empty()) else {
-        bail!("{text}: a key and its values are wanted, as in threads=1,2,4");
-    };
-    let values: Vec<_> = values.split(',').map(|value| value.trim().to_owned()).collect();
-    if values.iter().any(String::is_empty) {
-        bail!("{text}: a value is empty; write values between commas, as in {label}=1,2,4");
-    }
-    for (at, value) in values.iter().enumerate() {
-        if values[..at].contains(value) {
-            bail!("{text}: {value} is there twice; leave one out");
-        }
-    }
-    // An unknown key stays as it is: the scenario's reader says so, as for --set.
-    let option = as_option(label, &values[0])?;
-    let key = option.map_or_else(|| label.to_owned(), |option| option.key);
-    Ok(Axis { key, label: label.to_owned(), values })
 }
 
 /// Cells that the axes make.
@@ -245,13 +280,16 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::{
+        cli::{Cli, Command},
+        cmd::sweep::matrix_of,
+    };
 
     fn matrix(words: &[&str]) -> Result<Matrix, Failure> {
         let base = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];
         let cli = Cli::try_parse_from(base.iter().chain(words)).unwrap();
         let Some(Command::Sweep(args)) = cli.command else { panic!("a sweep") };
-        Matrix::of(&args)
+        matrix_of(&args)
     }
 
     fn refused(words: &[&str]) -> String {

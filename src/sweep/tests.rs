@@ -19,7 +19,7 @@ fn matrix(axes: &[&str]) -> Matrix {
     let words = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];
     let cli = Cli::try_parse_from(words.iter().chain(axes)).unwrap();
     let Some(Command::Sweep(args)) = cli.command else { panic!("a sweep") };
-    Matrix::of(&args).unwrap()
+    crate::cmd::sweep::matrix_of(&args).unwrap()
 }
 
 fn open(path: &Path) -> SweepDir {

@@ -1,7 +1,7 @@
 //! Stores as a scenario asks for them: from the words of `[run]` to formats and settings, and to
 //! open stores, whose state is built first where there is none.
 
-use std::{path::PathBuf, thread, time::Duration};
+use std::{path::Path, thread, time::Duration};
 
 use executor::{
     state::{BuiltState, StateError, StateFormat, StateSpec},
@@ -16,8 +16,8 @@ use spec::{RocksdbSpec, RunSpec};
 use variant::StoreKind;
 use workload::{Genesis, Layout};
 
+use super::data_dir::data_dir;
 use crate::{
-    cmd::state,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     plan::Machine,
@@ -37,13 +37,20 @@ pub enum InUse {
     Wait,
 }
 
+/// Where state databases are, and how they are shared.
+#[derive(Clone, Copy, Debug)]
+pub struct Databases<'a> {
+    /// The directory, if the user said so.
+    pub dir: Option<&'a Path>,
+    /// What to do where another process uses one.
+    pub in_use: InUse,
+}
+
 /// What state is wanted, where, and on what machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// Where state databases are kept, if the user said so.
-    pub data_dir: Option<&'a PathBuf>,
-    /// What to do where another process uses it.
-    pub in_use: InUse,
+    /// Where it is.
+    pub databases: Databases<'a>,
     /// The state.
     pub genesis: &'a Genesis,
     /// How its rows are keyed.
@@ -96,16 +103,16 @@ impl Place<'_> {
             scenario: self.scenario,
             threads: self.machine.core_count.get(),
         };
-        let dir = state::data_dir(self.data_dir)?;
+        let dir = data_dir(self.databases.dir)?;
         let mut is_told = false;
         let built = loop {
             match dir.open_or_build(&spec, self.progress, interrupt::flag()) {
                 Err(StateError::InUse { .. })
-                    if self.in_use == InUse::Wait && interrupt::happened() =>
+                    if self.databases.in_use == InUse::Wait && interrupt::happened() =>
                 {
                     break Err(StateError::Cancelled);
                 }
-                Err(StateError::InUse { name, holder }) if self.in_use == InUse::Wait => {
+                Err(StateError::InUse { name, holder }) if self.databases.in_use == InUse::Wait => {
                     if !is_told {
                         self.progress.note(&format!("waiting for state {name}: {holder} uses it"));
                     }
@@ -124,7 +131,7 @@ impl Place<'_> {
 }
 
 /// What shapes the files of `RocksDB`.
-pub fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
+fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
     RocksFormat {
         file_bytes: spec.file_bytes,
         // At most a mebibyte, as the scenario's reader sees to.
@@ -136,7 +143,7 @@ pub fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
 }
 
 /// How they are opened and read.
-pub fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
+fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
     let spec = &run.rocksdb;
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     RocksSettings {

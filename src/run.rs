@@ -1,57 +1,125 @@
-//! The course of a run: each of its databases is generated, built, checked and sampled as if it
-//! were the only one, and while it is sampled a result of all so far is written every few
-//! seconds. One database is open at a time.
+//! A run: each of its databases is generated, built, checked and sampled as if it were the only
+//! one, and while it is sampled a result of all so far is written every few seconds. One database
+//! is open at a time.
+
+mod files;
+mod finished;
 
 use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use executor::recover::TxSignatures;
-use spec::{RunSpec, Scenario};
+use anyhow::anyhow;
+use spec::{Override, RunSpec, Scenario};
 use workload::Workload;
 
-use super::{Finished, check_lists, expects, generate, open, sign};
 use crate::{
-    cli::RunArgs,
+    claims::{self, Grounds},
     databases::{self, DatabaseFacts, Ran},
     environment::Environment,
-    exit::{Code, Failure},
-    extras::Extras,
+    exit::{Code, Failure, OrExit, Strictness},
+    extras::{Extras, Wishes},
     facts, interrupt,
-    open::InUse,
-    plan::Machine,
+    plan::{self, Machine},
+    prepare::{self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database},
     progress::Progress,
     report::{self, HistogramLog, Out},
-    result::{Device, ProfileFacts, RunResult, SCHEMA},
+    result::{Cell, Expects, ProfileFacts, RunResult, SCHEMA, WorkloadFacts},
     sampling::{Sampled, Sampling},
-    session::Session,
+    terminal,
 };
+
+use files::Files;
+
+pub use finished::Finished;
 
 /// Said where a run's times have not settled.
 const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
     (--samples, --budget), and look what else runs here";
 
-/// Least time between two results of a run that goes on: each is written whole.
-const WRITE_INTERVAL: Duration = Duration::from_secs(5);
-
-/// A run, with what is the same for all its databases.
-pub(super) struct Course<'a> {
-    pub(super) args: &'a RunArgs,
-    pub(super) command: Vec<String>,
-    pub(super) started_unix_s: u64,
-    pub(super) environment: Environment,
-    pub(super) machine: Machine,
-    pub(super) run: RunSpec,
-    pub(super) scenario: Option<Scenario>,
-    pub(super) progress: &'a Progress,
+/// What to run and how.
+#[derive(Clone, Debug)]
+pub struct RunInput {
+    /// Where the work comes from.
+    pub source: Source,
+    /// Overrides of how it is run.
+    pub how: Vec<Override>,
+    /// The command line, to make the result again.
+    pub command: Vec<String>,
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<PathBuf>,
+    /// What to do where another process uses one.
+    pub in_use: InUse,
+    /// Whether a claim that is not judged ends the program with an error.
+    pub strictness: Strictness,
+    /// Where the result is written.
+    pub out: Option<PathBuf>,
+    /// What is done after the rounds.
+    pub extras: Wishes,
 }
 
-/// A database that is open, and what is run on it.
-struct Opened {
-    session: Session,
-    device: Option<Device>,
-    signatures: Option<Vec<TxSignatures>>,
+impl RunInput {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// There is no result: nothing could be sampled.
+    pub fn run(&self) -> Result<Finished, Failure> {
+        let started = SystemTime::now();
+        let progress = Progress::new(terminal::look());
+        // Before the state is built: the load that is warned of must not be our own.
+        let data_path = prepare::data_path(self.data_dir.as_deref());
+        let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+        // A directory that cannot be written is better known before the work than after it.
+        let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
+        let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
+        let machine = Machine::this();
+        let started_unix_s = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let cells = plan::cells(&run, &machine);
+        let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
+        let progress = &progress;
+        let course =
+            Course { input: self, started_unix_s, environment, machine, run, scenario, progress };
+        course.run(workload, extras, out)
+    }
+}
+
+/// Runs a workload and answers with its cells, without a result.
+///
+/// # Errors
+/// A result is wrong, or the run was ended before its time.
+pub fn measure(
+    workload: Workload,
+    run: &RunSpec,
+    progress: &Progress,
+) -> Result<Vec<Cell>, Failure> {
+    on_one_database(run, "what is only measured in passing runs")?;
+    let machine = Machine::this();
+    let databases = Databases { dir: None, in_use: InUse::Refuse };
+    let preparation = Preparation { run, databases, machine: &machine, progress };
+    let prepared = preparation.prepare(workload)?;
+    let sampling = Sampling::new(&prepared, run, machine, progress);
+    let sampled = sampling.run(|_| Ok(()));
+    let cells = sampling.cells(&sampled);
+    if let Some(difference) = sampled.disagreements.first() {
+        return Err(anyhow!("{difference}")).or_exit(Code::Disagree);
+    }
+    match sampled.failure {
+        Some(failure) => Err(failure).or_exit(Code::Io),
+        None if interrupt::happened() => Err(anyhow!("interrupted")).or_exit(Code::Interrupted),
+        None => Ok(cells),
+    }
+}
+
+/// A run under way, with what is the same for all its databases.
+struct Course<'a> {
+    input: &'a RunInput,
+    started_unix_s: u64,
+    environment: Environment,
+    machine: Machine,
+    run: RunSpec,
+    scenario: Option<Scenario>,
+    progress: &'a Progress,
 }
 
 /// What came out so far.
@@ -68,47 +136,16 @@ struct SoFar {
     spent: Duration,
 }
 
-/// The files that a run writes.
-struct Files {
-    out: Option<Out>,
-    /// The result and its logs.
-    written: Vec<PathBuf>,
-    /// Those of extra samples.
-    more: Vec<PathBuf>,
-    /// When a result was last written.
-    last: Option<Instant>,
-}
-
-impl Files {
-    fn write(&mut self, result: &RunResult, logs: &[HistogramLog]) -> anyhow::Result<()> {
-        if let Some(out) = &mut self.out {
-            self.written = out.write(result, logs)?;
-            self.last = Some(Instant::now());
-        }
-        Ok(())
-    }
-
-    /// Whether a result of what is finished so far is to be written now.
-    fn is_due(&self) -> bool {
-        self.out.is_some() && is_due(self.last.map(|last| last.elapsed()))
-    }
-}
-
 impl Course<'_> {
     /// Runs on all databases, `first` being the first one's work.
-    pub(super) fn run(
-        self,
-        first: Workload,
-        extras: Extras,
-        out: Option<Out>,
-    ) -> Result<Finished, Failure> {
+    fn run(self, first: Workload, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
         let count = self.run.database_count;
-        let mut files = Files { out, written: Vec::new(), more: Vec::new(), last: None };
+        let mut files = Files::new(out);
         let (mut first, mut extras) = (Some(first), Some(extras));
         let (mut sofar, mut failure) = (SoFar::default(), None);
         for index in 0..count {
-            let opened = match self.open(index, first.take()) {
-                Ok(opened) => opened,
+            let prepared = match self.open(index, first.take()) {
+                Ok(prepared) => prepared,
                 Err(error) if index == 0 => return Err(error),
                 Err(error) => {
                     failure = self.kept(error, index, &mut sofar);
@@ -118,7 +155,7 @@ impl Course<'_> {
             let budget = share(self.run.budget, sofar.spent, count - index);
             let run = RunSpec { budget, ..self.run.clone() };
             let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
-            failure = self.sample(&opened, &run, extras, &mut sofar, &mut files);
+            failure = self.sample(&prepared, &run, extras, &mut sofar, &mut files);
             if failure.is_some() || sofar.agree != Some(true) || interrupt::happened() {
                 break;
             }
@@ -131,8 +168,7 @@ impl Course<'_> {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
             result = self.result(&sofar, Some(&failure.error));
         }
-        files.written.append(&mut files.more);
-        Ok(Finished { result, failure, written: files.written })
+        Ok(Finished { result, failure, written: files.into_paths() })
     }
 
     /// What is to be told of a database that could not be made, after others were sampled: what
@@ -154,64 +190,65 @@ impl Course<'_> {
     /// seconds all of it is written, so that whatever ends the run leaves nearly all of it.
     fn sample(
         &self,
-        opened: &Opened,
+        prepared: &Prepared,
         run: &RunSpec,
         extras: Option<Extras>,
         sofar: &mut SoFar,
         files: &mut Files,
     ) -> Option<Failure> {
-        let sampling = Sampling::new(&opened.session, run, opened.device.as_ref(), self.machine)
-            .with_signatures(opened.signatures.clone());
+        let sampling = Sampling::new(prepared, run, self.machine, self.progress);
         let before = sofar.clone();
         let write = |sampled: &Sampled, files: &mut Files| {
-            let now = self.with(&before, opened, &sampling, sampled);
+            let now = self.with(&before, prepared, &sampling, sampled);
             files.write(&self.result(&now, sampled.failure.as_ref()), &now.logs)
         };
-        let mut sampled = sampling.run(self.progress, |sampled| match files.is_due() {
+        let mut sampled = sampling.run(|sampled| match files.is_due() {
             true => write(sampled, files),
             false => Ok(()),
         });
         // Extra samples, or building the next database, take long.
         let is_last = before.ran.len() + 1 == self.run.database_count as usize;
-        if files.out.is_some()
+        if files.are_wanted()
             && (extras.is_some() || !is_last)
             && let Err(error) = write(&sampled, files)
         {
             sampled.failure.get_or_insert(error);
         }
         if let Some(extras) = extras {
-            let work = self.facts(opened).workload;
-            files.more = extras.take(&sampling, &mut sampled, &work, self.progress);
+            let work = self.facts(prepared).workload;
+            files.add(extras.take(&sampling, &mut sampled, &work));
         }
-        *sofar = self.with(&before, opened, &sampling, &sampled);
+        *sofar = self.with(&before, prepared, &sampling, &sampled);
         sampled.failure.map(|error| Failure { code: Code::Io, error })
     }
 
     /// Generates the work of a database, unless it is there, builds and opens its stores.
-    fn open(&self, index: u32, workload: Option<Workload>) -> Result<Opened, Failure> {
+    fn open(&self, index: u32, workload: Option<Workload>) -> Result<Prepared, Failure> {
         let workload = match (workload, &self.scenario) {
             (Some(workload), _) => workload,
-            (None, Some(scenario)) => generate(&scenario.of_database(index), self.progress)?,
+            (None, Some(scenario)) => {
+                prepare::generate(&scenario.of_database(index), self.progress)?
+            }
             (None, None) => unreachable!("a workload file has one database: {index}"),
         };
         if self.run.database_count > 1 {
             let (count, seed) = (self.run.database_count, workload.seed);
             self.progress.note(&format!("database {} of {count}: seed {seed}", index + 1));
         }
-        let in_use = if self.args.wait { InUse::Wait } else { InUse::Refuse };
-        let at = (self.args.data_dir.as_ref(), in_use);
-        let (session, device) = open(workload, &self.run, at, &self.machine, self.progress)?;
-        check_lists(&session, &self.run, self.progress)?;
-        let cores = self.machine.core_count;
-        let signatures = sign(session.workload(), &self.run, cores, self.progress)?;
-        Ok(Opened { session, device, signatures })
+        let preparation = Preparation {
+            run: &self.run,
+            databases: Databases { dir: self.input.data_dir.as_deref(), in_use: self.input.in_use },
+            machine: &self.machine,
+            progress: self.progress,
+        };
+        preparation.prepare(workload)
     }
 
     /// What came out before, and on the database that is open.
     fn with(
         &self,
         before: &SoFar,
-        opened: &Opened,
+        prepared: &Prepared,
         sampling: &Sampling<'_>,
         sampled: &Sampled,
     ) -> SoFar {
@@ -226,7 +263,7 @@ impl Course<'_> {
         all.is_unsteady |= sampling.is_unsteady(sampled);
         all.profile = sampled.profile.clone();
         all.spent += sampled.spent;
-        all.ran.push(Ran { facts: self.facts(opened), cells: sampling.cells(sampled) });
+        all.ran.push(Ran { facts: self.facts(prepared), cells: sampling.cells(sampled) });
         databases::add_logs(&mut all.logs, sampling.logs(sampled));
         all
     }
@@ -239,12 +276,12 @@ impl Course<'_> {
         }
     }
 
-    fn facts(&self, opened: &Opened) -> DatabaseFacts {
+    fn facts(&self, prepared: &Prepared) -> DatabaseFacts {
         let overridden = self.scenario.as_ref().map(|scenario| scenario.overridden.clone());
         DatabaseFacts {
-            workload: facts::workload(opened.session.workload(), overridden.unwrap_or_default()),
-            device: opened.device.clone(),
-            stores: facts::stores(&opened.session),
+            workload: facts::workload(prepared.session.workload(), overridden.unwrap_or_default()),
+            device: prepared.device.clone(),
+            stores: facts::stores(&prepared.session),
         }
     }
 
@@ -267,9 +304,9 @@ impl Course<'_> {
         let mut result = RunResult {
             schema: SCHEMA,
             tool: facts::tool(&self.environment.build),
-            command: self.command.clone(),
+            command: self.input.command.clone(),
             started_unix_s: self.started_unix_s,
-            expects: expects(self.scenario.as_ref(), &workload, &cells, &databases),
+            expects: self.expects(&workload, &cells, &databases),
             workload,
             warnings,
             environment: self.environment.clone(),
@@ -287,17 +324,24 @@ impl Course<'_> {
         result.conclusion = report::conclude(&result);
         result
     }
+
+    /// The scenario's claims, judged on these cells.
+    fn expects(
+        &self,
+        workload: &WorkloadFacts,
+        cells: &[Cell],
+        databases: &[DatabaseFacts],
+    ) -> Expects {
+        let Some(scenario) = &self.scenario else { return Expects::default() };
+        let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
+        claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
+    }
 }
 
 /// What of the budget the next database has, where so many are left: what some have not used is
 /// the others'.
 fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
     budget.saturating_sub(spent) / left_count.max(1)
-}
-
-/// Whether a result is to be written when the last one, if any, is so old.
-fn is_due(age: Option<Duration>) -> bool {
-    age.is_none_or(|age| age >= WRITE_INTERVAL)
 }
 
 #[cfg(test)]
@@ -317,11 +361,5 @@ mod tests {
         }
         assert_eq!(share(60 * second, 4 * second, 5), Duration::from_millis(11_200));
         assert_eq!(share(60 * second, 70 * second, 2), Duration::ZERO);
-    }
-
-    #[test]
-    fn the_first_round_is_written_at_once_and_then_one_every_few_seconds() {
-        assert!(is_due(None) && is_due(Some(WRITE_INTERVAL)));
-        assert!(!is_due(Some(Duration::ZERO)) && !is_due(Some(WRITE_INTERVAL / 2)));
     }
 }

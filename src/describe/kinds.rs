@@ -2,16 +2,15 @@
 
 use spec::{Override, Scenario, shipped};
 
+use super::of_scenario;
 use crate::{
-    cli::WorkArgs,
-    cmd::{describe, run},
     description::{Described, TxFacts},
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
     report::{self, KindRow},
     result::Cell,
-    terminal,
+    run,
 };
 
 /// What is overridden where the user says nothing else: small enough for seconds, in memory, and
@@ -29,9 +28,33 @@ const TX_GAS_CAP: f64 = 16_777_216.0;
 /// Accounts that a transaction of one storm touches beside what it is for: sender and contract.
 const OWN_ACCOUNT_COUNT: f64 = 2.0;
 
-/// Prints the table of all shipped scenarios.
-pub fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
-    let mut overrides = work.overrides().or_exit(Code::Usage)?;
+/// What gas and list are given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    /// A key, where transactions are filled with them.
+    Key,
+    /// A transaction.
+    Transaction,
+}
+
+impl Operation {
+    /// Name in the table.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Transaction => "transaction",
+        }
+    }
+}
+
+/// A row for each shipped scenario, with `overrides`; `None` where the user interrupts.
+///
+/// # Errors
+/// One cannot be run.
+pub fn rows(
+    mut overrides: Vec<Override>,
+    progress: &Progress,
+) -> Result<Option<Vec<KindRow>>, Failure> {
     for (key, other, value) in SMALL {
         if !overrides.iter().any(|given| given.key == key || given.key == other) {
             let origin = format!("--table: {key} = {value}");
@@ -41,13 +64,11 @@ pub fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
     let mut rows = Vec::new();
     for (name, text) in shipped::all() {
         if interrupt::happened() {
-            return Ok(Code::Interrupted);
+            return Ok(None);
         }
         rows.push(row(name, text, &overrides, progress)?);
     }
-    progress.clear();
-    terminal::out(&report::kinds(&rows));
-    Ok(Code::Fine)
+    Ok(Some(rows))
 }
 
 fn row(
@@ -57,17 +78,20 @@ fn row(
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
     let scenario = Scenario::parse(name, text, overrides).or_exit(Code::Usage)?;
-    let (described, workload) = describe::of_scenario(&scenario, &[], progress)?;
+    let (described, workload) = of_scenario(&scenario, &[], progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
-    let fills = scenario.loads.iter().all(|load| load.kind.is_storm());
-    let operation_gas = operation_gas(&described.all, fills);
+    let operation = match scenario.loads.iter().all(|load| load.kind.is_storm()) {
+        true => Operation::Key,
+        false => Operation::Transaction,
+    };
+    let operation_gas = operation_gas(&described.all, operation);
     let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind).collect();
     kinds.dedup();
     let rate = |cell: &Cell| cell.mgas_per_s.median;
     Ok(KindRow {
         scenario: name.to_owned(),
         kinds,
-        operation: if fills { "key" } else { "transaction" },
+        operation: operation.name(),
         operation_gas,
         operations_per_tx_cap: (TX_GAS_CAP / operation_gas).floor(),
         list_bytes_per_mgas: described.list_bytes_per_mgas,
@@ -86,9 +110,12 @@ fn best_name(cell: &Cell) -> String {
 }
 
 /// Gas of a key where transactions are filled with them, else of a transaction.
-fn operation_gas(all: &TxFacts, fills: bool) -> f64 {
+fn operation_gas(all: &TxFacts, operation: Operation) -> f64 {
     let keys = all.reads_per_tx.mean - OWN_ACCOUNT_COUNT;
-    if fills && keys > 0.0 { all.gas_per_tx.mean / keys } else { all.gas_per_tx.mean }
+    match operation {
+        Operation::Key if keys > 0.0 => all.gas_per_tx.mean / keys,
+        Operation::Key | Operation::Transaction => all.gas_per_tx.mean,
+    }
 }
 
 /// The comment at the head of a scenario's file as one paragraph.
@@ -111,7 +138,7 @@ mod tests {
             reads_per_tx: spread(5.0),
             ..TxFacts::default()
         };
-        assert_eq!(operation_gas(&all, true), 700.0);
-        assert_eq!(operation_gas(&all, false), 2_100.0);
+        assert_eq!(operation_gas(&all, Operation::Key), 700.0);
+        assert_eq!(operation_gas(&all, Operation::Transaction), 2_100.0);
     }
 }

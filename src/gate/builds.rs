@@ -9,22 +9,21 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use serde_json::Value;
-use spec::{RunSpec, Scenario};
+use spec::{Override, RunSpec, Scenario};
 use tempfile::TempDir;
 use workload::file;
 
+use super::{
+    Arm,
+    measure::{Taken, Taker},
+    result::Binary,
+};
 use crate::{
-    cli::{DriveArgs, RunArgs},
-    cmd::run::{self, Request},
     environment::Watch,
     exit::{Code, Failure, OrExit},
     facts,
-    gate::{
-        Arm,
-        measure::{Taken, Taker},
-        result::Binary,
-    },
     plan::{self, Machine, PlannedCell},
+    prepare::{Request, Source, on_one_database},
     progress::Progress,
     result::WorkloadFacts,
     worker::{self, Driver, Load, Timeouts, confine},
@@ -34,6 +33,28 @@ use crate::{
 const LOAD_FACTOR: u32 = 20;
 /// Samples of each variant on which claims are judged.
 const JUDGED_SAMPLE_COUNT: usize = 24;
+
+/// What all builds are to run.
+#[derive(Clone, Debug)]
+pub struct WorkInput {
+    /// Where the work comes from.
+    pub source: Source,
+    /// Overrides of how it is run.
+    pub how: Vec<Override>,
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<PathBuf>,
+}
+
+/// How builds are driven.
+#[derive(Clone, Copy, Debug)]
+pub struct Driving {
+    /// Wall time of a slot's samples in an octet at least.
+    pub slot_ns: u64,
+    /// How long a build may take for a sample before it is stopped.
+    pub timeout: Duration,
+    /// Seed of the coin that says which build begins; the workload's seed where there is none.
+    pub coin_seed: Option<u64>,
+}
 
 /// What all builds run.
 pub struct Work {
@@ -54,25 +75,18 @@ pub struct Work {
 }
 
 impl Work {
-    /// Generates or reads what `args` name, and writes one file for all.
-    pub fn of(args: &RunArgs, progress: &Progress) -> Result<Self, Failure> {
-        let not_here = [
-            ("--trace", args.trace.is_some()),
-            ("--samples", args.how.samples.is_some()),
-            ("--budget", args.how.budget.is_some()),
-            ("--recover-senders", args.how.recover_senders),
-        ];
-        if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
-            let error = anyhow!("{option}: builds are compared in octets of slots; see --slot");
-            return Err(error).or_exit(Code::Usage);
-        }
-        let Request { workload, run, scenario } = run::request(args, progress)?;
-        run::on_one_database(&run, "builds are compared")?;
+    /// Generates or reads what `input` names, and writes one file for all.
+    ///
+    /// # Errors
+    /// What is named is not valid, or threads would take turns on one CPU.
+    pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
+        let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
+        on_one_database(&run, "builds are compared")?;
         let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
         let facts = facts::workload(&workload, overridden.unwrap_or_default());
-        let (file, dir) = match &args.workload {
-            Some(file) => (std::path::absolute(file).or_exit(Code::Io)?, None),
-            None => {
+        let (file, dir) = match &input.source {
+            Source::File(file) => (std::path::absolute(file).or_exit(Code::Io)?, None),
+            Source::Scenario { .. } => {
                 let dir =
                     tempfile::tempdir().context("cannot make a directory").or_exit(Code::Io)?;
                 let file = dir.path().join("gate.workload");
@@ -80,7 +94,7 @@ impl Work {
                 (file, Some(dir))
             }
         };
-        let data_dir = args.data_dir.as_ref().map(std::path::absolute);
+        let data_dir = input.data_dir.as_ref().map(std::path::absolute);
         let data_dir = data_dir.transpose().or_exit(Code::Io)?;
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
@@ -138,12 +152,11 @@ impl<'a> Trio<'a> {
     pub fn start(
         base: &Path,
         new: &Path,
-        args: &DriveArgs,
+        timeout: Duration,
         work: &'a Work,
         progress: &Progress,
     ) -> Result<Self, Failure> {
-        let sample = facts::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
-        let timeouts = Timeouts { load: sample * LOAD_FACTOR, sample };
+        let timeouts = Timeouts { load: timeout * LOAD_FACTOR, sample: timeout };
         let binaries = [base, new, base].map(Path::to_path_buf);
         let stamps = binaries.each_ref().map(|path| stamp(path));
         let stage = progress.stage("starting the builds", 0);
@@ -340,13 +353,10 @@ impl Taker for Trio<'_> {
     }
 }
 
-/// Wall time of a slot.
-pub fn slot_ns(args: &DriveArgs) -> Result<u64, Failure> {
-    let slot: Duration = facts::duration("--slot", &args.slot).or_exit(Code::Usage)?;
-    Ok(u64::try_from(slot.as_nanos()).unwrap_or(u64::MAX))
-}
-
 /// This program's own file.
+///
+/// # Errors
+/// The system does not tell.
 pub fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().context("cannot tell where this program is").or_exit(Code::Io)
 }
