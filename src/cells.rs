@@ -4,6 +4,12 @@
 mod pieces;
 mod scheduling;
 
+use report::units;
+use result::{
+    CacheFacts, Cell, Counters, Device, PhasesNs, PrefetchFacts, SampleFacts, SpeculationFacts,
+    WarmUpFacts,
+    stats::{self, Warmup},
+};
 use std::time::Duration;
 
 use executor::{
@@ -18,16 +24,7 @@ use hdrhistogram::Histogram;
 use variant::{AccountReads, CacheMode, Engine, Io, Phase, Prefetch, ReadTime, Variant};
 use workload::Workload;
 
-use crate::{
-    counters::Counters,
-    facts::DeclaredKeys,
-    report::units,
-    result::{
-        CacheFacts, Cell, Device, PhasesNs, PrefetchFacts, SampleFacts, SpeculationFacts,
-        WarmUpFacts,
-    },
-    stats::{self, Warmup},
-};
+use crate::{counters, facts::DeclaredKeys};
 
 use pieces::Pieces;
 use scheduling::Scheduling;
@@ -139,7 +136,7 @@ impl CellSamples {
         let scheduling = Scheduling::of(&input.variant, executed);
         self.samples.push(sample(input, measurement, &scheduling));
         let unique_keys = input.declared.count();
-        let counted = Counters::of(input.workload, &input.variant, unique_keys, measurement);
+        let counted = counters::of(input.workload, &input.variant, unique_keys, measurement);
         self.counters = Some(match self.counters.take() {
             Some(before) => before.in_common(&counted),
             None => counted,

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use executor::trace::Trace;
 
+use report::WholeFile;
+use result::WorkloadFacts;
+
 use crate::{
     cli::RunArgs,
     exit::{Code, Failure, OrExit},
@@ -13,10 +16,8 @@ use crate::{
     plan::PlannedCell,
     profile::{self, Profile, Wanted},
     progress::Progress,
-    result::WorkloadFacts,
     sampling::{Sampled, Sampling},
     trace,
-    whole_file::WholeFile,
 };
 
 /// What is to be done, and where it goes.

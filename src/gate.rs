@@ -11,7 +11,6 @@ mod decide;
 mod fingerprint;
 pub mod measure;
 mod octet;
-pub mod result;
 
 pub use octet::Arm;
 

@@ -14,10 +14,11 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 
+use result::{FrameFacts, ProfileFacts};
+
 use crate::{
     interrupt,
     progress::Progress,
-    result::{FrameFacts, ProfileFacts},
     sampling::{Sampled, Sampling},
     trace,
 };

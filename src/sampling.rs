@@ -12,16 +12,15 @@ use executor::{
 use spec::RunSpec;
 use variant::{CacheMode, Schedule, Variant};
 
+use result::{Cell, Device, HistogramLog, LogKind, ProfileFacts, stats::Warmup};
+
 use crate::{
     cells::{self, CellInput, CellSamples},
     facts::{self, DeclaredKeys},
     interrupt,
     plan::{self, Machine, PlannedCell, Rounds},
     progress::Progress,
-    report::{HistogramLog, LogKind},
-    result::{Cell, Device, ProfileFacts},
     session::{How, Session},
-    stats::Warmup,
 };
 
 /// Samples of a cell from which on a series that does not settle is told from chance.

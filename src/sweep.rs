@@ -6,11 +6,9 @@ pub mod cell;
 pub mod child;
 pub mod dir;
 pub mod index;
-pub mod knee;
 pub mod lock;
 pub mod matrix;
 pub mod merged;
-pub mod points;
 
 #[cfg(test)]
 mod tests;

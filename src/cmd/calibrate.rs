@@ -1,5 +1,6 @@
 //! `stress calibrate`: how small a change can this machine decide?
 
+use result::gate::Calibration;
 use std::{
     fs,
     path::Path,
@@ -14,22 +15,21 @@ use crate::{
         drive::{self, Trio, Work},
         state,
     },
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit},
     gate::{
-        Metric, Verdict,
-        calibration::{self, Calibration},
+        Metric, Verdict, calibration,
         measure::{self, Plan},
     },
     progress::Progress,
-    report, terminal,
+    terminal,
 };
 
 /// Sets this program against itself, and keeps what was learned.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let data_path = state::data_path(args.run.data_dir.as_ref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let path = args.output.clone().or_else(calibration::default_path);
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
     let path = path.or_exit(Code::Usage)?;

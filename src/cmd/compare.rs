@@ -1,11 +1,11 @@
 //! `stress compare`: result files side by side.
 
+use report::compare;
+use result::stored::Stored;
+
 use crate::{
     cli::{CompareArgs, Format},
-    comparison,
     exit::{Code, Failure, OrExit},
-    report,
-    stored::Stored,
     terminal,
 };
 
@@ -17,7 +17,7 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     }
     let disagrees = results.iter().any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
-    let compared = comparison::compare(&results).or_exit(code)?;
+    let compared = compare::compare(&results).or_exit(code)?;
     match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());

@@ -1,5 +1,6 @@
 //! `stress describe`: what a workload holds, before it runs.
 
+use result::description::Described;
 use std::fs;
 
 use anyhow::{Context, anyhow};
@@ -14,12 +15,12 @@ use workload::Workload;
 use crate::{
     cli::DescribeArgs,
     cmd::{kinds, run, scenarios},
-    description::{Described, Subject},
-    environment::Build,
+    description::{self, Subject},
+    environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     progress::Progress,
-    report, terminal,
+    terminal,
 };
 
 /// Describes what the arguments name.
@@ -84,8 +85,8 @@ fn of_workload(
     progress: &Progress,
 ) -> Result<Described, Failure> {
     let seen = seen(workload, progress)?;
-    let subject = Subject { workload, scenario, tool: facts::tool(&Build::this()) };
-    Ok(Described::new(subject, &seen, threads))
+    let subject = Subject { workload, scenario, tool: facts::tool(&environment::build()) };
+    Ok(description::described(subject, &seen, threads))
 }
 
 /// What the reference run sees.

@@ -1,5 +1,9 @@
 //! `stress doctor`: is this machine fit for figures that can be believed?
 
+use result::{
+    Environment,
+    environment::{Check, Status},
+};
 use std::{path::Path, thread, time::Duration};
 
 use serde::Serialize;
@@ -7,9 +11,9 @@ use serde::Serialize;
 use crate::{
     cli::{DoctorArgs, Format},
     cmd::state,
-    environment::{Check, Environment, Status},
+    environment,
     exit::{Code, Failure},
-    report, terminal,
+    terminal,
 };
 
 /// How long stolen time is watched: it is counted in steps of 10 ms.
@@ -28,9 +32,9 @@ struct Report<'a> {
 /// Looks at the machine and says of each subject whether it is as it should be.
 pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
     let data_path = state::data_path(args.data_dir.as_ref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     thread::sleep(WATCH);
-    let checks = environment.checks();
+    let checks = environment::checks(&environment);
     match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());

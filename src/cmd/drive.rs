@@ -13,6 +13,8 @@ use spec::{RunSpec, Scenario};
 use tempfile::TempDir;
 use workload::file;
 
+use result::{WorkloadFacts, gate::Binary};
+
 use crate::{
     cli::{DriveArgs, RunArgs},
     cmd::run::{self, Request},
@@ -22,11 +24,9 @@ use crate::{
     gate::{
         Arm,
         measure::{Taken, Taker},
-        result::Binary,
     },
     plan::{self, Machine, PlannedCell},
     progress::Progress,
-    result::WorkloadFacts,
     worker::{self, Driver, Load, Timeouts, confine},
 };
 

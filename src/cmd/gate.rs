@@ -1,5 +1,11 @@
 //! `stress gate`: is this build slower than another one, or than a stored result?
 
+use report::JsonOut;
+use result::{
+    Environment, WorkloadFacts,
+    gate::{Attempt, Binary, Calibration, Compared, Gate, GateResult, SCHEMA},
+    stored::Stored,
+};
 use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -16,20 +22,16 @@ use crate::{
         drive::{self, Trio, Work},
         run, state,
     },
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit},
     facts,
     gate::{
         Metric, Strictness, Verdict,
-        baseline::{self, Compared, Times},
-        calibration::{self, Calibration},
+        baseline::{self, Times},
+        calibration,
         measure::{self, Plan},
-        result::{Attempt, Binary, Gate, GateResult, SCHEMA},
     },
     progress::Progress,
-    report::{self, JsonOut},
-    result::WorkloadFacts,
-    stored::Stored,
     terminal,
     worker::of_expect,
 };
@@ -132,7 +134,7 @@ impl Frame {
             command,
             begun: Instant::now(),
             started_unix_s: since.map_or(0, |since| since.as_secs()),
-            environment: Environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
+            environment: environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
             strictness: if args.run.strict { Strictness::Strict } else { Strictness::Lenient },
             delta,
         }
@@ -141,7 +143,7 @@ impl Frame {
     fn result(&self, judgement: Judgement) -> GateResult {
         let verdict = judgement.verdict.unwrap_or(Verdict::Inconclusive);
         let mut warnings = judgement.warnings;
-        let of_machine = self.environment.warnings();
+        let of_machine = environment::warnings(&self.environment);
         warnings.extend(of_machine.iter().map(ToString::to_string));
         GateResult {
             schema: SCHEMA,
@@ -403,7 +405,8 @@ fn calibrated(args: &GateArgs, variants: &[String], frame: &Frame) -> Result<Vec
         return Ok(Vec::new());
     };
     let here = serde_json::to_value(&frame.environment).or_exit(Code::Io)?;
-    let warning = |variant: &String| calibration.warning(variant, frame.delta, &here);
+    let warning =
+        |variant: &String| calibration::warning(&calibration, variant, frame.delta, &here);
     let mut warnings: Vec<_> = variants.iter().filter_map(warning).collect();
     warnings.dedup();
     Ok(warnings)

@@ -15,13 +15,14 @@ use generator::{
 };
 use workload::{Fork, file};
 
+use report::units;
+
 use crate::{
     cli::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs},
     exit::{Code, Failure, OrExit},
     interrupt,
     node::HttpNode,
     progress::{self, Progress},
-    report::units,
     terminal,
 };
 

@@ -1,5 +1,6 @@
 //! `stress io`: raw random reads of the stores, point after point, beside what the device can do.
 
+use result::io::{IoDevice, IoResult, IoState, IoStore, ORDER, SCHEMA};
 use std::{
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
@@ -11,11 +12,10 @@ use variant::StoreKind;
 use crate::{
     cli::{Format, IoArgs},
     cmd::state,
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     io::{
-        IoDevice, IoResult, IoState, IoStore, ORDER, SCHEMA,
         device::{DeviceUnder, note_reason},
         plan::IoPlan,
         point::{self, PointInput},
@@ -23,7 +23,6 @@ use crate::{
     open::{InUse, Place},
     plan::Machine,
     progress::Progress,
-    report,
     session::OpenStore,
     terminal,
 };
@@ -35,9 +34,9 @@ pub fn io(args: &IoArgs, command: Vec<String>) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
     let data_path = state::data_path(args.data_dir.as_ref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
-    let warnings = environment.warnings().iter().map(ToString::to_string).collect();
+    let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let mut result = IoResult {
         schema: SCHEMA,
         tool: facts::tool(&environment.build),

@@ -2,15 +2,18 @@
 
 use spec::{Override, Scenario, shipped};
 
+use report::KindRow;
+use result::{
+    Cell,
+    description::{Described, TxFacts},
+};
+
 use crate::{
     cli::WorkArgs,
     cmd::{describe, run},
-    description::{Described, TxFacts},
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
-    report::{self, KindRow},
-    result::Cell,
     terminal,
 };
 
@@ -101,7 +104,7 @@ fn about(text: &str, described: &Described) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::Spread;
+    use result::description::Spread;
 
     #[test]
     fn an_operation_is_a_key_where_transactions_are_filled_and_else_a_transaction() {

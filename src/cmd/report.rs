@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::anyhow;
 
+use report::{WholeFile, formats, html};
+use result::stored::Stored;
+
 use crate::{
     cli::{ReportArgs, ReportFormat},
     exit::{Code, Failure, OrExit},
-    formats, html,
-    stored::Stored,
     terminal,
-    whole_file::WholeFile,
 };
 
 /// Reads the results and writes what was asked for. A result whose designs disagree is in it,

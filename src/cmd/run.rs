@@ -3,6 +3,7 @@
 
 mod course;
 
+use result::{Cell, Device, Expects, RunResult, Verdict, WorkloadFacts, databases::DatabaseFacts};
 use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
@@ -25,19 +26,16 @@ use variant::Design;
 use workload::{Workload, file};
 
 use crate::{
-    claims::{self, Grounds, Verdict},
+    claims::{self, Grounds},
     cli::{Format, RunArgs},
     cmd::{scenarios, state},
-    databases::DatabaseFacts,
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit},
     extras::Extras,
     facts, interrupt,
     open::{InUse, Place},
     plan::{self, Machine},
     progress::Progress,
-    report,
-    result::{Cell, Device, Expects, RunResult, WorkloadFacts},
     sampling::Sampling,
     session::Session,
     terminal,
@@ -112,7 +110,7 @@ pub fn result(args: &RunArgs, command: Vec<String>) -> Result<Finished, Failure>
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
     let data_path = state::data_path(args.data_dir.as_ref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     // A directory that cannot be written is better known before the work than after it.
     let out = args.out.as_deref().map(report::Out::at).transpose().or_exit(Code::Io)?;
     let Request { workload, run, scenario } = request(args, &progress)?;

@@ -1,6 +1,8 @@
 //! `stress sweep`: all cells of a matrix one after the other, each in a process of its own; one
 //! cell alone; or all results joined.
 
+use report::units;
+use result::sweep::{Matrix, ranges};
 use std::{
     ffi::OsString,
     thread,
@@ -15,16 +17,13 @@ use crate::{
     cmd::run,
     exit::{Code, Failure, OrExit},
     interrupt,
-    report::{self, units},
     sweep::{
         cell::FinishedCell,
         child::{self, Ended},
         dir::SweepDir,
         index::{self, Which},
         lock::CellLock,
-        matrix::Matrix,
-        merged::{self, ranges},
-        points,
+        matrix, merged,
     },
     terminal,
 };
@@ -42,7 +41,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     {
         return Ok(Code::Interrupted);
     }
-    let matrix = Matrix::of(args)?;
+    let matrix = matrix::of(args)?;
     let variable = |name: &str| std::env::var(name).ok();
     let out = match &args.out {
         Some(out) if !args.list => out,
@@ -216,7 +215,7 @@ fn found(cell: &FinishedCell) -> String {
     if cell.code() == Code::Disagree {
         return "THE DESIGNS DISAGREE".to_owned();
     }
-    let points = points::of_result(cell.file.index, &cell.file.keys, &cell.result);
+    let points = result::sweep::of_result(cell.file.index, &cell.file.keys, &cell.result);
     let with_figure = points.iter().filter_map(|point| Some((point.mgas_per_s?, point)));
     let fastest = with_figure.max_by(|a, b| a.0.total_cmp(&b.0));
     fastest.map_or_else(

@@ -47,6 +47,8 @@ fn cross<T: Copy>(policies: &mut Vec<Prefetch>, values: &[T], set: impl Fn(&mut 
 
 #[cfg(test)]
 mod tests {
+    use variant::ReadOrder;
+
     use super::*;
 
     #[test]

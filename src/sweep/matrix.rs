@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use serde::{Deserialize, Serialize};
+use result::sweep::{Axis, Matrix, Setting, cell_count, pair};
 use spec::{Override, Scenario};
 
 use crate::{
@@ -13,192 +13,70 @@ use crate::{
     exit::{Code, Failure, OrExit},
 };
 
-/// Most cells of a sweep; their directories have four digits.
-pub const CELL_COUNT_MAX: u64 = 10_000;
-
-/// A key and the values that it takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Axis {
-    /// Its path: `run.threads`.
-    pub key: String,
-    /// As it was given: `threads`.
-    pub label: String,
-    /// In the order given.
-    pub values: Vec<String>,
+/// The matrix that the arguments ask for; every cell of it is a valid scenario, and no two are
+/// the same.
+///
+/// # Errors
+/// Of usage: an unknown key, no value, a value twice, a value that the key cannot have.
+pub fn of(args: &SweepArgs) -> Result<Matrix, Failure> {
+    let scenario = args.scenario.clone().unwrap_or_default();
+    let mut fixed = args.work.overrides().or_exit(Code::Usage)?;
+    fixed.extend(args.how.overrides());
+    let axes = args.axes.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>();
+    let axes = axes.or_exit(Code::Usage)?;
+    let cell_count = cell_count(&axes).or_exit(Code::Usage)?;
+    let settings =
+        fixed.iter().map(|given| Setting { key: given.key.clone(), value: given.value.clone() });
+    let mut matrix = Matrix {
+        scenario,
+        quick: args.quick,
+        fixed: settings.collect(),
+        axes,
+        cell_count,
+        settings_digest: String::new(),
+    };
+    matrix.settings_digest = digest(&matrix, &fixed)?;
+    Ok(matrix)
 }
 
-impl Axis {
-    /// Whether it decides what work is done; other axes only how.
-    pub fn is_work(&self) -> bool {
-        !self.key.starts_with("run.") && !matches!(self.key.as_str(), "name" | "description")
+/// Resolves every cell.
+fn digest(matrix: &Matrix, fixed: &[Override]) -> Result<String, Failure> {
+    let mut hasher = blake3::Hasher::new();
+    let mut seen: BTreeMap<[u8; 32], u64> = BTreeMap::new();
+    for index in 0..matrix.cell_count {
+        let settings = resolve(matrix, index, fixed)?.to_toml();
+        let digest = *blake3::hash(settings.as_bytes()).as_bytes();
+        if let Some(first) = seen.insert(digest, index) {
+            return Err(same(matrix, first, index)).or_exit(Code::Usage);
+        }
+        hasher.update(&digest);
     }
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// A key and its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
-    /// Its path.
-    pub key: String,
-    /// As it was given.
-    pub value: String,
+fn resolve(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
+    let mut overrides = fixed.to_vec();
+    for (axis, value) in matrix.axes.iter().zip(matrix.values(index)) {
+        let (key, value) = (axis.key.clone(), value.to_owned());
+        overrides.push(Override { key, origin: pair(axis, &value), value });
+    }
+    if matrix.quick {
+        add_quick(&mut overrides);
+    }
+    scenarios::load(&matrix.scenario, &overrides)
 }
 
-/// All cells of a sweep, without what is in them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Matrix {
-    /// The scenario, as it was given.
-    pub scenario: String,
-    /// Whether `--quick` was given.
-    pub quick: bool,
-    /// Settings of all cells.
-    pub fixed: Vec<Setting>,
-    /// The last one turns fastest.
-    pub axes: Vec<Axis>,
-    /// Product of the axes' lengths.
-    pub cell_count: u64,
-    /// Digest of the resolved settings of all cells in their order.
-    pub settings_digest: String,
-}
-
-/// A cell's value of each axis, by the key's path.
-pub type Keys = BTreeMap<String, String>;
-
-impl Matrix {
-    /// The matrix that the arguments ask for; every cell of it is a valid scenario, and no two are
-    /// the same.
-    ///
-    /// # Errors
-    /// Of usage: an unknown key, no value, a value twice, a value that the key cannot have.
-    pub fn of(args: &SweepArgs) -> Result<Self, Failure> {
-        let scenario = args.scenario.clone().unwrap_or_default();
-        let mut fixed = args.work.overrides().or_exit(Code::Usage)?;
-        fixed.extend(args.how.overrides());
-        let axes = args.axes.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>();
-        let axes = axes.or_exit(Code::Usage)?;
-        let cell_count = cell_count(&axes).or_exit(Code::Usage)?;
-        let settings = fixed
-            .iter()
-            .map(|given| Setting { key: given.key.clone(), value: given.value.clone() });
-        let mut matrix = Self {
-            scenario,
-            quick: args.quick,
-            fixed: settings.collect(),
-            axes,
-            cell_count,
-            settings_digest: String::new(),
-        };
-        matrix.settings_digest = matrix.digest(&fixed)?;
-        Ok(matrix)
-    }
-
-    /// The values of a cell, in the order of the axes.
-    pub fn values(&self, index: u64) -> Vec<&str> {
-        let mut rest = index;
-        let mut values: Vec<&str> = Vec::with_capacity(self.axes.len());
-        for axis in self.axes.iter().rev() {
-            let count = axis.values.len() as u64;
-            values.push(&axis.values[(rest % count) as usize]);
-            rest /= count;
-        }
-        values.reverse();
-        values
-    }
-
-    /// The same by key.
-    pub fn keys(&self, index: u64) -> Keys {
-        let paths = self.axes.iter().map(|axis| axis.key.clone());
-        paths.zip(self.values(index).into_iter().map(str::to_owned)).collect()
-    }
-
-    /// `threads=2 io_threads=16`.
-    pub fn name(&self, index: u64) -> String {
-        let values = self.values(index);
-        let pairs = self.axes.iter().zip(values).map(|(axis, value)| pair(axis, value));
-        pairs.collect::<Vec<_>>().join(" ")
-    }
-
-    /// The command line of a run that does what the cell does.
-    pub fn command(&self, index: u64) -> Vec<String> {
-        let mut words = ["stress", "--scenario", &self.scenario].map(str::to_owned).to_vec();
-        if self.quick {
-            words.push("--quick".to_owned());
-        }
-        let fixed = self.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
-        let varied = self.keys(index).into_iter().map(|(key, value)| format!("{key}={value}"));
-        words.extend(fixed.chain(varied).flat_map(|set| ["--set".to_owned(), set]));
-        words
-    }
-
-    /// What differs from `other`, for who mixes two sweeps up; `None` where they are the same.
-    pub fn difference(&self, other: &Self) -> Option<String> {
-        let axes = |matrix: &Self| {
-            let axes =
-                matrix.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(",")));
-            axes.collect::<Vec<_>>().join(" ")
-        };
-        let fixed = |matrix: &Self| {
-            let given = matrix.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
-            let given = given.chain(matrix.quick.then(|| "--quick".to_owned())).collect::<Vec<_>>();
-            if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
-        };
-        if axes(self) != axes(other) {
-            return Some(format!("axes {} there, {} here", axes(other), axes(self)));
-        }
-        if self.settings_digest == other.settings_digest {
-            return None;
-        }
-        if self.scenario != other.scenario {
-            return Some(format!("scenario {} there, {} here", other.scenario, self.scenario));
-        }
-        if fixed(self) != fixed(other) {
-            return Some(format!("{} set there, {} here", fixed(other), fixed(self)));
-        }
-        Some("the scenario's file, or what this stress makes of it, has changed since".to_owned())
-    }
-
-    /// Resolves every cell.
-    fn digest(&self, fixed: &[Override]) -> Result<String, Failure> {
-        let mut hasher = blake3::Hasher::new();
-        let mut seen: BTreeMap<[u8; 32], u64> = BTreeMap::new();
-        for index in 0..self.cell_count {
-            let settings = self.resolve(index, fixed)?.to_toml();
-            let digest = *blake3::hash(settings.as_bytes()).as_bytes();
-            if let Some(first) = seen.insert(digest, index) {
-                return Err(self.same(first, index)).or_exit(Code::Usage);
-            }
-            hasher.update(&digest);
-        }
-        Ok(hasher.finalize().to_hex().to_string())
-    }
-
-    fn resolve(&self, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
-        let mut overrides = fixed.to_vec();
-        for (axis, value) in self.axes.iter().zip(self.values(index)) {
-            let (key, value) = (axis.key.clone(), value.to_owned());
-            overrides.push(Override { key, origin: pair(axis, &value), value });
-        }
-        if self.quick {
-            add_quick(&mut overrides);
-        }
-        scenarios::load(&self.scenario, &overrides)
-    }
-
-    /// Two cells with the same settings: which values mean the same.
-    fn same(&self, first: u64, second: u64) -> anyhow::Error {
-        let (a, b) = (self.values(first), self.values(second));
-        let differ = self.axes.iter().zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a != b);
-        let (a, b): (Vec<_>, Vec<_>) =
-            differ.map(|(axis, (a, b))| (pair(axis, a), pair(axis, b))).unzip();
-        anyhow!(
-            "{} and {} are the same: cells {first} and {second} would be one run; leave one out",
-            a.join(" "),
-            b.join(" ")
-        )
-    }
-}
-
-fn pair(axis: &Axis, value: &str) -> String {
-    format!("{}={value}", axis.label)
+/// Two cells with the same settings: which values mean the same.
+fn same(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
+    let (a, b) = (matrix.values(first), matrix.values(second));
+    let differ = matrix.axes.iter().zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a != b);
+    let (a, b): (Vec<_>, Vec<_>) =
+        differ.map(|(axis, (a, b))| (pair(axis, a), pair(axis, b))).unzip();
+    anyhow!(
+        "{} and {} are the same: cells {first} and {second} would be one run; leave one out",
+        a.join(" "),
+        b.join(" ")
+    )
 }
 
 fn axis(text: &str) -> Result<Axis> {
@@ -220,26 +98,6 @@ fn axis(text: &str) -> Result<Axis> {
     Ok(Axis { key, label: label.to_owned(), values })
 }
 
-/// Cells that the axes make.
-///
-/// # Errors
-/// More than [`CELL_COUNT_MAX`].
-pub fn cell_count(axes: &[Axis]) -> Result<u64> {
-    let counts = axes.iter().map(|axis| axis.values.len() as u64);
-    let product = counts.clone().try_fold(1_u64, u64::checked_mul);
-    match product.filter(|count| *count <= CELL_COUNT_MAX) {
-        Some(count) => Ok(count),
-        None => {
-            let counts: Vec<_> = counts.map(|count| count.to_string()).collect();
-            bail!(
-                "the axes make {} cells; a sweep has at most {CELL_COUNT_MAX}: give fewer values, or \
-                 sweep in parts",
-                counts.join(" × ")
-            )
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -251,7 +109,7 @@ mod tests {
         let base = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];
         let cli = Cli::try_parse_from(base.iter().chain(words)).unwrap();
         let Some(Command::Sweep(args)) = cli.command else { panic!("a sweep") };
-        Matrix::of(&args)
+        of(&args)
     }
 
     fn refused(words: &[&str]) -> String {

@@ -24,12 +24,11 @@ use variant::{CacheMode, Design, Schedule, StoreKind, Variant};
 use workload::file;
 
 use super::message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who};
+
 use crate::{
     cells::{self, CellInput, CellSamples},
     claims::{self, Grounds},
-    cmd,
-    counters::Counters,
-    environment::Build,
+    cmd, counters, environment,
     exit::{Code, Failure, OrExit},
     facts::{self, DeclaredKeys},
     interrupt,
@@ -51,7 +50,7 @@ pub fn serve() -> Result<Code, Failure> {
     answer(&Answer::Hello(Who {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: Build::this().commit.map(str::to_owned),
+        commit: environment::build().commit,
         generator: GENERATOR_VERSION,
         slow_read_ns: u64::try_from(handicap.read_delay.as_nanos()).unwrap_or(u64::MAX),
         reads_one_twice: handicap.reads_one_twice,
@@ -233,7 +232,7 @@ impl Worker {
         let facts = facts.transpose().or_exit(Code::Io)?.unwrap_or(Value::Null);
         self.samples[place] = samples;
         let (workload, unique_keys) = (self.session.workload(), self.declared.count());
-        let counters = Counters::of(workload, &cell.variant, unique_keys, &measurement);
+        let counters = counters::of(workload, &cell.variant, unique_keys, &measurement);
         self.session.close_files();
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Ok(Answer::Sample(Box::new(Sampled {

@@ -11,12 +11,13 @@ use anyhow::{Context, anyhow};
 use generator::import;
 
 use super::{failure, read, write};
+use report::units;
+
 use crate::{
     cli::BlockchainTestArgs,
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
-    report::units,
     terminal,
 };
 

@@ -2,6 +2,11 @@
 //! were the only one, and while it is sampled a result of all so far is written every few
 //! seconds. One database is open at a time.
 
+use report::Out;
+use result::{
+    Device, Environment, HistogramLog, ProfileFacts, RunResult, SCHEMA,
+    databases::{self, DatabaseFacts, Ran},
+};
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -12,18 +17,16 @@ use spec::{RunSpec, Scenario};
 use workload::Workload;
 
 use super::{Finished, check_lists, expects, generate, open, sign};
+
 use crate::{
     cli::RunArgs,
-    databases::{self, DatabaseFacts, Ran},
-    environment::Environment,
+    environment,
     exit::{Code, Failure},
     extras::Extras,
     facts, interrupt,
     open::InUse,
     plan::Machine,
     progress::Progress,
-    report::{self, HistogramLog, Out},
-    result::{Device, ProfileFacts, RunResult, SCHEMA},
     sampling::{Sampled, Sampling},
     session::Session,
 };
@@ -258,7 +261,7 @@ impl Course<'_> {
         };
         let all: Vec<_> = sofar.ran.iter().map(|ran| ran.facts.clone()).collect();
         let databases = if is_one { Vec::new() } else { all };
-        let of_machine = self.environment.warnings();
+        let of_machine = environment::warnings(&self.environment);
         let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
         warnings.extend(facts::doubts(&cells, failure));
         warnings.extend(sofar.is_unsteady.then(|| UNSTEADY.to_owned()));
