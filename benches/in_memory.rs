@@ -112,7 +112,7 @@ fn engine(workload: &Workload, store: &MemoryStore, variant: Variant) -> Vec<Dur
     let task = Task::new(workload, &lists, variant, &cancel);
     let taken = sample::take(store, &task, CacheMode::Warm).expect("runs");
     assert_eq!(taken.disagreement, None);
-    let phases = Phase::ALL.map(|phase| span::total(&taken.executed.spans, phase));
+    let phases = Phase::ALL.iter().map(|phase| span::total(&taken.executed.spans, *phase));
     std::iter::once(taken.executed.wall).chain(phases).collect()
 }
 

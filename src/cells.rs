@@ -16,12 +16,13 @@ use executor::{
 use hdrhistogram::Histogram;
 use variant::{CacheMode, Engine, Io, Prefetch, ReadTime};
 
-use crate::{
-    counters::Counters,
-    report::units,
-    result::{CacheFacts, Cell, PrefetchFacts, SampleFacts},
+use report::units;
+use result::{
+    CacheFacts, Cell, Counters, PrefetchFacts, SampleFacts,
     stats::{self, Warmup},
 };
+
+use crate::counters;
 
 use input::{chain, expected_blocks_per_present_key, present_keys};
 use numbers::{ns, ratio};
@@ -112,7 +113,7 @@ impl CellSamples {
         let scheduling = Scheduling::of(&input.variant, executed);
         self.samples.push(sample(input, measurement, &scheduling));
         let unique_keys = input.declared.count();
-        let counted = Counters::of(input.workload, &input.variant, unique_keys, measurement);
+        let counted = counters::of(input.workload, &input.variant, unique_keys, measurement);
         self.counters = Some(match self.counters.take() {
             Some(before) => before.in_common(&counted),
             None => counted,

@@ -10,9 +10,11 @@ use generator::{
 use spec::Scenario;
 use workload::Workload;
 
+use result::description::Described;
+
 use crate::{
-    description::{Described, Subject},
-    environment::Build,
+    description::{self, Subject},
+    environment,
     exit::{Code, Failure},
     facts, interrupt, prepare,
     progress::Progress,
@@ -52,8 +54,8 @@ fn described(
     progress: &Progress,
 ) -> Result<Described, Failure> {
     let seen = seen(workload, progress)?;
-    let subject = Subject { workload, scenario, tool: facts::tool(&Build::this()) };
-    Ok(Described::new(subject, &seen, threads))
+    let subject = Subject { workload, scenario, tool: facts::tool(&environment::build()) };
+    Ok(description::described(subject, &seen, threads))
 }
 
 /// What the reference run sees.

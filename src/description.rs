@@ -2,146 +2,18 @@
 //! (`stress.describe/1`, explained in `docs/describe.md`) and how it follows from what the
 //! reference run saw.
 
-use generator::describe::{BatchDescription, Component, Description, KeyName, TxKeys};
-use serde::Serialize;
+use generator::describe::{BatchDescription, Description, KeyName, TxKeys};
+use result::{
+    Tool,
+    description::{
+        Component, Conflicts, Described, HotKey, Ideal, LoadFacts, SCHEMA, SizeClass, Spread,
+        TxFacts,
+    },
+};
 use spec::Scenario;
 use workload::Workload;
 
-use crate::{
-    facts,
-    result::{Tool, WorkloadFacts},
-};
-
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.describe/1";
-
-/// What a workload holds.
-#[derive(Clone, Debug, Serialize)]
-pub struct Described {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// What made it.
-    pub tool: Tool,
-    /// The workload.
-    pub workload: WorkloadFacts,
-    /// Share of the slots asked of families that exist.
-    pub present_share: f64,
-    /// Bytes of the `batched-io` list for each million gas.
-    pub list_bytes_per_mgas: f64,
-    /// Bytes of calldata.
-    pub calldata_bytes: u64,
-    /// The most bytes of calldata of a block.
-    pub block_calldata_bytes_max: u64,
-    /// Bytes of calldata and of the `batched-io` list together, for each million gas.
-    pub wire_bytes_per_mgas: f64,
-    /// Its loads, in the order of the scenario; none are known of a workload file.
-    pub loads: Vec<LoadFacts>,
-    /// All transactions.
-    pub all: TxFacts,
-    /// Where they meet.
-    pub conflicts: Conflicts,
-}
-
-/// One load.
-#[derive(Clone, Debug, Serialize)]
-pub struct LoadFacts {
-    /// Its kind.
-    pub kind: &'static str,
-    /// Share of the gas of all.
-    pub gas_share: f64,
-    /// Its transactions.
-    #[serde(flatten)]
-    pub transactions: TxFacts,
-}
-
-/// What some transactions have in common.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct TxFacts {
-    /// Their number.
-    pub tx_count: u64,
-    /// Their gas.
-    pub gas: u64,
-    /// Gas of one.
-    pub gas_per_tx: Spread,
-    /// Accounts and slots that one reads; what it writes it reads too.
-    pub reads_per_tx: Spread,
-    /// Accounts and slots that one leaves with another value.
-    pub writes_per_tx: Spread,
-}
-
-/// A mean and the most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
-    /// The mean; 0 of nothing.
-    pub mean: f64,
-    /// The most.
-    pub max: u64,
-}
-
-/// The conflict graphs of all batches together. Batches run one after the other.
-#[derive(Clone, Debug, Serialize)]
-pub struct Conflicts {
-    /// Components: transactions that conflicts join, directly or through others.
-    pub component_count: u64,
-    /// Transactions of the largest.
-    pub largest_tx_count: u64,
-    /// The most gas of a component.
-    pub largest_gas: u64,
-    /// Transactions that are in conflict with another.
-    pub conflicting_tx_count: u64,
-    /// The most transactions of a chain: each reads what one before it wrote.
-    pub longest_chain_tx_count: u64,
-    /// The most gas of a chain.
-    pub longest_chain_gas: u64,
-    /// The key that most transactions meet at.
-    pub hottest: Option<HotKey>,
-    /// Ideal speed-up without a list, by threads.
-    pub ideal: Vec<Ideal>,
-    /// The same without a bound on threads: gas over that of the longest chain.
-    pub ideal_unbounded: f64,
-    /// Components by their transactions, the smallest first.
-    pub sizes: Vec<SizeClass>,
-    /// Every component, the largest first: for the picture.
-    #[serde(skip)]
-    pub components: Vec<Component>,
-}
-
-/// A key at which transactions meet.
-#[derive(Clone, Debug, Serialize)]
-pub struct HotKey {
-    /// The account.
-    pub account: String,
-    /// Its slot; `null` for the account's own row.
-    pub slot: Option<String>,
-    /// Transactions that touch it.
-    pub tx_count: u64,
-    /// Those that write it.
-    pub writer_count: u64,
-}
-
-/// What so many threads can gain at best.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Ideal {
-    /// Executing threads.
-    pub threads: u64,
-    /// Gas over the gas done one after the other.
-    pub speedup: f64,
-}
-
-/// Components of about one size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SizeClass {
-    /// The fewest transactions of one.
-    pub least_tx_count: u64,
-    /// The most.
-    pub most_tx_count: u64,
-    /// Components.
-    pub component_count: u64,
-    /// Their transactions.
-    pub tx_count: u64,
-    /// Their gas.
-    pub gas: u64,
-}
+use crate::facts;
 
 /// What is described, and who made what.
 #[derive(Clone, Debug)]
@@ -154,53 +26,51 @@ pub struct Subject<'a> {
     pub tool: Tool,
 }
 
-impl Described {
-    /// The figures of what the reference run saw, with speed-ups for these numbers of threads.
-    pub fn new(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Self {
-        let workload = subject.workload;
-        let overridden = subject.scenario.map(|(scenario, _)| scenario.overridden.clone());
-        let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
-        let gas: Vec<u64> = outcomes.map(|outcome| outcome.gas_used).collect();
-        let mut all = Tally::default();
-        let mut of_loads = Vec::new();
-        if let Some((scenario, _)) = subject.scenario {
-            of_loads = vec![Tally::default(); scenario.loads.len()];
+/// The figures of what the reference run saw, with speed-ups for these numbers of threads.
+pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Described {
+    let workload = subject.workload;
+    let overridden = subject.scenario.map(|(scenario, _)| scenario.overridden.clone());
+    let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
+    let gas: Vec<u64> = outcomes.map(|outcome| outcome.gas_used).collect();
+    let mut all = Tally::default();
+    let mut of_loads = Vec::new();
+    if let Some((scenario, _)) = subject.scenario {
+        of_loads = vec![Tally::default(); scenario.loads.len()];
+    }
+    let places = subject.scenario.map_or(&[][..], |(_, places)| places);
+    for (tx, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
+        all.add(*gas, keys);
+        if let Some(place) = places.get(tx) {
+            of_loads[*place as usize].add(*gas, keys);
         }
-        let places = subject.scenario.map_or(&[][..], |(_, places)| places);
-        for (tx, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
-            all.add(*gas, keys);
-            if let Some(place) = places.get(tx) {
-                of_loads[*place as usize].add(*gas, keys);
-            }
-        }
-        let all = all.facts();
-        let facts = facts::workload(workload, overridden.unwrap_or_default());
-        let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
-        let calldata: Vec<u64> = blocks
-            .map(|block| block.transactions.iter().map(|tx| tx.input.len() as u64).sum())
-            .collect();
-        let calldata_bytes: u64 = calldata.iter().sum();
-        let list_bytes = facts.bal.batched_io_bytes;
-        let per_mgas = |bytes: u64| ratio(bytes as f64, all.gas as f64 / 1e6);
-        let load = |(place, tally): (usize, Tally)| {
-            let (scenario, _) = subject.scenario?;
-            let transactions = tally.facts();
-            let gas_share = ratio(transactions.gas as f64, all.gas as f64);
-            Some(LoadFacts { kind: scenario.loads[place].kind.name(), gas_share, transactions })
-        };
-        Self {
-            schema: SCHEMA,
-            tool: subject.tool,
-            present_share: facts::present_share(workload),
-            list_bytes_per_mgas: per_mgas(list_bytes),
-            calldata_bytes,
-            block_calldata_bytes_max: calldata.into_iter().max().unwrap_or(0),
-            wire_bytes_per_mgas: per_mgas(list_bytes + calldata_bytes),
-            loads: of_loads.into_iter().enumerate().filter_map(load).collect(),
-            all,
-            conflicts: conflicts(&seen.batches, all.gas, threads),
-            workload: facts,
-        }
+    }
+    let all = all.facts();
+    let facts = facts::workload(workload, overridden.unwrap_or_default());
+    let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
+    let calldata: Vec<u64> = blocks
+        .map(|block| block.transactions.iter().map(|tx| tx.input.len() as u64).sum())
+        .collect();
+    let calldata_bytes: u64 = calldata.iter().sum();
+    let list_bytes = facts.bal.batched_io_bytes;
+    let per_mgas = |bytes: u64| ratio(bytes as f64, all.gas as f64 / 1e6);
+    let load = |(place, tally): (usize, Tally)| {
+        let (scenario, _) = subject.scenario?;
+        let transactions = tally.facts();
+        let gas_share = ratio(transactions.gas as f64, all.gas as f64);
+        Some(LoadFacts { kind: scenario.loads[place].kind.name(), gas_share, transactions })
+    };
+    Described {
+        schema: SCHEMA,
+        tool: subject.tool,
+        present_share: facts::present_share(workload),
+        list_bytes_per_mgas: per_mgas(list_bytes),
+        calldata_bytes,
+        block_calldata_bytes_max: calldata.into_iter().max().unwrap_or(0),
+        wire_bytes_per_mgas: per_mgas(list_bytes + calldata_bytes),
+        loads: of_loads.into_iter().enumerate().filter_map(load).collect(),
+        all,
+        conflicts: conflicts(&seen.batches, all.gas, threads),
+        workload: facts,
     }
 }
 
@@ -246,7 +116,7 @@ fn ratio(of: f64, to: f64) -> f64 {
 
 fn conflicts(batches: &[BatchDescription], gas: u64, threads: &[usize]) -> Conflicts {
     let mut components: Vec<Component> =
-        batches.iter().flat_map(|batch| batch.graph.components()).copied().collect();
+        batches.iter().flat_map(|batch| batch.graph.components()).map(component).collect();
     components.sort_by_key(|of| std::cmp::Reverse((of.tx_count, of.gas, of.chain_gas)));
     let most = |value: fn(&Component) -> u64| components.iter().map(value).max().unwrap_or(0);
     let joined = components.iter().filter(|component| component.tx_count > 1);
@@ -277,6 +147,11 @@ fn conflicts(batches: &[BatchDescription], gas: u64, threads: &[usize]) -> Confl
         sizes: sizes(&components),
         components,
     }
+}
+
+const fn component(of: &generator::describe::Component) -> Component {
+    let generator::describe::Component { tx_count, gas, chain_tx_count, chain_gas } = *of;
+    Component { tx_count, gas, chain_tx_count, chain_gas }
 }
 
 /// The components in classes of doubling size: 1, 2, 3 to 4, 5 to 8, …

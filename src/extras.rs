@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use executor::trace::Trace;
 
+use report::WholeFile;
+use result::WorkloadFacts;
+
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
     plan::PlannedCell,
     profile::{self, Profile, Wanted},
-    result::WorkloadFacts,
     sampling::{Purpose, Sampled, Sampling},
     trace,
-    whole_file::WholeFile,
 };
 
 /// What a user asked for.

@@ -1,5 +1,6 @@
 //! What a result says beside the figures: the tool, the workload, the stores, and the device.
 
+use result::{BalBytes, Cell, Device, StoreFacts, Tool, WorkloadFacts, environment::Build, stats};
 use std::{
     sync::atomic::AtomicBool,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -18,10 +19,8 @@ use workload::{
 };
 
 use crate::{
-    environment::{Build, Environment},
-    result::{BalBytes, Cell, Device, StoreFacts, Tool, WorkloadFacts},
+    environment,
     session::{OpenStore, Session},
-    stats,
 };
 
 /// Version of revm, as pinned in the workspace's manifest.
@@ -36,12 +35,12 @@ const DEVICE_SEED: u64 = 1;
 const MEMORY_SHARE: u64 = 2;
 
 /// What made the result: the binary whose `build` is in the environment.
-pub const fn tool(build: &Build) -> Tool {
+pub fn tool(build: &Build) -> Tool {
     Tool {
-        version: env!("CARGO_PKG_VERSION"),
-        commit: build.commit,
-        build_profile: build.profile,
-        revm: REVM_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: build.commit.clone(),
+        build_profile: build.profile.clone(),
+        revm: REVM_VERSION.to_owned(),
         generator_version: GENERATOR_VERSION,
     }
 }
@@ -222,7 +221,7 @@ pub fn expects(texts: &[String]) -> Result<Vec<Expect>, ScenarioError> {
 
 /// Bytes that the memory store may take.
 pub fn memory_limit_bytes() -> u64 {
-    Environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
+    environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
 }
 
 /// Measures the device under `state`.
@@ -263,7 +262,7 @@ fn measure(state: &BuiltState, cancel: &AtomicBool, facts: &mut Device) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::example;
+    use result::example;
 
     #[test]
     fn a_fact_is_a_number_or_a_truth_where_its_text_is_one() {
@@ -290,9 +289,13 @@ mod tests {
 
     #[test]
     fn the_tool_and_the_environment_tell_of_the_same_build() {
-        let build = Build { commit: Some("c0ffee"), profile: "odd", ..Build::this() };
+        let build = Build {
+            commit: Some("c0ffee".to_owned()),
+            profile: "odd".to_owned(),
+            ..environment::build()
+        };
         let tool = tool(&build);
-        assert_eq!((tool.commit, tool.build_profile), (Some("c0ffee"), "odd"));
+        assert_eq!((tool.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));
     }
 
     #[test]

@@ -13,7 +13,6 @@ mod fingerprint;
 pub mod judge;
 pub mod measure;
 mod octet;
-pub mod result;
 
 pub use octet::Arm;
 

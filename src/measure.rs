@@ -12,12 +12,13 @@ use executor::{
 };
 use variant::{CacheMode, Schedule, Variant};
 
+use result::Device;
+
 use crate::{
     cells::CellInput,
     facts::AskedKeys,
     interrupt,
     progress::Progress,
-    result::Device,
     session::{How, Session},
 };
 

@@ -13,12 +13,13 @@ use spec::RunSpec;
 use variant::Design;
 use workload::Workload;
 
+use result::Device;
+
 use crate::{
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     plan::Machine,
     progress::Progress,
-    result::Device,
     session::Session,
 };
 

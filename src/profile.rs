@@ -14,9 +14,10 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 
+use result::{FrameFacts, ProfileFacts};
+
 use crate::{
     interrupt,
-    result::{FrameFacts, ProfileFacts},
     sampling::{Purpose, Sampled, Sampling},
     trace,
 };

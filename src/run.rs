@@ -14,18 +14,21 @@ use anyhow::anyhow;
 use spec::{Override, RunSpec, Scenario};
 use workload::Workload;
 
+use report::Out;
+use result::{
+    Cell, Environment, Expects, HistogramLog, ProfileFacts, RunResult, SCHEMA, WorkloadFacts,
+    databases::{self, DatabaseFacts, Ran},
+};
+
 use crate::{
     claims::{self, Grounds},
-    databases::{self, DatabaseFacts, Ran},
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit, Strictness},
     extras::{Extras, Wishes},
     facts, interrupt,
     plan::{self, Machine},
     prepare::{self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database},
     progress::Progress,
-    report::{self, HistogramLog, Out},
-    result::{Cell, Expects, ProfileFacts, RunResult, SCHEMA, WorkloadFacts},
     sampling::{Sampled, Sampling},
     terminal,
 };
@@ -69,7 +72,7 @@ impl RunInput {
         let progress = Progress::new(terminal::look());
         // Before the state is built: the load that is warned of must not be our own.
         let data_path = prepare::data_path(self.data_dir.as_deref());
-        let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+        let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is better known before the work than after it.
         let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
         let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
@@ -295,7 +298,7 @@ impl Course<'_> {
         };
         let all: Vec<_> = sofar.ran.iter().map(|ran| ran.facts.clone()).collect();
         let databases = if is_one { Vec::new() } else { all };
-        let of_machine = self.environment.warnings();
+        let of_machine = environment::warnings(&self.environment);
         let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
         warnings.extend(facts::doubts(&cells, failure));
         warnings.extend(sofar.is_unsteady.then(|| UNSTEADY.to_owned()));

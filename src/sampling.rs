@@ -7,6 +7,8 @@ use executor::trace::Trace;
 use spec::RunSpec;
 use workload::Workload;
 
+use result::{Cell, HistogramLog, LogKind, ProfileFacts, stats::Warmup};
+
 use crate::{
     cells::{self, CellInput, CellSamples},
     facts::AskedKeys,
@@ -15,9 +17,6 @@ use crate::{
     plan::{self, Machine, PlannedCell, Rounds},
     prepare::Prepared,
     progress::Progress,
-    report::{HistogramLog, LogKind},
-    result::{Cell, ProfileFacts},
-    stats::Warmup,
 };
 
 /// Samples of a cell from which on a series that does not settle is told from chance.

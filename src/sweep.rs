@@ -5,11 +5,9 @@ pub mod cell;
 pub mod child;
 pub mod dir;
 pub mod index;
-pub mod knee;
 pub mod lock;
 pub mod matrix;
 pub mod merged;
-pub mod points;
 pub mod running;
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use executor::{
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
 };
-use variant::{CacheMode, Design};
+use variant::{CacheMode, Design, Variant};
 use workload::{NetChanges, Workload, genesis::AccountState};
 
 use self::workloads::{COINBASE, COUNTER_CODE, Recipe, sender};

@@ -4,7 +4,9 @@ use variant::{AccountReads, CacheMode, Engine, Io, ReadTime, Variant};
 use workload::Workload;
 
 use super::numbers::ratio;
-use crate::{facts::DeclaredKeys, result::Device};
+use result::Device;
+
+use crate::facts::DeclaredKeys;
 
 /// What is known of a cell beside its measurements.
 #[derive(Clone, Copy, Debug)]

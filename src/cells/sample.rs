@@ -4,7 +4,7 @@ use executor::{engine::Speculation, sample::Measurement, span};
 use variant::{Io, Phase};
 
 use super::{input::CellInput, numbers::ns, scheduling::Scheduling};
-use crate::result::{PhasesNs, SampleFacts, SpeculationFacts, WarmUpFacts};
+use result::{PhasesNs, SampleFacts, SpeculationFacts, WarmUpFacts};
 
 /// What a result says of a sample.
 pub(super) fn sample(

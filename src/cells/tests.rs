@@ -12,6 +12,14 @@ use workload::{
     Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
 };
 
+use std::time::Duration;
+
+use result::Device;
+use variant::Variant;
+use workload::Workload;
+
+use crate::facts::DeclaredKeys;
+
 use super::*;
 
 /// Gas of the transactions of the workload.

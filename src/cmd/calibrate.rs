@@ -9,19 +9,21 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 
+use result::gate::Calibration;
+
 use crate::{
     args::{DriveArgs, Format, RunArgs},
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit},
     gate::{
         Metric, Verdict,
         builds::{self, Trio, Work},
-        calibration::{self, Calibration},
+        calibration,
         measure::{self, Plan},
     },
     prepare,
     progress::Progress,
-    report, terminal,
+    terminal,
 };
 
 const CALIBRATE_HELP: &str = "\
@@ -53,7 +55,7 @@ pub struct CalibrateArgs {
 pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let data_path = prepare::data_path(args.run.data_dir.as_deref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let path = args.output.clone().or_else(calibration::default_path);
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
     let path = path.or_exit(Code::Usage)?;

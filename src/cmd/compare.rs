@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use report::compare;
+use result::stored::Stored;
+
 use crate::{
     args::Format,
-    comparison,
     exit::{Code, Failure, OrExit},
-    report,
-    stored::Stored,
     terminal,
 };
 
@@ -38,7 +38,7 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     }
     let disagrees = results.iter().any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
-    let compared = comparison::compare(&results).or_exit(code)?;
+    let compared = compare::compare(&results).or_exit(code)?;
     match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());

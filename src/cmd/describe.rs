@@ -5,14 +5,15 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 
+use result::description::Described;
+
 use crate::{
     args::WorkArgs,
     describe::{self, kinds},
-    description::Described,
     exit::{Code, Failure, OrExit},
     prepare::{self, Size},
     progress::Progress,
-    report, terminal,
+    terminal,
 };
 
 const DESCRIBE_EXAMPLES: &str = "\

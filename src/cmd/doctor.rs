@@ -9,11 +9,16 @@ use std::{
 use clap::Args;
 use serde::Serialize;
 
+use result::{
+    Environment,
+    environment::{Check, Status},
+};
+
 use crate::{
     args::{DATA_DIR_HELP, Format},
-    environment::{Check, Environment, Status},
+    environment,
     exit::{Code, Failure},
-    prepare, report, terminal,
+    prepare, terminal,
 };
 
 /// How long stolen time is watched: it is counted in steps of 10 ms.
@@ -46,9 +51,9 @@ struct Report<'a> {
 /// Looks at the machine and says of each subject whether it is as it should be.
 pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
     let data_path = prepare::data_path(args.data_dir.as_deref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     thread::sleep(WATCH);
-    let checks = environment.checks();
+    let checks = environment::checks(&environment);
     match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());

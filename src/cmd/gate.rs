@@ -8,6 +8,9 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 
+use report::JsonOut;
+use result::gate::{Gate, GateResult};
+
 use crate::{
     args::{DriveArgs, Format, RunArgs},
     exit::{Code, Failure, OrExit},
@@ -16,9 +19,7 @@ use crate::{
         Metric,
         baseline::Times,
         judge::{self, Builds, Frame, Judgement, Mode, New, Results},
-        result::{Gate, GateResult},
     },
-    report::{self, JsonOut},
     terminal,
 };
 

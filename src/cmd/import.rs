@@ -17,11 +17,12 @@ use generator::import::{
 };
 use workload::Fork;
 
+use report::units;
+
 use crate::{
     exit::{Code, Failure, OrExit},
     node::HttpNode,
     progress::Progress,
-    report::units,
     terminal,
 };
 

@@ -9,19 +9,20 @@ use clap::Args;
 use spec::Override;
 use variant::StoreKind;
 
+use result::io::{IoResult, IoState, ORDER, SCHEMA};
+
 use crate::{
     args::{DATA_DIR_HELP, Format, names, of_flags},
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     io::{
-        IoResult, IoState, ORDER, SCHEMA,
         measuring::Measuring,
         plan::{IoInput, IoPlan},
     },
     prepare,
     progress::Progress,
-    report, terminal,
+    terminal,
 };
 
 fn store_help() -> String {
@@ -176,9 +177,9 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
     let data_path = prepare::data_path(args.data_dir.as_deref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
-    let warnings = environment.warnings().iter().map(ToString::to_string).collect();
+    let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let mut result = IoResult {
         schema: SCHEMA,
         tool: facts::tool(&environment.build),

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
+use report::{WholeFile, formats, html};
+use result::stored::Stored;
+
 use crate::{
     exit::{Code, Failure, OrExit},
-    formats, html,
-    stored::Stored,
     terminal,
-    whole_file::WholeFile,
 };
 
 const EXAMPLES: &str = "\

@@ -3,7 +3,7 @@
 use crate::{
     args::{Format, RunArgs},
     exit::{Code, Failure},
-    report, terminal,
+    terminal,
 };
 
 /// Runs what the arguments ask for, and prints the result.

@@ -6,18 +6,21 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 
+use result::{
+    RunResult,
+    sweep::{Matrix, ranges},
+};
+
 use crate::{
     args::{DATA_DIR_HELP, Format, HowArgs, WorkArgs, as_option},
     exit::{Code, Failure, OrExit},
     prepare::Size,
-    report,
-    result::RunResult,
     sweep::{
         child,
         dir::SweepDir,
         index,
-        matrix::{Axis, Matrix, MatrixInput},
-        merged::{self, ranges},
+        matrix::{self, MatrixInput},
+        merged,
         running::{self, AskedBy, Ending, OneCell},
     },
     terminal,
@@ -125,8 +128,8 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     fixed.extend(args.how.overrides());
     let key_of = |label: &str, value: &str| Ok(as_option(label, value)?.map(|given| given.key));
     let axes =
-        args.axes.iter().map(|text| Axis::parse(text, key_of)).collect::<anyhow::Result<_>>();
-    Matrix::of(MatrixInput {
+        args.axes.iter().map(|text| matrix::axis(text, key_of)).collect::<anyhow::Result<_>>();
+    matrix::of(MatrixInput {
         scenario: args.scenario.clone().unwrap_or_default(),
         size: if args.quick { Size::Quick } else { Size::Stated },
         fixed,

@@ -3,13 +3,16 @@
 use spec::{Override, Scenario, shipped};
 
 use super::of_scenario;
-use crate::{
+use report::KindRow;
+use result::{
+    Cell,
     description::{Described, TxFacts},
+};
+
+use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
-    report::{self, KindRow},
-    result::Cell,
     run,
 };
 
@@ -128,7 +131,7 @@ fn about(text: &str, described: &Described) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::Spread;
+    use result::description::Spread;
 
     #[test]
     fn an_operation_is_a_key_where_transactions_are_filled_and_else_a_transaction() {

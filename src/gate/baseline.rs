@@ -2,17 +2,16 @@
 //! inside each run. A time of another day is not judged unless it was asked for, and on another
 //! machine never.
 
-use std::collections::BTreeMap;
-
-use anyhow::Result;
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::{
-    comparison,
+use report::compare;
+use result::{
+    gate::{Compared, Shift},
     stats::{self, Trimmed},
     stored::{self, Stored},
 };
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde_json::Value;
 
 use super::{
     Verdict,
@@ -36,43 +35,6 @@ pub enum Times {
     Absolute,
 }
 
-/// What was compared.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Compared {
-    /// The stored result.
-    pub path: String,
-    /// Counters that differ, as `memory/x store_reads: 5 → 6`.
-    pub counter_changes: Vec<String>,
-    /// Number of counters that were compared.
-    pub counter_count: u64,
-    /// Variants that only one of both has: not compared.
-    pub only_in_one: Vec<String>,
-    /// The variant that the others are set against, inside each run.
-    pub reference: Option<String>,
-    /// Each variant's time over the reference's.
-    pub ratios: Vec<Shift>,
-    /// Each variant's time; empty where times were not judged.
-    pub times: Vec<Shift>,
-    /// Why times were judged or not.
-    pub times_note: String,
-}
-
-/// How a figure changed from the stored result to the new one.
-#[derive(Clone, Debug, Serialize)]
-pub struct Shift {
-    /// The variant.
-    pub variant: String,
-    /// Its verdict.
-    pub verdict: &'static str,
-    /// How much longer it takes now, as a share: a difference of trimmed means of logarithms; on
-    /// several databases the trimmed mean of the databases' differences.
-    pub change: Option<f64>,
-    /// Its lower bound.
-    pub lower: Option<f64>,
-    /// Its upper bound.
-    pub upper: Option<f64>,
-}
-
 /// Judges `new` against `base`.
 ///
 /// # Errors
@@ -83,7 +45,7 @@ pub fn judge(
     delta: f64,
     times: Times,
 ) -> Result<(Verdict, String, Compared)> {
-    comparison::compare(&[base.clone(), new.clone()])?;
+    compare::compare(&[base.clone(), new.clone()])?;
     let mut compared = Compared { path: base.path.display().to_string(), ..Compared::default() };
     counters(base, new, &mut compared);
     if !compared.counter_changes.is_empty() {
@@ -291,7 +253,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::report::{self, example};
+    use result::example;
 
     /// A result of eight rounds, each cell's times its median with some noise.
     fn stored(change: impl FnOnce(&mut Value)) -> Stored {

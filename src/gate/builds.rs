@@ -16,8 +16,9 @@ use workload::file;
 use super::{
     Arm,
     measure::{Taken, Taker},
-    result::Binary,
 };
+use result::{WorkloadFacts, gate::Binary};
+
 use crate::{
     environment::Watch,
     exit::{Code, Failure, OrExit},
@@ -25,7 +26,6 @@ use crate::{
     plan::{self, Machine, PlannedCell},
     prepare::{Request, Source, on_one_database},
     progress::Progress,
-    result::WorkloadFacts,
     worker::{self, Driver, Load, Timeouts, confine},
 };
 

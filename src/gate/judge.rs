@@ -12,21 +12,24 @@ use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 
 use super::{
     Metric, Verdict,
-    baseline::{self, Compared, Times},
+    baseline::{self, Times},
     builds::{self, Driving, Trio, Work, WorkInput},
-    calibration::{self, Calibration},
+    calibration,
     measure::{self, Plan},
-    result::{Attempt, Binary, Gate, GateResult, SCHEMA},
 };
+use result::{
+    Environment, WorkloadFacts,
+    gate::{Attempt, Binary, Calibration, Compared, Gate, GateResult, SCHEMA},
+    stored::Stored,
+};
+
 use crate::{
     claims::{self, Grounds},
-    environment::Environment,
+    environment,
     exit::{Code, Failure, OrExit, Strictness},
     facts, prepare,
     progress::Progress,
-    result::WorkloadFacts,
     run::RunInput,
-    stored::Stored,
     terminal,
     worker::of_expect,
 };
@@ -161,7 +164,7 @@ impl Frame {
             command,
             begun: Instant::now(),
             started_unix_s: since.map_or(0, |since| since.as_secs()),
-            environment: Environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
+            environment: environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
             strictness,
             delta,
         }
@@ -171,7 +174,7 @@ impl Frame {
     pub fn result(&self, judgement: Judgement) -> GateResult {
         let verdict = judgement.verdict();
         let mut warnings = judgement.warnings;
-        let of_machine = self.environment.warnings();
+        let of_machine = environment::warnings(&self.environment);
         warnings.extend(of_machine.iter().map(ToString::to_string));
         GateResult {
             schema: SCHEMA,
@@ -406,7 +409,8 @@ fn calibrated(
         return Ok(Vec::new());
     };
     let here = serde_json::to_value(&frame.environment).or_exit(Code::Io)?;
-    let warning = |variant: &String| calibration.warning(variant, frame.delta, &here);
+    let warning =
+        |variant: &String| calibration::warning(&calibration, variant, frame.delta, &here);
     let mut warnings: Vec<_> = variants.iter().filter_map(warning).collect();
     warnings.dedup();
     Ok(warnings)

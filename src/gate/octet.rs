@@ -5,7 +5,11 @@
 //! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
 //! jumps within seconds, and what is compared must lie within milliseconds.
 
-use crate::stats::Trimmed;
+use super::Metric;
+use result::{
+    gate::{OctetFacts, PassFacts},
+    stats::Trimmed,
+};
 
 /// Who takes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +111,25 @@ pub fn together(passes: &[Differences]) -> Option<Differences> {
     };
     (!passes.is_empty())
         .then(|| Differences { new: of(|pass| pass.new), null: of(|pass| pass.null) })
+}
+
+/// What the octet says of a metric; `None` where no pass has all times.
+pub fn of_facts(octet: &OctetFacts, metric: Metric) -> Option<Differences> {
+    let passes: Vec<_> = octet.passes.iter().filter_map(|pass| of_pass(pass, metric)).collect();
+    together(&passes)
+}
+
+fn of_pass(pass: &PassFacts, metric: Metric) -> Option<Differences> {
+    let arm = |letter| Arm::ALL.into_iter().find(|arm| arm.letter() == letter);
+    let order = pass.order.chars().map(arm).collect::<Option<Vec<_>>>()?;
+    // All slots have the same gas: it cancels.
+    let times: Vec<_> = match metric {
+        Metric::Wall => pass.wall_ns.iter().map(|ns| *ns as f64).collect(),
+        Metric::Cpu => {
+            pass.cpu_ns.iter().map(|ns| ns.map(|ns| ns as f64)).collect::<Option<_>>()?
+        }
+    };
+    differences(&order, &times)
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use executor::raw::{Draw, RawError, RawReads};
+use result::io::{IoDevice, IoResult, IoStore};
 use variant::StoreKind;
 
 use super::{
-    IoDevice, IoResult, IoStore,
     device::{DeviceUnder, note_reason},
     plan::IoPlan,
     point::{self, PointInput},

@@ -5,10 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    report::{HistogramLog, Out},
-    result::RunResult,
-};
+use report::Out;
+use result::{HistogramLog, RunResult};
 
 /// Least time between two results of a run that goes on: each is written whole.
 const WRITE_INTERVAL: Duration = Duration::from_secs(5);

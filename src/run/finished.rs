@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 
+use result::{RunResult, Verdict};
+
 use crate::{
-    claims::{self, Verdict},
+    claims,
     exit::{Code, Failure, OrExit, Strictness},
-    result::RunResult,
 };
 
 /// A run that has ended.

@@ -16,15 +16,16 @@ use super::{
     dir::SweepDir,
     index::Which,
     lock::CellLock,
-    points,
+    matrix,
 };
+use report::units;
+use result::RunResult;
+
 use crate::{
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
     interrupt,
     prepare::InUse,
-    report::units,
-    result::RunResult,
     run::RunInput,
     terminal,
 };
@@ -77,7 +78,7 @@ impl OneCell<'_> {
         }
         let scratch = dir.scratch(index, &lock).or_exit(Code::Io)?;
         let input = RunInput {
-            source: dir.matrix().source(index),
+            source: matrix::source(dir.matrix(), index),
             how: Vec::new(),
             command: dir.matrix().command(index),
             data_dir,
@@ -235,7 +236,7 @@ fn found(cell: &FinishedCell) -> String {
     if cell.code() == Code::Disagree {
         return "THE DESIGNS DISAGREE".to_owned();
     }
-    let points = points::of_result(cell.file.index, &cell.file.keys, &cell.result);
+    let points = result::sweep::of_result(cell.file.index, &cell.file.keys, &cell.result);
     let with_figure = points.iter().filter_map(|point| Some((point.mgas_per_s?, point)));
     let fastest = with_figure.max_by(|a, b| a.0.total_cmp(&b.0));
     fastest.map_or_else(

@@ -27,8 +27,7 @@ use super::message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled
 use crate::{
     cells::{self, CellSamples},
     claims::{self, Grounds},
-    counters::Counters,
-    environment::Build,
+    counters, environment,
     exit::{Code, Failure, OrExit},
     facts::{self, AskedKeys},
     measure::{KnownCosts, Measured, Measuring, Unmeasured},
@@ -50,7 +49,7 @@ pub fn serve() -> Result<Code, Failure> {
     answer(&Answer::Hello(Who {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: Build::this().commit.map(str::to_owned),
+        commit: environment::build().commit,
         generator: GENERATOR_VERSION,
         slow_read_ns: u64::try_from(handicap.read_delay.as_nanos()).unwrap_or(u64::MAX),
         reads_one_twice: handicap.reads_one_twice,
@@ -230,7 +229,7 @@ impl Worker {
         let facts = facts.transpose().or_exit(Code::Io)?.unwrap_or(Value::Null);
         self.samples[index] = samples;
         let (workload, unique_keys) = (self.session.workload(), self.keys.declared.count());
-        let counters = Counters::of(workload, &cell.variant, unique_keys, &measurement);
+        let counters = counters::of(workload, &cell.variant, unique_keys, &measurement);
         self.session.close_files();
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Ok(Answer::Sample(Box::new(Sampled {

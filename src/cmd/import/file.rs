@@ -9,11 +9,12 @@ use generator::{
 };
 use workload::file;
 
+use report::units;
+
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::{self, Progress},
-    report::units,
     terminal,
 };
 

@@ -12,11 +12,12 @@ use anyhow::{Context, anyhow};
 use generator::import;
 
 use super::file::{failure, read, write};
+use report::units;
+
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
-    report::units,
     terminal,
 };
 
