@@ -12,6 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
+use executor::sample::WARMING_THREAD;
 use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 
 use result::{FrameFacts, ProfileFacts};
@@ -121,7 +122,8 @@ impl Profile {
             let mut names: Vec<String> =
                 names.skip_while(|name| OWN.iter().any(|own| name.starts_with(own))).collect();
             let is_inside = CREW.contains(&frames.thread_name.as_str())
-                || names.iter().any(|name| name.contains(ENGINE));
+                || (frames.thread_name != WARMING_THREAD
+                    && names.iter().any(|name| name.contains(ENGINE)));
             if names.is_empty() || !is_inside {
                 outside_count += count;
                 continue;

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
-    engine::{BatchResult, Executed, prewarm::WarmUp},
+    engine::{BatchResult, Executed, WarmUp},
     process,
     sample::Disagreement,
 };
@@ -103,8 +103,8 @@ fn cell(input: &CellInput<'_>, measurements: &[Measurement]) -> Cell {
 }
 
 /// Reads of `count` that lasted `ms` each, all within a second.
-fn tally(count: u64, ms: u64) -> executor::view::ReadTally {
-    let mut tally = executor::view::ReadTally::default();
+fn tally(count: u64, ms: u64) -> executor::engine::ReadTally {
+    let mut tally = executor::engine::ReadTally::default();
     (0..count).for_each(|_| tally.latencies.record(Duration::from_millis(ms)));
     let start = std::time::Instant::now();
     tally.window = Some((start, start + Duration::from_secs(1)));
