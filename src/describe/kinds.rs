@@ -2,7 +2,7 @@
 
 use spec::{Override, Scenario, shipped};
 
-use super::of_scenario;
+use super::seen::of_scenario;
 use report::KindRow;
 use result::{
     Cell,
