@@ -1,37 +1,36 @@
 //! From the measurements of a cell to what a result says of it. A measurement is taken in and
 //! let go: memory does not grow with what a sample holds.
 
+mod input;
+mod numbers;
 mod pieces;
+mod sample;
 mod scheduling;
 
-use std::time::Duration;
-
 use executor::{
-    engine::Speculation,
     process::Priority,
     recover::Recovered,
     sample::Measurement,
-    span::{self},
     store::{flat::FlatSettings, rocksdb::READS_AT_ONCE},
 };
 use hdrhistogram::Histogram;
-use variant::{AccountReads, CacheMode, Engine, Io, Phase, Prefetch, ReadTime, Variant};
-use workload::Workload;
+use variant::{CacheMode, Engine, Io, Prefetch, ReadTime};
 
-use crate::{
-    counters::Counters,
-    facts::DeclaredKeys,
-    report::units,
-    result::{
-        CacheFacts, Cell, Device, PhasesNs, PrefetchFacts, SampleFacts, SpeculationFacts,
-        WarmUpFacts,
-    },
+use report::units;
+use result::{
+    CacheFacts, Cell, Counters, PrefetchFacts, SampleFacts,
     stats::{self, Warmup},
 };
 
+use crate::counters;
+
+use input::{chain, expected_blocks_per_present_key, present_keys};
+use numbers::{ns, ratio};
 use pieces::Pieces;
+use sample::sample;
 use scheduling::Scheduling;
 
+pub use input::CellInput;
 pub use pieces::piece_size;
 
 /// The store whose readers have a ring of their own.
@@ -40,31 +39,6 @@ const FLAT: &str = "flat";
 pub const COLD_SHARE: f64 = 0.95;
 /// Reads on demand are few where they are at most one in so many.
 const FEW_READS: u64 = 50;
-
-/// What is known of a cell beside its measurements.
-#[derive(Clone, Copy, Debug)]
-pub struct CellInput<'a> {
-    /// The store's name.
-    pub store: &'static str,
-    /// Why the store cannot be cold, if so.
-    pub never_cold: Option<&'static str>,
-    /// About how many slots lie in a block of its files.
-    pub slots_per_block: Option<f64>,
-    /// The variant.
-    pub variant: Variant,
-    /// What was asked for.
-    pub cache: CacheMode,
-    /// The workload.
-    pub workload: &'a Workload,
-    /// Keys that its lists declare.
-    pub declared: DeclaredKeys,
-    /// Share of the slots asked for that exist.
-    pub present_share: f64,
-    /// The device.
-    pub device: Option<&'a Device>,
-    /// Cores that may be used.
-    pub core_count: usize,
-}
 
 /// What is kept of a cell's measurements: bounded by their number times a few words, and by some
 /// megabytes of latencies.
@@ -139,7 +113,7 @@ impl CellSamples {
         let scheduling = Scheduling::of(&input.variant, executed);
         self.samples.push(sample(input, measurement, &scheduling));
         let unique_keys = input.declared.count();
-        let counted = Counters::of(input.workload, &input.variant, unique_keys, measurement);
+        let counted = counters::of(input.workload, &input.variant, unique_keys, measurement);
         self.counters = Some(match self.counters.take() {
             Some(before) => before.in_common(&counted),
             None => counted,
@@ -354,139 +328,6 @@ fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
 fn ready_share(sample: &SampleFacts) -> Option<f64> {
     let asked = sample.ready_on_arrival + sample.read_wait_count + sample.reads_by_executors;
     ratio(sample.ready_on_arrival as f64, asked as f64)
-}
-
-fn sample(
-    input: &CellInput<'_>,
-    measurement: &Measurement,
-    scheduling: &Scheduling,
-) -> SampleFacts {
-    let executed = &measurement.executed;
-    let (io, usage) = (measurement.process.io, measurement.process.usage);
-    let on_disk = input.never_cold.is_none();
-    let phase = |phase| ns(span::total(&executed.spans, phase));
-    let gas = executed.batches.iter().flat_map(|batch| &batch.outcomes).map(|tx| tx.gas_used).sum();
-    let warm_up = executed.warm_up.map(|warm_up| WarmUpFacts {
-        reads: warm_up.read_count,
-        asked: warm_up.asked_count,
-        found: warm_up.found_count,
-        unused: warm_up.unused_count,
-    });
-    let unverified = executed.wall.saturating_sub(executed.verification_wait);
-    SampleFacts {
-        wall_ns: ns(executed.wall),
-        unverified_wall_ns: (input.variant.io == Io::FromList).then(|| ns(unverified)),
-        warm_up,
-        gas,
-        agree: measurement.disagreement.is_none(),
-        phases_ns: PhasesNs {
-            decode: phase(Phase::Decode),
-            schedule: phase(Phase::Schedule),
-            warm_up: phase(Phase::WarmUp),
-            order: phase(Phase::Order),
-            prefetch: phase(Phase::Prefetch),
-            execute: phase(Phase::Execute),
-            verify: phase(Phase::Verify),
-            validate: phase(Phase::Validate),
-            commit: phase(Phase::Commit),
-        },
-        store_reads: executed.counters.key_count,
-        unique_keys: input.declared.count(),
-        blocks_read: on_disk.then_some(executed.counters.block_count),
-        block_bytes: on_disk.then_some(executed.counters.block_bytes),
-        device_read_bytes: io.map(|io| io.device_read_bytes).filter(|_| on_disk),
-        read_syscalls: io.map(|io| io.read_call_count),
-        cpu_ns: usage.map(|usage| ns(usage.cpu())),
-        reads_by_readers: executed.prefetched.read_count,
-        reads_by_executors: executed.on_demand.read_count,
-        ready_on_arrival: executed.on_demand.ready_count,
-        read_wait_count: executed.on_demand.waited_count,
-        read_wait_ns: ns(executed.on_demand.wait),
-        longest_tx_ns: ns(executed.longest_txs),
-        tx_total_ns: ns(executed.tx_latencies.total()),
-        speculation: executed.speculation.as_ref().map(speculation),
-        idle_ns: scheduling.idle.map(ns),
-        makespan_block_order_ns: scheduling.makespan_block_order.map(ns),
-        makespan_longest_first_ns: scheduling.makespan_longest_first.map(ns),
-        recover_ns: None,
-    }
-}
-
-/// What running steps before their turn cost.
-const fn speculation(of: &Speculation) -> SpeculationFacts {
-    SpeculationFacts {
-        step_count: of.steps,
-        execution_count: of.executions,
-        validation_count: of.validations,
-        abort_count: of.aborts,
-        wait_count: of.waits,
-        aborted_step_count: of.aborted_steps,
-        most_aborts_of_a_step: of.most_aborts_of_a_step,
-    }
-}
-
-/// How many reads follow one another at least, of `blocks` in all. What a transaction reads is
-/// not known beforehand: its share of the gas stands for its share of the reads.
-fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
-    let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
-    match (input.variant.engine, input.variant.io) {
-        (Engine::Sequential, _) => blocks,
-        (Engine::BlockStm, _) | (Engine::Bal | Engine::Prewarm(_), Io::OnDemand) => {
-            let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
-            let of_thread = blocks / threads.min(tx_count).max(1) as f64;
-            of_thread.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
-        }
-        // Executing threads read too what is not there, but for where all is read before.
-        (Engine::Bal | Engine::Prewarm(_), Io::Batched(policy))
-            if readers > 0
-                && (policy.time == ReadTime::While
-                    || policy.accounts == AccountReads::OnDemand) =>
-        {
-            blocks / (readers + threads) as f64
-        }
-        // Without readers of their own, the executing threads read ahead or verify after.
-        (Engine::Bal | Engine::Prewarm(_), Io::Batched(_) | Io::FromList) => {
-            blocks / if readers > 0 { readers } else { threads }.max(1) as f64
-        }
-    }
-}
-
-/// The largest transaction of each batch, as a share of all gas: batches follow one another.
-fn longest_tx_gas_share(workload: &Workload) -> Option<f64> {
-    let largest = |batch: &workload::Batch| {
-        batch.expected.transactions.iter().map(|tx| tx.gas_used).max().unwrap_or(0)
-    };
-    let longest: u64 = workload.batches.iter().map(largest).sum();
-    ratio(longest as f64, workload.gas_used() as f64)
-}
-
-/// Accounts and slots that the lists name and that the state holds; `None` where all the slots
-/// asked for are absent, and a block is read only where a filter errs.
-fn present_keys(input: &CellInput<'_>) -> Option<f64> {
-    let DeclaredKeys { account_count, slot_count } = input.declared;
-    let slots = slot_count as f64 * input.present_share;
-    let keys = account_count as f64 + slots;
-    (keys >= 1.0 && (slot_count == 0 || slots > 0.0)).then_some(keys)
-}
-
-/// Distinct blocks that random keys touch per key that exists: of k keys thrown into b blocks,
-/// the share of blocks that is hit once or more.
-fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f64> {
-    input.never_cold.is_none().then_some(())?;
-    let batch_count = input.workload.batches.len().max(1) as f64;
-    let keys = present_keys(input)? / batch_count;
-    let blocks = input.workload.genesis.slot_count() as f64 / input.slots_per_block?;
-    let hit = blocks * (1.0 - (-keys / blocks).exp());
-    ratio(hit, keys)
-}
-
-/// `a / b`, where that is a number.
-fn ratio(a: f64, b: f64) -> Option<f64> {
-    (b > 0.0).then(|| a / b).filter(|ratio| ratio.is_finite())
-}
-
-fn ns(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -4,43 +4,14 @@
 //!
 //! Knows only results: how a figure came about is not asked here.
 
+use result::{
+    BalBytes, Cell, Claim, Expects, Verdict, WorkloadFacts, databases::DatabaseFacts, stats,
+};
 use spec::{Bound, Expect, Metric};
 use variant::{CacheMode, Design, ListForm};
 
-use crate::{
-    databases::DatabaseFacts,
-    report,
-    result::{BalBytes, Cell, Claim, Expects, WorkloadFacts},
-    stats,
-};
-
 const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
 const DATABASES_NEEDED: &str = "a database is one value, and six are needed (--databases 6)";
-
-/// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The near end of the interval keeps the bound.
-    Holds,
-    /// It does not.
-    Fails,
-    /// There are too few samples to tell.
-    Inconclusive,
-    /// The claim is about another store, cache state or design than was run.
-    NotJudged,
-}
-
-impl Verdict {
-    /// Name in a result.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Fails => "fails",
-            Self::Inconclusive => "inconclusive",
-            Self::NotJudged => "not judged",
-        }
-    }
-}
 
 /// A figure that a claim bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -275,10 +246,10 @@ mod tests {
     use variant::StoreKind;
 
     use super::*;
-    use crate::{
+    use result::{
+        RunResult,
         databases::{self, Ran},
-        report::example,
-        result::RunResult,
+        example,
     };
 
     fn expect(metric: Metric, bound: Bound) -> Expect {

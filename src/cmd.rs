@@ -1,16 +1,14 @@
-//! Verbs, one file each.
+//! Verbs, one file each: its arguments, what they mean as plain values, and what it prints.
 
 pub mod calibrate;
 pub mod compare;
 pub mod describe;
 pub mod doctor;
-mod drive;
 pub mod gate;
 pub mod generate;
 pub mod help;
 pub mod import;
 pub mod io;
-pub mod kinds;
 pub mod new;
 pub mod report;
 pub mod run;

@@ -24,6 +24,15 @@ pub enum Code {
     Interrupted = 130,
 }
 
+/// Whether what is not sure ends the program with an error (`--strict`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// No.
+    Lenient,
+    /// Yes.
+    Strict,
+}
+
 /// An error with its exit code.
 #[derive(Debug)]
 pub struct Failure {

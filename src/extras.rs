@@ -6,52 +6,85 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use executor::trace::Trace;
 
+use report::WholeFile;
+use result::WorkloadFacts;
+
 use crate::{
-    cli::RunArgs,
     exit::{Code, Failure, OrExit},
     interrupt,
     plan::PlannedCell,
     profile::{self, Profile, Wanted},
-    progress::Progress,
-    result::WorkloadFacts,
-    sampling::{Sampled, Sampling},
+    sampling::{Purpose, Sampled, Sampling},
     trace,
-    whole_file::WholeFile,
 };
+
+/// What a user asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// The file of a trace.
+    pub trace: Option<PathBuf>,
+    /// The variant that is traced; the fastest where none is named.
+    pub trace_variant: Option<String>,
+    /// The variant or design that is profiled.
+    pub profile: Option<String>,
+    /// The file of its flame graph.
+    pub flame_graph: Option<PathBuf>,
+}
 
 /// What is to be done, and where it goes.
 #[derive(Debug)]
 pub struct Extras {
-    trace: Option<(WholeFile, Option<usize>)>,
-    profile: Option<(WholeFile, Wanted)>,
+    trace: Option<Tracing>,
+    profile: Option<Profiling>,
+}
+
+/// A trace that is to be taken.
+#[derive(Debug)]
+struct Tracing {
+    file: WholeFile,
+    /// The cell; the fastest where none is named.
+    cell: Option<usize>,
+}
+
+/// A profile that is to be taken.
+#[derive(Debug)]
+struct Profiling {
+    file: WholeFile,
+    wanted: Wanted,
 }
 
 impl Extras {
-    /// What the arguments ask for of the cells of a run that began at `started_unix_s`.
+    /// What `wishes` ask for of the cells of a run that began at `started_unix_s`. The flame graph
+    /// goes to `out` where no other file is named.
     ///
     /// # Errors
     /// They name a cell that the run does not have, or a file that cannot be written.
     pub fn new(
-        args: &RunArgs,
+        wishes: &Wishes,
+        out: Option<&Path>,
         cells: &[PlannedCell],
         started_unix_s: u64,
     ) -> Result<Self, Failure> {
         let names: Vec<String> = cells.iter().map(PlannedCell::name).collect();
-        let to_trace = trace::wanted(&names, args.trace_variant.as_deref()).or_exit(Code::Usage)?;
+        let to_trace =
+            trace::wanted(&names, wishes.trace_variant.as_deref()).or_exit(Code::Usage)?;
         let designs: Vec<&str> = cells.iter().map(|cell| cell.variant.design.name()).collect();
         let wanted = |wanted: &String| profile::wanted(&names, &designs, wanted);
-        let to_profile = args.profile.as_ref().map(wanted).transpose().or_exit(Code::Usage)?;
+        let to_profile = wishes.profile.as_ref().map(wanted).transpose().or_exit(Code::Usage)?;
         let at = |path: &Path| WholeFile::at(path, "--trace");
-        let trace = args.trace.as_deref().map(at).transpose().or_exit(Code::Io)?;
+        let trace = wishes.trace.as_deref().map(at).transpose().or_exit(Code::Io)?;
         let file = |wanted| {
-            let path = args.flame_graph.clone().unwrap_or_else(|| {
-                let dir = args.out.as_deref().unwrap_or(Path::new(""));
+            let path = wishes.flame_graph.clone().unwrap_or_else(|| {
+                let dir = out.unwrap_or(Path::new(""));
                 dir.join(format!("flame-graph-{started_unix_s}.svg"))
             });
-            Ok::<_, anyhow::Error>((WholeFile::at(&path, "--flame-graph")?, wanted))
+            Ok::<_, anyhow::Error>(Profiling {
+                file: WholeFile::at(&path, "--flame-graph")?,
+                wanted,
+            })
         };
         let profile = to_profile.map(file).transpose().or_exit(Code::Io)?;
-        Ok(Self { trace: trace.map(|file| (file, to_trace)), profile })
+        Ok(Self { trace: trace.map(|file| Tracing { file, cell: to_trace }), profile })
     }
 
     /// Whether there is nothing to do.
@@ -66,15 +99,14 @@ impl Extras {
         sampling: &Sampling<'_>,
         sampled: &mut Sampled,
         work: &WorkloadFacts,
-        progress: &Progress,
     ) -> Vec<PathBuf> {
         let mut written = Vec::new();
-        if let Some((file, place)) = self.trace {
-            let done = trace_one(sampling, place, sampled, file, work, progress);
+        if let Some(tracing) = self.trace {
+            let done = tracing.take(sampling, sampled, work);
             written.extend(kept(done, sampled));
         }
-        if let Some((file, wanted)) = self.profile {
-            let done = profile_one(sampling, &wanted, sampled, file, progress);
+        if let Some(profiling) = self.profile {
+            let done = profiling.take(sampling, sampled);
             written.extend(kept(done, sampled));
         }
         written
@@ -92,44 +124,42 @@ fn is_sound(sampled: &Sampled) -> bool {
     sampled.agree() == Some(true) && sampled.failure.is_none() && !interrupt::happened()
 }
 
-fn trace_one(
-    sampling: &Sampling<'_>,
-    place: Option<usize>,
-    sampled: &mut Sampled,
-    file: WholeFile,
-    work: &WorkloadFacts,
-    progress: &Progress,
-) -> Result<Option<PathBuf>> {
-    let place = place.or_else(|| sampling.fastest(sampled, &sampling.places()));
-    let Some(place) = place.filter(|_| is_sound(sampled)) else { return Ok(None) };
-    let name = sampling.name(place);
-    let facts = [
-        ("variant", name.clone()),
-        ("workload_digest", work.digest.clone()),
-        ("scenario", work.scenario.clone()),
-    ];
-    let trace = Trace::default();
-    if !sampling.extra(place, "tracing", Some(&trace), sampled, progress)? {
-        return Ok(None);
+impl Tracing {
+    fn take(
+        self,
+        sampling: &Sampling<'_>,
+        sampled: &mut Sampled,
+        work: &WorkloadFacts,
+    ) -> Result<Option<PathBuf>> {
+        let all = || sampling.fastest(sampled, &sampling.indices());
+        let Some(index) = self.cell.or_else(all).filter(|_| is_sound(sampled)) else {
+            return Ok(None);
+        };
+        let name = sampling.name(index);
+        let facts = [
+            ("variant", name.clone()),
+            ("workload_digest", work.digest.clone()),
+            ("scenario", work.scenario.clone()),
+        ];
+        let trace = Trace::default();
+        if !sampling.extra(index, Purpose::Trace(&trace), sampled)? {
+            return Ok(None);
+        }
+        self.file.write(|mut out| trace.write(&mut out, &name, &facts)).map(Some)
     }
-    file.write(|mut out| trace.write(&mut out, &name, &facts)).map(Some)
 }
 
-fn profile_one(
-    sampling: &Sampling<'_>,
-    wanted: &Wanted,
-    sampled: &mut Sampled,
-    file: WholeFile,
-    progress: &Progress,
-) -> Result<Option<PathBuf>> {
-    let place = match wanted {
-        Wanted::Cell(place) => Some(*place),
-        Wanted::FastestOf(places) => sampling.fastest(sampled, places),
-    };
-    let Some(place) = place.filter(|_| is_sound(sampled)) else { return Ok(None) };
-    let Some(profile) = Profile::of(sampling, place, sampled, progress)? else { return Ok(None) };
-    let path = file.write(|out| profile.write_flame_graph(out))?;
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    sampled.profile = Some(profile.facts(name.to_string_lossy().into_owned()));
-    Ok(Some(path))
+impl Profiling {
+    fn take(self, sampling: &Sampling<'_>, sampled: &mut Sampled) -> Result<Option<PathBuf>> {
+        let index = match &self.wanted {
+            Wanted::Cell(index) => Some(*index),
+            Wanted::FastestOf(indices) => sampling.fastest(sampled, indices),
+        };
+        let Some(index) = index.filter(|_| is_sound(sampled)) else { return Ok(None) };
+        let Some(profile) = Profile::of(sampling, index, sampled)? else { return Ok(None) };
+        let path = self.file.write(|out| profile.write_flame_graph(out))?;
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        sampled.profile = Some(profile.facts(name.to_string_lossy().into_owned()));
+        Ok(Some(path))
+    }
 }

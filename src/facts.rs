@@ -1,5 +1,6 @@
 //! What a result says beside the figures: the tool, the workload, the stores, and the device.
 
+use result::{BalBytes, Cell, Device, StoreFacts, Tool, WorkloadFacts, environment::Build, stats};
 use std::{
     sync::atomic::AtomicBool,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -8,6 +9,7 @@ use std::{
 use executor::{
     device::{self, DirectFiles, Unmeasured},
     state::BuiltState,
+    store::any::AnyStore,
 };
 use generator::GENERATOR_VERSION;
 use serde_json::{Map, Value};
@@ -17,12 +19,7 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
-use crate::{
-    environment::{Build, Environment},
-    result::{BalBytes, Cell, Device, StoreFacts, Tool, WorkloadFacts},
-    session::{OpenStore, Session},
-    stats,
-};
+use crate::{environment, session::Session};
 
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
@@ -36,12 +33,12 @@ const DEVICE_SEED: u64 = 1;
 const MEMORY_SHARE: u64 = 2;
 
 /// What made the result: the binary whose `build` is in the environment.
-pub const fn tool(build: &Build) -> Tool {
+pub fn tool(build: &Build) -> Tool {
     Tool {
-        version: env!("CARGO_PKG_VERSION"),
-        commit: build.commit,
-        build_profile: build.profile,
-        revm: REVM_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: build.commit.clone(),
+        build_profile: build.profile.clone(),
+        revm: REVM_VERSION.to_owned(),
         generator_version: GENERATOR_VERSION,
     }
 }
@@ -62,8 +59,24 @@ impl DeclaredKeys {
     }
 }
 
+/// Keys that a workload asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedKeys {
+    /// Those that its lists declare.
+    pub declared: DeclaredKeys,
+    /// Share of the planned slots that exist.
+    pub present_share: f64,
+}
+
+impl AskedKeys {
+    /// Those of `workload`.
+    pub fn of(workload: &Workload) -> Self {
+        Self { declared: declared_keys(workload), present_share: present_share(workload) }
+    }
+}
+
 /// Counts what the lists of `workload` declare.
-pub fn declared_keys(workload: &Workload) -> DeclaredKeys {
+fn declared_keys(workload: &Workload) -> DeclaredKeys {
     let mut keys = DeclaredKeys::default();
     for batch in &workload.batches {
         // A session's lists have been decoded before.
@@ -125,7 +138,7 @@ pub fn stores(session: &Session) -> Vec<StoreFacts> {
 }
 
 /// What a store says of itself.
-pub fn store(store: &OpenStore) -> StoreFacts {
+pub fn store(store: &AnyStore) -> StoreFacts {
     let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
     StoreFacts { store: store.name(), facts: facts.collect::<Map<_, _>>() }
 }
@@ -206,7 +219,7 @@ pub fn expects(texts: &[String]) -> Result<Vec<Expect>, ScenarioError> {
 
 /// Bytes that the memory store may take.
 pub fn memory_limit_bytes() -> u64 {
-    Environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
+    environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
 }
 
 /// Measures the device under `state`.
@@ -247,7 +260,7 @@ fn measure(state: &BuiltState, cancel: &AtomicBool, facts: &mut Device) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::example;
+    use result::example;
 
     #[test]
     fn a_fact_is_a_number_or_a_truth_where_its_text_is_one() {
@@ -274,9 +287,13 @@ mod tests {
 
     #[test]
     fn the_tool_and_the_environment_tell_of_the_same_build() {
-        let build = Build { commit: Some("c0ffee"), profile: "odd", ..Build::this() };
+        let build = Build {
+            commit: Some("c0ffee".to_owned()),
+            profile: "odd".to_owned(),
+            ..environment::build()
+        };
         let tool = tool(&build);
-        assert_eq!((tool.commit, tool.build_profile), (Some("c0ffee"), "odd"));
+        assert_eq!((tool.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));
     }
 
     #[test]

@@ -1,52 +1,44 @@
 //! The gate: is this build slower than that one? (`docs/gate.md`)
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
-//! `measure` takes octets until all is decided, `work` who is asked for samples. `baseline` judges
-//! against a stored result instead, `calibration` learns what a machine can decide.
-//! Figures only: nothing here prints, starts a process or knows the command line.
+//! `measure` takes octets until all is decided, `builds` drives the processes that it asks for
+//! samples. `baseline` judges against a stored result instead, `calibration` learns what a machine
+//! can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
 
 pub mod baseline;
+pub mod builds;
 pub mod calibration;
 mod decide;
 mod fingerprint;
+pub mod judge;
 pub mod measure;
 mod octet;
-pub mod result;
 
 pub use octet::Arm;
 
-use crate::exit::Code;
+use variant::named;
 
-/// What the gate comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The change is below δ, surely.
-    Pass,
-    /// It is above δ, surely.
-    Regression,
-    /// A claim of the scenario, or a deadline, is broken.
-    ClaimFails,
-    /// The counters differ: the builds do different work, and no time was compared.
-    WorkChanged,
-    /// Neither is sure.
-    Inconclusive,
-    /// The machine was not fit: what is the same seemed to differ, or time was taken away.
-    Untrusted,
+use crate::exit::{Code, Strictness};
+
+named! {
+    /// What the gate comes to.
+    pub enum Verdict: "verdict" {
+        /// The change is below δ, surely.
+        Pass = "pass",
+        /// It is above δ, surely.
+        Regression = "regression",
+        /// A claim of the scenario, or a deadline, is broken.
+        ClaimFails = "claim fails",
+        /// The counters differ: the builds do different work, and no time was compared.
+        WorkChanged = "work changed",
+        /// Neither is sure.
+        Inconclusive = "inconclusive",
+        /// The machine was not fit: what is the same seemed to differ, or time was taken away.
+        Untrusted = "untrusted",
+    }
 }
 
 impl Verdict {
-    /// Name in a result.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Regression => "regression",
-            Self::ClaimFails => "claim fails",
-            Self::WorkChanged => "work changed",
-            Self::Inconclusive => "inconclusive",
-            Self::Untrusted => "untrusted",
-        }
-    }
-
     /// The verdict on several together: what is sure and bad first.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
         let rank = |verdict: &Self| match verdict {
@@ -71,36 +63,33 @@ impl Verdict {
     }
 }
 
-/// Whether what is inconclusive ends the program with an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// No.
-    Lenient,
-    /// Yes.
-    Strict,
+/// A verdict with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in one line.
+    pub reason: String,
 }
 
-/// What is judged, each of its own bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// Wall time.
-    Wall,
-    /// CPU time of the process.
-    Cpu,
+impl Outcome {
+    /// The worse of two, and of equals the first.
+    pub fn or_worse(self, other: Self) -> Self {
+        if Verdict::worst([self.verdict, other.verdict]) == self.verdict { self } else { other }
+    }
+}
+
+named! {
+    /// What is judged, each of its own bounds.
+    pub enum Metric: "metric" {
+        /// Wall time.
+        Wall = "wall",
+        /// CPU time of the process.
+        Cpu = "cpu",
+    }
 }
 
 impl Metric {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Wall, Self::Cpu];
-
-    /// Name on the command line and in a result.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wall => "wall",
-            Self::Cpu => "cpu",
-        }
-    }
-
     /// A change of a sample below this many nanoseconds is none, however small a sample is:
     /// waking threads varies by that much.
     pub const fn floor_ns(self) -> u64 {
@@ -135,15 +124,8 @@ mod tests {
     #[test]
     fn exit_codes_are_those_of_the_page_about_them() {
         let codes = |strict| {
-            let all = [
-                Verdict::Pass,
-                Verdict::Regression,
-                Verdict::ClaimFails,
-                Verdict::WorkChanged,
-                Verdict::Inconclusive,
-                Verdict::Untrusted,
-            ];
-            all.map(|verdict| verdict.code(strict) as u8)
+            let codes = Verdict::ALL.iter().map(|verdict| verdict.code(strict) as u8);
+            codes.collect::<Vec<_>>()
         };
         assert_eq!(codes(Strictness::Lenient), [0, 1, 1, 1, 0, 5]);
         assert_eq!(codes(Strictness::Strict), [0, 1, 1, 1, 4, 5]);

@@ -7,49 +7,43 @@
     reason = "a program has no outside: `pub` is what a module offers the rest"
 )]
 
+mod args;
 mod cells;
 mod claims;
 mod cli;
 mod cmd;
-mod comparison;
 mod counters;
-mod databases;
-mod description;
+mod describe;
 mod environment;
 mod exit;
 mod extras;
 mod facts;
-mod formats;
 mod gate;
-mod html;
 mod interrupt;
 mod io;
+mod measure;
 mod node;
-mod open;
 mod plan;
+mod prepare;
 mod profile;
 mod progress;
-mod report;
-mod result;
+mod run;
 mod sampling;
 mod session;
-mod stats;
-mod stored;
 mod sweep;
 mod terminal;
 mod trace;
-mod whole_file;
 mod worker;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command};
-use exit::{Code, Failure};
+use cli::Cli;
+use exit::{Code, Failure, OrExit};
 
 fn main() -> ExitCode {
-    let code = match dispatch() {
+    let code = match run() {
         Ok(code) => code,
         Err(failure) => {
             let text = failure.to_string();
@@ -62,31 +56,8 @@ fn main() -> ExitCode {
     ExitCode::from(code as u8)
 }
 
-fn dispatch() -> Result<Code, Failure> {
+fn run() -> Result<Code, Failure> {
     let cli = Cli::parse();
-    exit::OrExit::or_exit(interrupt::listen(), Code::Io)?;
-    if cli.worker {
-        return worker::serve();
-    }
-    match cli.command {
-        None => cmd::run::run(&cli.run, std::env::args().collect()),
-        Some(Command::List) => cmd::scenarios::list(),
-        Some(Command::Show(args)) => cmd::scenarios::show(&args),
-        Some(Command::Validate { file }) => cmd::scenarios::validate(&file),
-        Some(Command::Describe(args)) => cmd::describe::describe(&args),
-        Some(Command::New(args)) => cmd::new::new(&args),
-        Some(Command::Schema) => cmd::new::schema(),
-        Some(Command::Generate(args)) => cmd::generate::generate(&args),
-        Some(Command::Compare(args)) => cmd::compare::compare(&args),
-        Some(Command::Gate(args)) => cmd::gate::gate(&args, std::env::args().collect()),
-        Some(Command::Calibrate(args)) => cmd::calibrate::calibrate(&args),
-        Some(Command::Report(args)) => cmd::report::report(&args),
-        Some(Command::Doctor(args)) => cmd::doctor::doctor(&args),
-        Some(Command::Import(args)) => cmd::import::import(&args),
-        Some(Command::State(args)) => cmd::state::state(&args),
-        Some(Command::Completions { shell }) => cmd::help::completions(shell),
-        Some(Command::Man { out }) => cmd::help::man(&out),
-        Some(Command::Io(args)) => cmd::io::io(&args, std::env::args().collect()),
-        Some(Command::Sweep(args)) => cmd::sweep::sweep(&args),
-    }
+    interrupt::listen().or_exit(Code::Io)?;
+    cli.run()
 }

@@ -15,11 +15,11 @@ use anyhow::{Context, Result, anyhow};
 use executor::sample::WARMING_THREAD;
 use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 
+use result::{FrameFacts, ProfileFacts};
+
 use crate::{
     interrupt,
-    progress::Progress,
-    result::{FrameFacts, ProfileFacts},
-    sampling::{Sampled, Sampling},
+    sampling::{Purpose, Sampled, Sampling},
     trace,
 };
 
@@ -78,30 +78,29 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Takes extra samples of the cell at `place` and keeps the stacks. `None` where it was
+    /// Takes extra samples of the cell at `index` and keeps the stacks. `None` where it was
     /// interrupted or a sample was wrong; that is a disagreement of the run then.
     ///
     /// # Errors
     /// The store failed, or the profiler could not begin or saw nothing.
     pub fn of(
         sampling: &Sampling<'_>,
-        place: usize,
+        index: usize,
         sampled: &mut Sampled,
-        progress: &Progress,
     ) -> Result<Option<Self>> {
         let guard = ProfilerGuardBuilder::default().frequency(FREQUENCY_HZ).blocklist(&NOT_WALKED);
         let guard = guard.build().context("cannot profile")?;
         let begun = Instant::now();
         let mut sample_count = 0;
         while sample_count == 0 || (begun.elapsed() < BUDGET && sample_count < SAMPLE_COUNT_MAX) {
-            if !sampling.extra(place, "profiling", None, sampled, progress)? {
+            if !sampling.extra(index, Purpose::Profile, sampled)? {
                 return Ok(None);
             }
             sample_count += 1;
         }
         let report = guard.report().build().context("cannot profile")?;
         drop(guard);
-        let profile = Self::from_stacks(sampling.name(place), sample_count, &report.data);
+        let profile = Self::from_stacks(sampling.name(index), sample_count, &report.data);
         match profile.stack_count() {
             0 if interrupt::happened() => Ok(None),
             0 => Err(anyhow!(
@@ -156,18 +155,18 @@ impl Profile {
         let share = |count: u64| count as f64 / all.max(1) as f64;
         let mut own: Vec<(&str, u64)> = own.into_iter().collect();
         own.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let frame = |(name, count): (&str, u64)| FrameFacts {
+        let frames = own.into_iter().take(FRAME_COUNT).map(|(name, count)| FrameFacts {
             name: name.to_owned(),
             self_share: share(count),
             total_share: share(total.get(name).copied().unwrap_or_default()),
-        };
+        });
         ProfileFacts {
             variant: self.variant.clone(),
             sample_count: self.sample_count,
             stack_count: all,
             outside_count: self.outside_count,
             flame_graph: file,
-            frames: own.into_iter().take(FRAME_COUNT).map(frame).collect(),
+            frames: frames.collect(),
         }
     }
 
@@ -176,13 +175,13 @@ impl Profile {
     /// # Errors
     /// It cannot be written.
     pub fn write_flame_graph(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let line = |(stack, count): (&Vec<String>, &u64)| {
+        let lines = self.stacks.iter().map(|(stack, count)| {
             // A name must not end where a stack's format says that it does.
             let names: Vec<String> =
                 stack.iter().map(|name| name.replace([';', '\n'], ":")).collect();
             format!("{} {count}", names.join(";"))
-        };
-        let lines: Vec<String> = self.stacks.iter().map(line).collect();
+        });
+        let lines: Vec<String> = lines.collect();
         let mut options = flamegraph::Options::default();
         options.title = format!("stress {}", self.variant);
         options.count_name = "stacks".to_owned();

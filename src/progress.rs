@@ -16,8 +16,8 @@ use std::{
 use executor::state::{BuildPhase, BuildProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::report::units;
-pub use crate::report::units::{bytes, count};
+use report::units;
+pub use report::units::{bytes, count};
 
 #[cfg(test)]
 mod tests;

@@ -3,25 +3,20 @@
 
 use std::time::{Duration, Instant};
 
-use executor::{
-    engine::EngineError,
-    recover::{self, RecoverError, Recovered, TxSignatures},
-    sample::Measurement,
-    trace::Trace,
-};
+use executor::trace::Trace;
 use spec::RunSpec;
-use variant::{CacheMode, Schedule, Variant};
+use workload::Workload;
+
+use result::{Cell, HistogramLog, LogKind, ProfileFacts, stats::Warmup};
 
 use crate::{
     cells::{self, CellInput, CellSamples},
-    facts::{self, DeclaredKeys},
+    facts::AskedKeys,
     interrupt,
+    measure::{KnownCosts, Measuring, Unmeasured},
     plan::{self, Machine, PlannedCell, Rounds},
+    prepare::Prepared,
     progress::Progress,
-    report::{HistogramLog, LogKind},
-    result::{Cell, Device, ProfileFacts},
-    session::{How, Session},
-    stats::Warmup,
 };
 
 /// Samples of a cell from which on a series that does not settle is told from chance.
@@ -33,7 +28,7 @@ pub struct Sampled {
     /// By cell, in the order of the plan.
     by_cell: Vec<CellSamples>,
     /// By cell: times of steps for a schedule that goes by them, once they are measured.
-    known_costs: Vec<Vec<Vec<Duration>>>,
+    known_costs: Vec<KnownCosts>,
     /// Where a result is not the reference's, or a list was rejected.
     pub disagreements: Vec<String>,
     /// What ended the run before its time.
@@ -53,43 +48,59 @@ impl Sampled {
     }
 }
 
-/// The cells of a run, ready to be sampled.
-#[derive(Debug)]
-pub struct Sampling<'a> {
-    session: &'a Session,
-    run: &'a RunSpec,
-    device: Option<&'a Device>,
-    machine: Machine,
-    planned: Vec<PlannedCell>,
-    declared: DeclaredKeys,
-    present_share: f64,
-    /// Of all transactions, where senders are to be recovered.
-    signatures: Option<Vec<TxSignatures>>,
+/// Why an extra sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// To be traced.
+    Trace(&'a Trace),
+    /// To be profiled.
+    Profile,
 }
 
-impl<'a> Sampling<'a> {
-    /// The cells of `run` over the stores of `session`, which are open in the run's order.
-    pub fn new(
-        session: &'a Session,
-        run: &'a RunSpec,
-        device: Option<&'a Device>,
-        machine: Machine,
-    ) -> Self {
-        Self {
-            session,
-            run,
-            device,
-            machine,
-            planned: plan::cells(run, &machine),
-            declared: facts::declared_keys(session.workload()),
-            present_share: facts::present_share(session.workload()),
-            signatures: None,
+impl<'a> Purpose<'a> {
+    /// As progress and disagreements name it.
+    const fn doing(self) -> &'static str {
+        match self {
+            Self::Trace(_) => "tracing",
+            Self::Profile => "profiling",
         }
     }
 
-    /// Recovers the senders from `signatures`, if there are any, before each sample.
-    pub fn with_signatures(self, signatures: Option<Vec<TxSignatures>>) -> Self {
-        Self { signatures, ..self }
+    const fn trace(self) -> Option<&'a Trace> {
+        match self {
+            Self::Trace(trace) => Some(trace),
+            Self::Profile => None,
+        }
+    }
+}
+
+/// The cells of a run, ready to be sampled.
+#[derive(Debug)]
+pub struct Sampling<'a> {
+    prepared: &'a Prepared,
+    run: &'a RunSpec,
+    machine: Machine,
+    progress: &'a Progress,
+    planned: Vec<PlannedCell>,
+    keys: AskedKeys,
+}
+
+impl<'a> Sampling<'a> {
+    /// The cells of `run` over what is prepared.
+    pub fn new(
+        prepared: &'a Prepared,
+        run: &'a RunSpec,
+        machine: Machine,
+        progress: &'a Progress,
+    ) -> Self {
+        Self {
+            prepared,
+            run,
+            machine,
+            progress,
+            planned: plan::cells(run, &machine),
+            keys: AskedKeys::of(prepared.session.workload()),
+        }
     }
 
     /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
@@ -98,11 +109,7 @@ impl<'a> Sampling<'a> {
     ///
     /// A failure of a store or of `after_round` ends it too, and is in what is returned beside
     /// what was taken before it.
-    pub fn run(
-        &self,
-        progress: &Progress,
-        mut after_round: impl FnMut(&Sampled) -> anyhow::Result<()>,
-    ) -> Sampled {
+    pub fn run(&self, mut after_round: impl FnMut(&Sampled) -> anyhow::Result<()>) -> Sampled {
         let rounds = Rounds { sample_count: self.run.sample_count, budget: self.run.budget };
         let by_cell = vec![CellSamples::default(); self.planned.len()];
         let known_costs = vec![Vec::new(); self.planned.len()];
@@ -110,7 +117,7 @@ impl<'a> Sampling<'a> {
         let (mut round, mut last) = (0, Duration::ZERO);
         while rounds.go_on(round, sampled.spent, last) {
             let begun = Instant::now();
-            self.round(round, progress, &mut sampled);
+            self.round(round, &mut sampled);
             last = begun.elapsed();
             sampled.spent += last;
             if let Err(error) = after_round(&sampled) {
@@ -125,129 +132,98 @@ impl<'a> Sampling<'a> {
         sampled
     }
 
-    fn round(&self, round: u32, progress: &Progress, sampled: &mut Sampled) {
+    fn round(&self, round: u32, sampled: &mut Sampled) {
         let total = self.planned.len() as u64;
-        for (done, place) in
-            (0..).zip(plan::order(self.planned.len(), round, self.session.workload().seed))
-        {
-            let cell = &self.planned[place];
+        let order = plan::order(self.planned.len(), round, self.workload().seed);
+        for (done, index) in (0..).zip(order) {
+            let cell = &self.planned[index];
             let name = cell.name();
-            let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
+            let stage = self.progress.stage(&format!("round {}, {name}", round + 1), 0);
             stage.set(done, total);
-            // Nothing is drawn while the clock runs.
-            let paused = progress.pause();
-            let recovered = match self.recover(cell) {
-                Ok(recovered) => recovered,
-                Err(RecoverError::Cancelled) => return,
-                Err(error) => {
-                    sampled.failure = Some(anyhow::Error::new(error).context(name));
+            let signatures = self.prepared.signatures.as_deref();
+            let measuring = Measuring { signatures, ..self.measuring(cell) };
+            let measured = match measuring.measure(&mut sampled.known_costs[index]) {
+                Ok(measured) => measured,
+                Err(Unmeasured::Cancelled) => return,
+                Err(Unmeasured::Failed(error)) => {
+                    sampled.failure = Some(error.context(name));
                     return;
                 }
             };
-            let taken = self.take(place, None, sampled);
-            drop(paused);
-            match taken {
-                Ok(measurement) => {
-                    let difference = measurement.disagreement.as_ref();
-                    sampled.disagreements.extend(difference.map(|d| format!("{name}: {d}")));
-                    sampled.by_cell[place].add(&self.input(cell), &measurement);
-                    if let Some(recovered) = recovered {
-                        sampled.by_cell[place].add_recovery(&recovered);
-                    }
-                }
-                Err(EngineError::Cancelled) => return,
-                Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
-                    sampled.disagreements.push(format!("{name}: {error}"));
-                }
-                Err(error @ EngineError::Store(_)) => {
-                    sampled.failure = Some(anyhow::Error::new(error).context(name));
-                    return;
-                }
+            let differences = measured.differences.iter().map(|d| d.of(&name));
+            sampled.disagreements.extend(differences);
+            let samples = &mut sampled.by_cell[index];
+            if let Some(measurement) = &measured.measurement {
+                samples.add(&self.input(cell), measurement);
+                measured.recovered.iter().for_each(|recovered| samples.add_recovery(recovered));
             }
         }
     }
 
-    /// Recovers the senders, on as many threads as `cell` executes with.
-    fn recover(&self, cell: &PlannedCell) -> Result<Option<Recovered>, RecoverError> {
-        let Some(signatures) = &self.signatures else { return Ok(None) };
-        let (workload, threads) = (self.session.workload(), cell.variant.thread_count);
-        recover::recover(workload, signatures, threads, interrupt::flag()).map(Some)
-    }
-
-    /// Takes a sample of the cell at `place`. What its schedule must know is measured before, by
-    /// a sample in block order that is not counted.
-    fn take(
-        &self,
-        place: usize,
-        trace: Option<&Trace>,
-        sampled: &mut Sampled,
-    ) -> Result<Measurement, EngineError> {
-        let cell = &self.planned[place];
-        let take = |how: How<'_>| {
-            self.session.take(self.store(cell), how, cache_mode(self.run), interrupt::flag())
-        };
-        if cell.variant.schedule == Schedule::KnownCost && sampled.known_costs[place].is_empty() {
-            let variant = Variant { schedule: Schedule::BlockOrder, ..cell.variant };
-            let first = take(How { variant, known_costs: &[], trace: None })?;
-            let difference = first.disagreement;
-            let difference = difference.map(|d| format!("{}, in block order: {d}", cell.name()));
-            sampled.disagreements.extend(difference);
-            sampled.known_costs[place] = first.executed.step_times;
+    /// How a sample of `cell` is taken that is neither traced nor begun by recovering senders.
+    fn measuring(&self, cell: &PlannedCell) -> Measuring<'_> {
+        Measuring {
+            session: &self.prepared.session,
+            store: self.store(cell),
+            variant: cell.variant,
+            cache: self.run.cache,
+            signatures: None,
+            trace: None,
+            core_count: self.machine.core_count,
+            progress: self.progress,
         }
-        take(How { variant: cell.variant, known_costs: &sampled.known_costs[place], trace })
     }
 
-    /// Name of the cell at `place`.
-    pub fn name(&self, place: usize) -> String {
-        self.planned[place].name()
+    fn workload(&self) -> &Workload {
+        self.prepared.session.workload()
     }
 
-    /// Places of all cells.
-    pub fn places(&self) -> Vec<usize> {
+    /// Name of the cell at `index`.
+    pub fn name(&self, index: usize) -> String {
+        self.planned[index].name()
+    }
+
+    /// Indices of all cells.
+    pub fn indices(&self) -> Vec<usize> {
         (0..self.planned.len()).collect()
     }
 
-    /// The one of the cells at `places` that has the shortest median time; `None` before the first
+    /// The one of the cells at `indices` that has the shortest median time; `None` before the first
     /// sample.
-    pub fn fastest(&self, sampled: &Sampled, places: &[usize]) -> Option<usize> {
-        let time = |place: &usize| Some((sampled.by_cell[*place].wall_ns()?, *place));
-        let times = places.iter().filter_map(time);
-        times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, place)| place)
+    pub fn fastest(&self, sampled: &Sampled, indices: &[usize]) -> Option<usize> {
+        let time = |index: &usize| Some((sampled.by_cell[*index].wall_ns()?, *index));
+        let times = indices.iter().filter_map(time);
+        times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
     }
 
-    /// Takes one more sample of the cell at `place`, which counts for no figure, and traces it
-    /// where `trace` is given. Whether it is right: not where it was cancelled, or where its
-    /// result is wrong; then that is a disagreement of the run. `doing` is what progress says.
+    /// Takes one more sample of the cell at `index`, which counts for no figure. Whether it is
+    /// right: not where it was cancelled, or where its result is wrong; then that is a
+    /// disagreement of the run.
     ///
     /// # Errors
     /// The store failed.
     pub fn extra(
         &self,
-        place: usize,
-        doing: &str,
-        trace: Option<&Trace>,
+        index: usize,
+        purpose: Purpose<'_>,
         sampled: &mut Sampled,
-        progress: &Progress,
     ) -> anyhow::Result<bool> {
-        let name = self.planned[place].name();
-        let stage = progress.stage(&format!("{doing} {name}"), 0);
-        let paused = progress.pause();
-        let taken = self.take(place, trace, sampled);
-        drop(paused);
+        let cell = &self.planned[index];
+        let (name, doing) = (cell.name(), purpose.doing());
+        let stage = self.progress.stage(&format!("{doing} {name}"), 0);
+        let measuring = Measuring { trace: purpose.trace(), ..self.measuring(cell) };
+        let measured = measuring.measure(&mut sampled.known_costs[index]);
         stage.finish();
-        let difference = match taken {
-            Ok(measurement) => measurement.disagreement.map(|d| d.to_string()),
-            Err(EngineError::Cancelled) => return Ok(false),
-            Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
-                Some(error.to_string())
+        match measured {
+            Ok(measured) => {
+                let name = format!("{name}, {doing}");
+                let differences = measured.differences.iter().map(|d| d.of(&name));
+                sampled.disagreements.extend(differences);
+                Ok(measured.differences.is_empty())
             }
-            Err(error @ EngineError::Store(_)) => {
-                return Err(anyhow::Error::new(error).context(name));
-            }
-        };
-        let is_right = difference.is_none();
-        sampled.disagreements.extend(difference.map(|d| format!("{name}, {doing}: {d}")));
-        Ok(is_right)
+            Err(Unmeasured::Cancelled) => Ok(false),
+            Err(Unmeasured::Failed(error)) => Err(error.context(name)),
+        }
     }
 
     /// Stores are opened in the order of the run's list.
@@ -256,19 +232,7 @@ impl<'a> Sampling<'a> {
     }
 
     fn input(&self, cell: &PlannedCell) -> CellInput<'_> {
-        let store = &self.session.stores()[self.store(cell)];
-        CellInput {
-            store: store.name(),
-            never_cold: store.never_cold(),
-            slots_per_block: store.slots_per_block(),
-            variant: cell.variant,
-            cache: cache_mode(self.run),
-            workload: self.session.workload(),
-            declared: self.declared,
-            present_share: self.present_share,
-            device: self.device,
-            core_count: self.machine.core_count.get(),
-        }
+        self.measuring(cell).input(self.keys, self.prepared.device.as_ref())
     }
 
     fn with_samples<'s>(
@@ -317,18 +281,12 @@ impl<'a> Sampling<'a> {
     }
 }
 
-const fn cache_mode(run: &RunSpec) -> CacheMode {
-    match run.cache {
-        CacheMode::Cold => CacheMode::Cold,
-        CacheMode::Warm => CacheMode::Warm,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
 
     use super::*;
+    use crate::session::Session;
 
     #[test]
     fn nothing_agrees_before_the_first_sample() {
@@ -351,16 +309,18 @@ mod tests {
         let workload = generator::generate(&scenario, |_| {}).unwrap();
         let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
         let mut session = Session::new(workload).unwrap();
-        session.add(crate::session::OpenStore::Memory(store.unwrap()));
+        session.add(executor::store::any::AnyStore::Memory(store.unwrap()));
         let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
-        test(&Sampling::new(&session, &scenario.run, None, machine));
+        let prepared = Prepared { session, device: None, signatures: None };
+        let progress = Progress::new(crate::progress::Look::Lines);
+        test(&Sampling::new(&prepared, &scenario.run, machine, &progress));
     }
 
     #[test]
     fn a_failure_in_a_late_round_ends_the_run_and_loses_no_sample() {
         with_sampling(|sampling| {
             let mut round = 0;
-            let sampled = sampling.run(&Progress::new(crate::progress::Look::Lines), |_| {
+            let sampled = sampling.run(|_| {
                 round += 1;
                 if round == 3 { Err(anyhow::anyhow!("no space")) } else { Ok(()) }
             });
@@ -380,7 +340,7 @@ mod tests {
         with_sampling(|sampling| {
             let (begun, pause) = (Instant::now(), Duration::from_millis(20));
             let mut paused = Duration::ZERO;
-            let sampled = sampling.run(&Progress::new(crate::progress::Look::Lines), |_| {
+            let sampled = sampling.run(|_| {
                 std::thread::sleep(pause);
                 paused += pause;
                 Ok(())

@@ -3,10 +3,10 @@
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
 use alloy_primitives::Bytes;
-pub use executor::store::any::AnyStore as OpenStore;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Disagreement, Measurement},
+    store::any::AnyStore,
     trace::Trace,
 };
 use variant::{CacheMode, Design, ListForm, Variant};
@@ -28,7 +28,7 @@ pub struct How<'a> {
 pub struct Session {
     workload: Workload,
     lists: Vec<(Option<ListForm>, Vec<Bytes>)>,
-    stores: Vec<OpenStore>,
+    stores: Vec<AnyStore>,
 }
 
 impl Session {
@@ -55,7 +55,7 @@ impl Session {
     }
 
     /// Adds a store that holds the workload's state.
-    pub fn add(&mut self, store: OpenStore) {
+    pub fn add(&mut self, store: AnyStore) {
         self.stores.push(store);
     }
 
@@ -65,7 +65,7 @@ impl Session {
     }
 
     /// The stores.
-    pub fn stores(&self) -> &[OpenStore] {
+    pub fn stores(&self) -> &[AnyStore] {
         &self.stores
     }
 

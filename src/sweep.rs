@@ -1,16 +1,14 @@
 //! A sweep: a matrix of settings, each cell a run of its own. Owns which cells there are, the
-//! directory that their results go to, and what the results say together. Runs nothing itself:
-//! `cmd/sweep.rs` does.
+//! directory that their results go to, and what the results say together. `running` runs them.
 
 pub mod cell;
 pub mod child;
 pub mod dir;
 pub mod index;
-pub mod knee;
 pub mod lock;
 pub mod matrix;
 pub mod merged;
-pub mod points;
+pub mod running;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,9 @@ use std::io::{IsTerminal, Write};
 
 use terminal_size::{Width, terminal_size};
 
-use crate::{progress::Look, report::Paint};
+use report::Paint;
+
+use crate::progress::Look;
 
 /// Width where the terminal does not tell, as in a pipe.
 const DEFAULT_WIDTH: usize = 80;

@@ -43,11 +43,6 @@ const HOST_CACHE_BLOCK_COUNT: usize = 20_000;
 /// Fewer blocks than this say nothing about a host's cache.
 const HOST_CACHE_BLOCK_COUNT_MIN: usize = 1_000;
 
-/// A second pass of [`HostCacheProbe`] that is faster than the first by more than this factor was
-/// answered by a cache below this machine. Where it is not, there may be one all the same: one
-/// that had all blocks before the first pass, as soon after writing them.
-pub const HOST_CACHE_RATIO: f64 = 1.3;
-
 /// Share of the bytes read that the block layer must have seen, in percent.
 const DEVICE_SHARE_PERCENT: u64 = 95;
 
@@ -140,7 +135,7 @@ pub struct HostCacheProbe {
 }
 
 impl HostCacheProbe {
-    /// Rate of the second pass by that of the first; see [`HOST_CACHE_RATIO`].
+    /// Rate of the second pass by that of the first.
     pub fn ratio(&self) -> f64 {
         self.second.iops / self.first.iops
     }

@@ -11,6 +11,8 @@ use executor::{
 };
 use variant::{Phase, Variant};
 
+use super::numbers::ratio;
+
 /// Figures of one sample. Batches follow one another, so their times add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Scheduling {
@@ -45,7 +47,7 @@ impl Scheduling {
         let (total, longest) = (executed.tx_latencies.total(), executed.longest_txs);
         Self {
             idle: Some(idle),
-            idle_share: super::ratio(idle.as_secs_f64(), had.as_secs_f64()),
+            idle_share: ratio(idle.as_secs_f64(), had.as_secs_f64()),
             quality: schedule::quality(total, longest, makespan).filter(|_| threads > 1),
             makespan_block_order: Some(in_order),
             makespan_longest_first: Some(longest_first),

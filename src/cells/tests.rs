@@ -1,18 +1,21 @@
 //! Laws of what a result says of a cell.
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
     engine::{BatchResult, Executed, WarmUp},
     process,
     sample::Disagreement,
 };
-use variant::{Design, Prefetch};
+use result::Device;
+use variant::{Design, Prefetch, Variant};
 use workload::{
     Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
+    Workload,
 };
 
 use super::*;
+use crate::facts::DeclaredKeys;
 
 /// Gas of the transactions of the workload.
 const GAS: [u64; 4] = [50, 25, 15, 10];

@@ -2,48 +2,75 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, anyhow};
+use clap::Args;
+
+use result::gate::Calibration;
 
 use crate::{
-    cli::{CalibrateArgs, Format},
-    cmd::{
-        drive::{self, Trio, Work},
-        state,
-    },
-    environment::Environment,
+    args::{DriveArgs, Format, RunArgs},
+    environment,
     exit::{Code, Failure, OrExit},
     gate::{
         Metric, Verdict,
-        calibration::{self, Calibration},
+        builds::{self, Trio, Work},
+        calibration,
         measure::{self, Plan},
     },
+    prepare,
     progress::Progress,
-    report, terminal,
+    terminal,
 };
+
+const CALIBRATE_HELP: &str = "\
+Examples:
+  stress calibrate --workload storm.workload --store memory --design sequential
+  stress calibrate --scenario my.toml --output here.json
+
+Sets this program against itself for 12 octets and says what change they decide.";
+
+const WRITE_HELP: &str = "Where to write what was learned [default: stress/calibration.json in \
+    $XDG_STATE_HOME or ~/.local/state]";
+
+/// Arguments of `stress calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = CALIBRATE_HELP)]
+pub struct CalibrateArgs {
+    /// Where to write what was learned.
+    #[arg(long, value_name = "FILE", help = WRITE_HELP)]
+    pub output: Option<PathBuf>,
+    /// How builds are driven
+    #[command(flatten)]
+    pub drive: DriveArgs,
+    /// What to run
+    #[command(flatten)]
+    pub run: RunArgs,
+}
 
 /// Sets this program against itself, and keeps what was learned.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let data_path = state::data_path(args.run.data_dir.as_ref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let data_path = prepare::data_path(args.run.data_dir.as_deref());
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let path = args.output.clone().or_else(calibration::default_path);
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
     let path = path.or_exit(Code::Usage)?;
-    let slot_ns = drive::slot_ns(&args.drive)?;
+    let driving = args.drive.driving()?;
+    let input = args.run.of_builds()?;
     let progress = Progress::new(terminal::look());
-    let work = Work::of(&args.run, &progress)?;
-    let this = drive::this_program()?;
-    let mut trio = Trio::start(&this, &this, &args.drive, &work, &progress)?;
+    let work = Work::of(&input, &progress)?;
+    let this = builds::this_program()?;
+    let mut trio = Trio::start(&this, &this, driving.timeout, &work, &progress)?;
     let plan = Plan {
         variants: work.variants.clone(),
         metrics: vec![Metric::Wall],
         delta: 1.0,
-        slot_ns,
-        coin_seed: args.drive.coin.unwrap_or(work.facts.seed),
+        slot_ns: driving.slot_ns,
+        coin_seed: driving.coin_seed.unwrap_or(work.facts.seed),
         attempt_count: 1,
         takes_all: true,
     };

@@ -1,32 +1,73 @@
 //! `stress describe`: what a workload holds, before it runs.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use anyhow::{Context, anyhow};
-use generator::{
-    Generated,
-    describe::{self, Description},
-    reference::ReferenceError,
-};
-use spec::Scenario;
-use workload::Workload;
+use clap::Args;
+
+use result::description::Described;
 
 use crate::{
-    cli::DescribeArgs,
-    cmd::{kinds, run, scenarios},
-    description::{Described, Subject},
-    environment::Build,
+    args::WorkArgs,
+    describe::{self, kinds},
     exit::{Code, Failure, OrExit},
-    facts, interrupt,
+    prepare::{self, Size},
     progress::Progress,
-    report, terminal,
+    terminal,
 };
+
+const DESCRIBE_EXAMPLES: &str = "\
+Examples:
+  stress describe one-slot --gas 100M
+  stress describe my.toml --set block.order=phases --svg my.svg
+  stress describe --workload block.workload --json
+  stress describe --table > table.md            every shipped scenario, in small, with its rates
+
+docs/describe.md says what the figures mean.";
+
+/// Arguments of `stress describe`.
+#[derive(Debug, Args)]
+#[command(after_help = DESCRIBE_EXAMPLES)]
+pub struct DescribeArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(
+        value_name = "NAME|FILE",
+        required_unless_present_any = ["workload", "table"],
+        conflicts_with_all = ["workload", "table"]
+    )]
+    pub scenario: Option<String>,
+    /// A workload file that `stress generate` or `stress import` wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "table")]
+    pub workload: Option<PathBuf>,
+    /// All shipped scenarios in Markdown: gas and list of an operation, and rates, measured now;
+    /// 30M gas, 200k slots and the memory store where nothing else is said
+    #[arg(long, conflicts_with_all = ["json", "svg", "threads"])]
+    pub table: bool,
+    /// Numbers of threads that the ideal speed-up is given for
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_values_t = [2, 4, 8, 16, 64],
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
+    pub threads: Vec<u32>,
+    /// Print all figures as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Also write the components of the conflict graph as a picture
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// What the workload is
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
 
 /// Describes what the arguments name.
 pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     if args.table {
-        return kinds::table(&args.work, &progress);
+        return table(&args.work, &progress);
     }
     let described = described(args, &progress)?;
     progress.clear();
@@ -56,54 +97,23 @@ fn described(args: &DescribeArgs, progress: &Progress) -> Result<Described, Fail
                 );
                 return Err(error).or_exit(Code::Usage);
             }
-            let workload = run::read_workload(path, progress)?;
-            of_workload(&workload, None, &threads, progress)
+            let workload = prepare::read_workload(path, progress)?;
+            describe::of_workload(&workload, &threads, progress)
         }
         (name, _) => {
-            let scenario = scenarios::load(name.as_deref().unwrap_or_default(), &overrides)?;
-            of_scenario(&scenario, &threads, progress).map(|(described, _)| described)
+            let name = name.as_deref().unwrap_or_default();
+            let scenario = prepare::scenario(name, overrides, Size::Stated)?;
+            let (described, _) = describe::of_scenario(&scenario, &threads, progress)?;
+            Ok(described)
         }
     }
 }
 
-/// What the workload of `scenario` holds, and the workload.
-pub fn of_scenario(
-    scenario: &Scenario,
-    threads: &[usize],
-    progress: &Progress,
-) -> Result<(Described, Workload), Failure> {
-    let Generated { workload, loads } = run::generate_by_load(scenario, progress)?;
-    let described = of_workload(&workload, Some((scenario, &loads)), threads, progress)?;
-    Ok((described, workload))
-}
-
-fn of_workload(
-    workload: &Workload,
-    scenario: Option<(&Scenario, &[u32])>,
-    threads: &[usize],
-    progress: &Progress,
-) -> Result<Described, Failure> {
-    let seen = seen(workload, progress)?;
-    let subject = Subject { workload, scenario, tool: facts::tool(&Build::this()) };
-    Ok(Described::new(subject, &seen, threads))
-}
-
-/// What the reference run sees.
-fn seen(workload: &Workload, progress: &Progress) -> Result<Description, Failure> {
-    let total = workload.tx_count();
-    let stage = progress.stage("looking at what is touched", total);
-    let mut done = 0;
-    let seen = describe::describe(workload, || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::answer()
-    });
-    stage.finish();
-    seen.map_err(|error| {
-        let code = match &error {
-            ReferenceError::Cancelled => Code::Interrupted,
-            _ => Code::Disagree,
-        };
-        Failure { code, error: error.into() }
-    })
+/// Prints the table of all shipped scenarios.
+fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
+    let overrides = work.overrides().or_exit(Code::Usage)?;
+    let Some(rows) = kinds::rows(overrides, progress)? else { return Ok(Code::Interrupted) };
+    progress.clear();
+    terminal::out(&report::kinds(&rows));
+    Ok(Code::Fine)
 }

@@ -1,15 +1,24 @@
 //! `stress doctor`: is this machine fit for figures that can be believed?
 
-use std::{path::Path, thread, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
+use clap::Args;
 use serde::Serialize;
 
+use result::{
+    Environment,
+    environment::{Check, Status},
+};
+
 use crate::{
-    cli::{DoctorArgs, Format},
-    cmd::state,
-    environment::{Check, Environment, Status},
+    args::{DATA_DIR_HELP, Format},
+    environment,
     exit::{Code, Failure},
-    report, terminal,
+    prepare, terminal,
 };
 
 /// How long stolen time is watched: it is counted in steps of 10 ms.
@@ -17,6 +26,20 @@ const WATCH: Duration = Duration::from_secs(1);
 
 /// Name and version of the schema.
 const SCHEMA: &str = "stress.doctor/1";
+
+/// Arguments of `stress doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Exit with 5 where there is a warning
+    #[arg(long)]
+    pub strict: bool,
+    /// What goes to standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Where state databases are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
+}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -27,10 +50,10 @@ struct Report<'a> {
 
 /// Looks at the machine and says of each subject whether it is as it should be.
 pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
-    let data_path = state::data_path(args.data_dir.as_ref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let data_path = prepare::data_path(args.data_dir.as_deref());
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     thread::sleep(WATCH);
-    let checks = environment.checks();
+    let checks = environment::checks(&environment);
     match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());

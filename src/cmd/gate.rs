@@ -2,58 +2,110 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use anyhow::{Context, anyhow};
-use serde_json::Value;
-use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
+use clap::Args;
+use variant::Named;
+
+use report::JsonOut;
+use result::gate::{Gate, GateResult};
 
 use crate::{
-    claims::{self, Grounds},
-    cli::{Format, GateArgs},
-    cmd::{
-        drive::{self, Trio, Work},
-        run, state,
-    },
-    environment::Environment,
+    args::{DriveArgs, Format, RunArgs},
     exit::{Code, Failure, OrExit},
     facts,
     gate::{
-        Metric, Strictness, Verdict,
-        baseline::{self, Compared, Times},
-        calibration::{self, Calibration},
-        measure::{self, Plan},
-        result::{Attempt, Binary, Gate, GateResult, SCHEMA},
+        Metric,
+        baseline::Times,
+        judge::{self, Builds, Frame, Judgement, Mode, New, Results},
     },
-    progress::Progress,
-    report::{self, JsonOut},
-    result::WorkloadFacts,
-    stored::Stored,
     terminal,
-    worker::of_expect,
 };
 
-/// Modes of a result.
-const AGAINST: &str = "against";
-const BASELINE: &str = "baseline";
 /// What stands for the verdict where the gate failed.
 const ERROR: &str = "error";
-/// A gate that may take as long says so when it begins.
-const LONG: Duration = Duration::from_secs(180);
 /// Largest δ: above it nothing is gated.
 const DELTA_MAX: f64 = 1.0;
 
+const GATE_HELP: &str = "\
+Examples:
+  stress gate --against ../main/stress --scenario sload-storm --design batched-io
+  stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
+  stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
+  stress gate --baseline main/result.json --scenario my.toml --samples 10
+  stress gate --baseline main/result.json --result branch/result.json
+
+A is the build to compare with, B this program. Exit codes: 0 pass, or inconclusive
+without --strict; 1 regression, a claim fails, or the work changed; 3 a result is wrong;
+4 inconclusive, with --strict; 5 untrusted; 6 a build crashed or hung.";
+
+const WROTE_HELP: &str = "Where `stress calibrate` wrote [default: stress/calibration.json in \
+    $XDG_STATE_HOME or ~/.local/state]";
+
+/// Arguments of `stress gate`.
+#[derive(Debug, Args)]
+#[command(after_help = GATE_HELP)]
+pub struct GateArgs {
+    /// The build to compare with: a program that speaks the worker protocol
+    #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]
+    pub against: Option<PathBuf>,
+    /// The build that is judged [default: this program]
+    #[arg(long, value_name = "BINARY", requires = "against")]
+    pub candidate: Option<PathBuf>,
+    /// A stored result to compare with, or the directory of one
+    #[arg(long, value_name = "RESULT")]
+    pub baseline: Option<PathBuf>,
+    /// With --baseline: judge this stored result, rather than run
+    #[arg(long, value_name = "RESULT", requires = "baseline")]
+    pub result: Option<PathBuf>,
+    /// With --baseline: judge times too, if they are of the same machine
+    #[arg(long, requires = "baseline")]
+    pub absolute: bool,
+    /// The change that is still none
+    #[arg(long, value_name = "SHARE", default_value = "3%")]
+    pub delta: String,
+    /// Also claim that no block takes longer in any design of the run: 3s
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<String>,
+    /// What is judged: wall, cpu, or both, separated by a comma
+    #[arg(long, value_name = "LIST", default_value = "wall")]
+    pub metric: String,
+    /// Try once more where nothing is decided; both tries are kept, and each decides less easily
+    #[arg(long)]
+    pub rerun: bool,
+    /// Where `stress calibrate` wrote.
+    #[arg(long, value_name = "FILE", help = WROTE_HELP)]
+    pub calibration: Option<PathBuf>,
+    /// How builds are driven
+    #[command(flatten)]
+    pub drive: DriveArgs,
+    /// What to run
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 /// Judges what the arguments name.
-pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
+pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
-    let frame = Frame::new(args, delta, command);
+    let strictness = args.run.strictness();
+    let command = std::env::args().collect();
+    let frame = Frame::new(args.run.data_dir.as_deref(), delta, strictness, command);
     let mut judgement = Judgement::default();
     let judged = match (&args.against, &args.baseline) {
-        (Some(other), None) => against(args, other, &frame, &mut judgement),
-        (None, Some(base)) => with_baseline(args, base, &frame, &mut judgement),
+        (Some(base), None) => {
+            judgement.mode = Mode::Against;
+            let builds = builds(args, base);
+            builds.and_then(|builds| judge::against(&builds, &frame, &mut judgement))
+        }
+        (None, Some(base)) => {
+            judgement.mode = Mode::Baseline;
+            let results = results(args, base);
+            results.and_then(|results| judge::with_baseline(&results, &frame, &mut judgement))
+        }
         _ => {
             let error = anyhow!(
                 "nothing to compare with: name another build (--against BINARY) or a stored \
@@ -62,6 +114,7 @@ pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
             return Err(error).or_exit(Code::Usage);
         }
     };
+    let code = judgement.verdict().code(strictness);
     let mut result = frame.result(judgement);
     let failure = judged.err();
     if let Some(failure) = &failure {
@@ -79,8 +132,42 @@ pub fn gate(args: &GateArgs, command: Vec<String>) -> Result<Code, Failure> {
     match failure {
         // What failed first is told, whatever became of its file.
         Some(failure) => Err(failure),
-        None => written.map(|_| frame.verdict_of(&result).code(frame.strictness)),
+        None => written.map(|_| code),
     }
+}
+
+fn builds(args: &GateArgs, base: &Path) -> Result<Builds, Failure> {
+    Ok(Builds {
+        base: base.to_owned(),
+        new: args.candidate.clone(),
+        metrics: metrics(&args.metric).or_exit(Code::Usage)?,
+        driving: args.drive.driving()?,
+        work: args.run.of_builds()?,
+        attempt_count: if args.rerun { 2 } else { 1 },
+        deadline: deadline(args)?,
+        calibration: args.calibration.clone(),
+    })
+}
+
+fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
+    let new = match &args.result {
+        Some(_) if args.deadline.is_some() => {
+            let error = anyhow!("--deadline is judged on a run: leave --result out");
+            return Err(error).or_exit(Code::Usage);
+        }
+        Some(path) => New::Stored(path.clone()),
+        None => {
+            let input = Box::new(args.run.input(std::env::args().collect())?);
+            New::Run { input, deadline: deadline(args)? }
+        }
+    };
+    let times = if args.absolute { Times::Absolute } else { Times::Ratios };
+    Ok(Results { base: base.to_owned(), new, times })
+}
+
+fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
+    let deadline = args.deadline.as_deref().map(|text| facts::duration("--deadline", text));
+    deadline.transpose().or_exit(Code::Usage)
 }
 
 /// What is said where there is no verdict, because something failed: a build that crashes, hangs
@@ -99,320 +186,10 @@ fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What every result of a gate has.
-struct Frame {
-    command: Vec<String>,
-    begun: Instant,
-    started_unix_s: u64,
-    environment: Environment,
-    strictness: Strictness,
-    delta: f64,
-}
-
-/// What is the result's own, as far as it is known.
-#[derive(Default)]
-struct Judgement {
-    mode: &'static str,
-    /// `None` where something failed before there was one.
-    verdict: Option<Verdict>,
-    reason: String,
-    attempts: Vec<Attempt>,
-    baseline: Option<Compared>,
-    workload: Option<WorkloadFacts>,
-    binaries: Vec<Binary>,
-    expects: Option<Value>,
-    warnings: Vec<String>,
-}
-
-impl Frame {
-    fn new(args: &GateArgs, delta: f64, command: Vec<String>) -> Self {
-        let data_path = state::data_path(args.run.data_dir.as_ref());
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self {
-            command,
-            begun: Instant::now(),
-            started_unix_s: since.map_or(0, |since| since.as_secs()),
-            environment: Environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
-            strictness: if args.run.strict { Strictness::Strict } else { Strictness::Lenient },
-            delta,
-        }
-    }
-
-    fn result(&self, judgement: Judgement) -> GateResult {
-        let verdict = judgement.verdict.unwrap_or(Verdict::Inconclusive);
-        let mut warnings = judgement.warnings;
-        let of_machine = self.environment.warnings();
-        warnings.extend(of_machine.iter().map(ToString::to_string));
-        GateResult {
-            schema: SCHEMA,
-            tool: facts::tool(&self.environment.build),
-            command: self.command.clone(),
-            started_unix_s: self.started_unix_s,
-            took_s: self.begun.elapsed().as_secs_f64(),
-            workload: judgement.workload,
-            environment: self.environment.clone(),
-            warnings,
-            binaries: judgement.binaries,
-            gate: Gate {
-                mode: judgement.mode,
-                verdict: verdict.name(),
-                exit_code: verdict.code(self.strictness) as u8,
-                reason: judgement.reason,
-                delta: self.delta,
-                attempts: judgement.attempts,
-                baseline: judgement.baseline,
-            },
-            expects: judgement.expects,
-        }
-    }
-
-    /// The verdict and reason with those of the claims.
-    fn with_claims(&self, sofar: (Verdict, String), expects: Option<&Value>) -> (Verdict, String) {
-        let Some(expects) = expects else { return sofar };
-        let of_verdict = |verdict: &str| {
-            let claims = expects["claims"].as_array().into_iter().flatten();
-            let mut claims = claims.filter(|claim| claim["verdict"] == verdict);
-            claims.next().map(|claim| {
-                let figure = [&claim["near_end"], &claim["value"]];
-                let figure = figure.into_iter().find(|value| !value.is_null());
-                format!(
-                    "{} {} {} {verdict}: {}",
-                    claim["metric"].as_str().unwrap_or_default(),
-                    claim["bound"].as_str().unwrap_or_default(),
-                    claim["limit"],
-                    figure.unwrap_or(&claim["reason"])
-                )
-            })
-        };
-        let open = || of_verdict("inconclusive").or_else(|| of_verdict("not judged"));
-        let (verdict, reason) = match (of_verdict("fails"), self.strictness) {
-            (Some(reason), _) => (Verdict::ClaimFails, reason),
-            (None, Strictness::Strict) => match open() {
-                Some(reason) => (Verdict::Inconclusive, reason),
-                None => return sofar,
-            },
-            (None, Strictness::Lenient) => return sofar,
-        };
-        worse(sofar, (verdict, reason))
-    }
-
-    /// The verdict that a result names.
-    fn verdict_of(&self, result: &GateResult) -> Verdict {
-        let all = [
-            Verdict::Pass,
-            Verdict::Regression,
-            Verdict::ClaimFails,
-            Verdict::WorkChanged,
-            Verdict::Inconclusive,
-            Verdict::Untrusted,
-        ];
-        let named = all.into_iter().find(|verdict| verdict.name() == result.gate.verdict);
-        named.unwrap_or(Verdict::Inconclusive)
-    }
-}
-
-/// Two builds, interleaved.
-fn against(
-    args: &GateArgs,
-    other: &Path,
-    frame: &Frame,
-    judgement: &mut Judgement,
-) -> Result<(), Failure> {
-    judgement.mode = AGAINST;
-    let metrics = metrics(&args.metric).or_exit(Code::Usage)?;
-    let slot_ns = drive::slot_ns(&args.drive)?;
-    let progress = Progress::new(terminal::look());
-    let work = Work::of(&args.run, &progress)?;
-    judgement.workload = Some(work.facts.clone());
-    let expects = expects(args, &work)?;
-    judgement.warnings = calibrated(args, &work.variants, frame)?;
-    let new = args.candidate.clone().map_or_else(drive::this_program, Ok)?;
-    let mut trio = Trio::start(other, &new, &args.drive, &work, &progress)?;
-    judgement.binaries = trio.binaries();
-    let handicapped = judgement.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
-    judgement.warnings.extend(handicapped.map(|binary| {
-        format!(
-            "{} ({}) was made worse on purpose: it is no build's speed",
-            binary.arm, binary.path
-        )
-    }));
-    let mut plan = Plan {
-        variants: work.variants.clone(),
-        metrics,
-        delta: frame.delta,
-        slot_ns,
-        coin_seed: args.drive.coin.unwrap_or(work.facts.seed),
-        attempt_count: if args.rerun { 2 } else { 1 },
-        takes_all: false,
-    };
-    let sofar = loop {
-        let (verdict, attempt) = measured(&plan, &mut trio, &progress)?;
-        let reason = attempt.reason.clone();
-        judgement.attempts.push(attempt);
-        let is_open = matches!(verdict, Verdict::Inconclusive | Verdict::Untrusted);
-        if !is_open || judgement.attempts.len() == plan.attempt_count {
-            break (verdict, reason);
-        }
-        plan.coin_seed = plan.coin_seed.wrapping_add(1);
-    };
-    judgement.warnings.extend(trio.warning());
-    let (verdict, reason) = if sofar.0 == Verdict::WorkChanged || expects.is_empty() {
-        trio.end()?;
-        sofar
-    } else {
-        let (judged, disturbances) = trio.judge(expects.iter().map(of_expect).collect())?;
-        let judged = judgement.expects.insert(judged);
-        match disturbances.as_slice() {
-            [] => frame.with_claims(sofar, Some(judged)),
-            // Neither a claim that fails nor one that holds is worth anything then.
-            some => worse(sofar, (Verdict::Untrusted, some.join("; "))),
-        }
-    };
-    progress.clear();
-    (judgement.verdict, judgement.reason) = (Some(verdict), reason);
-    Ok(())
-}
-
-/// The worse of two verdicts, with its reason; of equals the first.
-fn worse(first: (Verdict, String), second: (Verdict, String)) -> (Verdict, String) {
-    if Verdict::worst([first.0, second.0]) == first.0 { first } else { second }
-}
-
-fn measured(
-    plan: &Plan,
-    trio: &mut Trio,
-    progress: &Progress,
-) -> Result<(Verdict, Attempt), Failure> {
-    let at_most = plan.longest(trio.start_took());
-    if at_most >= LONG {
-        terminal::note(&format!(
-            "starting the builds took {:.1} s; each octet starts them anew: up to {:.0} min, less \
-             where a state was built now",
-            trio.start_took().as_secs_f64(),
-            at_most.as_secs_f64() / 60.0
-        ));
-    }
-    let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
-    let attempt = measure::attempt(plan, trio, |octet| {
-        stage.set(octet as u64, measure::OCTET_COUNT as u64);
-    });
-    stage.finish();
-    attempt
-}
-
-/// A run, or a stored result, against a stored one.
-fn with_baseline(
-    args: &GateArgs,
-    base: &Path,
-    frame: &Frame,
-    judgement: &mut Judgement,
-) -> Result<(), Failure> {
-    judgement.mode = BASELINE;
-    let base = Stored::read(base).or_exit(Code::Io)?;
-    let times = if args.absolute { Times::Absolute } else { Times::Ratios };
-    let new = match &args.result {
-        Some(path) => {
-            if args.deadline.is_some() {
-                let error = anyhow!("--deadline is judged on a run: leave --result out");
-                return Err(error).or_exit(Code::Usage);
-            }
-            Stored::read(path).or_exit(Code::Io)?
-        }
-        None => {
-            let (new, workload) = ran(args, frame)?;
-            judgement.workload = Some(workload);
-            new
-        }
-    };
-    judgement.expects = new.json.get("expects").cloned();
-    let disagrees = [&base, &new].into_iter().any(|stored| stored.agrees() == Some(false));
-    let code = if disagrees { Code::Disagree } else { Code::Usage };
-    let judged = baseline::judge(&base, &new, frame.delta, times);
-    let (verdict, reason, compared) = judged.or_exit(code)?;
-    let (verdict, reason) = frame.with_claims((verdict, reason), judgement.expects.as_ref());
-    if let Times::Absolute = times {
-        judgement.warnings.push(compared.times_note.clone());
-    }
-    judgement.baseline = Some(compared);
-    (judgement.verdict, judgement.reason) = (Some(verdict), reason);
-    Ok(())
-}
-
-/// Runs, and gives the result as if it had been read, with its claims judged.
-fn ran(args: &GateArgs, frame: &Frame) -> Result<(Stored, WorkloadFacts), Failure> {
-    let mut finished = run::result(&args.run, frame.command.clone())?;
-    let result = &mut finished.result;
-    if let Some(deadline) = &args.deadline {
-        let run = facts::default_run(&args.run.how.overrides()).or_exit(Code::Usage)?;
-        let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
-        let expects = of_deadline(deadline, &run)?;
-        let of_run = expects.into_iter().filter(|expect| match expect.metric {
-            Claimed::MsPerBlock(design) => designs.contains(&design.name()),
-            _ => true,
-        });
-        let grounds = Grounds {
-            workload: &result.workload,
-            cells: &result.cells,
-            databases: &result.databases,
-            cache: run.cache,
-        };
-        let judged = claims::judge(&of_run.collect::<Vec<_>>(), None, &grounds);
-        result.expects.count += judged.count;
-        result.expects.claims.extend(judged.claims);
-    }
-    let json = serde_json::to_value(&finished.result).or_exit(Code::Io)?;
-    let workload = finished.result.workload.clone();
-    // What ended the run before its time, or is wrong, comes before any verdict.
-    match finished.code(&args.run)? {
-        Code::Fine | Code::Claim | Code::Inconclusive => {}
-        code => return Err(anyhow!("the run gave no result to judge")).or_exit(code),
-    }
-    let stored = Stored::new(PathBuf::from("this run"), json);
-    Ok((stored, workload))
-}
-
-/// The claims of the scenario that hold for this work, and the deadline.
-fn expects(args: &GateArgs, work: &Work) -> Result<Vec<Expect>, Failure> {
-    let of_scenario = work.scenario.as_ref().filter(|s| s.skipped_expects().is_none());
-    let mut all = of_scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
-    if let Some(deadline) = &args.deadline {
-        all.extend(of_deadline(deadline, &work.run)?);
-    }
-    Ok(all)
-}
-
-/// A deadline as claims: no design of the run takes longer for a block.
-fn of_deadline(deadline: &str, run: &RunSpec) -> Result<Vec<Expect>, Failure> {
-    let most = facts::duration("--deadline", deadline).or_exit(Code::Usage)?;
-    let bound = Bound::Max(most.as_secs_f64() * 1e3);
-    let claim =
-        |design| Expect { metric: Claimed::MsPerBlock(design), bound, when: When::default() };
-    Ok(run.designs.iter().copied().map(claim).collect())
-}
-
-/// What the calibration of this machine says of what is asked.
-fn calibrated(args: &GateArgs, variants: &[String], frame: &Frame) -> Result<Vec<String>, Failure> {
-    let Some(path) = args.calibration.clone().or_else(calibration::default_path) else {
-        return Ok(Vec::new());
-    };
-    let Some(calibration) = Calibration::read(&path).or_exit(Code::Io)? else {
-        if args.calibration.is_some() {
-            let error = anyhow!("{}: there is no such file; `stress calibrate`", path.display());
-            return Err(error).or_exit(Code::Io);
-        }
-        return Ok(Vec::new());
-    };
-    let here = serde_json::to_value(&frame.environment).or_exit(Code::Io)?;
-    let warning = |variant: &String| calibration.warning(variant, frame.delta, &here);
-    let mut warnings: Vec<_> = variants.iter().filter_map(warning).collect();
-    warnings.dedup();
-    Ok(warnings)
-}
-
 fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     let named = |name: &str| {
-        let known = Metric::ALL.into_iter().find(|metric| metric.name() == name);
-        known.with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
+        Metric::from_name(name)
+            .with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
     };
     let mut metrics = Vec::new();
     for name in text.split(',').map(str::trim) {

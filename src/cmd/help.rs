@@ -1,29 +1,52 @@
 //! `stress completions` and `stress man`: the command line, as it is, for shells and for man.
 
-use std::{fs, path::Path};
+use std::{fs, path::PathBuf};
 
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::{Args, Command};
 
 use crate::{
-    cli::Cli,
     exit::{Code, Failure, OrExit},
     terminal,
 };
 
-/// Prints the completion script of a shell.
-pub fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> {
+const COMPLETIONS: &str = "\
+Examples:
+  stress completions bash > ~/.local/share/bash-completion/completions/stress
+  stress completions zsh > \"${fpath[1]}/_stress\"
+  stress completions fish > ~/.config/fish/completions/stress.fish";
+
+/// Arguments of `stress completions`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `stress man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The directory; `man -l DIR/stress.1` shows the first
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+/// Prints the completion script of a shell for the command line `line`.
+pub fn completions(args: &CompletionsArgs, mut line: Command) -> Result<Code, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "stress", &mut script);
+    clap_complete::generate(args.shell, &mut line, "stress", &mut script);
     terminal::out(&String::from_utf8_lossy(&script));
     Ok(Code::Fine)
 }
 
-/// Writes the manual pages into `dir`, which is made where it is missing.
-pub fn man(dir: &Path) -> Result<Code, Failure> {
+/// Writes the manual pages of the command line `line` into a directory, which is made where it is
+/// missing.
+pub fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
+    let dir = &args.out;
     let cannot = || format!("cannot write manual pages to {}, named by --out", dir.display());
     fs::create_dir_all(dir).with_context(cannot).or_exit(Code::Io)?;
-    clap_mangen::generate_to(Cli::command(), dir).with_context(cannot).or_exit(Code::Io)?;
+    clap_mangen::generate_to(line, dir).with_context(cannot).or_exit(Code::Io)?;
     terminal::note(&format!("wrote manual pages to {}", dir.display()));
     Ok(Code::Fine)
 }

@@ -1,34 +1,145 @@
 //! `stress import`: real blocks become a workload file. What the files or the node say of them is
 //! compared with what the reference makes of it before anything is written.
 
+mod file;
 mod folder;
 
-use std::{fs::File, io::Read, num::NonZeroUsize, path::Path};
-
-use anyhow::{Context, anyhow};
-use generator::{
-    import::{
-        self, ImportError, Imported, Source, Text, TransitionFiles,
-        rpc::{MAX_BLOCKS, Tracer, Wanted},
-    },
-    reference::ReferenceError,
+use std::{
+    num::{NonZeroU64, NonZeroUsize},
+    path::PathBuf,
 };
-use workload::{Fork, file};
+
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use generator::import::{
+    self, Imported, TransitionFiles,
+    rpc::{BlockName, MAX_BLOCKS, Tracer, Wanted},
+};
+use workload::Fork;
+
+use report::units;
 
 use crate::{
-    cli::{BlockchainTestArgs, ImportArgs, ImportCommand, RpcArgs, T8nArgs},
     exit::{Code, Failure, OrExit},
-    interrupt,
     node::HttpNode,
-    progress::{self, Progress},
-    report::units,
+    progress::Progress,
     terminal,
 };
 
-/// Largest file that is read, in bytes: many times a block with all the state that it touches.
-const MAX_FILE_BYTES: u64 = 1 << 30;
+use file::{Named, failure, read, write};
+use folder::Folder;
+
 /// Names of tests that an error shows.
 const SHOWN_TESTS: usize = 5;
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  stress import t8n --alloc alloc.json --env env.json --txs txs.json --fork bpo2 \\
+                    --result result.json --output block.workload
+  stress import blockchain-test test.json --output test.workload
+  stress import blockchain-test tests/ --output workloads/
+  stress import rpc --url http://127.0.0.1:8545 --block latest --output block.workload
+  stress import rpc --url http://127.0.0.1:8545 --block 24476005 --blocks 8 --batch 8 \\
+                    --output mega.workload
+  stress --workload block.workload --store rocksdb,memory
+
+Exit codes: 0 fine, 2 a file is wrong or the block cannot be run, 3 the block comes to something
+else than the files or the node say, 6 input or output, or no answer from the node, 130 interrupted.
+docs/import.md says more.";
+
+/// Arguments of `stress import`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct ImportArgs {
+    /// The format
+    #[command(subcommand)]
+    pub command: ImportCommand,
+}
+
+/// Formats of `stress import`.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// Files of go-ethereum's state transition tool (`evm t8n`)
+    T8n(T8nArgs),
+    /// A `blockchain_test` file of execution-spec-tests
+    BlockchainTest(BlockchainTestArgs),
+    /// Blocks of a running node, by its JSON-RPC interface
+    Rpc(RpcArgs),
+}
+
+/// Arguments of `stress import t8n`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct T8nArgs {
+    /// The state before the block: --input.alloc of the tool
+    #[arg(long, value_name = "FILE")]
+    pub alloc: PathBuf,
+    /// The block's environment: --input.env
+    #[arg(long, value_name = "FILE")]
+    pub env: PathBuf,
+    /// Its transactions, as JSON or as RLP in a JSON text: --input.txs
+    #[arg(long, value_name = "FILE")]
+    pub txs: PathBuf,
+    /// What the tool made of it, to be compared: --output.result
+    #[arg(long, value_name = "FILE")]
+    pub result: Option<PathBuf>,
+    /// The tool was given more accounts than FILE of --alloc has: do not compare the state root
+    #[arg(long, requires = "result")]
+    pub partial_alloc: bool,
+    /// Rules of the block: osaka, bpo1, bpo2 or amsterdam (--state.fork)
+    #[arg(long, value_name = "FORK")]
+    pub fork: String,
+    /// Chain id (--state.chainid)
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub chain_id: u64,
+    /// The workload file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `stress import blockchain-test`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct BlockchainTestArgs {
+    /// The file, or a folder: then all tests of all files in it are imported
+    pub file: PathBuf,
+    /// Name of the test, where the file has several
+    #[arg(long, value_name = "NAME")]
+    pub test: Option<String>,
+    /// Consecutive blocks that are run as one
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub batch: NonZeroUsize,
+    /// The workload file to write; of a folder, the folder to write them to
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `stress import rpc`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct RpcArgs {
+    /// The node's JSON-RPC interface over HTTP
+    #[arg(long, value_name = "URL", env = "STRESS_RPC_URL", hide_env_values = true)]
+    pub url: String,
+    /// The last block: a number, a hash, or latest
+    #[arg(long, value_name = "BLOCK", default_value = "latest")]
+    pub block: BlockName,
+    /// Number of consecutive blocks, of which --block is the last
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub blocks: NonZeroU64,
+    /// Consecutive blocks that are run as one
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub batch: NonZeroUsize,
+    /// Rules of the blocks: osaka, bpo1, bpo2 or amsterdam; else as the node says (`eth_config`)
+    #[arg(long, value_name = "FORK")]
+    pub fork: Option<String>,
+    /// Do not ask for the node's tracer: read the state key by key
+    #[arg(long)]
+    pub without_tracer: bool,
+    /// The workload file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
 
 /// Imports blocks and writes their workloads.
 pub fn import(args: &ImportArgs) -> Result<Code, Failure> {
@@ -36,68 +147,15 @@ pub fn import(args: &ImportArgs) -> Result<Code, Failure> {
     let (imported, output, batch) = match &args.command {
         ImportCommand::T8n(args) => (transition(args)?, &args.output, NonZeroUsize::MIN),
         ImportCommand::BlockchainTest(args) if args.file.is_dir() => {
-            return folder::import(args, &progress);
+            let BlockchainTestArgs { file, output, batch, test } = args;
+            let wanted = test.as_deref();
+            return Folder { input: file, output, batch: *batch, wanted }.import(&progress);
         }
         ImportCommand::BlockchainTest(args) => (blockchain_test(args)?, &args.output, args.batch),
         ImportCommand::Rpc(args) => (rpc(args, &progress)?, &args.output, args.batch),
     };
     terminal::out(&write(imported, output, batch, &progress)?);
     Ok(Code::Fine)
-}
-
-/// Runs the reference, compares, writes the workload, and says so in the lines that it gives.
-fn write(
-    mut imported: Imported,
-    output: &Path,
-    batch: NonZeroUsize,
-    progress: &Progress,
-) -> Result<String, Failure> {
-    let total = imported.workload.tx_count();
-    let stage = progress.stage("running the reference", total);
-    let mut done = 0;
-    let compared = import::complete(&mut imported, || {
-        done += 1;
-        stage.set(done, total);
-        interrupt::answer()
-    });
-    stage.finish();
-    let compared = compared.map_err(failure)?;
-    let mut workload = imported.workload;
-    if batch > NonZeroUsize::MIN {
-        let joined = import::in_batches(&mut workload, batch, interrupt::answer);
-        joined.map_err(|error| failure(error.into()))?;
-    }
-    file::write(output, &workload).or_exit(Code::Io)?;
-    let numbers: Vec<u64> = workload.blocks().map(|block| block.env.number).collect();
-    let blocks = match numbers.as_slice() {
-        [number] => format!("block {number}"),
-        [first, .., last] => format!("blocks {first} to {last}"),
-        [] => String::new(),
-    };
-    let batches = match workload.batches.len() {
-        count if count == numbers.len() => String::new(),
-        count => format!(" as {}", units::batches(count as u64)),
-    };
-    let mut said = format!(
-        "{}: {blocks}{batches} on {}, {} transactions, {} gas; state of {} and {}; digest {}\n",
-        output.display(),
-        workload.fork,
-        workload.tx_count(),
-        workload.gas_used(),
-        units::things(workload.genesis.account_count(), "account"),
-        units::things(workload.genesis.slot_count(), "slot"),
-        workload.digest()
-    );
-    if compared.is_empty() {
-        terminal::note("nothing says what the block came to: it was not compared");
-    } else {
-        let who = match imported.source {
-            Source::Files => "the files say",
-            Source::Node => "the node says",
-        };
-        said += &format!("equal to what {who}: {}\n", compared.join(", "));
-    }
-    Ok(said)
 }
 
 /// The fork that was named.
@@ -174,48 +232,4 @@ fn blockchain_test(args: &BlockchainTestArgs) -> Result<Imported, Failure> {
         return Err(anyhow!("{asked}: {}", names.join(", "))).or_exit(Code::Usage);
     };
     Ok(tests.swap_remove(place))
-}
-
-/// The exit code of an import that failed.
-fn failure(error: ImportError) -> Failure {
-    let code = match &error {
-        ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
-        ImportError::Differs { .. } => Code::Disagree,
-        ImportError::Node { .. } => Code::Io,
-        _ => Code::Usage,
-    };
-    let is_root = matches!(&error, ImportError::Differs { what, .. } if what == "state root");
-    let error = if is_root {
-        anyhow!("{error}; a result made over more accounts than these wants --partial-alloc")
-    } else {
-        error.into()
-    };
-    Failure { code, error }
-}
-
-/// A file's content with its name.
-struct Named {
-    name: String,
-    content: String,
-}
-
-impl Named {
-    fn text(&self) -> Text<'_> {
-        Text { name: &self.name, text: &self.content }
-    }
-}
-
-fn read(path: &Path) -> Result<Named, Failure> {
-    let name = path.display().to_string();
-    let mut bytes = Vec::new();
-    let opened = File::open(path).with_context(|| format!("cannot open {name}"));
-    let most = opened.or_exit(Code::Io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
-    let read_bytes = most.with_context(|| format!("cannot read {name}")).or_exit(Code::Io)?;
-    if read_bytes as u64 > MAX_FILE_BYTES {
-        let most = progress::bytes(MAX_FILE_BYTES);
-        return Err(anyhow!("{name}: larger than {most}, which no block is")).or_exit(Code::Usage);
-    }
-    let content = String::from_utf8(bytes);
-    let content = content.map_err(|_| anyhow!("{name}: this is no text, so no JSON"));
-    Ok(Named { name, content: content.or_exit(Code::Usage)? })
 }

@@ -1,47 +1,189 @@
 //! `stress io`: raw random reads of the stores, point after point, beside what the device can do.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use executor::raw::{self, Draw, RawError, RawReads};
+use clap::Args;
+use spec::Override;
 use variant::StoreKind;
 
+use result::io::{IoResult, IoState, ORDER, SCHEMA};
+
 use crate::{
-    cli::{Format, IoArgs},
-    cmd::state,
-    environment::Environment,
+    args::{DATA_DIR_HELP, Format, names, of_flags},
+    environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     io::{
-        IoDevice, IoResult, IoState, IoStore, ORDER, SCHEMA,
-        device::{DeviceUnder, note_reason},
-        plan::IoPlan,
-        point::{self, PointInput},
+        measuring::Measuring,
+        plan::{IoInput, IoPlan},
     },
-    open::{InUse, Place},
-    plan::Machine,
+    prepare,
     progress::Progress,
-    report,
-    session::OpenStore,
     terminal,
 };
 
+fn store_help() -> String {
+    let stores = names::<StoreKind>();
+    format!("Stores to read, separated by commas: {stores} [default: {}]", StoreKind::Rocksdb)
+}
+
+/// Arguments of `stress io`.
+#[derive(Debug, Default, Args)]
+pub struct IoArgs {
+    /// Stores to read.
+    #[arg(long, value_name = "LIST", help = store_help())]
+    pub store: Option<String>,
+    /// get: a thread asks for one key after the other; multi-get: for many in a call [default: get]
+    #[arg(long, value_name = "METHOD")]
+    pub read: Option<String>,
+    /// Reads under way: with get as many threads, with multi-get keys in a call
+    /// [default: 1,4,16,64,256]
+    #[arg(long, value_name = "LIST")]
+    pub depth: Option<String>,
+    /// Threads; with get the same as --depth, with multi-get [default: 1]
+    #[arg(long, value_name = "LIST")]
+    pub threads: Option<String>,
+    /// Keys asked for: present, absent, or the share that exists, as 0.5
+    #[arg(long, value_name = "KEYS", default_value = "present")]
+    pub keys: String,
+    /// Rows of the state: 32M
+    #[arg(long, value_name = "COUNT", default_value = "32M")]
+    pub rows: String,
+    /// Keys of rows: hashed (64 bytes) or plain (52 bytes) [default: hashed]
+    #[arg(long, value_name = "LAYOUT")]
+    pub key_layout: Option<String>,
+    /// The same by the length of a key: 64 or 52
+    #[arg(long, value_name = "BYTES", conflicts_with = "key_layout")]
+    pub key_bytes: Option<String>,
+    /// Length of a value: 32
+    #[arg(long, value_name = "BYTES", default_value = "32")]
+    pub value_bytes: String,
+    /// Seconds of each point
+    #[arg(long, value_name = "SECONDS", default_value = "3")]
+    pub seconds: String,
+    /// Seed of the draw of keys; the state stays the same
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<String>,
+    /// A setting of the store: --set run.rocksdb.block=8KiB
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Where state databases are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
+    /// What goes to standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Layouts by the length of their keys.
+const KEY_BYTES: [(&str, &str); 2] = [("64", "hashed"), ("52", "plain")];
+/// Values are slots.
+const VALUE_BYTES: &str = "32";
+
+impl IoArgs {
+    /// The same as plain values.
+    ///
+    /// # Errors
+    /// As [`IoArgs::overrides`].
+    pub fn input(&self) -> Result<IoInput, anyhow::Error> {
+        Ok(IoInput {
+            overrides: self.overrides()?,
+            depth: self.depth.clone(),
+            seconds: self.seconds.clone(),
+        })
+    }
+
+    /// The options that are keys of a scenario.
+    ///
+    /// # Errors
+    /// A key or value size that the rows cannot have, `--keys` that is no share, a `--set` that is
+    /// no setting of a store.
+    fn overrides(&self) -> Result<Vec<Override>, anyhow::Error> {
+        let mut all = of_flags(&[
+            ("store", "run.stores", &self.store),
+            ("read", "run.read", &self.read),
+            ("threads", "run.threads", &self.threads),
+            ("key-layout", "state.layout", &self.key_layout),
+            ("seed", "seed", &self.seed),
+            ("rows", "state.slots", &Some(self.rows.clone())),
+        ]);
+        all.extend(self.layout_of_key_bytes()?);
+        if self.value_bytes != VALUE_BYTES {
+            anyhow::bail!(
+                "--value-bytes {}: rows are storage slots, and a slot has 32 bytes; leave it out",
+                self.value_bytes
+            );
+        }
+        let share = match self.keys.as_str() {
+            "present" => "1",
+            "absent" => "0",
+            share => share,
+        };
+        if share.parse::<f64>().is_err() {
+            anyhow::bail!(
+                "--keys {share}: present, absent, or a share from 0 to 1 is wanted, as in --keys 0.5"
+            );
+        }
+        all.push(Override {
+            key: "state.present".to_owned(),
+            value: share.to_owned(),
+            origin: format!("--keys {}", self.keys),
+        });
+        for set in &self.set {
+            let Some((key, value)) = set.split_once('=') else {
+                anyhow::bail!(
+                    "--set {set}: a key and a value are wanted, as in --set run.rocksdb.block=8KiB"
+                );
+            };
+            if !key.starts_with("run.rocksdb.") {
+                anyhow::bail!(
+                    "--set {set}: only a store's settings matter to raw reads, such as \
+                     --set run.rocksdb.block=8KiB"
+                );
+            }
+            let (key, value) = (key.to_owned(), value.to_owned());
+            all.push(Override { key, value, origin: format!("--set {set}") });
+        }
+        Ok(all)
+    }
+
+    fn layout_of_key_bytes(&self) -> Result<Option<Override>, anyhow::Error> {
+        let Some(bytes) = &self.key_bytes else { return Ok(None) };
+        let Some((_, layout)) = KEY_BYTES.iter().find(|(length, _)| length == bytes) else {
+            anyhow::bail!(
+                "--key-bytes {bytes}: rows are keyed by account and slot, in 64 bytes (two hashes) or \
+                 52 (address and slot); other lengths, such as the 16 bytes of common key-value \
+                 benchmarks, are no state of a client and cannot be built from a recipe: use 64 or 52"
+            );
+        };
+        Ok(Some(Override {
+            key: "state.layout".to_owned(),
+            value: (*layout).to_owned(),
+            origin: format!("--key-bytes {bytes}"),
+        }))
+    }
+}
+
 /// Measures what the options ask for.
-pub fn io(args: &IoArgs, command: Vec<String>) -> Result<Code, Failure> {
+pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |s| s.as_secs());
-    let plan = IoPlan::of(args).or_exit(Code::Usage)?;
+    let plan = args.input().and_then(IoPlan::of).or_exit(Code::Usage)?;
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
-    let data_path = state::data_path(args.data_dir.as_ref());
-    let environment = Environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let data_path = prepare::data_path(args.data_dir.as_deref());
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
-    let warnings = environment.warnings().iter().map(ToString::to_string).collect();
+    let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let mut result = IoResult {
         schema: SCHEMA,
         tool: facts::tool(&environment.build),
-        command,
+        command: std::env::args().collect(),
         started_unix_s,
         environment,
         state: IoState {
@@ -63,8 +205,10 @@ pub fn io(args: &IoArgs, command: Vec<String>) -> Result<Code, Failure> {
         Some(out) => out.write("io", result.started_unix_s, &report::json(result)).map(Some),
         None => Ok(None),
     };
-    let mut measuring = Measuring { plan: &plan, progress: &progress, result: &mut result };
-    let measured = measuring.all_stores(args, &mut |result| save(result).map(drop));
+    let data_dir = args.data_dir.as_deref();
+    let mut measuring =
+        Measuring { plan: &plan, data_dir, progress: &progress, result: &mut result };
+    let measured = measuring.all_stores(&mut |result| save(result).map(drop));
     progress.clear();
     result.interrupted = interrupt::happened() || measured.is_err();
     let has_points = result.stores.iter().any(|store| !store.points.is_empty());
@@ -89,123 +233,4 @@ fn show(result: &IoResult, format: Format) {
         }
         Format::Json => terminal::out(&report::json(result)),
     }
-}
-
-/// Called after each point, so that whatever ends the run leaves what is finished.
-type Save<'a> = dyn FnMut(&IoResult) -> Result<(), anyhow::Error> + 'a;
-
-struct Measuring<'a> {
-    plan: &'a IoPlan,
-    progress: &'a Progress,
-    result: &'a mut IoResult,
-}
-
-impl Measuring<'_> {
-    fn all_stores(&mut self, args: &IoArgs, save: &mut Save<'_>) -> Result<(), Failure> {
-        for name in &self.plan.run.stores {
-            let store = self.open(*name, args)?;
-            self.result.stores.push(IoStore::new(facts::store(&store)));
-            self.one_store(&store, save)?;
-        }
-        Ok(())
-    }
-
-    /// The store, its state built where there is none.
-    fn open(&self, name: StoreKind, args: &IoArgs) -> Result<OpenStore, Failure> {
-        let plan = self.plan;
-        let place = Place {
-            data_dir: args.data_dir.as_ref(),
-            in_use: InUse::Refuse,
-            genesis: &plan.genesis,
-            layout: plan.layout,
-            scenario: "stress io",
-            machine: &Machine::this(),
-            progress: self.progress,
-        };
-        place.open(name, &plan.run)
-    }
-
-    /// Device, points, device again.
-    fn one_store(&mut self, store: &OpenStore, save: &mut Save<'_>) -> Result<(), Failure> {
-        let device = store.state().map(|state| DeviceUnder::of(state, self.plan.time));
-        let mut device_facts = device.is_some().then(IoDevice::default);
-        let device = match (device, &mut device_facts) {
-            (Some(Ok(device)), Some(facts)) => {
-                let stage = self.progress.stage("measuring the device", 0);
-                let depths = self.plan.device_depths();
-                if let Err(reason) = device.begin(&depths, facts, interrupt::flag()) {
-                    note_reason(facts, reason);
-                }
-                stage.finish();
-                Some(device)
-            }
-            (Some(Err(reason)), Some(facts)) => {
-                note_reason(facts, reason);
-                None
-            }
-            _ => None,
-        };
-        self.place().device = device_facts;
-        let points = self.points(store, save);
-        let progress = self.progress;
-        if let (Some(device), Some(facts), Ok(())) = (device, &mut self.place().device, &points) {
-            let stage = progress.stage("measuring the device again", 0);
-            if let Err(reason) = device.end(facts, interrupt::flag()) {
-                note_reason(facts, reason);
-            }
-            stage.finish();
-        }
-        let place = self.place();
-        // What was found out only by reading, such as the memory of the index.
-        place.facts = facts::store(store).facts;
-        point::share_of_device(place);
-        points
-    }
-
-    fn points(&mut self, store: &OpenStore, save: &mut Save<'_>) -> Result<(), Failure> {
-        let plan = self.plan;
-        let family = plan.family();
-        let draw = Draw::new(family, plan.seed, plan.present_share);
-        for (number, planned) in plan.points.iter().enumerate() {
-            let name = format!("{} at depth {}", store.name(), planned.depth());
-            let stage = self.progress.stage(&name, plan.points.len() as u64);
-            stage.set(number as u64, plan.points.len() as u64);
-            let reads = RawReads {
-                family,
-                draw: &draw,
-                thread_count: planned.threads,
-                asking: planned.asking,
-                time: plan.time,
-                cancel: interrupt::flag(),
-            };
-            let earlier_passes = draw.draw_count() / draw.period();
-            let paused = self.progress.pause();
-            let measured = raw::measure_any(store, &reads);
-            drop(paused);
-            stage.finish();
-            let measured = measured.map_err(failure)?;
-            let never_cold = store.never_cold();
-            let input = PointInput { planned: *planned, never_cold, earlier_passes };
-            let place = self.place();
-            place.points.push(point::figures(&input, &measured));
-            point::share_of_device(place);
-            save(self.result).or_exit(Code::Io)?;
-        }
-        Ok(())
-    }
-
-    /// The store that is being measured.
-    fn place(&mut self) -> &mut IoStore {
-        let last = self.result.stores.last_mut();
-        last.unwrap_or_else(|| panic!("a store is open before it is measured"))
-    }
-}
-
-fn failure(error: RawError) -> Failure {
-    let code = match &error {
-        RawError::Cancelled => Code::Interrupted,
-        RawError::NotTogether { .. } => Code::Usage,
-        RawError::Store(_) | RawError::NoThreads { .. } => Code::Io,
-    };
-    Failure { code, error: error.into() }
 }

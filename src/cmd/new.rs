@@ -3,12 +3,26 @@
 use std::{fs::File, io::Write, path::PathBuf};
 
 use anyhow::{Context, anyhow};
+use clap::Args;
 
 use crate::{
-    cli::NewArgs,
     exit::{Code, Failure, OrExit},
     terminal,
 };
+
+/// Arguments of `stress new`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress new my-storm                     writes my-storm.toml
+  stress new my-token --kind erc20
+  stress --scenario my-token.toml         runs it, in seconds")]
+pub struct NewArgs {
+    /// The scenario's name; its file is NAME.toml, here
+    pub name: String,
+    /// The kind of its load
+    #[arg(long, value_name = "KIND", default_value = "sload-storm")]
+    pub kind: String,
+}
 
 /// Writes a commented scenario into the current directory.
 pub fn new(args: &NewArgs) -> Result<Code, Failure> {

@@ -1,14 +1,37 @@
 //! `stress list`, `stress show`, `stress validate`: scenarios as texts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use spec::{Override, Scenario, shipped};
+use clap::Args;
+use spec::{Scenario, shipped};
 
 use crate::{
-    cli::ShowArgs,
+    args::{HowArgs, WorkArgs},
     exit::{Code, Failure, OrExit},
+    prepare::{self, Size},
     terminal,
 };
+
+/// Arguments of `stress show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(value_name = "NAME|FILE")]
+    pub scenario: String,
+    /// What the workload is
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// How it is run
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// Arguments of `stress validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// A scenario file
+    pub file: PathBuf,
+}
 
 /// Prints the shipped scenarios: one line each, name first.
 pub fn list() -> Result<Code, Failure> {
@@ -25,20 +48,17 @@ pub fn list() -> Result<Code, Failure> {
 pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
     let mut overrides = args.work.overrides().or_exit(Code::Usage)?;
     overrides.extend(args.how.overrides());
-    terminal::out(&load(&args.scenario, &overrides)?.to_toml());
+    terminal::out(&prepare::scenario(&args.scenario, overrides, Size::Stated)?.to_toml());
     Ok(Code::Fine)
 }
 
 /// Checks a scenario file.
-pub fn validate(file: &Path) -> Result<Code, Failure> {
+pub fn validate(args: &ValidateArgs) -> Result<Code, Failure> {
+    let file = &args.file;
     // A path that looks like a name is a path here.
-    let path = if file.components().count() == 1 { Path::new(".").join(file) } else { file.into() };
-    let scenario = load(&path.to_string_lossy(), &[])?;
+    let path =
+        if file.components().count() == 1 { Path::new(".").join(file) } else { file.clone() };
+    let scenario = prepare::scenario(&path.to_string_lossy(), Vec::new(), Size::Stated)?;
     terminal::out(&format!("{}: fine ({})\n", file.display(), scenario.name));
     Ok(Code::Fine)
-}
-
-/// The scenario of this name or path.
-pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Failure> {
-    spec::load(name_or_path, overrides).or_exit(Code::Usage)
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
+use clap::{Args, Subcommand};
 use executor::{
-    state::{self, DataDir, StateError, StateFormat},
+    state::{DataDir, StateError, StateFormat},
     store::{
         flat::FlatFormat,
         mdbx::MdbxFormat,
@@ -13,29 +13,44 @@ use executor::{
 };
 
 use crate::{
-    cli::{StateArgs, StateCommand},
+    args::DATA_DIR_HELP,
     exit::{Code, Failure, OrExit},
-    interrupt,
+    interrupt, prepare,
     progress::{self, Progress},
     terminal,
 };
 
-/// Where the data directory is or will be.
-pub fn data_path(asked: Option<&PathBuf>) -> Option<PathBuf> {
-    asked.cloned().or_else(state::default_data_dir)
+/// Arguments of `stress state`.
+#[derive(Debug, Args)]
+pub struct StateArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: StateCommand,
+    /// Where state databases are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", global = true, help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
 }
 
-/// The data directory that was asked for, or the default one; made where it does not exist.
-pub fn data_dir(asked: Option<&PathBuf>) -> Result<DataDir, Failure> {
-    let path = data_path(asked).ok_or_else(|| {
-        anyhow!("neither XDG_CACHE_HOME nor HOME is set: name a directory with --data-dir")
-    });
-    DataDir::open(&path.or_exit(Code::Usage)?).or_exit(Code::Io)
+/// Verbs of `stress state`.
+#[derive(Debug, Subcommand)]
+pub enum StateCommand {
+    /// List the databases with their sizes
+    List,
+    /// Read a database through and compare it with its manifest
+    Verify {
+        /// Its name, as `stress state list` shows it
+        name: String,
+    },
+    /// Remove a database
+    Rm {
+        /// Its name, as `stress state list` shows it
+        name: String,
+    },
 }
 
 /// Carries out a verb of `stress state`.
 pub fn state(args: &StateArgs) -> Result<Code, Failure> {
-    let dir = data_dir(args.data_dir.as_ref())?;
+    let dir = prepare::data_dir(args.data_dir.as_deref())?;
     match &args.command {
         StateCommand::List => list(&dir),
         StateCommand::Verify { name } => verify(&dir, name),

@@ -1,36 +1,9 @@
 //! Limits that a control group sets to this process: the tightest on the way up from its own
 //! group, in both versions of the hierarchy.
 
-use serde::{Serialize, Serializer};
+use result::environment::{Cgroup, Limit};
 
 use super::{disk::Mount, tree::Tree};
-
-/// Limits of versions 1 and 2; `null` where no group was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Cgroup {
-    /// CPU time a second, in thousandths of a CPU.
-    pub cpu_limit_millicpus: Option<Limit>,
-    /// Memory.
-    pub memory_limit_bytes: Option<Limit>,
-}
-
-/// A limit that is known; written as a number or `"unlimited"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limit {
-    /// Up to this.
-    At(u64),
-    /// There is none.
-    Unlimited,
-}
-
-impl Serialize for Limit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::At(limit) => serializer.serialize_u64(*limit),
-            Self::Unlimited => serializer.serialize_str("unlimited"),
-        }
-    }
-}
 
 /// A resource, and what each version calls it.
 struct Resource {
@@ -44,18 +17,16 @@ struct Resource {
 const CPU: Resource = Resource { controller: "cpu", v1: cpu_v1, v2: cpu_v2 };
 const MEMORY: Resource = Resource { controller: "memory", v1: memory_v1, v2: memory_v2 };
 
-impl Cgroup {
-    pub(super) fn probe(tree: &Tree) -> Self {
-        let groups = tree.text("/proc/self/cgroup").unwrap_or_default();
-        let mounts = Mount::all(tree);
-        let limit = |resource: &Resource| {
-            let v1 = directory_v1(&groups, &mounts, resource.controller);
-            v1.map(|directory| (directory, resource.v1))
-                .or_else(|| Some((directory_v2(&groups, &mounts)?, resource.v2)))
-                .and_then(|((mount, path), read)| tightest(tree, &mount, &path, read))
-        };
-        Self { cpu_limit_millicpus: limit(&CPU), memory_limit_bytes: limit(&MEMORY) }
-    }
+pub(super) fn probe(tree: &Tree) -> Cgroup {
+    let groups = tree.text("/proc/self/cgroup").unwrap_or_default();
+    let mounts = Mount::all(tree);
+    let limit = |resource: &Resource| {
+        let v1 = directory_v1(&groups, &mounts, resource.controller);
+        v1.map(|directory| (directory, resource.v1))
+            .or_else(|| Some((directory_v2(&groups, &mounts)?, resource.v2)))
+            .and_then(|((mount, path), read)| tightest(tree, &mount, &path, read))
+    };
+    Cgroup { cpu_limit_millicpus: limit(&CPU), memory_limit_bytes: limit(&MEMORY) }
 }
 
 /// Periods in which the quota of our own group stopped it; `None` where no group is found.
@@ -145,7 +116,7 @@ mod tests {
 
     #[test]
     fn without_control_groups_limits_are_unknown() {
-        let none = Cgroup::probe(&FakeTree::new(&[]).tree);
+        let none = probe(&FakeTree::new(&[]).tree);
         assert_eq!(none, Cgroup { cpu_limit_millicpus: None, memory_limit_bytes: None });
     }
 
@@ -159,7 +130,7 @@ mod tests {
             ("/sys/fs/cgroup/a.slice/b.scope/cpu.max", "max 100000\n"),
             ("/sys/fs/cgroup/a.slice/b.scope/memory.max", "4096\n"),
         ]);
-        let found = Cgroup::probe(&fake.tree);
+        let found = probe(&fake.tree);
         assert_eq!(found.cpu_limit_millicpus, Some(Limit::At(1500)));
         assert_eq!(found.memory_limit_bytes, Some(Limit::At(4096)));
     }
@@ -171,7 +142,7 @@ mod tests {
             ("/proc/self/cgroup", "0::/\n"),
             ("/sys/fs/cgroup/cgroup.procs", "1\n"),
         ]);
-        let found = Cgroup::probe(&fake.tree);
+        let found = probe(&fake.tree);
         assert_eq!(found.cpu_limit_millicpus, Some(Limit::Unlimited));
         let json = serde_json::to_string(&found).expect("serialises");
         assert!(json.contains("\"unlimited\""), "{json}");
@@ -192,7 +163,7 @@ mod tests {
             ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
             ("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576\n"),
         ]);
-        let found = Cgroup::probe(&fake.tree);
+        let found = probe(&fake.tree);
         assert_eq!(found.cpu_limit_millicpus, Some(Limit::Unlimited));
         assert_eq!(found.memory_limit_bytes, Some(Limit::At(1 << 20)));
     }
@@ -207,6 +178,6 @@ mod tests {
             ("/proc/self/cgroup", "0::/docker/ab\n"),
             ("/sys/fs/cgroup/cpu.max", "200000 100000\n"),
         ]);
-        assert_eq!(Cgroup::probe(&fake.tree).cpu_limit_millicpus, Some(Limit::At(2000)));
+        assert_eq!(probe(&fake.tree).cpu_limit_millicpus, Some(Limit::At(2000)));
     }
 }

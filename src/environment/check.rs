@@ -1,41 +1,16 @@
 //! Subject by subject: is this machine as it should be for figures that can be believed? Each is
 //! fine, a warning with its remedy, or unknown with the reason. What `stress doctor` shows.
 
-use serde::Serialize;
+use report::units;
+use result::environment::{Check, Environment, Limit, Status};
 
-use super::{Environment, Limit, Warning};
-use crate::report::units;
+use super::warning::{self, Warning};
 
 /// Memory that cold and warm runs take at most beside the state: the warm cache of 4 GiB, the
 /// index and filters of the shipped state, a workload and its lists.
 const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space that building the shipped state of 128M slots asks for.
 const STATE_BYTES: u64 = 12_400_000_000;
-
-/// How a subject stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// As it should be.
-    Ok,
-    /// It makes figures doubtful.
-    Warning,
-    /// This machine does not tell.
-    Unknown,
-}
-
-/// A subject with its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    /// What was looked at: `governor`.
-    pub name: &'static str,
-    /// How it stands.
-    pub status: Status,
-    /// What was found.
-    pub found: String,
-    /// What to do, where it is not fine.
-    pub remedy: Option<&'static str>,
-}
 
 const fn ok(name: &'static str, found: String) -> Check {
     Check { name, status: Status::Ok, found, remedy: None }
@@ -50,7 +25,7 @@ fn unknown(name: &'static str, remedy: &'static str) -> Check {
 }
 
 /// All subjects, in the order of a report.
-pub(super) fn all(of: &Environment) -> Vec<Check> {
+pub fn all(of: &Environment) -> Vec<Check> {
     let cpu = [cpus(of), governor(of), turbo(of), smt(of), clock_source(of), steal(of), load(of)];
     let memory = [swap(of), memory_limit(of), memory(of)];
     let disk = [file_system(of), space(of), direct_reads(of), page_cache(of), io_uring(of)];
@@ -59,7 +34,7 @@ pub(super) fn all(of: &Environment) -> Vec<Check> {
 }
 
 fn seen(of: &Environment, kind: fn(&Warning) -> bool) -> Option<Warning> {
-    of.warnings().into_iter().find(kind)
+    warning::of(of).into_iter().find(kind)
 }
 
 fn cpus(of: &Environment) -> Check {
@@ -252,7 +227,7 @@ fn build(of: &Environment) -> Check {
 mod tests {
     use std::path::Path;
 
-    use super::*;
+    use super::{super::probe, *};
 
     fn status(checks: &[Check], name: &str) -> Status {
         checks.iter().find(|check| check.name == name).map(|check| check.status).expect(name)
@@ -260,7 +235,7 @@ mod tests {
 
     #[test]
     fn every_subject_is_looked_at_once_and_what_is_not_fine_has_a_remedy() {
-        let checks = Environment::probe(Path::new("/")).checks();
+        let checks = all(&probe(Path::new("/")));
         let mut names: Vec<_> = checks.iter().map(|check| check.name).collect();
         names.sort_unstable();
         names.dedup();
@@ -273,7 +248,7 @@ mod tests {
 
     #[test]
     fn what_a_machine_does_not_tell_is_unknown_and_never_fine() {
-        let mut dark = Environment::probe(Path::new("/"));
+        let mut dark = probe(Path::new("/"));
         dark.cpu.governor = None;
         dark.cpu.is_turbo_on = None;
         dark.cpu.is_smt_on = None;
@@ -283,7 +258,7 @@ mod tests {
         dark.ground.has_direct_reads = None;
         dark.ground.can_drop_pages = None;
         dark.ground.free_bytes = None;
-        let checks = dark.checks();
+        let checks = all(&dark);
         for name in [
             "governor",
             "turbo",
@@ -301,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_noisy_or_wrong_ground_is_a_warning() {
-        let mut noisy = Environment::probe(Path::new("/"));
+        let mut noisy = probe(Path::new("/"));
         noisy.cpu.governor = Some("powersave".to_owned());
         noisy.cpu.clock_source = Some("hpet".to_owned());
         noisy.memory.available_bytes = Some(1 << 30);
@@ -309,7 +284,7 @@ mod tests {
         noisy.ground.has_direct_reads = Some(false);
         noisy.ground.free_bytes = Some(1_000_000);
         noisy.cgroup.memory_limit_bytes = Some(Limit::At(1 << 30));
-        let checks = noisy.checks();
+        let checks = all(&noisy);
         for name in [
             "governor",
             "clock source",

@@ -1,47 +1,23 @@
 //! The processor: what it is, how many of it there are for us, and how its clock is run.
 
-use serde::Serialize;
+use result::environment::Cpu;
 
 use super::tree::Tree;
 
-/// The processor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Cpu {
-    /// Its name, or implementer and part where the kernel gives no name (ARM).
-    pub model: Option<String>,
-    /// CPUs that are online, hardware threads counted apart.
-    pub logical_count: Option<u64>,
-    /// CPUs that this process may run on.
-    pub allowed_count: Option<u64>,
-    /// The same as a list: `0-3,8`.
-    pub allowed: Option<String>,
-    /// Frequency governor; several are joined by commas.
-    pub governor: Option<String>,
-    /// Whether clocks may rise above the nominal one.
-    pub is_turbo_on: Option<bool>,
-    /// Whether two hardware threads share a core.
-    pub is_smt_on: Option<bool>,
-    /// The kernel's clock source: with another than `tsc` reading the clock costs a call.
-    pub clock_source: Option<String>,
-}
-
-impl Cpu {
-    pub(super) fn probe(tree: &Tree) -> Self {
-        let allowed = tree.text("/proc/self/status").and_then(|status| {
-            let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-            Some(list.trim().to_owned())
-        });
-        Self {
-            model: tree.text("/proc/cpuinfo").and_then(|text| model(&text)),
-            logical_count: tree.line("/sys/devices/system/cpu/online").and_then(|l| list_len(&l)),
-            allowed_count: allowed.as_deref().and_then(list_len),
-            allowed,
-            governor: governor(tree),
-            is_turbo_on: is_turbo_on(tree),
-            is_smt_on: tree.flag("/sys/devices/system/cpu/smt/active"),
-            clock_source: tree
-                .line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        }
+pub(super) fn probe(tree: &Tree) -> Cpu {
+    let allowed = tree.text("/proc/self/status").and_then(|status| {
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        Some(list.trim().to_owned())
+    });
+    Cpu {
+        model: tree.text("/proc/cpuinfo").and_then(|text| model(&text)),
+        logical_count: tree.line("/sys/devices/system/cpu/online").and_then(|l| list_len(&l)),
+        allowed_count: allowed.as_deref().and_then(list_len),
+        allowed,
+        governor: governor(tree),
+        is_turbo_on: is_turbo_on(tree),
+        is_smt_on: tree.flag("/sys/devices/system/cpu/smt/active"),
+        clock_source: tree.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
     }
 }
 
@@ -90,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_tells_nothing_is_all_unknown() {
-        let cpu = Cpu::probe(&FakeTree::new(&[]).tree);
+        let cpu = probe(&FakeTree::new(&[]).tree);
         let value = serde_json::to_value(cpu).expect("serialises");
         assert!(value.as_object().is_some_and(|map| map.values().all(|v| v.is_null())), "{value}");
     }
@@ -118,7 +94,7 @@ mod tests {
             is_smt_on: Some(true),
             clock_source: None,
         };
-        assert_eq!(Cpu::probe(&fake.tree), expected);
+        assert_eq!(probe(&fake.tree), expected);
     }
 
     #[test]

@@ -2,30 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use result::environment::Disk;
 
 use super::tree::{Tree, flag_of, line_of};
-
-/// What a directory lies on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Disk {
-    /// The directory, or the nearest one above that existed at the probe.
-    pub path: PathBuf,
-    /// Where the file system is mounted.
-    pub mount_point: Option<PathBuf>,
-    /// Its type: `ext4`, `tmpfs`, `overlay`.
-    pub file_system: Option<String>,
-    /// Options of the mount and of the file system.
-    pub mount_options: Option<String>,
-    /// What is mounted: `/dev/nvme0n1p2`.
-    pub source: Option<String>,
-    /// The whole device below a partition: `nvme0n1`.
-    pub device: Option<String>,
-    /// The maker's name for it.
-    pub model: Option<String>,
-    /// Whether the device says that it rotates; virtual ones often say so without truth.
-    pub is_rotational: Option<bool>,
-}
 
 /// A line of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
 #[derive(Debug)]
@@ -62,25 +41,23 @@ impl Mount {
     }
 }
 
-impl Disk {
-    /// `path` must be absolute and without links.
-    pub(super) fn probe(tree: &Tree, path: &Path) -> Self {
-        // The longest mount point wins; of equal ones the last, which hides the others.
-        let holds = |mount: &Mount| path.starts_with(&mount.mount_point);
-        let mounts = Mount::all(tree).into_iter().filter(holds);
-        let mount = mounts.max_by_key(|mount| mount.mount_point.len());
-        let device = mount.as_ref().and_then(|mount| device(tree, mount));
-        let name = |device: &PathBuf| Some(device.file_name()?.to_str()?.to_owned());
-        Self {
-            path: path.into(),
-            device: device.as_ref().and_then(name),
-            model: device.as_ref().and_then(|device| line_of(&device.join("device/model"))),
-            is_rotational: device.as_ref().and_then(|d| flag_of(&d.join("queue/rotational"))),
-            mount_point: mount.as_ref().map(|mount| mount.mount_point.clone().into()),
-            mount_options: mount.as_ref().map(|m| format!("{},{}", m.options, m.super_options)),
-            source: mount.as_ref().map(|mount| mount.source.clone()),
-            file_system: mount.map(|mount| mount.file_system),
-        }
+/// `path` must be absolute and without links.
+pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
+    // The longest mount point wins; of equal ones the last, which hides the others.
+    let holds = |mount: &Mount| path.starts_with(&mount.mount_point);
+    let mounts = Mount::all(tree).into_iter().filter(holds);
+    let mount = mounts.max_by_key(|mount| mount.mount_point.len());
+    let device = mount.as_ref().and_then(|mount| device(tree, mount));
+    let name = |device: &PathBuf| Some(device.file_name()?.to_str()?.to_owned());
+    Disk {
+        path: path.into(),
+        device: device.as_ref().and_then(name),
+        model: device.as_ref().and_then(|device| line_of(&device.join("device/model"))),
+        is_rotational: device.as_ref().and_then(|d| flag_of(&d.join("queue/rotational"))),
+        mount_point: mount.as_ref().map(|mount| mount.mount_point.clone().into()),
+        mount_options: mount.as_ref().map(|m| format!("{},{}", m.options, m.super_options)),
+        source: mount.as_ref().map(|mount| mount.source.clone()),
+        file_system: mount.map(|mount| mount.file_system),
     }
 }
 
@@ -136,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_partition_leads_to_its_whole_device() {
-        let disk = Disk::probe(&machine().tree, Path::new("/srv/state"));
+        let disk = probe(&machine().tree, Path::new("/srv/state"));
         let expected = Disk {
             path: "/srv/state".into(),
             mount_point: Some("/".into()),
@@ -152,21 +129,21 @@ mod tests {
 
     #[test]
     fn a_file_system_with_numbers_of_its_own_is_found_by_what_was_mounted() {
-        let disk = Disk::probe(&machine().tree, Path::new("/data dir/x"));
+        let disk = probe(&machine().tree, Path::new("/data dir/x"));
         assert_eq!(disk.file_system.as_deref(), Some("btrfs"));
         assert_eq!((disk.device.as_deref(), disk.is_rotational), (Some("sdb"), Some(true)));
     }
 
     #[test]
     fn a_file_system_in_memory_has_no_device() {
-        let disk = Disk::probe(&machine().tree, Path::new("/mem"));
+        let disk = probe(&machine().tree, Path::new("/mem"));
         assert_eq!(disk.file_system.as_deref(), Some("tmpfs"));
         assert_eq!((disk.device, disk.is_rotational, disk.model), (None, None, None));
     }
 
     #[test]
     fn a_mount_point_holds_whole_names_only() {
-        let disk = Disk::probe(&machine().tree, Path::new("/memory"));
+        let disk = probe(&machine().tree, Path::new("/memory"));
         assert_eq!(disk.file_system.as_deref(), Some("ext4"));
     }
 }

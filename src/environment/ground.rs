@@ -7,40 +7,25 @@ use executor::{
     device::{self, DirectFiles},
     store::rocksdb::{IoUring, io_uring_state},
 };
-use serde::Serialize;
+use result::environment::Ground;
 
 /// Bytes of the file that is tried on.
 const TRIAL_BYTES: usize = 1 << 20;
 
-/// What a directory's file system and the kernel allow; `null` where it could not be tried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Ground {
-    /// Whether files can be read with `O_DIRECT`, past the kernel's page cache.
-    pub has_direct_reads: Option<bool>,
-    /// Whether the kernel drops a file's pages when it is asked to.
-    pub can_drop_pages: Option<bool>,
-    /// Whether `io_uring` can be used.
-    pub has_io_uring: bool,
-    /// Free space for this user.
-    pub free_bytes: Option<u64>,
-}
-
-impl Ground {
-    /// Tries in `dir`, which must exist. A file system in memory has neither of the first two.
-    pub fn probe(dir: &Path) -> Self {
-        let trial = trial_file(dir).ok();
-        let path = trial.as_ref().map(tempfile::NamedTempFile::path);
-        Self {
-            has_direct_reads: path.map(|path| DirectFiles::open(&[path]).is_ok()),
-            can_drop_pages: path.and_then(|path| {
-                device::fadvise_dontneed(&[path]).ok()?;
-                Some(device::resident_fraction(&[path])? == 0.0)
-            }),
-            has_io_uring: io_uring_state() == IoUring::Available,
-            free_bytes: rustix::fs::statvfs(dir)
-                .ok()
-                .map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize)),
-        }
+/// Tries in `dir`, which must exist. A file system in memory has neither of the first two.
+pub(super) fn probe(dir: &Path) -> Ground {
+    let trial = trial_file(dir).ok();
+    let path = trial.as_ref().map(tempfile::NamedTempFile::path);
+    Ground {
+        has_direct_reads: path.map(|path| DirectFiles::open(&[path]).is_ok()),
+        can_drop_pages: path.and_then(|path| {
+            device::fadvise_dontneed(&[path]).ok()?;
+            Some(device::resident_fraction(&[path])? == 0.0)
+        }),
+        has_io_uring: io_uring_state() == IoUring::Available,
+        free_bytes: rustix::fs::statvfs(dir)
+            .ok()
+            .map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize)),
     }
 }
 
@@ -60,14 +45,14 @@ mod tests {
     #[test]
     fn trying_leaves_nothing_behind() {
         let dir = tempfile::tempdir().expect("a directory");
-        let ground = Ground::probe(dir.path());
+        let ground = probe(dir.path());
         assert!(ground.has_direct_reads.is_some() && ground.free_bytes.is_some(), "{ground:?}");
         assert_eq!(fs::read_dir(dir.path()).expect("is there").count(), 0);
     }
 
     #[test]
     fn where_nothing_can_be_written_nothing_is_known() {
-        let ground = Ground::probe(Path::new("/proc"));
+        let ground = probe(Path::new("/proc"));
         assert_eq!((ground.has_direct_reads, ground.can_drop_pages), (None, None));
     }
 }

@@ -1,53 +1,23 @@
 //! What runs below: kernel, distribution, hypervisor or container, and how busy it is.
 
-use serde::Serialize;
+use result::environment::{Host, Virtualisation};
 
 use super::{cpu::field, tree::Tree};
 
-/// The system.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Host {
-    /// The kernel's release.
-    pub kernel: Option<String>,
-    /// The distribution with its version.
-    pub os: Option<String>,
-    /// The architecture that the binary is built for.
-    pub architecture: &'static str,
-    /// Whether this is a machine of its own.
-    pub virtualisation: Virtualisation,
-    /// Runnable and waiting threads, averaged over 1, 5 and 15 minutes before the probe.
-    pub load_average: Option<[f64; 3]>,
-}
-
-/// Hypervisor and container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Virtualisation {
-    /// Whether the processor says that a hypervisor runs it; x86 only.
-    pub has_hypervisor: Option<bool>,
-    /// Maker and product by the firmware's tables, such as `QEMU Standard PC`.
-    pub product: Option<String>,
-    /// The hypervisor's own word (Xen).
-    pub hypervisor: Option<String>,
-    /// `docker`, `podman`, or what systemd wrote down; `null` also outside a container.
-    pub container: Option<String>,
-}
-
-impl Host {
-    pub(super) fn probe(tree: &Tree) -> Self {
-        let cpuinfo = tree.text("/proc/cpuinfo").unwrap_or_default();
-        Self {
-            kernel: tree.line("/proc/sys/kernel/osrelease"),
-            os: tree.text("/etc/os-release").and_then(|text| pretty_name(&text)),
-            architecture: std::env::consts::ARCH,
-            virtualisation: Virtualisation {
-                has_hypervisor: field(&cpuinfo, "flags")
-                    .map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor")),
-                product: product(tree),
-                hypervisor: tree.line("/sys/hypervisor/type"),
-                container: container(tree),
-            },
-            load_average: tree.line("/proc/loadavg").and_then(|line| load_average(&line)),
-        }
+pub(super) fn probe(tree: &Tree) -> Host {
+    let cpuinfo = tree.text("/proc/cpuinfo").unwrap_or_default();
+    Host {
+        kernel: tree.line("/proc/sys/kernel/osrelease"),
+        os: tree.text("/etc/os-release").and_then(|text| pretty_name(&text)),
+        architecture: std::env::consts::ARCH.to_owned(),
+        virtualisation: Virtualisation {
+            has_hypervisor: field(&cpuinfo, "flags")
+                .map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor")),
+            product: product(tree),
+            hypervisor: tree.line("/sys/hypervisor/type"),
+            container: container(tree),
+        },
+        load_average: tree.line("/proc/loadavg").and_then(|line| load_average(&line)),
     }
 }
 
@@ -90,7 +60,7 @@ mod tests {
             ("/sys/class/dmi/id/product_name", "Standard PC\n"),
             ("/.dockerenv", ""),
         ]);
-        let host = Host::probe(&fake.tree);
+        let host = probe(&fake.tree);
         assert_eq!(host.kernel.as_deref(), Some("6.18.44"));
         assert_eq!(host.os.as_deref(), Some("Debian GNU/Linux 12"));
         assert_eq!(host.load_average, Some([0.5, 1.25, 2.0]));
@@ -106,9 +76,9 @@ mod tests {
     #[test]
     fn without_flags_it_is_unknown_whether_a_hypervisor_runs_the_machine() {
         let arm = FakeTree::new(&[("/proc/cpuinfo", "CPU implementer\t: 0x41\n")]);
-        assert_eq!(Host::probe(&arm.tree).virtualisation.has_hypervisor, None);
+        assert_eq!(probe(&arm.tree).virtualisation.has_hypervisor, None);
         let bare = FakeTree::new(&[("/proc/cpuinfo", "flags : fpu vme\n")]);
-        assert_eq!(Host::probe(&bare.tree).virtualisation.has_hypervisor, Some(false));
+        assert_eq!(probe(&bare.tree).virtualisation.has_hypervisor, Some(false));
     }
 
     #[test]

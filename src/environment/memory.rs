@@ -1,45 +1,17 @@
 //! Memory and what the kernel does with it: swap, huge pages.
 
-use serde::Serialize;
+use result::environment::{Memory, Swap};
 
 use super::{cpu::field, tree::Tree};
 
-/// Memory of the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Memory {
-    /// All of it.
-    pub total_bytes: Option<u64>,
-    /// What could be had at the probe without swapping.
-    pub available_bytes: Option<u64>,
-    /// Swap areas in use; empty where there are none.
-    pub swaps: Option<Vec<Swap>>,
-    /// Transparent huge pages: `always`, `madvise` or `never`.
-    pub transparent_hugepages: Option<String>,
-}
-
-/// A swap area.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Swap {
-    /// Device or file.
-    pub path: String,
-    /// Whether it is compressed memory (zram) rather than a disk.
-    pub is_zram: bool,
-    /// Its size.
-    pub size_bytes: u64,
-    /// What is in it.
-    pub used_bytes: u64,
-}
-
-impl Memory {
-    pub(super) fn probe(tree: &Tree) -> Self {
-        let meminfo = tree.text("/proc/meminfo").unwrap_or_default();
-        let thp = tree.line("/sys/kernel/mm/transparent_hugepage/enabled");
-        Self {
-            total_bytes: kibibytes(&meminfo, "MemTotal"),
-            available_bytes: kibibytes(&meminfo, "MemAvailable"),
-            swaps: tree.text("/proc/swaps").and_then(|text| swaps(&text)),
-            transparent_hugepages: thp.and_then(|line| chosen(&line)),
-        }
+pub(super) fn probe(tree: &Tree) -> Memory {
+    let meminfo = tree.text("/proc/meminfo").unwrap_or_default();
+    let thp = tree.line("/sys/kernel/mm/transparent_hugepage/enabled");
+    Memory {
+        total_bytes: kibibytes(&meminfo, "MemTotal"),
+        available_bytes: kibibytes(&meminfo, "MemAvailable"),
+        swaps: tree.text("/proc/swaps").and_then(|text| swaps(&text)),
+        transparent_hugepages: thp.and_then(|line| chosen(&line)),
     }
 }
 
@@ -83,8 +55,8 @@ mod tests {
             swaps: Some(Vec::new()),
             transparent_hugepages: Some("madvise".into()),
         };
-        assert_eq!(Memory::probe(&fake.tree), expected);
-        let nothing = Memory::probe(&FakeTree::new(&[]).tree);
+        assert_eq!(probe(&fake.tree), expected);
+        let nothing = probe(&FakeTree::new(&[]).tree);
         assert_eq!((nothing.swaps, nothing.total_bytes), (None, None));
     }
 

@@ -3,7 +3,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{Environment, Limit};
+use result::environment::{Environment, Limit};
 
 /// Stolen time below this share of all CPUs' time is not worth a word, in percent.
 pub(super) const STEAL_PERCENT: u64 = 1;
@@ -83,7 +83,7 @@ impl fmt::Display for Warning {
 }
 
 /// All that can be said of `environment`.
-pub(super) fn of(environment: &Environment) -> Vec<Warning> {
+pub fn of(environment: &Environment) -> Vec<Warning> {
     let found = [
         cpu(environment),
         swap(environment),
@@ -136,25 +136,27 @@ fn steal_share(stolen_ns: u64, wall: Duration, cpu_count: u64) -> Option<Warning
 mod tests {
     use std::path::Path;
 
-    use super::{super::memory::Swap, *};
+    use result::environment::{StealClock, Swap};
+
+    use super::{super::probe, *};
 
     /// Two idle CPUs of its own, an optimised build.
     fn quiet() -> Environment {
-        let mut environment = Environment::probe(Path::new("/"));
+        let mut environment = probe(Path::new("/"));
         environment.cpu.logical_count = Some(2);
         environment.cpu.allowed_count = Some(2);
         environment.cgroup.cpu_limit_millicpus = Some(Limit::Unlimited);
         environment.memory.swaps = Some(Vec::new());
         environment.host.load_average = Some([0.1, 0.2, 0.3]);
         environment.build.has_debug_assertions = false;
-        environment.build.opt_level = "3";
-        environment.steal.before = Some(Duration::MAX);
+        environment.build.opt_level = "3".to_owned();
+        environment.steal = StealClock::stopped(Some(0));
         environment
     }
 
     #[test]
     fn a_quiet_machine_gives_no_reason_for_doubt() {
-        assert_eq!(quiet().warnings(), []);
+        assert_eq!(of(&quiet()), []);
     }
 
     #[test]
@@ -165,23 +167,23 @@ mod tests {
         unknown.cgroup.cpu_limit_millicpus = None;
         unknown.memory.swaps = None;
         unknown.host.load_average = None;
-        unknown.steal.before = None;
-        assert_eq!(unknown.warnings(), []);
+        unknown.steal = StealClock::stopped(None);
+        assert_eq!(of(&unknown), []);
     }
 
     #[test]
     fn one_cpu_is_told_from_a_quota_on_several() {
         let mut small = quiet();
         small.cpu.allowed_count = Some(1);
-        assert_eq!(small.warnings(), [Warning::OneCpu]);
+        assert_eq!(of(&small), [Warning::OneCpu]);
         let mut quota = quiet();
         quota.cgroup.cpu_limit_millicpus = Some(Limit::At(900));
-        assert_eq!(quota.warnings(), [Warning::OneCpu]);
+        assert_eq!(of(&quota), [Warning::OneCpu]);
         quota.cgroup.cpu_limit_millicpus = Some(Limit::At(1500));
         let expected = Warning::CpuQuota { limit_millicpus: 1500, cpu_count: 2 };
-        assert_eq!(quota.warnings(), [expected]);
+        assert_eq!(of(&quota), [expected]);
         quota.cgroup.cpu_limit_millicpus = Some(Limit::At(2000));
-        assert_eq!(quota.warnings(), []);
+        assert_eq!(of(&quota), []);
     }
 
     #[test]
@@ -206,8 +208,8 @@ mod tests {
         };
         noisy.memory.swaps = Some(vec![swap]);
         noisy.host.load_average = Some([2.01, 0.0, 0.0]);
-        noisy.build.opt_level = "0";
-        let found = noisy.warnings();
+        noisy.build.opt_level = "0".to_owned();
+        let found = of(&noisy);
         let texts: Vec<_> = found.iter().map(Warning::to_string).collect();
         assert_eq!(texts.len(), 3, "{texts:?}");
         for (text, remedy) in texts.iter().zip(["swapoff", "stop it", "--release"]) {

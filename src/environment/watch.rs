@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use super::{StealClock, cgroup, tree::Tree, warning::STEAL_PERCENT};
+use executor::process;
+use result::environment::StealClock;
+
+use super::{cgroup, tree::Tree, warning::STEAL_PERCENT};
 
 /// Counts while it looks; what happens in between is no disturbance of what is measured.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +38,7 @@ impl Watch {
             return;
         }
         let counts = Counts::now(&Tree::of_this_machine());
-        self.looking = Some((StealClock::start(), cpu_count as u64, counts));
+        self.looking = Some((StealClock::start(process::steal), cpu_count as u64, counts));
     }
 
     /// Looks away, and remembers what was seen.
@@ -115,7 +118,7 @@ mod tests {
         watch.resume(2);
         watch.pause();
         let before = watch.capacity;
-        assert_eq!(watch.capacity.is_zero(), executor::process::steal().is_none());
+        assert_eq!(watch.capacity.is_zero(), process::steal().is_none());
         // Paused: no time passes.
         watch.pause();
         assert_eq!(watch.capacity, before);

@@ -2,20 +2,19 @@
 //! inside each run. A time of another day is not judged unless it was asked for, and on another
 //! machine never.
 
-use std::collections::BTreeMap;
-
-use anyhow::Result;
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::{
-    comparison,
+use report::compare;
+use result::{
+    gate::{self, Shift},
     stats::{self, Trimmed},
     stored::{self, Stored},
 };
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde_json::Value;
 
 use super::{
-    Verdict,
+    Outcome, Verdict,
     decide::{ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
 };
@@ -36,59 +35,34 @@ pub enum Times {
     Absolute,
 }
 
-/// What was compared.
-#[derive(Clone, Debug, Default, Serialize)]
+/// A result set against a stored one.
+#[derive(Clone, Debug)]
 pub struct Compared {
-    /// The stored result.
-    pub path: String,
-    /// Counters that differ, as `memory/x store_reads: 5 → 6`.
-    pub counter_changes: Vec<String>,
-    /// Number of counters that were compared.
-    pub counter_count: u64,
-    /// Variants that only one of both has: not compared.
-    pub only_in_one: Vec<String>,
-    /// The variant that the others are set against, inside each run.
-    pub reference: Option<String>,
-    /// Each variant's time over the reference's.
-    pub ratios: Vec<Shift>,
-    /// Each variant's time; empty where times were not judged.
-    pub times: Vec<Shift>,
-    /// Why times were judged or not.
-    pub times_note: String,
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// What was compared, as a gate's result says it.
+    pub facts: gate::Compared,
 }
 
-/// How a figure changed from the stored result to the new one.
-#[derive(Clone, Debug, Serialize)]
-pub struct Shift {
-    /// The variant.
-    pub variant: String,
-    /// Its verdict.
-    pub verdict: &'static str,
-    /// How much longer it takes now, as a share: a difference of trimmed means of logarithms; on
-    /// several databases the trimmed mean of the databases' differences.
-    pub change: Option<f64>,
-    /// Its lower bound.
-    pub lower: Option<f64>,
-    /// Its upper bound.
-    pub upper: Option<f64>,
+/// A figure's change, judged.
+struct Judged {
+    verdict: Verdict,
+    shift: Shift,
 }
 
 /// Judges `new` against `base`.
 ///
 /// # Errors
 /// They are of different work, or one of them disagrees or has no sample.
-pub fn judge(
-    base: &Stored,
-    new: &Stored,
-    delta: f64,
-    times: Times,
-) -> Result<(Verdict, String, Compared)> {
-    comparison::compare(&[base.clone(), new.clone()])?;
-    let mut compared = Compared { path: base.path.display().to_string(), ..Compared::default() };
+pub fn judge(base: &Stored, new: &Stored, delta: f64, times: Times) -> Result<Compared> {
+    compare::compare(&[base.clone(), new.clone()])?;
+    let path = base.path.display().to_string();
+    let mut compared = gate::Compared { path, ..gate::Compared::default() };
     counters(base, new, &mut compared);
     if !compared.counter_changes.is_empty() {
         let reason = compared.counter_changes.join(", ");
-        return Ok((Verdict::WorkChanged, reason, compared));
+        let outcome = Outcome { verdict: Verdict::WorkChanged, reason };
+        return Ok(Compared { outcome, facts: compared });
     }
     let common = common(base, new, &mut compared);
     let environments = [&base.json["environment"], &new.json["environment"]];
@@ -106,7 +80,9 @@ pub fn judge(
         compared.times_note.push_str(&format!(" ({})", other_machine.join(", ")));
     }
     let [reference, others @ ..] = common.as_slice() else {
-        return Ok((Verdict::Inconclusive, "no variant is in both".to_owned(), compared));
+        let reason = "no variant is in both".to_owned();
+        let outcome = Outcome { verdict: Verdict::Inconclusive, reason };
+        return Ok(Compared { outcome, facts: compared });
     };
     compared.reference = Some(reference.clone());
     let judged_count = others.len() + if judges_times { common.len() } else { 0 };
@@ -120,16 +96,17 @@ pub fn judge(
         false => Vec::new(),
     };
     let all = || ratios.iter().chain(&absolute);
-    let verdict = Verdict::worst(all().map(|(verdict, _)| *verdict));
-    let (verdict, reason) = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
-        Some(stored) => {
-            (Verdict::Untrusted, format!("{}: {STEAL_WARNING} CPU time", stored.path.display()))
-        }
-        None => (verdict, reason(verdict, all(), needed(base))),
+    let verdict = Verdict::worst(all().map(|judged| judged.verdict));
+    let outcome = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
+        Some(stored) => Outcome {
+            verdict: Verdict::Untrusted,
+            reason: format!("{}: {STEAL_WARNING} CPU time", stored.path.display()),
+        },
+        None => Outcome { verdict, reason: reason(verdict, all(), needed(base)) },
     };
-    compared.ratios = ratios.into_iter().map(|(_, shift)| shift).collect();
-    compared.times = absolute.into_iter().map(|(_, shift)| shift).collect();
-    Ok((verdict, reason, compared))
+    compared.ratios = ratios.into_iter().map(|judged| judged.shift).collect();
+    compared.times = absolute.into_iter().map(|judged| judged.shift).collect();
+    Ok(Compared { outcome, facts: compared })
 }
 
 /// What a variant without an interval lacks.
@@ -140,12 +117,8 @@ fn needed(base: &Stored) -> &'static str {
     }
 }
 
-fn reason<'a>(
-    verdict: Verdict,
-    all: impl Iterator<Item = &'a (Verdict, Shift)>,
-    needed: &str,
-) -> String {
-    let of_verdict = all.filter(|(of, _)| *of == verdict).map(|(_, shift)| shift);
+fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a Judged>, needed: &str) -> String {
+    let of_verdict = all.filter(|judged| judged.verdict == verdict).map(|judged| &judged.shift);
     let change = |shift: &Shift| shift.change.unwrap_or(f64::NEG_INFINITY);
     let worst = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b)));
     let Some(shift) = worst else {
@@ -176,7 +149,7 @@ fn variants(stored: &Stored) -> Vec<String> {
 }
 
 /// Variants that both have, in the order of the stored result.
-fn common(base: &Stored, new: &Stored, compared: &mut Compared) -> Vec<String> {
+fn common(base: &Stored, new: &Stored, compared: &mut gate::Compared) -> Vec<String> {
     let (before, after) = (variants(base), variants(new));
     let only = |of: &[String], other: &[String]| {
         of.iter().filter(|name| !other.contains(name)).cloned().collect::<Vec<_>>()
@@ -187,7 +160,7 @@ fn common(base: &Stored, new: &Stored, compared: &mut Compared) -> Vec<String> {
 }
 
 /// Compares the counters of the variants that both have.
-fn counters(base: &Stored, new: &Stored, compared: &mut Compared) {
+fn counters(base: &Stored, new: &Stored, compared: &mut gate::Compared) {
     let after = exact(new);
     for (key, before) in exact(base) {
         let Some(now) = after.get(&key) else { continue };
@@ -240,11 +213,11 @@ fn times(stored: &Stored, variant: &str, over: Option<&str>) -> BTreeMap<Option<
     let Some(over) = over else { return own };
     // An interrupted run may have only one of both on its last database.
     let others = of(over);
-    let ratios = |(seed, own): (Option<u64>, Vec<f64>)| {
+    let ratios = own.into_iter().filter_map(|(seed, own)| {
         let pairs = own.iter().zip(others.get(&seed)?);
         Some((seed, pairs.map(|(own, over)| own / over).collect()))
-    };
-    own.into_iter().filter_map(ratios).collect()
+    });
+    ratios.collect()
 }
 
 /// How far the logarithm of a variant's time, or of its time over another's, moved. Samples of two
@@ -265,12 +238,13 @@ fn change(base: &Stored, new: &Stored, variant: &str, over: Option<&str>) -> Opt
     Trimmed::of(&moved.collect::<Vec<_>>())
 }
 
-fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> (Verdict, Shift) {
+fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> Judged {
     let variant = variant.to_owned();
     let Some(change) = change else {
         let verdict = Verdict::Inconclusive;
         let (change, lower, upper) = (None, None, None);
-        return (verdict, Shift { variant, verdict: verdict.name(), change, lower, upper });
+        let shift = Shift { variant, verdict: verdict.name(), change, lower, upper };
+        return Judged { verdict, shift };
     };
     let lower = change.lower(split.share(ALPHA_FAIL));
     let upper = change.upper(split.share(ALPHA_PASS));
@@ -283,7 +257,7 @@ fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> (V
         lower: share(lower),
         upper: share(upper),
     };
-    (verdict, shift)
+    Judged { verdict, shift }
 }
 
 #[cfg(test)]
@@ -291,7 +265,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::report::{self, example};
+    use result::example;
 
     /// A result of eight rounds, each cell's times its median with some noise.
     fn stored(change: impl FnOnce(&mut Value)) -> Stored {
@@ -317,8 +291,9 @@ mod tests {
         }
     }
 
-    fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, Compared) {
-        judge(base, new, 0.03, times).unwrap()
+    fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, gate::Compared) {
+        let Compared { outcome, facts } = judge(base, new, 0.03, times).unwrap();
+        (outcome.verdict, outcome.reason, facts)
     }
 
     #[test]

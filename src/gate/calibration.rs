@@ -1,66 +1,30 @@
 //! What a machine can decide: learned by setting a build against itself, kept in a file, and held
 //! against the δ that is asked for. Nothing is widened by it; it only warns.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
+use result::{
+    gate::{Calibration, GateCell, Spread},
+    stats::Trimmed,
 };
+use std::{env, path::PathBuf};
 
-use anyhow::{Context, Result, anyhow};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::stats::Trimmed;
 
 use super::{
     Metric,
     decide::{ALPHA_PASS, LOOKS, NULL_CONFIDENCE, OCTET_COUNT_MAX, Split},
     fingerprint,
-    octet::Differences,
-    result::GateCell,
+    octet::{self, Differences},
 };
 
-/// Name and version of the schema.
-const SCHEMA: &str = "stress.calibration/1";
 /// By how many standard errors an estimate is off in nine runs of ten, at most.
 const NINE_OF_TEN: f64 = 1.645;
 /// Largest δ that is looked for.
 const DELTA_MAX: f64 = 10.0;
 
-/// What was learned of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// When, seconds since 1970.
-    pub started_unix_s: u64,
-    /// The machine, as a result writes it.
-    pub environment: Value,
-    /// Digest of the workload.
-    pub digest: String,
-    /// What disturbed it.
-    pub disturbances: Vec<String>,
-    /// By variant.
-    pub cells: Vec<Spread>,
-}
-
-/// How much a variant differs from itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
-    /// The variant.
-    pub variant: String,
-    /// Median of a sample.
-    pub base_ns: u64,
-    /// Standard error of the difference after 12 octets, as a share.
-    pub error: f64,
-    /// The smallest δ that 12 octets decide in nine runs of ten, as a share.
-    pub smallest_delta: f64,
-}
-
 /// The spreads of variants that were set against themselves.
 pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
     let spread = |cell: &GateCell| {
-        let octets = cell.octets.iter().filter_map(|octet| octet.differences(Metric::Wall));
+        let octets = cell.octets.iter().filter_map(|octet| octet::of_facts(octet, Metric::Wall));
         let octets: Vec<_> = octets.collect();
         let of = |figure: fn(&Differences) -> f64| {
             Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
@@ -89,62 +53,30 @@ fn smallest_delta(spread: &Trimmed) -> f64 {
     pass.max(2.0 * null.exp_m1()).min(DELTA_MAX)
 }
 
-impl Calibration {
-    /// What was learned now.
-    pub fn new(
-        started_unix_s: u64,
-        environment: Value,
-        digest: String,
-        disturbances: Vec<String>,
-        cells: Vec<Spread>,
-    ) -> Self {
-        let schema = SCHEMA.to_owned();
-        Self { schema, started_unix_s, environment, digest, disturbances, cells }
+/// What is to be said where `delta` is asked of `variant` on the machine of `environment`.
+pub fn warning(
+    calibration: &Calibration,
+    variant: &str,
+    delta: f64,
+    environment: &Value,
+) -> Option<String> {
+    let other = fingerprint::differences(&calibration.environment, environment);
+    if !other.is_empty() {
+        return Some(format!(
+            "the calibration is of another machine ({}): run `stress calibrate` here",
+            other.join(", ")
+        ));
     }
-
-    /// Reads what was learned; `None` where there is no such file.
-    ///
-    /// # Errors
-    /// The file cannot be read or is no calibration.
-    pub fn read(path: &Path) -> Result<Option<Self>> {
-        let name = path.display();
-        if !path.exists() {
-            return Ok(None);
-        }
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-        let read: Result<Self, _> = serde_json::from_str(&text);
-        let calibration = read
-            .with_context(|| format!("{name} is no calibration; run `stress calibrate` again"))?;
-        if calibration.schema != SCHEMA {
-            let found = calibration.schema;
-            return Err(anyhow!(
-                "{name} has the schema {found}, and this stress reads {SCHEMA}; run `stress \
-                 calibrate` again"
-            ));
-        }
-        Ok(Some(calibration))
-    }
-
-    /// What is to be said where `delta` is asked of `variant` on the machine of `environment`.
-    pub fn warning(&self, variant: &str, delta: f64, environment: &Value) -> Option<String> {
-        let other = fingerprint::differences(&self.environment, environment);
-        if !other.is_empty() {
-            return Some(format!(
-                "the calibration is of another machine ({}): run `stress calibrate` here",
-                other.join(", ")
-            ));
-        }
-        let spread = self.cells.iter().find(|cell| cell.variant == variant)?;
-        (spread.smallest_delta > delta).then(|| {
-            format!(
-                "{variant}: {:.1} % are asked, and {OCTET_COUNT_MAX} octets decide {:.1} % on this \
-                 machine by its calibration: expect `inconclusive` or `untrusted`, make it quieter, \
-                 or ask for more",
-                delta * 100.0,
-                spread.smallest_delta * 100.0
-            )
-        })
-    }
+    let spread = calibration.cells.iter().find(|cell| cell.variant == variant)?;
+    (spread.smallest_delta > delta).then(|| {
+        format!(
+            "{variant}: {:.1} % are asked, and {OCTET_COUNT_MAX} octets decide {:.1} % on this \
+             machine by its calibration: expect `inconclusive` or `untrusted`, make it quieter, \
+             or ask for more",
+            delta * 100.0,
+            spread.smallest_delta * 100.0
+        )
+    })
 }
 
 /// Where the calibration of this user's machine is kept.
@@ -157,6 +89,8 @@ pub fn default_path() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;
@@ -184,11 +118,11 @@ mod tests {
             smallest_delta: 0.1,
         }];
         let calibration = Calibration::new(0, here.clone(), "0x".to_owned(), Vec::new(), cells);
-        let warning = calibration.warning("memory/x", 0.03, &here).unwrap();
-        assert!(warning.contains("3.0 %") && warning.contains("10.0 %"), "{warning}");
-        assert_eq!(calibration.warning("memory/x", 0.11, &here), None);
-        assert_eq!(calibration.warning("memory/y", 0.03, &here), None);
-        let there = calibration.warning("memory/x", 0.11, &json!({"cpu": {"model": "y"}}));
+        let told = warning(&calibration, "memory/x", 0.03, &here).unwrap();
+        assert!(told.contains("3.0 %") && told.contains("10.0 %"), "{told}");
+        assert_eq!(warning(&calibration, "memory/x", 0.11, &here), None);
+        assert_eq!(warning(&calibration, "memory/y", 0.03, &here), None);
+        let there = warning(&calibration, "memory/x", 0.11, &json!({"cpu": {"model": "y"}}));
         assert!(there.is_some_and(|warning| warning.contains("another machine")));
     }
 

@@ -1,7 +1,7 @@
 //! When octets decide: after 6, 8, 10 and 12 of them, with what may go wrong split over these
 //! looks and over all that is judged, so that looking early makes no verdict less sure.
 
-use crate::stats::Trimmed;
+use result::{gate::LookFacts, stats::Trimmed};
 
 use super::{Verdict, octet::Differences};
 
@@ -87,6 +87,18 @@ pub fn verdict(look: &Look, delta: f64) -> Option<Verdict> {
         (_, false) => is_last.then_some(Verdict::Untrusted),
         (Verdict::Inconclusive, true) => is_last.then_some(Verdict::Inconclusive),
         (sure, true) => Some(sure),
+    }
+}
+
+impl From<Look> for LookFacts {
+    fn from(look: Look) -> Self {
+        Self {
+            octet_count: look.octet_count as u64,
+            change: look.estimate.exp_m1(),
+            lower: look.lower.exp_m1(),
+            upper: look.upper.exp_m1(),
+            null: look.null.map(f64::exp_m1),
+        }
     }
 }
 

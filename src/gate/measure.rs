@@ -1,19 +1,19 @@
 //! Takes octets until every figure is decided. Knows neither processes nor files: who is asked
 //! for a sample is a [`Taker`], so that what is said of the gate can be tested without a clock.
 
-use std::time::Duration;
-
-use crate::{
-    counters::Counters,
-    exit::Failure,
+use result::{
+    Counters,
+    gate::{Attempt, GateCell, Judged, LookFacts, OctetFacts, PassFacts},
     stats::{self, Warmup},
 };
+use std::time::Duration;
+
+use crate::exit::Failure;
 
 use super::{
     Metric, Verdict,
     decide::{self, LOOKS, Look, OCTET_COUNT_MAX, Split},
     octet::{self, Arm, Coin, Differences},
-    result::{Attempt, GateCell, Judged, LookFacts, OctetFacts, PassFacts},
 };
 
 pub use super::decide::OCTET_COUNT_MAX as OCTET_COUNT;
@@ -335,7 +335,7 @@ impl Cell {
         }
         taker.look_away();
         for figure in &mut self.figures {
-            figure.octets.extend(facts.differences(figure.metric));
+            figure.octets.extend(octet::of_facts(&facts, figure.metric));
         }
         self.octets.push(facts);
         Ok(())

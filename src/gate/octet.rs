@@ -5,7 +5,11 @@
 //! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
 //! jumps within seconds, and what is compared must lie within milliseconds.
 
-use crate::stats::Trimmed;
+use super::Metric;
+use result::{
+    gate::{OctetFacts, PassFacts},
+    stats::Trimmed,
+};
 
 /// Who takes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +113,25 @@ pub fn together(passes: &[Differences]) -> Option<Differences> {
         .then(|| Differences { new: of(|pass| pass.new), null: of(|pass| pass.null) })
 }
 
+/// What the octet says of a metric; `None` where no pass has all times.
+pub fn of_facts(octet: &OctetFacts, metric: Metric) -> Option<Differences> {
+    let passes: Vec<_> = octet.passes.iter().filter_map(|pass| of_pass(pass, metric)).collect();
+    together(&passes)
+}
+
+fn of_pass(pass: &PassFacts, metric: Metric) -> Option<Differences> {
+    let arm = |letter| Arm::ALL.into_iter().find(|arm| arm.letter() == letter);
+    let order = pass.order.chars().map(arm).collect::<Option<Vec<_>>>()?;
+    // All slots have the same gas: it cancels.
+    let times: Vec<_> = match metric {
+        Metric::Wall => pass.wall_ns.iter().map(|ns| *ns as f64).collect(),
+        Metric::Cpu => {
+            pass.cpu_ns.iter().map(|ns| ns.map(|ns| ns as f64)).collect::<Option<_>>()?
+        }
+    };
+    differences(&order, &times)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -165,11 +188,11 @@ mod tests {
             factor in 0.5..2.0_f64,
         ) {
             let order = order(number, if is_new_first { Arm::New } else { Arm::Base });
-            let rate = |(place, arm): (usize, &Arm)| {
+            let rates = order.iter().enumerate().map(|(slot, arm)| {
                 let own: f64 = if *arm == Arm::New { factor } else { 1.0 };
-                own * (drift * place as f64).exp()
-            };
-            let rates: Vec<_> = order.iter().enumerate().map(rate).collect();
+                own * (drift * slot as f64).exp()
+            });
+            let rates: Vec<_> = rates.collect();
             let found = differences(&order, &rates).expect("all above zero");
             prop_assert!((found.new - factor.ln()).abs() < 1e-9, "{:?}", found);
             prop_assert!(found.null.abs() < 1e-9, "{:?}", found);

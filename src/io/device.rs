@@ -8,8 +8,10 @@ use executor::{
     state::BuiltState,
 };
 
-use super::{DevicePoint, IoDevice};
-use crate::stats;
+use result::{
+    io::{DevicePoint, IoDevice},
+    stats,
+};
 
 /// Longest time for each way to read.
 const TIME_MAX: Duration = Duration::from_secs(1);

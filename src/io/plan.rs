@@ -11,7 +11,7 @@ use workload::{
     Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
 };
 
-use crate::{cli::IoArgs, facts};
+use crate::facts;
 
 /// Depths where none are named.
 const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
@@ -75,13 +75,24 @@ pub struct IoPlan {
     pub points: Vec<PlannedPoint>,
 }
 
+/// What the user asks for.
+#[derive(Clone, Debug)]
+pub struct IoInput {
+    /// Options that are keys of a scenario.
+    pub overrides: Vec<Override>,
+    /// Reads under way, as text: `1,16,64`.
+    pub depth: Option<String>,
+    /// Seconds of each point, as text.
+    pub seconds: String,
+}
+
 impl IoPlan {
     /// The plan that the options ask for.
     ///
     /// # Errors
     /// An option that is not valid.
-    pub fn of(args: &IoArgs) -> Result<Self> {
-        let mut overrides = args.overrides()?;
+    pub fn of(input: IoInput) -> Result<Self> {
+        let IoInput { mut overrides, depth, seconds } = input;
         if !overrides.iter().any(|given| given.key == BLOCK_CACHE.0) {
             let (key, value) = (BLOCK_CACHE.0.to_owned(), BLOCK_CACHE.1.to_owned());
             overrides.push(Override { key, value, origin: "stress io".to_owned() });
@@ -89,7 +100,7 @@ impl IoPlan {
         let scenario = facts::least_scenario("stress io", &overrides)?;
         let mut run = scenario.run;
         let read = run.read.unwrap_or(ReadMethod::Get);
-        let depths = args.depth.as_deref().map(|text| depths(text, read)).transpose()?;
+        let depths = depth.as_deref().map(|text| depths(text, read)).transpose()?;
         let points = points(&run, read, depths)?;
         run.read = Some(read);
         let most = points.iter().map(PlannedPoint::keys_per_call).max().unwrap_or(1);
@@ -102,7 +113,7 @@ impl IoPlan {
             layout: scenario.state.layout,
             present_share: scenario.state.present_share,
             seed: scenario.seed,
-            time: time(&args.seconds)?,
+            time: time(&seconds)?,
             points,
         })
     }
@@ -204,6 +215,7 @@ fn time(text: &str) -> Result<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cmd::io::IoArgs;
 
     fn args() -> IoArgs {
         let text = |text: &str| text.to_owned();
@@ -216,8 +228,12 @@ mod tests {
         }
     }
 
+    fn plan(args: &IoArgs) -> IoPlan {
+        IoPlan::of(args.input().unwrap()).unwrap()
+    }
+
     fn depths_of(args: &IoArgs) -> Vec<(usize, usize)> {
-        let plan = IoPlan::of(args).unwrap();
+        let plan = plan(args);
         plan.points.iter().map(|p| (p.threads.get(), p.keys_per_call())).collect()
     }
 
@@ -234,22 +250,22 @@ mod tests {
             ..args()
         };
         assert_eq!(depths_of(&multi_get), [(1, 8), (1, 2), (2, 8), (2, 2)]);
-        let plan = IoPlan::of(&multi_get).unwrap();
+        let plan = plan(&multi_get);
         assert_eq!(plan.run.rocksdb.multi_get_key_count, 8);
         assert_eq!(plan.device_depths(), [2, 4, 8, 16]);
     }
 
     #[test]
     fn the_draw_has_a_seed_of_its_own_and_the_state_stays_the_same() {
-        let first = IoPlan::of(&args()).unwrap();
-        let second = IoPlan::of(&IoArgs { seed: Some("7".to_owned()), ..args() }).unwrap();
+        let first = plan(&args());
+        let second = plan(&IoArgs { seed: Some("7".to_owned()), ..args() });
         assert_eq!(first.genesis, second.genesis);
         assert_eq!((first.seed, second.seed), (0, 7));
     }
 
     #[test]
     fn the_block_cache_holds_hardly_anything_unless_asked_to() {
-        let bytes = |args| IoPlan::of(&args).unwrap().run.rocksdb.block_cache_bytes;
+        let bytes = |args| plan(&args).run.rocksdb.block_cache_bytes;
         assert_eq!(bytes(args()), 8 << 20);
         let set = vec!["run.rocksdb.block_cache=1GiB".to_owned()];
         assert_eq!(bytes(IoArgs { set, ..args() }), 1 << 30);

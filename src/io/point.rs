@@ -2,8 +2,15 @@
 
 use executor::raw::RawPoint;
 
-use super::{IoPoint, IoStore, plan::PlannedPoint};
-use crate::{cells::COLD_SHARE, result::CacheFacts, stats};
+use result::{
+    CacheFacts,
+    io::{IoPoint, IoStore},
+    stats,
+};
+
+use super::plan::PlannedPoint;
+
+use crate::cells::COLD_SHARE;
 
 /// What is known beside the measurement.
 #[derive(Clone, Copy, Debug)]

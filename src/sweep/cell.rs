@@ -1,85 +1,34 @@
 //! A cell's directory read back: whole, of this sweep, and by which program. What cannot be read
 //! is an error that names the file; it is never taken for a cell that has not been run.
 
+use result::{
+    Verdict,
+    stored::Stored,
+    sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix, Program},
+};
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use generator::GENERATOR_VERSION;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::matrix::{Keys, Matrix};
-use crate::{claims::Verdict, environment::Build, exit::Code, facts, stored::Stored};
+use crate::{environment, exit::Code, facts};
 
-/// Name and version of the schema of [`CellFile`].
-pub const SCHEMA: &str = "stress.sweep-cell/1";
-/// The file beside a cell's result.
-pub const FILE: &str = "cell.json";
-
-/// Characters of a commit that are shown.
-const SHOWN_HASH_CHARS: usize = 10;
-
-/// What made a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
-    /// Version.
-    pub version: String,
-    /// Commit, with `-dirty` where files differed; `None` outside a repository.
-    pub commit: Option<String>,
-    /// Version of the generator.
-    pub generator_version: u32,
+/// This program.
+pub fn this_program() -> Program {
+    let tool = facts::tool(&environment::build());
+    Program { version: tool.version, commit: tool.commit, generator_version: GENERATOR_VERSION }
 }
 
-impl Program {
-    /// This one.
-    pub fn this() -> Self {
-        let tool = facts::tool(&Build::this());
-        Self {
-            version: tool.version.to_owned(),
-            commit: tool.commit.map(str::to_owned),
-            generator_version: GENERATOR_VERSION,
-        }
-    }
-
-    /// `0.1.0 (c0ffee0123-dirty)`.
-    pub fn name(&self) -> String {
-        let Some(commit) = &self.commit else {
-            return format!("{} (commit unknown)", self.version);
-        };
-        let (hash, mark) = commit.split_at(commit.find('-').unwrap_or(commit.len()));
-        let short: String = hash.chars().take(SHOWN_HASH_CHARS).collect();
-        format!("{} ({short}{mark})", self.version)
-    }
-}
-
-/// What a cell says of itself beside its result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CellFile {
-    /// [`SCHEMA`].
-    pub schema: String,
-    /// Its index.
-    pub index: u64,
-    /// Its value of each axis.
-    pub keys: Keys,
-    /// The matrix that it is a cell of, by its digest.
-    pub settings_digest: String,
-    /// What made it.
-    pub program: Program,
-    /// Digest of the work that was done.
-    pub work_digest: String,
-}
-
-impl CellFile {
-    /// Of cell `index` of `matrix`, run by this program.
-    pub fn new(matrix: &Matrix, index: u64, work_digest: &str) -> Self {
-        Self {
-            schema: SCHEMA.to_owned(),
-            index,
-            keys: matrix.keys(index),
-            settings_digest: matrix.settings_digest.clone(),
-            program: Program::this(),
-            work_digest: work_digest.to_owned(),
-        }
+/// What cell `index` of `matrix`, run by this program, says of itself.
+pub fn cell_file(matrix: &Matrix, index: u64, work_digest: &str) -> CellFile {
+    CellFile {
+        schema: CELL_SCHEMA.to_owned(),
+        index,
+        keys: matrix.keys(index),
+        settings_digest: matrix.settings_digest.clone(),
+        program: this_program(),
+        work_digest: work_digest.to_owned(),
     }
 }
 
@@ -107,7 +56,7 @@ impl FinishedCell {
     }
 
     fn read_whole(dir: &Path, matrix: &Matrix, index: u64) -> Result<Self> {
-        let cell = Self { file: read_cell_file(&dir.join(FILE))?, result: Stored::read(dir)? };
+        let cell = Self { file: read_cell_file(&dir.join(CELL_FILE))?, result: Stored::read(dir)? };
         cell.check(matrix, index)?;
         Ok(cell)
     }
@@ -119,7 +68,7 @@ impl FinishedCell {
             bail!("{name} is not of cell {index} ({}) of this sweep", matrix.name(index));
         }
         if self.result.text("/workload/digest") != Some(&self.file.work_digest) {
-            bail!("{name} is of other work than {FILE} beside it says");
+            bail!("{name} is of other work than {CELL_FILE} beside it says");
         }
         if self.result.json["interrupted"] != false {
             bail!("{name} is of a run that ended before its plan did");
@@ -149,7 +98,7 @@ fn read_cell_file(path: &Path) -> Result<CellFile> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
     let json: Value =
         serde_json::from_str(&text).with_context(|| format!("{name} is no whole JSON"))?;
-    check_schema(&json, SCHEMA, path)?;
+    check_schema(&json, CELL_SCHEMA, path)?;
     serde_json::from_value(json).with_context(|| format!("{name} is damaged"))
 }
 

@@ -5,6 +5,7 @@
 //! **Invariant**: whoever fills a cell holds its lock, so leftovers of a cell found while holding
 //! it are those of the dead.
 
+use result::sweep::{CELL_FILE, Matrix, cell_count};
 use std::{
     fs::{self, File},
     io,
@@ -17,14 +18,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    cell::{self, CellFile, FinishedCell, Program},
+    cell::{self, FinishedCell},
     lock::{self, CellLock},
-    matrix::{Matrix, cell_count},
 };
-use crate::{
-    exit::{Code, Failure, OrExit},
-    report,
-};
+
+use crate::exit::{Code, Failure, OrExit};
 
 /// Name and version of the schema of the manifest.
 pub const SCHEMA: &str = "stress.sweep/1";
@@ -116,7 +114,7 @@ impl SweepDir {
     /// # Errors
     /// As [`SweepDir::cell`].
     pub fn own_cell(&self, index: u64) -> Result<Option<FinishedCell>> {
-        let this = Program::this();
+        let this = cell::this_program();
         Ok(self.cell(index)?.filter(|cell| cell.file.program == this))
     }
 
@@ -162,8 +160,8 @@ impl SweepDir {
     pub fn publish(&self, index: u64, scratch: TempDir, work_digest: &str) -> Result<PathBuf> {
         let place = self.cell_path(index);
         let cannot = || format!("cannot write {}", place.display());
-        let file = CellFile::new(&self.matrix, index, work_digest);
-        report::write_new(&scratch.path().join(cell::FILE), &report::json(&file))?;
+        let file = cell::cell_file(&self.matrix, index, work_digest);
+        report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file))?;
         sync(scratch.path()).with_context(cannot)?;
         if place.exists() && self.own_cell(index)?.is_none() {
             // Of another program: out of the way, and gone with its directory.

@@ -4,204 +4,109 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use serde::{Deserialize, Serialize};
+use result::sweep::{Axis, Matrix, Setting, cell_count, pair};
 use spec::{Override, Scenario};
 
 use crate::{
-    cli::{SweepArgs, as_option},
-    cmd::{run::add_quick, scenarios},
     exit::{Code, Failure, OrExit},
+    prepare::{self, Size, Source},
 };
 
-/// Most cells of a sweep; their directories have four digits.
-pub const CELL_COUNT_MAX: u64 = 10_000;
-
-/// A key and the values that it takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Axis {
-    /// Its path: `run.threads`.
-    pub key: String,
-    /// As it was given: `threads`.
-    pub label: String,
-    /// In the order given.
-    pub values: Vec<String>,
-}
-
-impl Axis {
-    /// Whether it decides what work is done; other axes only how.
-    pub fn is_work(&self) -> bool {
-        !self.key.starts_with("run.") && !matches!(self.key.as_str(), "name" | "description")
-    }
-}
-
-/// A key and its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
-    /// Its path.
-    pub key: String,
-    /// As it was given.
-    pub value: String,
-}
-
-/// All cells of a sweep, without what is in them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Matrix {
-    /// The scenario, as it was given.
+/// What is swept over.
+#[derive(Clone, Debug)]
+pub struct MatrixInput {
+    /// The scenario, by name or path.
     pub scenario: String,
-    /// Whether `--quick` was given.
-    pub quick: bool,
-    /// Settings of all cells.
-    pub fixed: Vec<Setting>,
-    /// The last one turns fastest.
+    /// How large its work is where nothing else is said.
+    pub size: Size,
+    /// Overrides of all cells.
+    pub fixed: Vec<Override>,
+    /// What is varied.
     pub axes: Vec<Axis>,
-    /// Product of the axes' lengths.
-    pub cell_count: u64,
-    /// Digest of the resolved settings of all cells in their order.
-    pub settings_digest: String,
 }
 
-/// A cell's value of each axis, by the key's path.
-pub type Keys = BTreeMap<String, String>;
+/// The matrix of `input`; every cell of it is a valid scenario, and no two are the same.
+///
+/// # Errors
+/// Of usage: an unknown key, a value that the key cannot have, too many cells.
+pub fn of(input: MatrixInput) -> Result<Matrix, Failure> {
+    let MatrixInput { scenario, size, fixed, axes } = input;
+    let cell_count = cell_count(&axes).or_exit(Code::Usage)?;
+    let settings =
+        fixed.iter().map(|given| Setting { key: given.key.clone(), value: given.value.clone() });
+    let mut matrix = Matrix {
+        scenario,
+        quick: size == Size::Quick,
+        fixed: settings.collect(),
+        axes,
+        cell_count,
+        settings_digest: String::new(),
+    };
+    matrix.settings_digest = digest(&matrix, &fixed)?;
+    Ok(matrix)
+}
 
-impl Matrix {
-    /// The matrix that the arguments ask for; every cell of it is a valid scenario, and no two are
-    /// the same.
-    ///
-    /// # Errors
-    /// Of usage: an unknown key, no value, a value twice, a value that the key cannot have.
-    pub fn of(args: &SweepArgs) -> Result<Self, Failure> {
-        let scenario = args.scenario.clone().unwrap_or_default();
-        let mut fixed = args.work.overrides().or_exit(Code::Usage)?;
-        fixed.extend(args.how.overrides());
-        let axes = args.axes.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>();
-        let axes = axes.or_exit(Code::Usage)?;
-        let cell_count = cell_count(&axes).or_exit(Code::Usage)?;
-        let settings = fixed
-            .iter()
-            .map(|given| Setting { key: given.key.clone(), value: given.value.clone() });
-        let mut matrix = Self {
-            scenario,
-            quick: args.quick,
-            fixed: settings.collect(),
-            axes,
-            cell_count,
-            settings_digest: String::new(),
-        };
-        matrix.settings_digest = matrix.digest(&fixed)?;
-        Ok(matrix)
-    }
-
-    /// The values of a cell, in the order of the axes.
-    pub fn values(&self, index: u64) -> Vec<&str> {
-        let mut rest = index;
-        let mut values: Vec<&str> = Vec::with_capacity(self.axes.len());
-        for axis in self.axes.iter().rev() {
-            let count = axis.values.len() as u64;
-            values.push(&axis.values[(rest % count) as usize]);
-            rest /= count;
-        }
-        values.reverse();
-        values
-    }
-
-    /// The same by key.
-    pub fn keys(&self, index: u64) -> Keys {
-        let paths = self.axes.iter().map(|axis| axis.key.clone());
-        paths.zip(self.values(index).into_iter().map(str::to_owned)).collect()
-    }
-
-    /// `threads=2 io_threads=16`.
-    pub fn name(&self, index: u64) -> String {
-        let values = self.values(index);
-        let pairs = self.axes.iter().zip(values).map(|(axis, value)| pair(axis, value));
-        pairs.collect::<Vec<_>>().join(" ")
-    }
-
-    /// The command line of a run that does what the cell does.
-    pub fn command(&self, index: u64) -> Vec<String> {
-        let mut words = ["stress", "--scenario", &self.scenario].map(str::to_owned).to_vec();
-        if self.quick {
-            words.push("--quick".to_owned());
-        }
-        let fixed = self.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
-        let varied = self.keys(index).into_iter().map(|(key, value)| format!("{key}={value}"));
-        words.extend(fixed.chain(varied).flat_map(|set| ["--set".to_owned(), set]));
-        words
-    }
-
-    /// What differs from `other`, for who mixes two sweeps up; `None` where they are the same.
-    pub fn difference(&self, other: &Self) -> Option<String> {
-        let axes = |matrix: &Self| {
-            let axes =
-                matrix.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(",")));
-            axes.collect::<Vec<_>>().join(" ")
-        };
-        let fixed = |matrix: &Self| {
-            let given = matrix.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
-            let given = given.chain(matrix.quick.then(|| "--quick".to_owned())).collect::<Vec<_>>();
-            if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
-        };
-        if axes(self) != axes(other) {
-            return Some(format!("axes {} there, {} here", axes(other), axes(self)));
-        }
-        if self.settings_digest == other.settings_digest {
-            return None;
-        }
-        if self.scenario != other.scenario {
-            return Some(format!("scenario {} there, {} here", other.scenario, self.scenario));
-        }
-        if fixed(self) != fixed(other) {
-            return Some(format!("{} set there, {} here", fixed(other), fixed(self)));
-        }
-        Some("the scenario's file, or what this stress makes of it, has changed since".to_owned())
-    }
-
-    /// Resolves every cell.
-    fn digest(&self, fixed: &[Override]) -> Result<String, Failure> {
-        let mut hasher = blake3::Hasher::new();
-        let mut seen: BTreeMap<[u8; 32], u64> = BTreeMap::new();
-        for index in 0..self.cell_count {
-            let settings = self.resolve(index, fixed)?.to_toml();
-            let digest = *blake3::hash(settings.as_bytes()).as_bytes();
-            if let Some(first) = seen.insert(digest, index) {
-                return Err(self.same(first, index)).or_exit(Code::Usage);
-            }
-            hasher.update(&digest);
-        }
-        Ok(hasher.finalize().to_hex().to_string())
-    }
-
-    fn resolve(&self, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
-        let mut overrides = fixed.to_vec();
-        for (axis, value) in self.axes.iter().zip(self.values(index)) {
-            let (key, value) = (axis.key.clone(), value.to_owned());
-            overrides.push(Override { key, origin: pair(axis, &value), value });
-        }
-        if self.quick {
-            add_quick(&mut overrides);
-        }
-        scenarios::load(&self.scenario, &overrides)
-    }
-
-    /// Two cells with the same settings: which values mean the same.
-    fn same(&self, first: u64, second: u64) -> anyhow::Error {
-        let (a, b) = (self.values(first), self.values(second));
-        let differ = self.axes.iter().zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a != b);
-        let (a, b): (Vec<_>, Vec<_>) =
-            differ.map(|(axis, (a, b))| (pair(axis, a), pair(axis, b))).unzip();
-        anyhow!(
-            "{} and {} are the same: cells {first} and {second} would be one run; leave one out",
-            a.join(" "),
-            b.join(" ")
-        )
+/// The work of cell `index` with all its settings: what [`Matrix::command`] names.
+pub fn source(matrix: &Matrix, index: u64) -> Source {
+    let fixed = matrix.fixed.iter().map(|given| (given.key.clone(), given.value.clone()));
+    let given = |(key, value)| {
+        let origin = format!("--set {key}={value}");
+        Override { key, value, origin }
+    };
+    Source::Scenario {
+        name: matrix.scenario.clone(),
+        work: fixed.chain(matrix.keys(index)).map(given).collect(),
+        size: size(matrix),
     }
 }
 
-fn pair(axis: &Axis, value: &str) -> String {
-    format!("{}={value}", axis.label)
+const fn size(matrix: &Matrix) -> Size {
+    if matrix.quick { Size::Quick } else { Size::Stated }
 }
 
-fn axis(text: &str) -> Result<Axis> {
+/// Resolves every cell.
+fn digest(matrix: &Matrix, fixed: &[Override]) -> Result<String, Failure> {
+    let mut hasher = blake3::Hasher::new();
+    let mut seen: BTreeMap<[u8; 32], u64> = BTreeMap::new();
+    for index in 0..matrix.cell_count {
+        let settings = resolve(matrix, index, fixed)?.to_toml();
+        let digest = *blake3::hash(settings.as_bytes()).as_bytes();
+        if let Some(first) = seen.insert(digest, index) {
+            return Err(same(matrix, first, index)).or_exit(Code::Usage);
+        }
+        hasher.update(&digest);
+    }
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+fn resolve(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
+    let mut overrides = fixed.to_vec();
+    for (axis, value) in matrix.axes.iter().zip(matrix.values(index)) {
+        let (key, value) = (axis.key.clone(), value.to_owned());
+        overrides.push(Override { key, origin: pair(axis, &value), value });
+    }
+    prepare::scenario(&matrix.scenario, overrides, size(matrix))
+}
+
+/// Two cells with the same settings: which values mean the same.
+fn same(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
+    let (a, b) = (matrix.values(first), matrix.values(second));
+    let differ = matrix.axes.iter().zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a != b);
+    let (a, b): (Vec<_>, Vec<_>) =
+        differ.map(|(axis, (a, b))| (pair(axis, a), pair(axis, b))).unzip();
+    anyhow!(
+        "{} and {} are the same: cells {first} and {second} would be one run; leave one out",
+        a.join(" "),
+        b.join(" ")
+    )
+}
+
+/// The axis of `KEY=VALUES`, where `key_of` says for which key a label and a value stand, if the
+/// label is none itself.
+///
+/// # Errors
+/// No key, no value, or a value twice.
+pub fn axis(text: &str, key_of: impl Fn(&str, &str) -> Result<Option<String>>) -> Result<Axis> {
     let Some((label, values)) = text.split_once('=').filter(|(label, _)| !label.is_empty()) else {
         bail!("{text}: a key and its values are wanted, as in threads=1,2,4");
     };
@@ -215,29 +120,8 @@ fn axis(text: &str) -> Result<Axis> {
         }
     }
     // An unknown key stays as it is: the scenario's reader says so, as for --set.
-    let option = as_option(label, &values[0])?;
-    let key = option.map_or_else(|| label.to_owned(), |option| option.key);
+    let key = key_of(label, &values[0])?.unwrap_or_else(|| label.to_owned());
     Ok(Axis { key, label: label.to_owned(), values })
-}
-
-/// Cells that the axes make.
-///
-/// # Errors
-/// More than [`CELL_COUNT_MAX`].
-pub fn cell_count(axes: &[Axis]) -> Result<u64> {
-    let counts = axes.iter().map(|axis| axis.values.len() as u64);
-    let product = counts.clone().try_fold(1_u64, u64::checked_mul);
-    match product.filter(|count| *count <= CELL_COUNT_MAX) {
-        Some(count) => Ok(count),
-        None => {
-            let counts: Vec<_> = counts.map(|count| count.to_string()).collect();
-            bail!(
-                "the axes make {} cells; a sweep has at most {CELL_COUNT_MAX}: give fewer values, or \
-                 sweep in parts",
-                counts.join(" × ")
-            )
-        }
-    }
 }
 
 #[cfg(test)]
@@ -245,13 +129,16 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::{
+        cli::{Cli, Command},
+        cmd::sweep::matrix_of,
+    };
 
     fn matrix(words: &[&str]) -> Result<Matrix, Failure> {
         let base = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];
         let cli = Cli::try_parse_from(base.iter().chain(words)).unwrap();
         let Some(Command::Sweep(args)) = cli.command else { panic!("a sweep") };
-        Matrix::of(&args)
+        matrix_of(&args)
     }
 
     fn refused(words: &[&str]) -> String {

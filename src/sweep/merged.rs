@@ -1,101 +1,18 @@
 //! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`): whether they belong
 //! together, which are missing, what is the same in all, and where more threads stop paying.
 
+use result::{
+    stored::{self, Stored},
+    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail};
-use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    cell::{FinishedCell, Program},
-    dir::SweepDir,
-    knee::{self, Knee},
-    matrix::{Keys, Matrix},
-    points::{self, Point},
-};
-use crate::{
-    exit::{Code, Failure, OrExit},
-    stored::{self, Stored},
-};
+use super::{cell::FinishedCell, dir::SweepDir};
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.sweep-merged/1";
-
-/// All results of a sweep.
-#[derive(Clone, Debug, Serialize)]
-pub struct Merged {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// The matrix.
-    pub sweep: Matrix,
-    /// What made all results.
-    pub program: Program,
-    /// Cells without a result.
-    pub missing: Vec<u64>,
-    /// Cells whose designs disagree.
-    pub disagreeing: Vec<u64>,
-    /// Why the cells may not be comparable.
-    pub doubts: Vec<String>,
-    /// Each kind of machine.
-    pub machines: Vec<MachineKind>,
-    /// One for each cell and variant.
-    pub points: Vec<Point>,
-    /// Where more threads stop paying.
-    pub knees: Vec<Knee>,
-    /// For each variant and work.
-    pub counters: Vec<Counters>,
-    /// The results, by index.
-    pub cells: Vec<MergedCell>,
-}
-
-/// A cell's result.
-#[derive(Clone, Debug, Serialize)]
-pub struct MergedCell {
-    /// Its index.
-    pub index: u64,
-    /// Its value of each axis.
-    pub keys: Keys,
-    /// The whole result.
-    pub result: Value,
-}
-
-/// What tells one kind of machine from another.
-#[derive(Clone, Debug, Serialize)]
-pub struct MachineKind {
-    /// Name of the processor.
-    pub cpu_model: Value,
-    /// CPUs that a run may use.
-    pub cpu_count: Value,
-    /// Memory.
-    pub memory_bytes: Value,
-    /// The kernel's release.
-    pub kernel: Value,
-    /// The disk under the states.
-    pub disk_model: Value,
-    /// Cells that ran on one.
-    pub cells: Vec<u64>,
-}
-
-/// What does not depend on the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Counters {
-    /// Values of the axes that the variant does not tell.
-    pub keys: Keys,
-    /// The variant.
-    pub variant: String,
-    /// The cells that have it.
-    pub cells: Vec<u64>,
-    /// All values that occurred, ascending: gas used.
-    pub gas: BTreeSet<u64>,
-    /// Accounts and slots that the lists name.
-    pub unique_keys: BTreeSet<u64>,
-    /// Reads that the store was asked for.
-    pub store_reads: BTreeSet<u64>,
-    /// Whether steps run before their turn: how often they read is chance.
-    #[serde(skip)]
-    is_speculative: bool,
-}
+use crate::exit::{Code, Failure, OrExit};
 
 /// Joins what is in `dir`.
 ///
@@ -119,20 +36,20 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     same_work(dir.matrix(), &cells).or_exit(Code::Usage)?;
     let points = cells
         .iter()
-        .flat_map(|cell| points::of_result(cell.file.index, &cell.file.keys, &cell.result));
+        .flat_map(|cell| sweep::of_result(cell.file.index, &cell.file.keys, &cell.result));
     let points: Vec<_> = points.collect();
     let machines = machines(&cells);
     let counters = counters(&cells);
     let disagreeing = cells.iter().filter(|cell| cell.code() == Code::Disagree);
     Ok(Merged {
-        schema: SCHEMA,
+        schema: MERGED_SCHEMA,
         sweep: dir.matrix().clone(),
         program,
         missing,
         disagreeing: disagreeing.map(|cell| cell.file.index).collect(),
         doubts: doubts(dir.matrix(), &machines, &counters),
         machines,
-        knees: knee::knees(&points),
+        knees: sweep::knees(&points),
         points,
         counters,
         cells: cells.into_iter().map(merged_cell).collect(),
@@ -168,7 +85,7 @@ fn same_program(cells: &[FinishedCell]) -> Result<()> {
 fn same_work(matrix: &Matrix, cells: &[FinishedCell]) -> Result<()> {
     let mut by_keys: BTreeMap<Keys, &FinishedCell> = BTreeMap::new();
     for cell in cells {
-        let keys = points::work_keys(&matrix.axes, &cell.file.keys);
+        let keys = sweep::work_keys(&matrix.axes, &cell.file.keys);
         let first = *by_keys.entry(keys.clone()).or_insert(cell);
         let (a, b) = (&first.file, &cell.file);
         if a.work_digest != b.work_digest {
@@ -204,7 +121,7 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
             disk_model: of("/data_dir/model"),
             cells: vec![cell.file.index],
         };
-        match machines.iter_mut().find(|known| known.facts() == machine.facts()) {
+        match machines.iter_mut().find(|known| facts(known) == facts(&machine)) {
             Some(known) => known.cells.push(cell.file.index),
             None => machines.push(machine),
         }
@@ -212,10 +129,14 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
     machines
 }
 
-impl MachineKind {
-    const fn facts(&self) -> [&Value; 5] {
-        [&self.cpu_model, &self.cpu_count, &self.memory_bytes, &self.kernel, &self.disk_model]
-    }
+const fn facts(machine: &MachineKind) -> [&Value; 5] {
+    [
+        &machine.cpu_model,
+        &machine.cpu_count,
+        &machine.memory_bytes,
+        &machine.kernel,
+        &machine.disk_model,
+    ]
 }
 
 fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
@@ -224,7 +145,7 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
     for cell in agreeing {
         for variant_cell in Stored::cells(&cell.result) {
             let variant = variant_cell["variant"].as_str().unwrap_or_default().to_owned();
-            let keys = points::untold(&cell.file.keys);
+            let keys = sweep::untold(&cell.file.keys);
             let counters = all.entry((keys.clone(), variant.clone())).or_insert_with(|| Counters {
                 keys,
                 variant,
@@ -263,7 +184,7 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], counters: &[Counters]) -> V
     let mut by_work: BTreeMap<Keys, [BTreeSet<u64>; 2]> = BTreeMap::new();
     for counters in counters {
         let [gas, keys] =
-            by_work.entry(points::work_keys(&matrix.axes, &counters.keys)).or_default();
+            by_work.entry(sweep::work_keys(&matrix.axes, &counters.keys)).or_default();
         gas.extend(&counters.gas);
         keys.extend(&counters.unique_keys);
         if counters.store_reads.len() > 1 && !counters.is_speculative {
@@ -294,22 +215,6 @@ fn either(values: &BTreeSet<u64>) -> String {
 fn name_of(keys: &Keys) -> String {
     let pairs = keys.iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join(" ")
-}
-
-/// `0-3, 7` of ascending indices.
-pub fn ranges(indices: &[u64]) -> String {
-    let mut runs: Vec<(u64, u64)> = Vec::new();
-    for index in indices {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *index => *last = *index,
-            _ => runs.push((*index, *index)),
-        }
-    }
-    let texts = runs.into_iter().map(|(first, last)| match last - first {
-        0 => first.to_string(),
-        _ => format!("{first}-{last}"),
-    });
-    texts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

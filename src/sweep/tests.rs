@@ -6,24 +6,27 @@ use clap::Parser;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::{dir::SweepDir, matrix::Matrix, merged};
+use report::Paint;
+use result::{example, sweep::Matrix};
+
+use super::{dir::SweepDir, merged};
+
 use crate::{
     cli::{Cli, Command},
     exit::{Code, Failure},
-    report::{self, Paint, example},
 };
 
 const AXES: [&str; 3] = ["gas=3M,4M", "io_threads=16,64", "samples=8,9"];
 
-fn matrix(axes: &[&str]) -> Matrix {
+fn matrix_of(axes: &[&str]) -> Matrix {
     let words = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];
     let cli = Cli::try_parse_from(words.iter().chain(axes)).unwrap();
     let Some(Command::Sweep(args)) = cli.command else { panic!("a sweep") };
-    Matrix::of(&args).unwrap()
+    crate::cmd::sweep::matrix_of(&args).unwrap()
 }
 
 fn open(path: &Path) -> SweepDir {
-    SweepDir::open(path, matrix(&AXES)).unwrap()
+    SweepDir::open(path, matrix_of(&AXES)).unwrap()
 }
 
 /// A result as a run would write it, of the work that the cell's keys ask for.
@@ -164,7 +167,7 @@ fn a_directory_is_one_sweeps_and_its_manifest_is_read_strictly() {
     let path = tempfile::tempdir().unwrap();
     drop(open(path.path()));
     drop(open(path.path()));
-    let other = SweepDir::open(path.path(), matrix(&["gas=3M,5M"])).expect_err("another sweep");
+    let other = SweepDir::open(path.path(), matrix_of(&["gas=3M,5M"])).expect_err("another sweep");
     assert_eq!(other.code, Code::Usage);
     assert!(other.to_string().contains("holds another sweep: axes block.gas=3M,4M"), "{other}");
     let manifest = path.path().join("sweep.json");

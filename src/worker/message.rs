@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{counters::Counters, exit::Code};
+use result::Counters;
+
+use crate::exit::Code;
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;

@@ -13,6 +13,7 @@ use executor::{
     engine::EngineError,
     sample::Measurement,
     store::{
+        any::AnyStore,
         handicap::{Handicap, Handicapped},
         memory::MemoryStore,
     },
@@ -20,23 +21,21 @@ use executor::{
 use generator::GENERATOR_VERSION;
 use serde_json::Value;
 use spec::{Override, RunSpec};
-use variant::{CacheMode, Design, Schedule, StoreKind, Variant};
+use variant::{StoreKind, Variant};
 use workload::file;
 
 use super::message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who};
 use crate::{
-    cells::{self, CellInput, CellSamples},
+    cells::{self, CellSamples},
     claims::{self, Grounds},
-    cmd,
-    counters::Counters,
-    environment::Build,
+    counters, environment,
     exit::{Code, Failure, OrExit},
-    facts::{self, DeclaredKeys},
-    interrupt,
-    open::{InUse, Place},
+    facts::{self, AskedKeys},
+    measure::{KnownCosts, Measured, Measuring, Unmeasured},
     plan::{self, Machine, PlannedCell},
+    prepare::{self, Databases, InUse, Place},
     progress::{Look, Progress},
-    session::{How, OpenStore, Session},
+    session::Session,
     terminal,
 };
 
@@ -51,7 +50,7 @@ pub fn serve() -> Result<Code, Failure> {
     answer(&Answer::Hello(Who {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: Build::this().commit.map(str::to_owned),
+        commit: environment::build().commit,
         generator: GENERATOR_VERSION,
         slow_read_ns: u64::try_from(handicap.read_delay.as_nanos()).unwrap_or(u64::MAX),
         reads_one_twice: handicap.reads_one_twice,
@@ -121,9 +120,9 @@ struct Worker {
     handicap: Handicap,
     cells: Vec<PlannedCell>,
     samples: Vec<CellSamples>,
-    /// By cell: times of steps for a schedule that goes by them.
-    known_costs: Vec<Vec<Vec<Duration>>>,
-    declared: DeclaredKeys,
+    /// By cell.
+    known_costs: Vec<KnownCosts>,
+    keys: AskedKeys,
     progress: Progress,
 }
 
@@ -150,15 +149,11 @@ impl Worker {
         // The driver has run the reference on the file; each sample is compared with it again.
         let workload = file::read(&load.workload).or_exit(Code::Io)?;
         let progress = Progress::new(Look::Lines);
-        let mut session = Session::new(workload).or_exit(Code::Disagree)?;
-        if run.designs.contains(&Design::Full) {
-            let lists = cmd::run::full_lists(session.workload(), &progress)?;
-            session.add_full_lists(lists);
-        }
+        let session = prepare::session(workload, &run, &progress)?;
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let mut worker = Self {
-            declared: facts::declared_keys(session.workload()),
+            keys: AskedKeys::of(session.workload()),
             samples: vec![CellSamples::default(); cells.len()],
             known_costs: vec![Vec::new(); cells.len()],
             data_dir: load.data_dir.clone(),
@@ -186,15 +181,14 @@ impl Worker {
 
     /// Opens the store unless it is, and says which it is among the open ones.
     fn open(&mut self, store: StoreKind) -> Result<usize, Failure> {
-        let is_wanted = |open: &OpenStore| open.name() == store.name();
-        if let Some(place) = self.session.stores().iter().position(is_wanted) {
-            return Ok(place);
+        let is_wanted = |open: &AnyStore| open.name() == store.name();
+        if let Some(index) = self.session.stores().iter().position(is_wanted) {
+            return Ok(index);
         }
         let opened = if self.handicap.is_none() {
             let workload = self.session.workload();
             let place = Place {
-                data_dir: self.data_dir.as_ref(),
-                in_use: InUse::Refuse,
+                databases: Databases { dir: self.data_dir.as_deref(), in_use: InUse::Refuse },
                 genesis: &workload.genesis,
                 layout: workload.layout,
                 scenario: &workload.scenario,
@@ -206,16 +200,16 @@ impl Worker {
             let genesis = &self.session.workload().genesis;
             let memory = MemoryStore::build(genesis, facts::memory_limit_bytes());
             let memory = memory.or_exit(Code::Usage)?;
-            OpenStore::Handicapped(Handicapped::new(memory, self.handicap))
+            AnyStore::Handicapped(Handicapped::new(memory, self.handicap))
         };
         self.session.add(opened);
         Ok(self.session.stores().len() - 1)
     }
 
-    fn place(&self, variant: &str) -> Result<usize, Failure> {
-        let place = self.cells.iter().position(|cell| cell.name() == variant);
+    fn index(&self, variant: &str) -> Result<usize, Failure> {
+        let index = self.cells.iter().position(|cell| cell.name() == variant);
         let names = || self.cells.iter().map(PlannedCell::name).collect::<Vec<_>>().join(", ");
-        place
+        index
             .with_context(|| format!("no variant {variant}: there are {}", names()))
             .or_exit(Code::Usage)
     }
@@ -223,17 +217,20 @@ impl Worker {
     /// One sample, its store open for as long as it takes: a state on disk is used by one process
     /// at a time, and another worker may be next.
     fn sample(&mut self, variant: &str) -> Result<Answer, Failure> {
-        let place = self.place(variant)?;
-        let cell = self.cells[place];
+        let index = self.index(variant)?;
+        let cell = self.cells[index];
         let store = self.open(cell.store)?;
-        let measurement = self.measure(place, store)?;
-        let mut samples = mem::take(&mut self.samples[place]);
-        samples.add(&self.input(&cell, store), &measurement);
+        let mut known_costs = mem::take(&mut self.known_costs[index]);
+        let measured = self.measuring(&cell, store).measure(&mut known_costs);
+        self.known_costs[index] = known_costs;
+        let measurement = right(&cell.variant, measured)?;
+        let mut samples = mem::take(&mut self.samples[index]);
+        samples.add(&self.measuring(&cell, store).input(self.keys, None), &measurement);
         let facts = samples.last().map(serde_json::to_value);
         let facts = facts.transpose().or_exit(Code::Io)?.unwrap_or(Value::Null);
-        self.samples[place] = samples;
-        let (workload, unique_keys) = (self.session.workload(), self.declared.count());
-        let counters = Counters::of(workload, &cell.variant, unique_keys, &measurement);
+        self.samples[index] = samples;
+        let (workload, unique_keys) = (self.session.workload(), self.keys.declared.count());
+        let counters = counters::of(workload, &cell.variant, unique_keys, &measurement);
         self.session.close_files();
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Ok(Answer::Sample(Box::new(Sampled {
@@ -245,50 +242,20 @@ impl Worker {
         })))
     }
 
-    fn measure(&mut self, place: usize, store: usize) -> Result<Measurement, Failure> {
-        let variant = self.cells[place].variant;
-        if variant.schedule == Schedule::KnownCost && self.known_costs[place].is_empty() {
-            let in_order = Variant { schedule: Schedule::BlockOrder, ..variant };
-            let first = self.take(store, in_order, &[])?;
-            self.known_costs[place] = first.executed.step_times;
-        }
-        self.take(store, variant, &self.known_costs[place])
-    }
-
-    fn take(
-        &self,
-        store: usize,
-        variant: Variant,
-        known_costs: &[Vec<Duration>],
-    ) -> Result<Measurement, Failure> {
-        let how = How { variant, known_costs, trace: None };
-        let taken = self.session.take(store, how, self.cache(), interrupt::flag());
-        let measurement = taken.map_err(|error| {
-            let code = match &error {
-                EngineError::Cancelled => Code::Interrupted,
-                EngineError::Store(_) => Code::Io,
-                EngineError::List { .. } | EngineError::Step { .. } => Code::Disagree,
-            };
-            Failure { code, error: anyhow::Error::new(error).context(variant.to_string()) }
-        })?;
-        match measurement.disagreement {
-            Some(difference) => Err(anyhow!("{variant}: {difference}")).or_exit(Code::Disagree),
-            None => Ok(measurement),
-        }
-    }
-
     /// Judges claims on all samples so far.
     fn judge(&mut self, expects: &[String]) -> Result<Answer, Failure> {
         let expects = facts::expects(expects).or_exit(Code::Usage)?;
         let mut cells = Vec::new();
         let warm_up = cells::left_out(self.samples.iter().filter(|samples| !samples.is_empty()));
-        for place in 0..self.cells.len() {
-            if self.samples[place].is_empty() {
+        for index in 0..self.cells.len() {
+            if self.samples[index].is_empty() {
                 continue;
             }
-            let cell = self.cells[place];
+            let cell = self.cells[index];
             let store = self.open(cell.store)?;
-            cells.push(self.samples[place].cell(&self.input(&cell, store), warm_up));
+            // The device is measured once for all, by whoever wants it: it takes seconds.
+            let input = self.measuring(&cell, store).input(self.keys, None);
+            cells.push(self.samples[index].cell(&input, warm_up));
             self.session.close_files();
         }
         let work = facts::workload(self.session.workload(), Vec::new());
@@ -298,27 +265,40 @@ impl Worker {
         Ok(Answer::Judged { expects: serde_json::to_value(judged).or_exit(Code::Io)? })
     }
 
-    const fn cache(&self) -> CacheMode {
-        match self.run.cache {
-            CacheMode::Cold => CacheMode::Cold,
-            CacheMode::Warm => CacheMode::Warm,
+    /// How a sample of `cell` is taken, whose store is the open one at index `store`.
+    fn measuring(&self, cell: &PlannedCell, store: usize) -> Measuring<'_> {
+        Measuring {
+            session: &self.session,
+            store,
+            variant: cell.variant,
+            cache: self.run.cache,
+            signatures: None,
+            trace: None,
+            core_count: self.machine.core_count,
+            progress: &self.progress,
         }
     }
+}
 
-    fn input(&self, cell: &PlannedCell, store: usize) -> CellInput<'_> {
-        let store = &self.session.stores()[store];
-        CellInput {
-            store: store.name(),
-            never_cold: store.never_cold(),
-            slots_per_block: store.slots_per_block(),
-            variant: cell.variant,
-            cache: self.cache(),
-            workload: self.session.workload(),
-            declared: self.declared,
-            present_share: facts::present_share(self.session.workload()),
-            // Measured once for all, by whoever wants it: it takes seconds.
-            device: None,
-            core_count: self.machine.core_count.get(),
+/// A sample that equals the reference: a wrong one is an error here.
+fn right(
+    variant: &Variant,
+    measured: Result<Measured, Unmeasured>,
+) -> Result<Measurement, Failure> {
+    let name = variant.to_string();
+    match measured {
+        Ok(Measured { measurement: Some(measurement), differences, .. })
+            if differences.is_empty() =>
+        {
+            Ok(measurement)
         }
+        Ok(Measured { differences, .. }) => {
+            let differences: Vec<_> = differences.iter().map(|d| d.of(&name)).collect();
+            Err(anyhow!("{}", differences.join("; "))).or_exit(Code::Disagree)
+        }
+        Err(Unmeasured::Cancelled) => {
+            Err(EngineError::Cancelled).context(name).or_exit(Code::Interrupted)
+        }
+        Err(Unmeasured::Failed(error)) => Err(error.context(name)).or_exit(Code::Io),
     }
 }

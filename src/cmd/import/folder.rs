@@ -4,51 +4,68 @@
 use std::{
     collections::HashSet,
     fs,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, anyhow};
 use generator::import;
 
-use super::{failure, read, write};
+use super::file::{failure, read, write};
+use report::units;
+
 use crate::{
-    cli::BlockchainTestArgs,
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
-    report::units,
     terminal,
 };
 
 /// Longest name of a file that is made of a test's name, in bytes; file systems take 255.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Imports all tests below the folder `args.file` into the folder `args.output`.
-pub(super) fn import(args: &BlockchainTestArgs, progress: &Progress) -> Result<Code, Failure> {
-    let mut files = Vec::new();
-    find(&args.file, &mut files).or_exit(Code::Io)?;
-    files.sort();
-    let output = &args.output;
-    let made = fs::create_dir_all(output);
-    made.with_context(|| format!("cannot make the folder {}", output.display()))
-        .or_exit(Code::Io)?;
-    let mut all = All { args, progress, taken: HashSet::new(), count: 0, failed: Vec::new() };
-    for path in &files {
-        all.file(path)?;
-    }
-    if all.count == 0 && all.failed.is_empty() {
-        let test = args.test.as_ref().map_or_else(String::new, |name| format!(" of name {name}"));
-        let error = anyhow!("{}: no test{test} in any .json file", args.file.display());
-        return Err(error).or_exit(Code::Usage);
-    }
-    let tests = units::things(all.count, "test");
-    terminal::out(&format!("{tests} imported to {}\n", output.display()));
-    match all.failed.first() {
-        None => Ok(Code::Fine),
-        Some(code) => {
-            let count = units::count(all.failed.len() as u64);
-            let error = anyhow!("not all was imported: {count} failed, named above");
-            Err(Failure { code: *code, error })
+/// A folder that is imported.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Folder<'a> {
+    /// It.
+    pub(super) input: &'a Path,
+    /// The folder of the workload files.
+    pub(super) output: &'a Path,
+    /// Consecutive blocks that are run as one.
+    pub(super) batch: NonZeroUsize,
+    /// The only tests that are imported: those of this name.
+    pub(super) wanted: Option<&'a str>,
+}
+
+impl Folder<'_> {
+    /// Imports all tests in it and in the folders below it.
+    pub(super) fn import(self, progress: &Progress) -> Result<Code, Failure> {
+        let mut files = Vec::new();
+        find(self.input, &mut files).or_exit(Code::Io)?;
+        files.sort();
+        let output = self.output;
+        let made = fs::create_dir_all(output);
+        made.with_context(|| format!("cannot make the folder {}", output.display()))
+            .or_exit(Code::Io)?;
+        let mut all =
+            All { folder: self, progress, taken: HashSet::new(), count: 0, failed: Vec::new() };
+        for path in &files {
+            all.file(path)?;
+        }
+        if all.count == 0 && all.failed.is_empty() {
+            let test = self.wanted.map_or_else(String::new, |name| format!(" of name {name}"));
+            let error = anyhow!("{}: no test{test} in any .json file", self.input.display());
+            return Err(error).or_exit(Code::Usage);
+        }
+        let tests = units::things(all.count, "test");
+        terminal::out(&format!("{tests} imported to {}\n", output.display()));
+        match all.failed.first() {
+            None => Ok(Code::Fine),
+            Some(code) => {
+                let count = units::count(all.failed.len() as u64);
+                let error = anyhow!("not all was imported: {count} failed, named above");
+                Err(Failure { code: *code, error })
+            }
         }
     }
 }
@@ -70,7 +87,7 @@ fn find(folder: &Path, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 
 /// The import of a folder as far as it is.
 struct All<'a> {
-    args: &'a BlockchainTestArgs,
+    folder: Folder<'a>,
     progress: &'a Progress,
     /// Names of files that are written.
     taken: HashSet<String>,
@@ -88,7 +105,7 @@ impl All<'_> {
             Ok(tests) => tests,
             Err(error) => return self.failed(path, None, error),
         };
-        let is_wanted = |name: &str| self.args.test.as_ref().is_none_or(|wanted| wanted == name);
+        let is_wanted = |name: &str| self.folder.wanted.is_none_or(|wanted| wanted == name);
         let tests: Vec<_> = tests.into_iter().filter(|test| is_wanted(&test.name)).collect();
         for test in tests {
             if interrupt::happened() {
@@ -96,8 +113,8 @@ impl All<'_> {
                 return Err(Failure { code: Code::Interrupted, error });
             }
             let name = test.name.clone();
-            let output = self.args.output.join(self.name_of(&name));
-            match write(test, &output, self.args.batch, self.progress) {
+            let output = self.folder.output.join(self.name_of(&name));
+            match write(test, &output, self.folder.batch, self.progress) {
                 Ok(said) => {
                     self.count += 1;
                     terminal::out(&said);

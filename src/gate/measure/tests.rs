@@ -279,7 +279,8 @@ fn who_is_started_first_has_no_better_chances_however_many_variants_there_are() 
         drawn.start = Duration::from_secs(100);
         let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
         for cell in &attempt.cells {
-            let octets = cell.octets.iter().filter_map(|octet| octet.differences(Metric::Wall));
+            let octets =
+                cell.octets.iter().filter_map(|octet| octet::of_facts(octet, Metric::Wall));
             let mean = octets.map(|octet| octet.new).sum::<f64>() / cell.octets.len() as f64;
             assert!(mean.abs() < 1e-3, "{} of {count}: {mean}", cell.variant);
         }

@@ -1,0 +1,281 @@
+//! The cells as a table: one line each, as many columns as the width has room for.
+
+use unicode_width::UnicodeWidthStr;
+use variant::Schedule;
+
+use result::{Cell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
+
+use super::{
+    facts,
+    page::{Page, Tone, clip, pad_left, pad_right},
+    units::{self, UNKNOWN},
+};
+
+/// Columns of this rank or above are added only where there is room to spare.
+const EXTRA_RANK: u8 = 10;
+/// Widest label of a cell before it is cut.
+pub(super) const MAX_LABEL_WIDTH: usize = 28;
+
+/// Width of the mark before a label.
+pub(super) const INDENT: usize = 2;
+
+/// A column.
+pub(super) struct Column {
+    pub(super) head: [&'static str; 2],
+    /// 0: always there. Otherwise the highest ranks go first where there is no room.
+    pub(super) rank: u8,
+    pub(super) values: Vec<String>,
+}
+
+impl Column {
+    fn width(&self) -> usize {
+        let texts = self.head.iter().copied().chain(self.values.iter().map(String::as_str));
+        texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.iter().all(|value| value == UNKNOWN)
+    }
+}
+
+/// Unit of the column of times.
+#[derive(Clone, Copy)]
+enum TimeUnit {
+    Seconds,
+    Milliseconds,
+}
+
+/// The table of all cells with the legend of its marks.
+pub(super) fn cells(page: &mut Page, result: &RunResult) {
+    let groups = facts::by_store(result);
+    let cells: Vec<&Cell> = groups.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
+    if cells.is_empty() {
+        return;
+    }
+    let best = best_per_design(&groups);
+    let marks = best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
+    let label_width = labels(&cells).iter().map(|label| label.width()).max().unwrap_or(0);
+    let label_width = label_width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
+    let (columns, gaps) = fit(columns(result, &cells), page.width() - INDENT - label_width);
+    for line in 0..2 {
+        let texts = columns.iter().map(|column| column.head[line]);
+        page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
+    }
+    let labels = labels(&cells);
+    let mut index = 0;
+    for (store, cells) in &groups {
+        if groups.len() > 1 {
+            page.line(Tone::Faint, store);
+        }
+        for cell in cells {
+            let is_best = marks && best.iter().any(|best| std::ptr::eq(*best, *cell));
+            let label = pad_right(&clip(&labels[index], label_width), label_width);
+            let texts = columns.iter().map(|column| column.values[index].as_str());
+            let mark = if is_best { "* " } else { "  " };
+            let tone = if is_best { Tone::Strong } else { Tone::Plain };
+            page.line(tone, &row(mark, &label, texts, &columns, &gaps));
+            index += 1;
+        }
+    }
+    legend(page, result, &cells, marks);
+}
+
+/// Cells without figures: which agree with the reference and which do not.
+pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
+    for (index, cell) in result.cells.iter().enumerate() {
+        let label = if index == 0 { "cells" } else { "" };
+        let wrong = cell.samples.iter().filter(|sample| !sample.agree).count();
+        let of = cell.samples.len();
+        let (tone, words) = match (wrong, of) {
+            (_, 0) => (Tone::Plain, "no sample".to_owned()),
+            (0, _) => (Tone::Plain, format!("agrees in {}", units::things(of as u64, "sample"))),
+            _ => (
+                Tone::Alarm,
+                format!("DIFFERS in {wrong} of {}", units::things(of as u64, "sample")),
+            ),
+        };
+        page.labelled(tone, label, &format!("{}: {words}", cell.variant));
+    }
+}
+
+fn best_per_design<'a>(groups: &[(&str, Vec<&'a Cell>)]) -> Vec<&'a Cell> {
+    let mut best = Vec::new();
+    for (_, cells) in groups {
+        for (index, cell) in cells.iter().enumerate() {
+            if !cells[..index].iter().any(|before| before.design == cell.design) {
+                let same = cells.iter().copied().filter(|other| other.design == cell.design);
+                best.extend(facts::best(same));
+            }
+        }
+    }
+    best
+}
+
+/// The design; with engine and I/O where cells of one design differ in them.
+pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
+    let differs = |cell: &Cell| {
+        cells.iter().any(|other| {
+            other.design == cell.design
+                && (other.list, other.engine, other.io) != (cell.list, cell.engine, cell.io)
+        })
+    };
+    let differs_in_policy = |cell: &Cell| {
+        cells.iter().any(|other| other.design == cell.design && other.prefetch != cell.prefetch)
+    };
+    let label = |cell: &&Cell| match policy_words(cell) {
+        Some(words) if differs_in_policy(cell) => words,
+        _ if differs(cell) => format!("{} {}+{}", cell.design, cell.engine, cell.io),
+        _ => cell.design.to_owned(),
+    };
+    cells.iter().map(label).collect()
+}
+
+/// `while listed`: how its readers differ from the default, `batched` where they do not. The
+/// variant's name has these words after `+batched`.
+fn policy_words(cell: &Cell) -> Option<String> {
+    let (_, rest) = cell.variant.split_once("+batched")?;
+    let (words, _) = rest.split_once('@')?;
+    match words.trim_start_matches(['-', '.']) {
+        "" => Some("batched".to_owned()),
+        words => Some(words.replace('.', " ")),
+    }
+}
+
+fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
+    let column = |rank, head, value: &dyn Fn(&Cell) -> Option<String>| {
+        let values = cells.iter().map(|cell| value(cell).unwrap_or_else(|| UNKNOWN.to_owned()));
+        Column { head, rank, values: values.collect() }
+    };
+    let of =
+        |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
+    let ns = |value: Option<u64>| value.map(|ns| units::time_ns(ns as f64));
+    let unit = time_unit(cells);
+    let time_head = match (unit, facts::time_is_per(result)) {
+        (TimeUnit::Seconds, "block") => ["s per", "block"],
+        (TimeUnit::Seconds, _) => ["s per", "batch"],
+        (TimeUnit::Milliseconds, "block") => ["ms per", "block"],
+        (TimeUnit::Milliseconds, _) => ["ms per", "batch"],
+    };
+    let keys = |cell: &Cell| Some(units::count(cell.samples.first()?.unique_keys));
+    let p50 = |cell: &Cell| {
+        let mark = if cell.read_latency_of_batches { "b" } else { "" };
+        Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
+    };
+    let in_order = Schedule::BlockOrder.name();
+    let is_scheduled = cells.iter().any(|cell| cell.schedule != in_order);
+    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.to_owned());
+    vec![
+        column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
+        column(1, ["", "schedule"], &schedule),
+        column(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit))),
+        column(0, ["", "95 %"], &|cell| {
+            Some(interval(&cell.ms_per_batch, cell.value_count(), unit))
+        }),
+        column(0, ["", "MGas/s"], &|cell| of(cell.mgas_per_s.median, units::number)),
+        column(1, ["without", "verifying"], &|cell| {
+            Some(in_unit(facts::unverified_ms(cell)?, unit))
+        }),
+        column(4, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
+        column(1, ["", "keys"], &keys),
+        column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
+        column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),
+        column(3, ["% of", "disk"], &|cell| of(cell.device_fraction, units::percent)),
+        column(10, ["reads", "at once"], &|cell| of(cell.reads_in_flight, units::number)),
+        column(4, ["read", "p50"], &p50),
+        column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
+        column(12, ["ready", "%"], &|cell| of(cell.ready_share, units::percent)),
+        column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
+        column(5, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
+        column(6, ["runs in", "vain %"], &|cell| of(cell.vain_share, units::percent)),
+        column(15, ["sched.", "quality"], &|cell| of(cell.scheduling_quality, units::ratio)),
+        column(16, ["idle", "%"], &|cell| of(cell.idle_share, units::percent)),
+        column(6, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
+        column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
+        column(12, ["", "binds"], &|cell| cell.binds.map(str::to_owned)),
+    ]
+}
+
+fn time_unit(cells: &[&Cell]) -> TimeUnit {
+    let all_long = cells.iter().filter_map(|cell| facts::time_ms(cell)).all(|ms| ms >= 999.5);
+    if all_long { TimeUnit::Seconds } else { TimeUnit::Milliseconds }
+}
+
+fn in_unit(ms: f64, unit: TimeUnit) -> String {
+    match unit {
+        TimeUnit::Seconds => units::plain(ms / 1e3),
+        TimeUnit::Milliseconds => units::plain(ms),
+    }
+}
+
+/// The interval, or the number of samples, or of databases, where there is none.
+fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
+    let finite = estimate.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
+    match finite.filter(|_| value_count >= INTERVAL_COUNT_MIN) {
+        Some([low, high]) => format!("{}–{}", in_unit(low, unit), in_unit(high, unit)),
+        None => format!("n={value_count}"),
+    }
+}
+
+/// The columns that fit, and the gap before each.
+pub(super) fn fit(mut columns: Vec<Column>, room: usize) -> (Vec<Column>, Vec<usize>) {
+    columns.retain(|column| column.rank == 0 || !column.is_empty());
+    loop {
+        let most = columns.iter().map(|column| column.rank).max().unwrap_or(0);
+        let gap = if most >= EXTRA_RANK { 2 } else { 1 };
+        let used: usize = columns.iter().map(|column| column.width() + gap).sum();
+        if used <= room || most == 0 {
+            let mut gaps = vec![gap; columns.len()];
+            let slack = room.saturating_sub(used);
+            let wider = columns.len().max(1);
+            let share = (slack / wider).min(3 - gap);
+            let rest = if share < 3 - gap { slack - share * wider } else { 0 };
+            for (index, gap) in gaps.iter_mut().enumerate() {
+                *gap += share + usize::from(index < rest);
+            }
+            return (columns, gaps);
+        }
+        columns.retain(|column| column.rank != most);
+    }
+}
+
+pub(super) fn row<'a>(
+    mark: &str,
+    label: &str,
+    texts: impl Iterator<Item = &'a str>,
+    columns: &[Column],
+    gaps: &[usize],
+) -> String {
+    let mut line = format!("{mark}{label}");
+    for ((text, column), gap) in texts.zip(columns).zip(gaps) {
+        line.push_str(&pad_left(text, column.width() + gap));
+    }
+    line
+}
+
+/// What the marks mean, as far as they are used.
+fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], marks: bool) {
+    let mut parts = Vec::new();
+    if marks {
+        parts.push("* best of its design".to_owned());
+    }
+    let databases = units::things(result.databases.len() as u64, "database");
+    let counts = cells.iter().map(|cell| cell.samples.len());
+    let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+    parts.push(match (least, most) {
+        _ if !result.databases.is_empty() => format!("over {databases}, which n counts"),
+        (1, 1) => "one sample each: no interval".to_owned(),
+        (least, most) if least == most => format!("{least} samples each"),
+        (least, most) => format!("{least} to {most} samples each"),
+    });
+    if cells.iter().any(|cell| cell.read_latency_of_batches && cell.read_latency_ns.p50.is_some()) {
+        parts.push("b as long as the batch it was read in".to_owned());
+    }
+    if cells.iter().any(|cell| cell.blocks_per_present_key.is_some()) {
+        parts.push("blocks a present key".to_owned());
+    }
+    page.indented(Tone::Faint, INDENT, &parts.join("; "));
+    let per = facts::time_is_per(result);
+    let text =
+        format!("time of a {per}: list, reads, execution, checks, flat commit; no state root");
+    page.indented(Tone::Faint, INDENT, &text);
+}

@@ -1,0 +1,72 @@
+//! The machine's checks as a page: a line a subject, the remedy below where there is one.
+
+use result::environment::{Check, Status};
+
+use super::{
+    Paint,
+    page::{Page, Tone, pad_right},
+    units,
+};
+
+/// Width of the names, and of the words that say how a subject stands.
+const NAME_WIDTH: usize = 14;
+const STATUS_WIDTH: usize = 9;
+
+/// The checks as a page of `width` columns.
+pub fn checks(checks: &[Check], width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    for check in checks {
+        let (tone, word) = match check.status {
+            Status::Ok => (Tone::Plain, "ok"),
+            Status::Warning => (Tone::Warning, "WARNING"),
+            Status::Unknown => (Tone::Faint, "unknown"),
+        };
+        let line = format!(
+            "{}{}{}",
+            pad_right(word, STATUS_WIDTH),
+            pad_right(check.name, NAME_WIDTH),
+            check.found
+        );
+        page.line(tone, &line);
+        if let Some(remedy) = check.remedy {
+            page.indented(tone, STATUS_WIDTH + NAME_WIDTH, remedy);
+        }
+    }
+    page.gap();
+    let count = |status| checks.iter().filter(|check| check.status == status).count() as u64;
+    let text = format!(
+        "{}, {} not known",
+        units::things(count(Status::Warning), "warning"),
+        units::count(count(Status::Unknown))
+    );
+    page.labelled(Tone::Strong, "found", &text);
+    page.render(paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_line_for_every_subject_and_is_not_wider_than_asked() {
+        let check = |name, status| {
+            let remedy =
+                (status != Status::Ok).then_some("a remedy of several words, and then more");
+            Check { name, status, found: "what was found, in a few words".to_owned(), remedy }
+        };
+        let found = [
+            check("governor", Status::Ok),
+            check("stolen time", Status::Warning),
+            check("page cache", Status::Unknown),
+        ];
+        for width in [40, 80, 120] {
+            let page = checks(&found, width, Paint::Plain);
+            assert!(page.lines().all(|line| line.width() <= width), "{page}");
+            for check in &found {
+                assert!(page.contains(check.name), "{}: {page}", check.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Results side by side: what changed in tool, settings and machine, which counters differ, and
+//! the figures with their intervals. Only results of the same work that agree are compared.
+//!
+//! Gives no verdict: times of different runs differ by the minute they were taken in.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use serde_json::Value;
+
+use result::stored::{self, Stored};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "stress.compare/1";
+
+/// Facts that differ from run to run and say nothing about a change.
+const PASSING: [&str; 9] = [
+    "environment.memory.available_bytes",
+    "environment.host.load_average",
+    "environment.steal_ns",
+    "environment.ground.free_bytes",
+    "environment.build.commit",
+    "open_sample_ns",
+    "/stores/0/facts/build_ns",
+    "sample_directory",
+    "path",
+];
+
+/// Counters of a sample that are the same in every run of one build on one state.
+const COUNTERS: [&str; 4] = ["gas", "unique_keys", "store_reads", "blocks_read"];
+
+/// Results side by side.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The work that all of them did: scenario, gas, digest.
+    pub work: Work,
+    /// The results, in the order given; the first is what the others are compared with.
+    pub results: Vec<Source>,
+    /// Facts of tool, machine, stores and caches that are not the same in all.
+    pub changes: Vec<Change>,
+    /// Counters that are not the same in all.
+    pub counters: Vec<Change>,
+    /// One per variant of any of them.
+    pub rows: Vec<Row>,
+}
+
+/// What all did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Work {
+    /// The scenario's name in the first.
+    pub scenario: String,
+    /// Gas used.
+    pub gas: Option<u64>,
+    /// The workload's digest.
+    pub digest: String,
+}
+
+/// Where a column comes from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Source {
+    /// `A`, `B`, …: how a table names it.
+    pub label: String,
+    /// The file.
+    pub path: String,
+    /// When the run began, seconds since 1970.
+    pub started_unix_s: Option<u64>,
+    /// Commit of the tool.
+    pub commit: Option<String>,
+    /// Number of its warnings.
+    pub warning_count: usize,
+    /// Whether it ended before its plan did.
+    pub interrupted: bool,
+}
+
+/// A fact that is not the same in all; `null` where a result has not got it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Where in the result: `stores.rocksdb.block_cache_bytes`.
+    pub key: String,
+    /// Its values, in the order of the results.
+    pub values: Vec<Value>,
+}
+
+/// A variant's figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The variant.
+    pub variant: String,
+    /// In the order of the results; `null` where a result has no such cell.
+    pub figures: Vec<Option<Figure>>,
+}
+
+/// A variant's figures in one result.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// Number of samples.
+    pub sample_count: usize,
+    /// Databases that the figures are over; `null` of a run on one.
+    pub database_count: Option<usize>,
+    /// Median milliseconds per batch.
+    pub ms_per_batch: Option<f64>,
+    /// 95 % confidence interval of the median.
+    pub ms_per_batch_ci95: Option<[f64; 2]>,
+    /// Median throughput.
+    pub mgas_per_s: Option<f64>,
+    /// Share of the device's ceiling of its own run.
+    pub device_fraction: Option<f64>,
+    /// Its time over that of the first result.
+    pub time_ratio: Option<f64>,
+}
+
+/// Compares `results`, of which there are two or more.
+///
+/// # Errors
+/// One of them disagrees with the reference or has no figure, or they are of different work.
+pub fn compare(results: &[Stored]) -> Result<Comparison> {
+    let [first, others @ ..] = results else { bail!("nothing to compare") };
+    for stored in results {
+        let name = stored.path.display();
+        match stored.agrees() {
+            Some(true) => {}
+            Some(false) => bail!("{name}: its designs disagree: no figure of it can be compared"),
+            None => bail!("{name}: it has no sample: run it again"),
+        }
+    }
+    for other in others {
+        same_work(first, other)?;
+        same_databases(first, other)?;
+    }
+    Ok(Comparison {
+        schema: SCHEMA,
+        work: Work {
+            scenario: first.text("/workload/scenario").unwrap_or_default().to_owned(),
+            gas: first.json["workload"]["gas"].as_u64(),
+            digest: first.text("/workload/digest").unwrap_or_default().to_owned(),
+        },
+        results: results.iter().enumerate().map(source).collect(),
+        changes: changes(results.iter().map(facts).collect()),
+        counters: changes(results.iter().map(counters).collect()),
+        rows: rows(results),
+    })
+}
+
+fn same_work(a: &Stored, b: &Stored) -> Result<()> {
+    let digest = |stored: &Stored| stored.text("/workload/digest").map(str::to_owned);
+    if digest(a).is_some() && digest(a) == digest(b) {
+        return Ok(());
+    }
+    let of = |stored: &Stored| flat(&stored.json["workload"], "");
+    let differs = changes(vec![of(a), of(b)]);
+    let shown = differs.iter().filter(|change| change.key != "digest");
+    let shown: Vec<_> = shown
+        .take(4)
+        .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]))
+        .collect();
+    bail!(
+        "{} and {} did different work ({}): only times of the same work can be compared; run both \
+         on one workload file (`stress generate`)",
+        a.path.display(),
+        b.path.display(),
+        if shown.is_empty() { "another digest".to_owned() } else { shown.join(", ") }
+    )
+}
+
+/// The first database of both is the same, as their work is. A pooled figure is comparable only
+/// with one over the same databases.
+fn same_databases(a: &Stored, b: &Stored) -> Result<()> {
+    let of = |stored: &Stored, what: &str| -> Vec<String> {
+        let all = stored.databases().iter();
+        all.map(|database| database["workload"][what].to_string()).collect()
+    };
+    if of(a, "digest") == of(b, "digest") {
+        return Ok(());
+    }
+    let words = |stored: &Stored| match of(stored, "seed") {
+        seeds if seeds.is_empty() => "one database".to_owned(),
+        seeds => format!("databases of seeds {}", seeds.join(", ")),
+    };
+    bail!(
+        "{} ran on {}, {} on {}: a figure over databases is comparable only over the same ones; run \
+         both with one --databases and one --seed",
+        a.path.display(),
+        words(a),
+        b.path.display(),
+        words(b)
+    )
+}
+
+fn source((index, stored): (usize, &Stored)) -> Source {
+    Source {
+        label: label(index),
+        path: stored.path.display().to_string(),
+        started_unix_s: stored.json["started_unix_s"].as_u64(),
+        commit: stored.text("/tool/commit").map(str::to_owned),
+        warning_count: stored.json["warnings"].as_array().map_or(0, Vec::len),
+        interrupted: stored.json["interrupted"] == true,
+    }
+}
+
+/// Short name of the result at `index`: `A` to `Z`, then `A1`, …
+pub fn label(index: usize) -> String {
+    let letter = char::from(b'A' + (index % 26) as u8);
+    if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
+}
+
+/// Facts by key: of the tool, the machine, the stores, and whether each variant was cold.
+fn facts(stored: &Stored) -> BTreeMap<String, Value> {
+    let mut facts = BTreeMap::new();
+    for part in ["tool", "environment"] {
+        facts.extend(flat(&stored.json[part], part));
+    }
+    for store in stored.json["stores"].as_array().into_iter().flatten() {
+        let name = store["store"].as_str().unwrap_or_default();
+        facts.extend(flat(&store["facts"], &format!("stores.{name}")));
+    }
+    for cell in stored.cells() {
+        let variant = cell["variant"].as_str().unwrap_or_default();
+        for name in ["want", "proved"] {
+            facts.insert(format!("{variant} cache.{name}"), cell["cache"][name].clone());
+        }
+    }
+    facts.retain(|key, _| !PASSING.iter().any(|passing| key.ends_with(passing)));
+    facts
+}
+
+/// Counters by variant and name, and by database where there are several; of a variant whose
+/// samples differ, the least and the most that occur.
+fn counters(stored: &Stored) -> BTreeMap<String, Value> {
+    let mut counters = BTreeMap::new();
+    for cell in stored.cells() {
+        let variant = cell["variant"].as_str().unwrap_or_default();
+        for database in stored::by_database(cell) {
+            for name in COUNTERS {
+                let samples = database.samples.iter();
+                let mut values: Vec<_> = samples.filter_map(|s| s[name].as_u64()).collect();
+                values.sort_unstable();
+                values.dedup();
+                let value = match values.as_slice() {
+                    [] => Value::Null,
+                    [one] => Value::from(*one),
+                    [least, .., most] => Value::from(format!("{least} to {most}")),
+                };
+                counters.insert(format!("{variant}{} {name}", database.words()), value);
+            }
+        }
+    }
+    counters
+}
+
+/// The keys whose values are not the same everywhere. A counter of a variant that one result
+/// has not run is no change.
+fn changes(all: Vec<BTreeMap<String, Value>>) -> Vec<Change> {
+    let keys: std::collections::BTreeSet<_> = all.iter().flat_map(BTreeMap::keys).collect();
+    let change = |key: &String| {
+        let values: Vec<Value> =
+            all.iter().map(|facts| facts.get(key).cloned().unwrap_or(Value::Null)).collect();
+        let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
+        differs.then(|| Change { key: key.clone(), values })
+    };
+    keys.into_iter().filter_map(change).collect()
+}
+
+/// The leaves of `value` by their path; an array is a leaf.
+fn flat(value: &Value, path: &str) -> BTreeMap<String, Value> {
+    let Some(object) = value.as_object() else {
+        return BTreeMap::from([(path.to_owned(), value.clone())]);
+    };
+    let inner = |(key, value): (&String, &Value)| {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        flat(value, &path)
+    };
+    object.iter().flat_map(inner).collect()
+}
+
+fn rows(results: &[Stored]) -> Vec<Row> {
+    let mut variants: Vec<&str> = Vec::new();
+    for cell in results.iter().flat_map(Stored::cells) {
+        let variant = cell["variant"].as_str().unwrap_or_default();
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    let row = |variant: &str| {
+        let mut figures: Vec<_> =
+            results.iter().map(|stored| stored.cell(variant).map(figure)).collect();
+        let base = figures[0].as_ref().and_then(|figure| figure.ms_per_batch);
+        for figure in figures.iter_mut().flatten() {
+            figure.time_ratio = figure.ms_per_batch.zip(base).map(|(ms, base)| ms / base);
+        }
+        Row { variant: variant.to_owned(), figures }
+    };
+    variants.into_iter().map(row).collect()
+}
+
+fn figure(cell: &Value) -> Figure {
+    let positive = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
+    let interval = |value: &Value| Some([value[0].as_f64()?, value[1].as_f64()?]);
+    Figure {
+        sample_count: cell["samples"].as_array().map_or(0, Vec::len),
+        database_count: cell["databases"]["each"].as_array().map(Vec::len),
+        ms_per_batch: positive(&cell["ms_per_batch"]["median"]),
+        ms_per_batch_ci95: interval(&cell["ms_per_batch"]["ci95"]),
+        mgas_per_s: positive(&cell["mgas_per_s"]["median"]),
+        device_fraction: cell["device_fraction"].as_f64(),
+        time_ratio: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::json;
+
+    use super::*;
+    use result::example;
+
+    fn stored(change: impl FnOnce(&mut Value)) -> Stored {
+        let mut json: Value =
+            serde_json::from_str(&result::json(&example::sampled(8))).expect("a result is JSON");
+        change(&mut json);
+        Stored::new(PathBuf::from("r.json"), json)
+    }
+
+    #[test]
+    fn a_result_compared_with_itself_has_no_change_and_ratios_of_one() {
+        let comparison = compare(&[stored(|_| ()), stored(|_| ())]).expect("the same work");
+        assert_eq!((comparison.changes, comparison.counters), (Vec::new(), Vec::new()));
+        assert_eq!(comparison.rows.len(), 5);
+        for figure in comparison.rows.iter().flat_map(|row| row.figures.iter().flatten()) {
+            assert_eq!(figure.time_ratio, Some(1.0));
+        }
+    }
+
+    #[test]
+    fn a_setting_and_a_counter_that_differ_are_named_with_both_values() {
+        let other = stored(|json| {
+            json["stores"][0]["facts"]["block_cache_bytes"] = json!(7);
+            json["environment"]["host"]["load_average"] = json!([9.0, 9.0, 9.0]);
+            for sample in json["cells"][4]["samples"].as_array_mut().expect("samples") {
+                sample["store_reads"] = json!(1);
+            }
+        });
+        let comparison = compare(&[stored(|_| ()), other]).expect("the same work");
+        assert_eq!(comparison.changes.len(), 1, "{:?}", comparison.changes);
+        assert_eq!(comparison.changes[0].key, "stores.rocksdb.block_cache_bytes");
+        assert_eq!(comparison.counters.len(), 1);
+        assert!(comparison.counters[0].key.ends_with(" store_reads"));
+        assert_eq!(comparison.counters[0].values[1], json!(1));
+    }
+
+    #[test]
+    fn different_work_is_refused_and_what_differs_is_named() {
+        let other = stored(|json| {
+            json["workload"]["digest"] = json!("0x77");
+            json["workload"]["gas"] = json!(5);
+        });
+        let error = compare(&[stored(|_| ()), other]).expect_err("other work").to_string();
+        assert!(error.contains("different work") && error.contains("gas"), "{error}");
+        let unknown = || stored(|json| json["workload"]["digest"] = Value::Null);
+        assert!(compare(&[unknown(), unknown()]).is_err(), "unknown work is not the same work");
+    }
+
+    #[test]
+    fn a_result_that_disagrees_or_has_no_sample_is_refused() {
+        for agree in [json!(false), Value::Null] {
+            let bad = stored(|json| json["agree"] = agree);
+            assert!(compare(&[stored(|_| ()), bad.clone()]).is_err());
+            assert!(compare(&[bad, stored(|_| ())]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_variant_of_one_result_only_has_a_row_with_a_gap() {
+        let fewer = stored(|json| {
+            json["cells"].as_array_mut().expect("cells").remove(0);
+        });
+        let comparison = compare(&[fewer, stored(|_| ())]).expect("the same work");
+        let row = comparison.rows.iter().find(|row| row.variant.contains("sequential"));
+        let row = row.expect("it has a row");
+        assert!(row.figures[0].is_none());
+        assert!(row.figures[1].as_ref().is_some_and(|figure| figure.time_ratio.is_none()));
+    }
+
+    #[test]
+    fn labels_never_run_out() {
+        assert_eq!([label(0), label(25), label(26), label(53)], ["A", "Z", "A1", "B2"]);
+    }
+}

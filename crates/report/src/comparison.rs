@@ -1,0 +1,182 @@
+//! Results side by side as a page: what is compared, what changed, which counters differ, and a
+//! line a variant.
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::compare::{Change, Comparison, Figure, Source};
+
+use super::{
+    Paint,
+    page::{Page, Tone, clip, pad_left, pad_right},
+    units::{self, UNKNOWN},
+};
+
+/// Changes of one kind that are shown; all are in the JSON.
+const SHOWN_CHANGE_COUNT: usize = 12;
+/// Widest value of a change before it is cut.
+const MAX_VALUE_WIDTH: usize = 40;
+/// Space before a column.
+const GAP: usize = 2;
+
+/// The comparison as a page of `width` columns.
+pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    let work = &comparison.work;
+    let gas = work.gas.map_or_else(|| UNKNOWN.to_owned(), units::count);
+    let digest: String = work.digest.chars().take(12).collect();
+    let text = format!("{}, {gas} gas, workload {digest}: the same in all", work.scenario);
+    page.labelled(Tone::Plain, "work", &text);
+    for source in &comparison.results {
+        page.labelled(Tone::Plain, &source.label, &source_words(source));
+    }
+    page.gap();
+    changed(&mut page, "changed", &comparison.changes, "no setting and no fact of the machine");
+    changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
+    table(&mut page, comparison);
+    let text = "times of different runs hold for their minutes only: a ratio here is no verdict";
+    page.labelled(Tone::Faint, "note", text);
+    page.render(paint)
+}
+
+fn source_words(source: &Source) -> String {
+    let mut words = source.path.clone();
+    if let Some(commit) = &source.commit {
+        words.push_str(&format!(", commit {}", commit.chars().take(10).collect::<String>()));
+    }
+    if source.warning_count > 0 {
+        words.push_str(&format!(", {}", units::things(source.warning_count as u64, "warning")));
+    }
+    if source.interrupted {
+        words.push_str(", INTERRUPTED");
+    }
+    words
+}
+
+fn changed(page: &mut Page, label: &str, changes: &[Change], none: &str) {
+    if changes.is_empty() {
+        page.labelled(Tone::Plain, label, none);
+    }
+    let mut label = label;
+    for change in changes.iter().take(SHOWN_CHANGE_COUNT) {
+        let values: Vec<_> = change.values.iter().map(value).collect();
+        let text = format!("{}: {}", change.key, values.join(" → "));
+        page.labelled(Tone::Warning, label, &text);
+        label = "";
+    }
+    let more = changes.len().saturating_sub(SHOWN_CHANGE_COUNT);
+    if more > 0 {
+        let text = format!("and {} more: --format json", units::count(more as u64));
+        page.labelled(Tone::Warning, "", &text);
+    }
+    page.gap();
+}
+
+fn value(value: &Value) -> String {
+    let text = match value {
+        Value::Null => UNKNOWN.to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    clip(&text, MAX_VALUE_WIDTH)
+}
+
+/// One line a variant: the time in each result with its interval, then the ratios.
+fn table(page: &mut Page, comparison: &Comparison) {
+    let figures = |at: usize| comparison.rows.iter().map(move |row| row.figures[at].as_ref());
+    let mut columns: Vec<(String, Vec<String>)> = Vec::new();
+    for (at, source) in comparison.results.iter().enumerate() {
+        columns.push((source.label.clone(), figures(at).map(time).collect()));
+        columns.push(("95 %".to_owned(), figures(at).map(interval).collect()));
+    }
+    for (at, source) in comparison.results.iter().enumerate().skip(1) {
+        let head = format!("{}/{}", source.label, comparison.results[0].label);
+        columns.push((head, figures(at).map(ratio).collect()));
+    }
+    let wide = |(head, values): &(String, Vec<String>)| {
+        values.iter().chain([head]).map(|text| text.width()).max().unwrap_or(0) + GAP
+    };
+    let widths: Vec<_> = columns.iter().map(wide).collect();
+    let names = comparison.rows.iter().map(|row| row.variant.width()).max().unwrap_or(0);
+    let room = page.width().saturating_sub(widths.iter().sum());
+    // Where a name and its figures do not fit on a line, the name has a line of its own.
+    let beside = names <= room;
+    let line = |name: &str, texts: Vec<&str>| {
+        let mut line = pad_right(if beside { name } else { "" }, if beside { names } else { 2 });
+        for (text, width) in texts.iter().zip(&widths) {
+            line.push_str(&pad_left(text, *width));
+        }
+        line
+    };
+    page.line(
+        Tone::Faint,
+        &line("time of a batch", columns.iter().map(|c| c.0.as_str()).collect()),
+    );
+    for (index, row) in comparison.rows.iter().enumerate() {
+        if !beside {
+            page.line(Tone::Plain, &row.variant);
+        }
+        let texts = columns.iter().map(|(_, values)| values[index].as_str()).collect();
+        page.line(Tone::Plain, &line(&row.variant, texts));
+    }
+    page.gap();
+}
+
+fn time(figure: Option<&Figure>) -> String {
+    let ms = figure.and_then(|figure| figure.ms_per_batch);
+    ms.map_or_else(|| UNKNOWN.to_owned(), |ms| units::time_ns(ms * 1e6))
+}
+
+/// As a share of the median to both sides, or the number of samples, or of databases, where there
+/// is none.
+fn interval(figure: Option<&Figure>) -> String {
+    let Some(figure) = figure else { return UNKNOWN.to_owned() };
+    match figure.ms_per_batch.zip(figure.ms_per_batch_ci95) {
+        Some((ms, [low, high])) => {
+            format!("−{:.1}+{:.1} %", (1.0 - low / ms) * 1e2, (high / ms - 1.0) * 1e2)
+        }
+        None => format!("n={}", figure.database_count.unwrap_or(figure.sample_count)),
+    }
+}
+
+fn ratio(figure: Option<&Figure>) -> String {
+    let ratio = figure.and_then(|figure| figure.time_ratio);
+    ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("{ratio:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use result::{example, stored::Stored};
+
+    use crate::compare::compare;
+
+    fn page(width: usize, count: usize) -> String {
+        let json: Value = serde_json::from_str(&super::super::json(&example::sampled(8)))
+            .expect("a result is JSON");
+        let mut results = vec![Stored::new("a.json".into(), json.clone())];
+        for _ in 1..count {
+            let mut json = json.clone();
+            json["environment"]["host"]["kernel"] = json!("another");
+            results.push(Stored::new("a-rather-long/way/to/b.json".into(), json));
+        }
+        let compared = compare(&results).expect("the same work");
+        comparison(&compared, width, Paint::Plain)
+    }
+
+    #[test]
+    fn a_page_says_what_changed_and_every_ratio_and_is_not_wider_than_asked() {
+        for (width, count) in [(80, 2), (120, 2), (80, 3), (24, 2)] {
+            let page = page(width, count);
+            assert!(page.lines().all(|line| line.width() <= width), "{page}");
+        }
+        let page = page(80, 2);
+        assert!(page.contains("environment.host.kernel"), "{page}");
+        assert!(page.contains("→ another"), "{page}");
+        assert_eq!(page.matches("1.000").count(), 5, "{page}");
+        assert!(page.contains("−1.5+2.1 %"), "{page}");
+        assert!(page.contains("equal: gas"), "{page}");
+    }
+}

@@ -1,0 +1,166 @@
+//! The finding in one line. It compares each design at its best setting with the others at
+//! theirs, and batched with on-demand reads at equal depth: against fewer readers "batched wins"
+//! would only say that more reads were under way (`measuring.md`).
+
+use result::{Cell, RunResult, stats::INTERVAL_COUNT_MIN};
+
+use super::{facts, units};
+
+const BATCHED: &str = "batched-io";
+const ON_DEMAND: &str = "parallel-io";
+
+/// What was found, in one line; `None` where nothing was measured. A run whose designs disagree
+/// finds that and no figure.
+pub fn conclude(result: &RunResult) -> Option<String> {
+    if facts::disagrees(result) {
+        return Some("the designs disagree: no figure is to be believed".to_owned());
+    }
+    let groups = facts::by_store(result);
+    let many = groups.len() > 1;
+    let parts = groups.iter().filter_map(|(store, cells)| {
+        let finding = of_store(result, cells)?;
+        Some(if many { format!("{store}: {finding}") } else { finding })
+    });
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let mut line = parts.join(". ");
+    if let Some(words) = facts::small_state(result) {
+        line.push_str(&format!("; {words}"));
+    }
+    let before = if result.interrupted { "interrupted, so far: " } else { "" };
+    Some(format!("{before}{line}"))
+}
+
+fn of_store(result: &RunResult, cells: &[&Cell]) -> Option<String> {
+    let best = facts::best(cells.iter().copied())?;
+    let mut parts = vec![times(result, cells)];
+    parts.extend(equal_depth(cells));
+    parts.extend(certainty(cells));
+    parts.extend(reads(best));
+    parts.extend(best.binds.map(|term| format!("binds: {term}")));
+    parts.extend(facts::cache_words(result, cells));
+    Some(parts.join("; "))
+}
+
+/// `batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, sequential 20.1 s`.
+fn times(result: &RunResult, cells: &[&Cell]) -> String {
+    let batched = best_of(cells, BATCHED);
+    let on_demand = best_of(cells, ON_DEMAND);
+    let mut parts = Vec::new();
+    parts.extend(batched.map(|cell| format!("batched {} at {}", time(cell), facts::threads(cell))));
+    parts.extend(on_demand.map(|cell| {
+        let noun = if cell.threads == 1 { "thread" } else { "threads" };
+        let beside = same_cores(cells, cell, batched);
+        let beside = beside.map(|other| format!(" and {} at {}", time(other), other.threads));
+        format!("on demand {} at {} {noun}{}", time(cell), cell.threads, beside.unwrap_or_default())
+    }));
+    let mut seen = vec![BATCHED, ON_DEMAND];
+    for cell in cells {
+        if !seen.contains(&cell.design) {
+            seen.push(cell.design);
+            parts.extend(best_of(cells, cell.design).map(|cell| {
+                let unverified = facts::unverified_ms(cell)
+                    .map(|ms| format!(" ({} without waiting for verification)", words_of(ms)));
+                let of =
+                    format!("{} {}{}", cell.design, time(cell), unverified.unwrap_or_default());
+                match (cell.threads, cell.io_threads) {
+                    (1, 0) => of,
+                    (threads, 0) => format!("{of} at {threads} threads"),
+                    _ => format!("{of} at {}", facts::threads(cell)),
+                }
+            }));
+        }
+    }
+    let per = match (result.workload.block_count, result.workload.batch_count) {
+        (1, _) | (_, 1) => String::new(),
+        _ => format!(" (per {})", facts::time_is_per(result)),
+    };
+    format!("{}{per}", parts.join(", "))
+}
+
+/// The on-demand cell that has as many threads as batched executes with, or the fewest: what a
+/// client with a thread per core would see.
+fn same_cores<'a>(cells: &[&'a Cell], best: &Cell, batched: Option<&Cell>) -> Option<&'a Cell> {
+    let timed = cells.iter().copied().filter(|cell| {
+        cell.design == ON_DEMAND && cell.threads != best.threads && facts::time_ms(cell).is_some()
+    });
+    match batched {
+        Some(batched) => facts::best(timed.filter(|cell| cell.threads == batched.threads)),
+        None => timed.min_by_key(|cell| cell.threads),
+    }
+}
+
+/// Reads that the readers of a cell have under way at most.
+fn reader_depth(cell: &Cell) -> u64 {
+    cell.io_threads * cell.reads_per_reader.unwrap_or(1)
+}
+
+/// The pair whose readers have as many reads under way as the other has threads, where the best
+/// cells are not that pair already.
+fn equal_depth(cells: &[&Cell]) -> Option<String> {
+    let batched = best_of(cells, BATCHED)?;
+    let on_demand = best_of(cells, ON_DEMAND)?;
+    if reader_depth(batched) == on_demand.threads {
+        return None;
+    }
+    let at = |design: &'static str, depth: fn(&Cell) -> u64, wanted: u64| {
+        let same = cells.iter().copied().filter(move |c| c.design == design && depth(c) == wanted);
+        facts::best(same)
+    };
+    let depths = cells.iter().filter(|cell| cell.design == ON_DEMAND).map(|cell| cell.threads);
+    let pairs = depths.filter_map(|depth| {
+        let batched = at(BATCHED, reader_depth, depth)?;
+        Some((depth, batched, at(ON_DEMAND, |cell| cell.threads, depth)?))
+    });
+    Some(match pairs.max_by_key(|(depth, _, _)| *depth) {
+        Some((depth, batched, on_demand)) => {
+            format!("both at depth {depth}: {} and {}", time(batched), time(on_demand))
+        }
+        None => "no pair at equal depth".to_owned(),
+    })
+}
+
+/// How sure the times are: nothing where there are intervals and the two best lie apart.
+fn certainty(cells: &[&Cell]) -> Option<String> {
+    let timed = cells.iter().filter(|cell| facts::time_ms(cell).is_some());
+    let is_over_databases = cells.iter().any(|cell| cell.databases.is_some());
+    match timed.map(|cell| cell.value_count()).min()? {
+        few if few < INTERVAL_COUNT_MIN && is_over_databases => {
+            Some(format!("{}, no interval", units::things(few as u64, "database")))
+        }
+        0 | 1 => Some("one sample each".to_owned()),
+        few if few < INTERVAL_COUNT_MIN => Some(format!("{few} samples, no interval")),
+        _ => {
+            let batched = best_of(cells, BATCHED)?.ms_per_batch.ci95?;
+            let on_demand = best_of(cells, ON_DEMAND)?.ms_per_batch.ci95?;
+            let overlap = batched[0] <= on_demand[1] && on_demand[0] <= batched[1];
+            overlap.then(|| "intervals of the two best overlap".to_owned())
+        }
+    }
+}
+
+/// `291k keys, 0.94 blocks a present key, 79 % of the disk`.
+fn reads(cell: &Cell) -> Option<String> {
+    let keys = cell.samples.first()?.unique_keys;
+    let mut parts = vec![units::things(keys, "key")];
+    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+    let blocks = finite(cell.blocks_per_present_key);
+    parts.extend(blocks.map(|blocks| format!("{} blocks a present key", units::ratio(blocks))));
+    let share = finite(cell.device_fraction);
+    parts.extend(share.map(|share| format!("{} % of the disk", units::percent(share))));
+    Some(parts.join(", "))
+}
+
+fn best_of<'a>(cells: &[&'a Cell], design: &str) -> Option<&'a Cell> {
+    facts::best(cells.iter().copied().filter(|cell| cell.design == design))
+}
+
+fn time(cell: &Cell) -> String {
+    words_of(facts::time_ms(cell).unwrap_or(f64::NAN))
+}
+
+fn words_of(ms: f64) -> String {
+    units::time_ns(ms * 1e6)
+}

@@ -1,0 +1,106 @@
+//! A run on several databases: each of them, and how much of the spread is theirs.
+
+use result::{
+    Cell, RunResult,
+    databases::CellDatabases,
+    stats::{CHANCE_P, INTERVAL_COUNT_MIN},
+};
+
+use super::{
+    cells::{Column, INDENT, MAX_LABEL_WIDTH, fit, labels, row},
+    facts,
+    page::{Page, Tone, clip, pad_right},
+    units::{self, UNKNOWN},
+};
+use unicode_width::UnicodeWidthStr;
+
+/// What is told of the databases; nothing of a run on one.
+pub(super) fn databases(page: &mut Page, result: &RunResult) {
+    let groups = facts::by_store(result);
+    let all: Vec<&Cell> = groups.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
+    let cells: Vec<(&Cell, &CellDatabases)> =
+        all.iter().filter_map(|cell| Some((*cell, cell.databases.as_ref()?))).collect();
+    if result.databases.is_empty() || cells.is_empty() {
+        return;
+    }
+    let seeds = result.databases.iter().map(|of| of.workload.seed.to_string());
+    let count = result.databases.len();
+    let text = format!(
+        "{}, of {} {}; each is one value of the figures above",
+        units::things(count as u64, "database"),
+        if count == 1 { "seed" } else { "seeds" },
+        seeds.collect::<Vec<_>>().join(", ")
+    );
+    page.labelled(Tone::Plain, "built", &text);
+    page.gap();
+    let labels = labels(&all);
+    let width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
+    let width = width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
+    let (columns, gaps) = fit(columns(&cells), page.width() - INDENT - width);
+    for line in 0..2 {
+        let texts = columns.iter().map(|column| column.head[line]);
+        page.line(Tone::Faint, &row("  ", &pad_right("", width), texts, &columns, &gaps));
+    }
+    for (place, (cell, _)) in cells.iter().enumerate() {
+        if groups.len() > 1 && (place == 0 || cells[place - 1].0.store != cell.store) {
+            page.line(Tone::Faint, cell.store);
+        }
+        let label = pad_right(&clip(&labels[place], width), width);
+        let texts = columns.iter().map(|column| column.values[place].as_str());
+        page.line(Tone::Plain, &row("  ", &label, texts, &columns, &gaps));
+    }
+    legend(page, &cells, count);
+}
+
+fn columns(cells: &[(&Cell, &CellDatabases)]) -> Vec<Column> {
+    let column =
+        |rank, head: [&'static str; 2], value: &dyn Fn(&Cell, &CellDatabases) -> Option<String>| {
+            let values = cells.iter().map(|(cell, of)| value(cell, of));
+            let values = values.map(|value| value.unwrap_or_else(|| UNKNOWN.to_owned())).collect();
+            Column { head, rank, values }
+        };
+    vec![
+        column(0, ["", "threads"], &|cell, _| Some(facts::threads(cell))),
+        column(0, ["ms, least", "to most"], &|_, of| Some(ends(of.ms_per_batch_range?))),
+        column(1, ["between", "them %"], &|_, of| Some(units::percent(of.time_spread?.between))),
+        column(1, ["by", "chance"], &|_, of| of.time_spread?.between_p.map(units::probability)),
+        column(1, ["within", "one %"], &|_, of| Some(units::percent(of.time_spread?.within))),
+        column(2, ["time over", "the first"], &|_, of| Some(units::ratio(of.time_ratio.median?))),
+        column(2, ["", "95 %"], &|_, of| Some(ends(of.time_ratio.ci95?))),
+        column(3, ["least", "to most"], &|_, of| Some(ends(of.time_ratio_range?))),
+        column(4, ["ms", "on each"], &|_, of| Some(each(of))),
+    ]
+}
+
+/// The time on each database, in their order.
+fn each(of: &CellDatabases) -> String {
+    let time = |ms: Option<f64>| ms.map_or_else(|| UNKNOWN.to_owned(), units::plain);
+    let times = of.each.iter().map(|of| time(of.ms_per_batch.median));
+    times.collect::<Vec<_>>().join(" ")
+}
+
+fn ends([low, high]: [f64; 2]) -> String {
+    format!("{}–{}", units::plain(low), units::plain(high))
+}
+
+fn legend(page: &mut Page, cells: &[(&Cell, &CellDatabases)], count: usize) {
+    let mut parts = Vec::new();
+    if cells.iter().any(|(_, of)| of.time_spread.is_some()) {
+        parts.push(format!(
+            "between databases and within one: standard deviations of a time in %; by chance: \
+                 how probable databases so far apart are that do not differ; {CHANCE_P} or more \
+                 shows no difference, less may be a drift of the machine too"
+        ));
+    }
+    if count < INTERVAL_COUNT_MIN {
+        parts.push(format!("an interval needs {INTERVAL_COUNT_MIN} databases"));
+    }
+    let mut firsts: Vec<&str> = cells.iter().map(|(_, of)| of.time_ratio_over.as_str()).collect();
+    firsts.dedup();
+    parts.push(format!("the first: {}", firsts.join(", ")));
+    page.indented(Tone::Faint, INDENT, &parts.join("; "));
+    page.gap();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! The page of `stress describe`: what a workload holds before it runs.
+
+use result::description::{Conflicts, Described, HotKey, LoadFacts, SizeClass, TxFacts};
+
+use super::{
+    Paint,
+    cells::{Column, INDENT, fit, row},
+    head,
+    page::{Page, Tone, clip, pad_right},
+    units,
+};
+
+/// Widest name of a load before it is cut.
+const MAX_NAME_WIDTH: usize = 24;
+/// Classes of components that are shown; all are in the JSON.
+const SHOWN_CLASS_COUNT: usize = 12;
+
+/// The most bytes that the encoding of a block may have (EIP-7934); a list is no part of it.
+const BLOCK_BYTES_MAX: u64 = 8 << 20;
+
+/// The description as a page of `width` columns (at least 24), each line ended by a newline.
+pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    head::workload(&mut page, &described.workload);
+    let facts = &described.workload;
+    let text = format!(
+        "{} and {} in the lists, {} bytes of batched-io list for each Mgas; {} % of the slots \
+         asked of families exist",
+        units::things(facts.list_account_count, "account"),
+        units::things(facts.list_slot_count, "slot"),
+        units::number(described.list_bytes_per_mgas),
+        units::percent(described.present_share),
+    );
+    page.labelled(Tone::Plain, "keys", &text);
+    page.labelled(Tone::Plain, "bytes", &byte_words(described));
+    page.gap();
+    loads(&mut page, described);
+    page.gap();
+    conflicts(&mut page, described);
+    page.gap();
+    let text = "reads count what is written too; the row of the beneficiary, whom every \
+                transaction pays, is no key here; a chain is of transactions that each read what \
+                one before wrote; with a list none has to wait";
+    page.labelled(Tone::Faint, "note", text);
+    page.labelled(Tone::Faint, "deeper", "--svg FILE: the components as a picture; --json: all");
+    page.render(paint)
+}
+
+/// What a client has to be sent, but for what transactions are without calldata.
+fn byte_words(described: &Described) -> String {
+    let mut words = format!(
+        "{} of calldata and {} of batched-io list, {} bytes together for each Mgas",
+        units::bytes(described.calldata_bytes),
+        units::bytes(described.workload.bal.batched_io_bytes),
+        units::number(described.wire_bytes_per_mgas),
+    );
+    if described.block_calldata_bytes_max > BLOCK_BYTES_MAX {
+        words.push_str(&format!(
+            "; a block has {} of calldata, and may have {} without its list (EIP-7934)",
+            units::bytes(described.block_calldata_bytes_max),
+            units::bytes(BLOCK_BYTES_MAX),
+        ));
+    }
+    words
+}
+
+/// One line a load, and one for all.
+fn loads(page: &mut Page, described: &Described) {
+    let loads = &described.loads;
+    let mut names: Vec<String> = loads.iter().map(|load| load.kind.to_owned()).collect();
+    let mut lines: Vec<&TxFacts> = loads.iter().map(|load| &load.transactions).collect();
+    let mut shares: Vec<f64> = loads.iter().map(|load: &LoadFacts| load.gas_share).collect();
+    if loads.len() != 1 {
+        names.push("all".to_owned());
+        lines.push(&described.all);
+        shares.push(1.0);
+    }
+    let name_width = names.iter().map(String::len).max().unwrap_or(0).min(MAX_NAME_WIDTH);
+    let column = |head, rank, value: &dyn Fn(&TxFacts) -> String| Column {
+        head,
+        rank,
+        values: lines.iter().map(|line| value(line)).collect(),
+    };
+    let share = Column {
+        head: ["% of", "gas"],
+        rank: 0,
+        values: shares.iter().map(|share| units::percent(*share)).collect(),
+    };
+    let columns = vec![
+        column(["", "txs"], 0, &|of| units::count(of.tx_count)),
+        share,
+        column(["gas", "a tx"], 0, &|of| units::number(of.gas_per_tx.mean)),
+        column(["at", "most"], 3, &|of| units::count(of.gas_per_tx.max)),
+        column(["reads", "a tx"], 0, &|of| units::number(of.reads_per_tx.mean)),
+        column(["at", "most"], 2, &|of| units::count(of.reads_per_tx.max)),
+        column(["writes", "a tx"], 0, &|of| units::number(of.writes_per_tx.mean)),
+        column(["at", "most"], 1, &|of| units::count(of.writes_per_tx.max)),
+    ];
+    let (columns, gaps) = fit(columns, page.width().saturating_sub(INDENT + name_width));
+    for line in 0..2 {
+        let texts = columns.iter().map(|column| column.head[line]);
+        page.line(Tone::Faint, &row("  ", &pad_right("", name_width), texts, &columns, &gaps));
+    }
+    for (place, name) in names.iter().enumerate() {
+        let label = pad_right(&clip(name, name_width), name_width);
+        let texts = columns.iter().map(|column| column.values[place].as_str());
+        page.line(Tone::Plain, &row("  ", &label, texts, &columns, &gaps));
+    }
+}
+
+fn conflicts(page: &mut Page, described: &Described) {
+    let conflicts = &described.conflicts;
+    page.labelled(Tone::Plain, "graph", &graph_words(conflicts, &described.all));
+    let classes = &conflicts.sizes;
+    let mut words: Vec<String> = classes.iter().take(SHOWN_CLASS_COUNT).map(class_words).collect();
+    if classes.len() > SHOWN_CLASS_COUNT {
+        words.push("larger ones: --json".to_owned());
+    }
+    if classes.len() > 1 {
+        page.labelled(Tone::Plain, "sizes", &words.join("; "));
+    }
+    let text = format!(
+        "{} one after the other; the one of most gas has {} of it",
+        units::things(conflicts.longest_chain_tx_count, "tx"),
+        units::count(conflicts.longest_chain_gas),
+    );
+    page.labelled(Tone::Plain, "chain", &text);
+    let text = conflicts.hottest.as_ref().map_or_else(|| "no two meet".to_owned(), hot_words);
+    page.labelled(Tone::Plain, "hottest", &text);
+    let ideal = conflicts.ideal.iter().map(|at| {
+        format!("{} at {}", units::ratio(at.speedup), units::things(at.threads, "thread"))
+    });
+    let words: Vec<String> = ideal
+        .chain([format!("{} at any number", units::ratio(conflicts.ideal_unbounded))])
+        .collect();
+    let text = format!("speed-up without a list, gas as time: {}", words.join(", "));
+    page.labelled(Tone::Strong, "ideal", &text);
+}
+
+fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
+    if conflicts.conflicting_tx_count == 0 {
+        return "no transaction is in conflict with another".to_owned();
+    }
+    let share = |part: u64, whole: u64| units::percent(part as f64 / whole.max(1) as f64);
+    format!(
+        "{} in conflict with another ({} %); {}; the largest has {} and {} % of the gas",
+        units::things(conflicts.conflicting_tx_count, "tx"),
+        share(conflicts.conflicting_tx_count, all.tx_count),
+        units::things(conflicts.component_count, "component"),
+        units::things(conflicts.largest_tx_count, "tx"),
+        share(conflicts.largest_gas, all.gas),
+    )
+}
+
+/// `12 of 3-4 txs`.
+fn class_words(class: &SizeClass) -> String {
+    let count = units::count(class.component_count);
+    format!("{count} of {}", size_words(class))
+}
+
+/// `1 tx`, `3-4 txs`.
+pub(super) fn size_words(class: &SizeClass) -> String {
+    match (class.least_tx_count, class.most_tx_count) {
+        (1, 1) => "1 tx".to_owned(),
+        (least, most) if least == most => format!("{most} txs"),
+        (least, most) => format!("{}-{} txs", units::count(least), units::count(most)),
+    }
+}
+
+fn hot_words(hot: &HotKey) -> String {
+    let what = match &hot.slot {
+        None => format!("the row of {}", hot.account),
+        Some(slot) => format!("slot {slot} of {}", hot.account),
+    };
+    let (txs, writers) = (units::things(hot.tx_count, "tx"), units::count(hot.writer_count));
+    format!("{txs} meet at {what}; {writers} write it")
+}

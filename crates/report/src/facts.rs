@@ -1,0 +1,133 @@
+//! What the table and the finding both say of a result.
+
+use result::{Cell, HOST_CACHE_RATIO, RunResult};
+
+use super::units;
+
+/// A state of fewer slots is for trying out: a hundredth of what EIP-8038 was priced on.
+const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
+/// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
+const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
+
+/// Whether any sample differs from the reference: no figure may then be shown.
+pub(super) fn disagrees(result: &RunResult) -> bool {
+    let mut samples = result.cells.iter().flat_map(|cell| &cell.samples);
+    result.agree == Some(false) || samples.any(|sample| !sample.agree)
+}
+
+/// Cells by store, in the order in which stores and designs first appear.
+pub(super) fn by_store(result: &RunResult) -> Vec<(&str, Vec<&Cell>)> {
+    let mut groups: Vec<(&str, Vec<&Cell>)> = Vec::new();
+    for cell in &result.cells {
+        match groups.iter_mut().find(|(store, _)| *store == cell.store) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((cell.store, vec![cell])),
+        }
+    }
+    for (_, cells) in &mut groups {
+        let mut designs: Vec<&str> = Vec::new();
+        for cell in cells.iter() {
+            if !designs.contains(&cell.design) {
+                designs.push(cell.design);
+            }
+        }
+        cells.sort_by_key(|cell| designs.iter().position(|design| *design == cell.design));
+    }
+    groups
+}
+
+/// Milliseconds per batch, where there is such a figure.
+pub(super) fn time_ms(cell: &Cell) -> Option<f64> {
+    cell.ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
+}
+
+/// Milliseconds per batch without waiting for verification, where something is verified.
+pub(super) fn unverified_ms(cell: &Cell) -> Option<f64> {
+    cell.unverified_ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
+}
+
+/// The fastest of some cells.
+pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
+    let timed = cells.into_iter().filter_map(|cell| Some((time_ms(cell)?, cell)));
+    timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, cell)| cell)
+}
+
+/// `64`, or `2+64io`.
+pub(super) fn threads(cell: &Cell) -> String {
+    match cell.io_threads {
+        0 => units::count(cell.threads),
+        io => format!("{}+{}io", units::count(cell.threads), units::count(io)),
+    }
+}
+
+/// What a measured time is of, where that is not the only block of the workload.
+pub(super) fn time_is_per(result: &RunResult) -> &'static str {
+    let workload = &result.workload;
+    if workload.block_count == workload.batch_count { "block" } else { "batch" }
+}
+
+/// A state that was built so short a time before may still lie in a cache of a host below,
+/// where a probe does not see it, in seconds.
+const FRESH_STATE_S: u64 = 3_600;
+
+/// What is known of a cache outside this machine, where cold is proved inside it.
+fn host_cache(result: &RunResult) -> String {
+    let device = result.device.as_ref();
+    let ratio = device.and_then(|device| device.host_cache_ratio);
+    if ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO) {
+        return "cold in this machine only: host cache seen".to_owned();
+    }
+    let mut words = "cold: proved in this machine".to_owned();
+    if ratio.is_none() {
+        words.push_str(", host cache not probed");
+    }
+    let age_s = device.and_then(|device| device.state_age_s);
+    if age_s.is_some_and(|age_s| age_s < FRESH_STATE_S) {
+        words.push_str("; state just built, a host may cache it");
+    }
+    words
+}
+
+/// `warm: at most 1.21 kB from the device in a sample`.
+fn warm_words(cells: &[&Cell]) -> Option<String> {
+    let want = cells.first()?.cache.want;
+    let samples = cells.iter().flat_map(|cell| &cell.samples);
+    let most = samples.filter_map(|sample| sample.device_read_bytes).max();
+    Some(most.map_or(want.to_owned(), |bytes| {
+        format!("{want}: at most {} from the device in a sample", units::bytes(bytes))
+    }))
+}
+
+/// How cold some cells were, in words; `None` for none.
+pub(super) fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
+    let cold: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.cache.want == "cold").collect();
+    if cold.is_empty() {
+        return warm_words(cells);
+    }
+    let of = |proved| cold.iter().copied().filter(move |cell| cell.cache.proved == proved);
+    for (proved, words) in [(Some(false), "not cold"), (None, "cold not proved")] {
+        if let Some(cell) = of(proved).next() {
+            let count = of(proved).count();
+            let part = if count == cold.len() {
+                String::new()
+            } else {
+                format!(" in {count} of {} cells", cold.len())
+            };
+            return Some(format!("{words}{part}: {}", cell.cache.reason));
+        }
+    }
+    Some(host_cache(result))
+}
+
+/// Why the state is too small to stand for a real one, if so.
+pub(super) fn small_state(result: &RunResult) -> Option<String> {
+    if result.workload.state_slot_count < SMALL_STATE_SLOT_COUNT {
+        return Some("small state: not the real thing".to_owned());
+    }
+    let expected = result.cells.iter().filter_map(|cell| cell.expected_blocks_per_present_key);
+    let least = expected.filter(|blocks| blocks.is_finite()).min_by(f64::total_cmp)?;
+    (least < SCATTERED_BLOCKS_PER_KEY).then(|| {
+        let blocks = units::ratio(least);
+        format!("state small for this gas: {blocks} blocks a key expected, reads share them")
+    })
+}

@@ -1,0 +1,131 @@
+//! The forms for other tools hold what the results say, and nothing of results that disagree.
+
+use serde_json::{Value, json};
+
+use super::{Better, benchmark, csv, markdown};
+use result::{example, json, stored::Stored};
+
+fn result(change: impl FnOnce(&mut Value)) -> Stored {
+    let text = json(&example::sampled(8));
+    let mut json: Value = serde_json::from_str(&text).unwrap();
+    change(&mut json);
+    Stored::new("r.json".into(), json)
+}
+
+fn disagreeing() -> Stored {
+    result(|json| {
+        json["agree"] = json!(false);
+        json["disagreements"] = json!(["batched-io: slot 7 | differs"]);
+    })
+}
+
+/// The fields of a line, with quotes undone.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut is_quoted) = (vec![String::new()], false);
+    for c in line.chars() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => fields.push(String::new()),
+            c => fields.last_mut().unwrap().push(c),
+        }
+    }
+    fields
+}
+
+#[test]
+fn a_table_has_a_row_for_each_cell_with_the_numbers_of_the_result() {
+    let results = [result(|_| ()), result(|json| json["workload"]["scenario"] = json!("a, b"))];
+    let text = csv(&results);
+    let mut lines = text.lines();
+    let names = fields(lines.next().unwrap());
+    let place = |name: &str| names.iter().position(|known| known == name).unwrap();
+    let rows: Vec<Vec<String>> = lines.map(fields).collect();
+    assert_eq!(rows.len(), 10);
+    assert!(rows.iter().all(|row| row.len() == names.len()));
+    for (row, cell) in rows.iter().zip(results[0].cells()) {
+        let number = |name: &str| row[place(name)].parse::<f64>().ok();
+        assert_eq!(number("mgas_per_s"), cell["mgas_per_s"]["median"].as_f64());
+        assert_eq!(number("ms_per_batch_high"), cell["ms_per_batch"]["ci95"][1].as_f64());
+        assert_eq!(number("read_p99_ns"), cell["read_latency_ns"]["p99"].as_f64());
+        assert_eq!(number("tx_p90_ns"), None);
+        assert_eq!(row[place("variant")], cell["variant"].as_str().unwrap());
+        assert_eq!(row[place("samples")], "8");
+    }
+    assert_eq!(rows[9][place("scenario")], "a, b");
+}
+
+#[test]
+fn a_spreadsheet_finds_no_formula() {
+    let text = csv(&[result(|json| json["workload"]["scenario"] = json!("=cmd|'x'!A1"))]);
+    assert!(text.contains("\"'=cmd|'x'!A1\"") && !text.contains(",=cmd"), "{text}");
+}
+
+#[test]
+fn benchmark_figures_are_those_of_the_cells_by_the_tools_names() {
+    let stored = result(|_| ());
+    for (better, key, unit) in
+        [(Better::Bigger, "mgas_per_s", "MGas/s"), (Better::Smaller, "ms_per_batch", "ms")]
+    {
+        let entries: Value =
+            serde_json::from_str(&benchmark(std::slice::from_ref(&stored), better)).unwrap();
+        let entries = entries.as_array().unwrap();
+        assert_eq!(entries.len(), 5);
+        for (entry, cell) in entries.iter().zip(stored.cells()) {
+            assert_eq!(entry["value"], cell[key]["median"]);
+            assert_eq!(entry["unit"], unit);
+            let name = entry["name"].as_str().unwrap();
+            assert!(name.ends_with(cell["variant"].as_str().unwrap()), "{name}");
+            assert!(entry["range"].as_str().unwrap().starts_with("± "));
+        }
+    }
+}
+
+#[test]
+fn a_summary_says_the_verdict_first_and_is_a_screen_however_many_results_there_are() {
+    let many: Vec<Stored> = (0..40)
+        .map(|n| {
+            result(|json| {
+                json["warnings"] = json!((0..20).map(|w| format!("{n} {w}")).collect::<Vec<_>>());
+                for cell in json["cells"].as_array_mut().unwrap() {
+                    cell["store"] = json!(format!("store{n}"));
+                }
+            })
+        })
+        .collect();
+    for results in [&many[..1], &many[..]] {
+        let text = markdown(results);
+        assert!(text.starts_with("### stress: sload-storm: all designs agree\n"), "{text}");
+        assert!(text.lines().count() <= 40, "{text}");
+        assert!(text.contains("| `rocksdb/batched-io/bal+batched@2+64io` |"), "{text}");
+    }
+    let text = markdown(&[result(|json| json["gate"] = json!({ "verdict": "regression" }))]);
+    assert!(text.starts_with("### stress: sload-storm: gate: regression"), "{text}");
+}
+
+#[test]
+fn of_designs_that_disagree_no_figure_is_given() {
+    let results = [disagreeing()];
+    let text = markdown(&results);
+    assert!(text.contains("THE DESIGNS DISAGREE") && text.contains("slot 7 \\| differs"), "{text}");
+    assert!(!text.contains("MGas/s"), "{text}");
+    assert_eq!(benchmark(&results, Better::Bigger).trim(), "[]");
+    let table = csv(&results);
+    let names = fields(table.lines().next().unwrap());
+    let speed = names.iter().position(|name| name == "mgas_per_s").unwrap();
+    let row = fields(table.lines().nth(1).unwrap());
+    assert_eq!((row[speed].as_str(), row[1].as_str()), ("", "false"));
+}
+
+#[test]
+fn text_of_a_result_is_no_markup() {
+    let evil = "<img src=x> [a](b) `c` | d\n# e";
+    let text = markdown(&[result(|json| {
+        json["workload"]["scenario"] = json!(evil);
+        json["conclusion"] = json!(evil);
+        json["warnings"] = json!([evil]);
+        json["cells"][0]["variant"] = json!(evil);
+    })]);
+    assert!(!text.contains("<img src") || text.contains("`<img src"), "{text}");
+    assert!(!text.contains("[a](b)") || text.contains("`<img src=x> [a](b)"), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("# e")), "{text}");
+}

@@ -1,0 +1,106 @@
+//! The lines above the table: what was run, and on what.
+
+use serde_json::{Map, Value};
+
+use result::{RunResult, WorkloadFacts};
+
+use super::{
+    facts,
+    page::{Page, Tone},
+    units,
+};
+
+/// Characters of the digest that are shown.
+const DIGEST_LENGTH: usize = 12;
+
+/// What was run.
+pub(super) fn work(page: &mut Page, result: &RunResult) {
+    workload(page, &result.workload);
+    for store in &result.stores {
+        let words = store_words(store.store, &store.facts);
+        if !words.is_empty() {
+            page.labelled(Tone::Plain, store.store, &words);
+        }
+    }
+}
+
+/// The workload: its size, its lists, its state.
+pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
+    let mut size = format!(
+        "{} gas, {}, {}",
+        units::count(workload.gas),
+        units::things(workload.tx_count, "tx"),
+        units::things(workload.block_count, "block"),
+    );
+    if workload.batch_count != workload.block_count {
+        let of = units::count(workload.blocks_per_batch);
+        size.push_str(&format!(" in {} of {of}", units::batches(workload.batch_count)));
+    }
+    if workload.header_gas != workload.gas {
+        size.push_str(&format!(", header gas {}", units::count(workload.header_gas)));
+    }
+    let (scenario, fork, seed) = (&workload.scenario, workload.fork, workload.seed);
+    let text = format!("{scenario} on {fork}: {size}; seed {seed}");
+    page.labelled(Tone::Plain, "work", &text);
+    if !workload.overridden.is_empty() {
+        page.labelled(Tone::Plain, "", &format!("overridden: {}", workload.overridden.join(", ")));
+    }
+    let bal = &workload.bal;
+    let text = format!(
+        "batched-io {}, parallel-io {}, full {}; {}",
+        units::bytes(bal.batched_io_bytes),
+        units::bytes(bal.parallel_io_bytes),
+        units::bytes(bal.full_bytes),
+        units::things(workload.list_slot_count, "slot"),
+    );
+    page.labelled(Tone::Plain, "list", &text);
+    let digest: String = workload.digest.chars().take(DIGEST_LENGTH).collect();
+    let text = format!(
+        "{}, {}, {} rows; workload {digest}",
+        units::things(workload.state_slot_count, "slot"),
+        units::things(workload.state_account_count, "account"),
+        workload.layout,
+    );
+    page.labelled(Tone::Plain, "state", &text);
+}
+
+/// How cold it was, and what the device can do.
+pub(super) fn device(page: &mut Page, result: &RunResult) {
+    for (store, cells) in facts::by_store(result) {
+        let words = facts::cache_words(result, &cells).unwrap_or_default();
+        let of = if result.stores.len() > 1 { format!("{store} ") } else { String::new() };
+        page.labelled(Tone::Plain, "cache", &format!("{of}{words}"));
+    }
+    let Some(device) = &result.device else { return };
+    let mut parts = Vec::new();
+    let iops = device.ceiling_iops.filter(|iops| iops.is_finite());
+    parts.extend(iops.map(|iops| {
+        let how = device.method.as_ref().map(|method| format!(" ({method})")).unwrap_or_default();
+        format!("{} reads/s of 4 KiB at most{how}", units::number(iops))
+    }));
+    let alone = device.depth1_p50_ns.map(|ns| units::time_ns(ns as f64));
+    parts.extend(alone.map(|time| format!("{time} one alone")));
+    parts.extend(device.reason.clone());
+    if !parts.is_empty() {
+        page.labelled(Tone::Plain, "disk", &parts.join(", "));
+    }
+}
+
+/// The settings and sizes of a store that matter for a figure; all are in the JSON.
+pub(super) fn store_words(store: &str, facts: &Map<String, Value>) -> String {
+    let text = |key: &str| match facts.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    };
+    let size = |key: &str| text(key)?.parse().ok().map(units::bytes);
+    let parts = [
+        text(store),
+        size("file_bytes"),
+        text("rows"),
+        text("reads"),
+        size("block_cache_bytes").map(|bytes| format!("block cache {bytes}")),
+        text("commit").map(|commit| format!("commit {commit}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,133 @@
+//! Results as one HTML page that needs nothing else: no network, no script, pictures drawn
+//! here. Every number on it says by its attributes which result it is of and where it stands
+//! there, so that the page can be checked against the results.
+//!
+//! Text only: nothing here reads a file, and nothing is shown of a result whose designs disagree
+//! but that. `verdict` comes first, then one file a figure; `data` has what they share, `markup`
+//! and `chart` draw.
+
+mod chart;
+mod data;
+mod databases;
+mod gate;
+mod ground;
+mod heat;
+mod latency;
+mod list_size;
+mod markup;
+mod phases;
+mod profile;
+mod scaling;
+mod throughput;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+use result::stored::Stored;
+
+pub use markup::quote;
+
+use data::Report;
+use markup::{Section, esc};
+
+/// Rules of the page's look.
+const STYLE: &str = include_str!("html/style.css");
+/// Nothing may be loaded, whatever a result holds.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+     form-action 'none'";
+
+/// The page of `results`, of which there is one or more.
+pub fn page(results: &[Stored]) -> String {
+    let report = Report::new(results);
+    let mut sections: Vec<Section> = Vec::new();
+    sections.extend(gate::section(&report));
+    sections.extend(throughput::section(&report));
+    sections.extend(databases::section(&report));
+    sections.extend(latency::sections(&report));
+    sections.extend(scaling::sections(&report));
+    sections.extend(phases::section(&report));
+    sections.extend(profile::section(&report));
+    sections.extend(list_size::section(&report));
+    sections.extend(heat::section(&report));
+    sections.push(ground::warnings(&report));
+    sections.push(ground::environment(&report));
+    sections.push(verdict::results(&report));
+    let title = title(&report);
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+         <link rel=\"icon\" href=\"data:,\"/>\n<title>stress: {title}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#verdict\">To the verdict</a>\n<header>\n\
+         <p class=\"maker\">stress report</p>\n<h1>{title}</h1>\n{}</header>\n<main>\n",
+        work(&report)
+    );
+    html.push_str(&verdict::html(&report));
+    html.push_str("<nav aria-label=\"Contents\"><ul>");
+    for section in &sections {
+        html.push_str(&format!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title));
+    }
+    html.push_str("</ul></nav>\n");
+    for section in &sections {
+        html.push_str(&section.html(&report));
+    }
+    html.push_str(&format!(
+        "</main>\n<footer><p>Made by stress {} from {}. Each number carries its place in the \
+         result (<code>data-at</code>).</p></footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION"),
+        match report.sources.len() {
+            1 => "one result".to_owned(),
+            count => format!("{count} results"),
+        }
+    ));
+    html
+}
+
+/// The scenarios.
+fn title(report: &Report<'_>) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for source in &report.sources {
+        let name = source.stored.text("/workload/scenario").unwrap_or("a workload");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.len() {
+        0..=3 => esc(&names.join(", ")),
+        count => esc(&format!("{}, {} and {} more", names[0], names[1], count - 2)),
+    }
+}
+
+/// What was run, in a line: of the first result, where there are several.
+fn work(report: &Report<'_>) -> String {
+    use crate::units;
+    let Some(source) = report.sources.first() else { return String::new() };
+    let count = |at: &str| {
+        let figure = source.figure(&format!("/workload/{at}"));
+        markup::number(figure.as_ref(), |value| units::count(value as u64))
+    };
+    let things = |at: &str, noun: &str| {
+        let figure = source.figure(&format!("/workload/{at}"));
+        markup::number(figure.as_ref(), |value| units::things(value as u64, noun))
+    };
+    let digest: String =
+        source.stored.text("/workload/digest").unwrap_or_default().chars().take(12).collect();
+    let begun = source.stored.json["started_unix_s"].as_u64().map(markup::time);
+    let work = format!(
+        "{} gas, {} and {} on {}; a state of {} slots; workload <code>{}</code>",
+        count("gas"),
+        things("tx_count", "transaction"),
+        things("block_count", "block"),
+        esc(source.stored.text("/workload/fork").unwrap_or("an unknown fork")),
+        count("state_slot_count"),
+        esc(&digest)
+    );
+    let of = match report.sources.len() {
+        1 => String::new(),
+        count => format!("{count} results; of the first: "),
+    };
+    format!("<p class=\"work\">{of}{work}; {}</p>\n", esc(&begun.unwrap_or_default()))
+}

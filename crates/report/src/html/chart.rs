@@ -1,0 +1,428 @@
+//! Charts of points and lines as SVG. Places along x are shares of the width, so that a chart
+//! takes the room it has and its text keeps its size; y is in pixels.
+//!
+//! Knows nothing of results: what is drawn comes as fractions, with words for whoever cannot see
+//! it. Designs are told apart by their shape and their label; colour only repeats it.
+
+use super::{
+    data::Figure,
+    markup::{esc, source_of},
+};
+use crate::units;
+
+/// Room above and below the plot, in pixels.
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = 26.0;
+/// Height of the plot, and of a line of labels beside it.
+const HEIGHT: f64 = 264.0;
+const LABEL_HEIGHT: f64 = 16.0;
+/// Ticks that are nearer than this share of the width have no text.
+const TICK_SHARE: f64 = 0.1;
+/// Intervals of several series lie beside each other by this many pixels.
+const BESIDE: f64 = 6.0;
+/// Ways in which series of one design differ.
+const WAY_COUNT: usize = 4;
+
+/// How values lie along an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scale {
+    /// From zero up to this.
+    Linear { max: f64 },
+    /// Between these, both above zero.
+    Log { min: f64, max: f64 },
+}
+
+impl Scale {
+    /// From zero to a little above the largest.
+    pub(super) fn linear(values: impl IntoIterator<Item = f64>) -> Self {
+        let max = values.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
+        Self::Linear { max: if max > 0.0 { max * 1.04 } else { 1.0 } }
+    }
+
+    /// From the decade of the smallest to that of the largest; values of zero are left out.
+    pub(super) fn decades(values: impl IntoIterator<Item = f64>) -> Self {
+        match ends(values) {
+            Some((low, high)) => {
+                let min = 10_f64.powf(low.log10().floor());
+                let max = 10_f64.powf(high.log10().ceil());
+                Self::Log { min, max: if max > min { max } else { min * 10.0 } }
+            }
+            None => Self::Log { min: 1.0, max: 10.0 },
+        }
+    }
+
+    /// From the smallest to the largest, with some room around them.
+    pub(super) fn log(values: impl IntoIterator<Item = f64>, room: f64) -> Self {
+        let (min, max) = ends(values).unwrap_or((1.0, 1.0));
+        Self::Log { min: min / room, max: max * room }
+    }
+
+    /// Share of the axis at which `value` lies, between 0 and 1.
+    pub(super) fn at(self, value: f64) -> f64 {
+        let share = match self {
+            Self::Linear { max } => value / max,
+            Self::Log { min, max } => (value / min).ln() / (max / min).ln(),
+        };
+        if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Round values along the axis.
+    pub(super) fn ticks(self) -> Vec<f64> {
+        match self {
+            Self::Linear { max } => {
+                let step = nice_step(max / 4.0);
+                (0..=8).map(|n| f64::from(n) * step).take_while(|tick| *tick <= max).collect()
+            }
+            Self::Log { min, max } => {
+                let decades = (max / min).log10();
+                let within: &[f64] = match decades {
+                    d if d <= 1.2 => &[1.0, 2.0, 3.0, 5.0, 7.0],
+                    d if d <= 2.6 => &[1.0, 2.0, 5.0],
+                    _ => &[1.0],
+                };
+                let first = min.log10().floor() as i32;
+                let powers = (first..=max.log10().ceil() as i32).map(|power| 10_f64.powi(power));
+                let all = powers.flat_map(|power| within.iter().map(move |digit| digit * power));
+                all.filter(|tick| (min * 0.999..=max * 1.001).contains(tick)).collect()
+            }
+        }
+    }
+}
+
+/// A tick's value as text.
+pub(super) fn tick(value: f64) -> String {
+    if value.fract() == 0.0 && value >= 0.0 {
+        units::count(value as u64)
+    } else {
+        units::number(value)
+    }
+}
+
+fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let sound = values.into_iter().filter(|value| value.is_finite() && *value > 0.0);
+    sound.fold(None, |ends, value| {
+        let (low, high) = ends.unwrap_or((value, value));
+        Some((f64::min(low, value), f64::max(high, value)))
+    })
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is not below `least`.
+fn nice_step(least: f64) -> f64 {
+    let power = 10_f64.powf(least.log10().floor());
+    let digits = [1.0, 2.0, 5.0, 10.0].into_iter().find(|digit| digit * power >= least * 0.999);
+    digits.unwrap_or(10.0) * power
+}
+
+/// A mark on a chart, in shares of it.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// Both ends of its interval.
+    pub(super) ends: Option<[f64; 2]>,
+    /// What it says, in words.
+    pub(super) words: String,
+    pub(super) figure: Figure,
+    /// Whether a line leads to it from the one before.
+    pub(super) is_joined: bool,
+}
+
+/// Points of one kind.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    /// As the label says it.
+    pub(super) name: String,
+    /// Which shape and colour it has.
+    pub(super) design: String,
+    /// Place among the series of its design: their marks and lines differ.
+    pub(super) nth: usize,
+    pub(super) points: Vec<Point>,
+}
+
+/// A line to compare with, in shares of the chart.
+#[derive(Clone, Debug)]
+pub(super) struct Guide {
+    pub(super) from: [f64; 2],
+    pub(super) to: [f64; 2],
+    /// Written at its end; empty for none.
+    pub(super) name: String,
+}
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub(super) struct Chart {
+    /// What it shows, for whoever cannot see it.
+    pub(super) label: String,
+    pub(super) x_title: String,
+    pub(super) y_title: String,
+    pub(super) x_ticks: Vec<(f64, String)>,
+    pub(super) y_ticks: Vec<(f64, String)>,
+    pub(super) series: Vec<Series>,
+    pub(super) guides: Vec<Guide>,
+}
+
+impl Chart {
+    /// As markup.
+    pub(super) fn html(&self) -> String {
+        let height = HEIGHT.max(self.series.len() as f64 * LABEL_HEIGHT);
+        let mut svg = format!(
+            "<svg role=\"group\" aria-label=\"{}\" width=\"100%\" height=\"{:.0}\">\n",
+            esc(&self.label),
+            height + TOP + BOTTOM
+        );
+        self.axes(&mut svg, height);
+        for guide in &self.guides {
+            self::guide(&mut svg, guide, height);
+        }
+        let has_ends = |point: &Point| point.ends.is_some();
+        let is_beside =
+            self.is_joined() && self.series.iter().flat_map(|s| &s.points).any(has_ends);
+        let middle = (self.series.len() as f64 - 1.0) / 2.0;
+        for (place, series) in self.series.iter().enumerate() {
+            let aside = if is_beside { (place as f64 - middle) * BESIDE } else { 0.0 };
+            svg.push_str(&format!("<g transform=\"translate({aside:.1})\">\n"));
+            lines(&mut svg, series, height);
+            marks(&mut svg, series, height);
+            svg.push_str("</g>\n");
+        }
+        self.labels(&mut svg, height);
+        svg.push_str("</svg>");
+        format!(
+            "<div class=\"chart\"><p class=\"axis\">{}</p><div class=\"plot\">{svg}</div>\
+             <p class=\"axis x\">{}</p></div>\n",
+            esc(&self.y_title),
+            esc(&self.x_title)
+        )
+    }
+
+    fn is_joined(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.points).any(|point| point.is_joined)
+    }
+
+    fn axes(&self, svg: &mut String, height: f64) {
+        svg.push_str("<g class=\"grid\" aria-hidden=\"true\">");
+        for (share, text) in &self.y_ticks {
+            let y = pixel(*share, height);
+            svg.push_str(&format!(
+                "<line x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+                 <text x=\"-8\" y=\"{:.1}\" class=\"end\">{}</text>",
+                y + 4.0,
+                esc(text)
+            ));
+        }
+        let mut last = f64::NEG_INFINITY;
+        for (share, text) in &self.x_ticks {
+            let x = share * 100.0;
+            let (top, bottom) = (TOP, TOP + height);
+            svg.push_str(&format!(
+                "<line x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"{top}\" y2=\"{bottom}\"/>"
+            ));
+            if share - last >= TICK_SHARE {
+                last = *share;
+                svg.push_str(&format!(
+                    "<text x=\"{x:.2}%\" y=\"{:.1}\" class=\"mid\">{}</text>",
+                    bottom + 18.0,
+                    esc(text)
+                ));
+            }
+        }
+        svg.push_str("</g>\n");
+    }
+
+    /// A label beside the last point of each series, none over another.
+    fn labels(&self, svg: &mut String, height: f64) {
+        let mut labels: Vec<(f64, &Series)> = Vec::new();
+        for series in &self.series {
+            let Some(last) = series.points.last() else { continue };
+            labels.push((pixel(last.y, height), series));
+        }
+        labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let wanted: Vec<f64> = labels.iter().map(|(y, _)| *y).collect();
+        let places = apart(&wanted, TOP, TOP + height);
+        for ((_, series), y) in labels.iter().zip(places) {
+            svg.push_str(&format!(
+                "<svg x=\"100%\" y=\"{y:.1}\" overflow=\"visible\" aria-hidden=\"true\">\
+                 <g class=\"{} {}\"><path class=\"mark\" transform=\"translate(14)\" d=\"{}\"/></g>\
+                 <text x=\"24\" y=\"4\">{}</text></svg>\n",
+                class(&series.design),
+                way(series.nth),
+                shape(&series.design),
+                esc(&series.name)
+            ));
+        }
+    }
+}
+
+/// Places in rising order, each [`LABEL_HEIGHT`] or more from the next, near to where they are
+/// wanted.
+fn apart(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
+    let mut places = wanted.to_vec();
+    let mut least = top;
+    for place in &mut places {
+        *place = place.max(least);
+        least = *place + LABEL_HEIGHT;
+    }
+    let mut most = bottom;
+    for place in places.iter_mut().rev() {
+        *place = place.min(most);
+        most = *place - LABEL_HEIGHT;
+    }
+    places
+}
+
+fn pixel(share: f64, height: f64) -> f64 {
+    TOP + (1.0 - share) * height
+}
+
+fn guide(svg: &mut String, guide: &Guide, height: f64) {
+    let [x1, y1] = guide.from;
+    let [x2, y2] = guide.to;
+    let (end, y_end) = (x2 * 100.0, pixel(y2, height));
+    let is_across = x1 < 0.01 && x2 > 0.99;
+    svg.push_str(&format!(
+        "<g class=\"guide{}\"><line x1=\"{:.2}%\" y1=\"{:.1}\" x2=\"{end:.2}%\" y2=\"{y_end:.1}\"/>",
+        if is_across { " ceiling" } else { "" },
+        x1 * 100.0,
+        pixel(y1, height),
+    ));
+    if !guide.name.is_empty() {
+        let (class, x) = if is_across { ("", 1.0) } else { ("end", end - 1.0) };
+        svg.push_str(&format!(
+            "<text x=\"{x:.2}%\" y=\"{:.1}\" class=\"{class}\">{}</text>",
+            if y_end > TOP + 20.0 { y_end - 6.0 } else { y_end + 14.0 },
+            esc(&guide.name)
+        ));
+    }
+    svg.push_str("</g>\n");
+}
+
+fn lines(svg: &mut String, series: &Series, height: f64) {
+    svg.push_str(&format!(
+        "<g class=\"line {} {}\" aria-hidden=\"true\">",
+        class(&series.design),
+        way(series.nth)
+    ));
+    for pair in series.points.windows(2).filter(|pair| pair[1].is_joined) {
+        svg.push_str(&format!(
+            "<line x1=\"{:.2}%\" y1=\"{:.1}\" x2=\"{:.2}%\" y2=\"{:.1}\"/>",
+            pair[0].x * 100.0,
+            pixel(pair[0].y, height),
+            pair[1].x * 100.0,
+            pixel(pair[1].y, height)
+        ));
+    }
+    svg.push_str("</g>\n");
+}
+
+fn marks(svg: &mut String, series: &Series, height: f64) {
+    for point in &series.points {
+        let y = pixel(point.y, height);
+        let whisker = point.ends.map_or_else(String::new, |[low, high]| {
+            let (low, high) = (pixel(low, height) - y, pixel(high, height) - y);
+            format!(
+                "<path class=\"whisker\" d=\"M0 {low:.1}V{high:.1}M-4 {low:.1}h8M-4 {high:.1}h8\"/>"
+            )
+        });
+        svg.push_str(&format!(
+            "<svg x=\"{:.2}%\" y=\"{y:.1}\" overflow=\"visible\" class=\"{}\">{}</svg>\n",
+            point.x * 100.0,
+            way(series.nth),
+            mark(&series.design, &point.words, &point.figure, &whisker)
+        ));
+    }
+}
+
+/// A mark at (0, 0) that can be reached by the keyboard and says what it is.
+pub(super) fn mark(design: &str, words: &str, figure: &Figure, whisker: &str) -> String {
+    let words = esc(words);
+    format!(
+        "<g class=\"{}\" role=\"img\" tabindex=\"0\" aria-label=\"{words}\"{}>\
+         <title>{words}</title>{whisker}<path class=\"mark\" d=\"{}\"/></g>",
+        class(design),
+        source_of(figure),
+        shape(design)
+    )
+}
+
+/// A sample of a design's mark.
+pub(super) fn sample(design: &str) -> String {
+    format!(
+        "<svg class=\"sample\" width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" \
+         aria-hidden=\"true\"><g class=\"{}\"><path class=\"mark\" d=\"{}\"/></g></svg>",
+        class(design),
+        shape(design)
+    )
+}
+
+/// The style of a design; a name that is not known here has one, too.
+pub(super) fn class(design: &str) -> &'static str {
+    match design {
+        "sequential" => "d-sequential",
+        "prewarm" => "d-prewarm",
+        "block-stm" => "d-block-stm",
+        "parallel-io" => "d-parallel-io",
+        "batched-io" => "d-batched-io",
+        "full" => "d-full",
+        _ => "d-other",
+    }
+}
+
+/// The style of the nth series of a design.
+const fn way(nth: usize) -> &'static str {
+    match nth % WAY_COUNT {
+        0 => "w0",
+        1 => "w1",
+        2 => "w2",
+        _ => "w3",
+    }
+}
+
+/// A circle, a square, a plus, a diamond, a triangle, one upside down, a cross.
+fn shape(design: &str) -> &'static str {
+    match design {
+        "sequential" => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
+        "prewarm" => "M-4.2 -4.2h8.4v8.4h-8.4z",
+        "block-stm" => "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z",
+        "parallel-io" => "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
+        "batched-io" => "M0 -5.6L5.6 4.4H-5.6z",
+        "full" => "M0 5.6L5.6 -4.4H-5.6z",
+        _ => "M-5 -3.4L-3.4 -5L0 -1.6L3.4 -5L5 -3.4L1.6 0L5 3.4L3.4 5L0 1.6L-3.4 5L-5 3.4L-1.6 0z",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_lie_on_the_axis() {
+        let scale = Scale::linear([3.0, 264.0]);
+        assert_eq!(scale.ticks(), [0.0, 100.0, 200.0]);
+        assert_eq!(Scale::decades([2.0e5, 3.0e8]), Scale::Log { min: 1e5, max: 1e9 });
+        let ticks = Scale::decades([3.0, 40.0]).ticks();
+        assert_eq!(ticks, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        for scale in [Scale::linear([]), Scale::decades([0.0]), Scale::log([5.0], 1.2)] {
+            for tick in scale.ticks() {
+                assert!((0.0..=1.0).contains(&scale.at(tick)), "{scale:?} {tick}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_lies_on_the_axis_whatever_it_is() {
+        for scale in [Scale::linear([1.0]), Scale::log([4.0, 4.0], 1.0), Scale::decades([7.0])] {
+            for value in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+                assert!((0.0..=1.0).contains(&scale.at(value)), "{scale:?} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn labels_lie_apart_and_in_their_order() {
+        let places = apart(&[100.0, 101.0, 102.0, 259.0, 260.0], 10.0, 270.0);
+        for pair in places.windows(2) {
+            assert!(pair[1] - pair[0] >= LABEL_HEIGHT - 1e-9, "{places:?}");
+        }
+        assert!(places.iter().all(|place| (10.0..=270.0).contains(place)), "{places:?}");
+    }
+}

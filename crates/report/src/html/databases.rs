@@ -1,0 +1,113 @@
+//! Databases: what each of several, built from seeds of their own, came to, and how much of the
+//! spread is theirs.
+
+use super::{
+    data::{Report, Row, Source},
+    markup::{self, Section, esc, interval, number},
+};
+use result::{stats::CHANCE_P, stored};
+
+use crate::units;
+
+/// The part on databases; `None` where no result is of several.
+pub(super) fn section(report: &Report<'_>) -> Option<Section> {
+    let rows: Vec<&Row<'_>> =
+        report.rows.iter().filter(|row| row.json["databases"].is_object()).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let results = report.results_of(rows.iter().copied());
+    let sources = results.iter().map(|place| &report.sources[*place]);
+    Some(Section {
+        id: "databases",
+        title: "Databases",
+        lede: format!(
+            "How rows lie is drawn once, when a database is built from its seed. So each database \
+               is one value of the figures on this page, however many samples were taken on it. \
+               <em>Between</em> and <em>within</em>: standard deviations of a time between \
+               databases and among the samples of one. <em>By chance</em>: how probable databases \
+               so far apart are that do not differ (F test); at {CHANCE_P} or more chance explains \
+               what is between them. Samples that follow each other on one database are alike, \
+               so a small one is no proof. \
+               <em>Time over the first</em>: by that of the store’s first variant, on each \
+               database by itself."
+        ),
+        body: sources.map(|source| of_source(report, source, &rows)).collect(),
+        results,
+    })
+}
+
+fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> String {
+    let seeds: Vec<String> = (0..source.stored.databases().len())
+        .map(|place| source.figure(&format!("/databases/{place}/workload/seed")))
+        .map(|figure| figure.map_or_else(markup::unknown, |figure| seed(&figure)))
+        .collect();
+    let label = match report.sources.len() {
+        1 => String::new(),
+        _ => format!("{}: ", source.label),
+    };
+    let words = units::things(seeds.len() as u64, "database");
+    let caption = format!("<p class=\"lede\">{label}{words}, of seeds {}.</p>", seeds.join(", "));
+    let own: Vec<&Row<'_>> =
+        rows.iter().copied().filter(|row| row.source == source.index).collect();
+    let times = own.iter().map(|row| times(row)).collect::<Vec<_>>();
+    let ratios = own.iter().map(|row| ratios(row)).collect::<Vec<_>>();
+    let heads =
+        ["Variant", "ms a batch", "95 %", "Least to most", "Between", "By chance", "Within"];
+    let times = markup::table("Time of a batch over the databases", &heads, &times);
+    let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
+    let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
+    let over = "<p class=\"lede\">Over the time of the first variant on the same store:</p>";
+    format!("{caption}{times}{over}{ratios}{}", each(source, &seeds, &own))
+}
+
+/// All digits of a seed.
+fn seed(figure: &super::data::Figure) -> String {
+    format!("<data{}>{}</data>", markup::source_of(figure), esc(&figure.text))
+}
+
+fn ends(row: &Row<'_>, path: &str, text: fn(f64) -> String) -> String {
+    interval(row.interval(path).as_ref(), stored::value_count(row.json), text)
+}
+
+fn times(row: &Row<'_>) -> Vec<String> {
+    let percent = |share: f64| format!("{} %", units::percent(share));
+    let spread =
+        |key: &str| number(row.figure(&format!("databases/time_spread/{key}")).as_ref(), percent);
+    vec![
+        esc(row.variant()),
+        number(row.figure("ms_per_batch/median").as_ref(), units::plain),
+        ends(row, "ms_per_batch/ci95", units::plain),
+        ends(row, "databases/ms_per_batch_range", units::plain),
+        spread("between"),
+        number(row.figure("databases/time_spread/between_p").as_ref(), units::probability),
+        spread("within"),
+    ]
+}
+
+fn ratios(row: &Row<'_>) -> Vec<String> {
+    vec![
+        esc(row.variant()),
+        number(row.figure("databases/time_ratio/median").as_ref(), units::ratio),
+        ends(row, "databases/time_ratio/ci95", units::ratio),
+        ends(row, "databases/time_ratio_range", units::ratio),
+    ]
+}
+
+/// A table of single databases, one a row.
+fn each(source: &Source<'_>, seeds: &[String], rows: &[&Row<'_>]) -> String {
+    let mut heads = vec!["Seed"];
+    heads.extend(rows.iter().map(|row| row.variant()));
+    let lines = source.stored.databases().iter().zip(seeds).map(|(database, seed)| {
+        let of_row = |row: &&Row<'_>| {
+            // A run that was interrupted may not have the variant on its last database.
+            let each = row.json["databases"]["each"].as_array().map_or(&[][..], Vec::as_slice);
+            let place = each.iter().position(|of| of["seed"] == database["workload"]["seed"]);
+            let path = place.map(|place| format!("databases/each/{place}/ms_per_batch/median"));
+            number(path.and_then(|path| row.figure(&path)).as_ref(), units::plain)
+        };
+        [seed.clone()].into_iter().chain(rows.iter().map(of_row)).collect::<Vec<_>>()
+    });
+    let title = "Milliseconds a batch on each database";
+    markup::fold(title, &markup::table(title, &heads, &lines.collect::<Vec<_>>()))
+}

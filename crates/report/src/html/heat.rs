@@ -1,0 +1,167 @@
+//! Heat maps: throughput over the two settings that were varied most, one map for each value of
+//! the others. Every field says its figure; shade only repeats it.
+
+use super::{
+    data::{self, Report, Row, SOURCE, Setting},
+    markup::{self, Section, esc, number},
+};
+use crate::units;
+
+/// Maps that stand open; the others are folded away.
+const OPEN_MAP_COUNT: usize = 6;
+
+/// Least share of a map's fields that have a figure.
+const FILLED_SHARE_MIN: f64 = 0.6;
+
+/// A map: fields of rows over columns.
+struct Map<'r, 'a> {
+    rows: Vec<&'r Row<'a>>,
+    /// Settings down and across.
+    axes: [usize; 2],
+}
+
+impl<'r, 'a> Map<'r, 'a> {
+    /// Values of an axis in their order.
+    fn values(&self, axis: usize) -> Vec<&'r Setting> {
+        let mut values: Vec<&Setting> = Vec::new();
+        for setting in self.rows.iter().filter_map(|row| row.setting(self.axes[axis])) {
+            if !values.contains(&setting) {
+                values.push(setting);
+            }
+        }
+        values.sort_by(|a, b| a.order(b));
+        values
+    }
+
+    /// The fastest row of a field, and how many there are.
+    fn field(&self, down: &Setting, across: &Setting) -> Option<(&'r Row<'a>, usize)> {
+        let [a, b] = self.axes;
+        let is_here =
+            |row: &&&Row<'_>| row.setting(a) == Some(down) && row.setting(b) == Some(across);
+        let here: Vec<_> = self.rows.iter().filter(is_here).copied().collect();
+        let count = here.len();
+        let best = here.into_iter().max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
+        best.filter(|row| data::speed(row) > 0.0).map(|row| (row, count))
+    }
+
+    /// Fields that have a figure, if the map has two values or more on each side and is well
+    /// filled: settings that were not varied together make no map.
+    fn field_count(&self) -> usize {
+        let [down, across] = [self.values(0), self.values(1)];
+        if down.len() < 2 || across.len() < 2 {
+            return 0;
+        }
+        let fields = down.iter().flat_map(|d| across.iter().map(move |a| (*d, *a)));
+        let count = fields.filter(|(down, across)| self.field(down, across).is_some()).count();
+        let all = down.len() * across.len();
+        if (count as f64) < FILLED_SHARE_MIN * all as f64 { 0 } else { count }
+    }
+}
+
+/// The part with heat maps; `None` where no two settings were varied together.
+pub(super) fn section(report: &Report<'_>) -> Option<Section> {
+    let maps = maps(report)?;
+    let html: Vec<String> = maps.iter().map(|map| draw(report, map, maps.len() > 1)).collect();
+    let (open, folded) = html.split_at(html.len().min(OPEN_MAP_COUNT));
+    let mut body = format!("<div class=\"maps\">{}</div>", open.concat());
+    if !folded.is_empty() {
+        let more = format!("<div class=\"maps\">{}</div>", folded.concat());
+        body.push_str(&markup::fold(&format!("{} more", folded.len()), &more));
+    }
+    let [down, across] = maps[0].axes.map(|place| report.setting_name(place));
+    Some(Section {
+        id: "heat",
+        title: "Heat map",
+        lede: format!(
+            "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across), the two \
+             settings that were varied most. A stronger shade is faster within a map; the fastest field is \
+             framed. An empty field was not run.",
+            esc(down),
+            esc(across)
+        ),
+        body,
+        results: report.results_of(maps.iter().flat_map(|map| map.rows.iter().copied())),
+    })
+}
+
+/// The maps of the pair of settings that fills most fields; of equal pairs the first.
+fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
+    let places: Vec<usize> = report.varying.iter().copied().filter(|p| *p != SOURCE).collect();
+    let mut best: Option<(usize, Vec<Map<'r, 'a>>)> = None;
+    for (at, a) in places.iter().enumerate() {
+        for b in &places[at + 1..] {
+            let axes = ordered(report, [*a, *b]);
+            let groups = report.groups(&report.rows, &[*a, *b, SOURCE]);
+            let maps: Vec<_> = groups.into_iter().map(|rows| Map { rows, axes }).collect();
+            let maps: Vec<_> = maps.into_iter().filter(|map| map.field_count() >= 4).collect();
+            let count: usize = maps.iter().map(Map::field_count).sum();
+            if count > best.as_ref().map_or(0, |(most, _)| *most) {
+                best = Some((count, maps));
+            }
+        }
+    }
+    best.map(|(_, maps)| maps)
+}
+
+/// The setting with fewer values goes across: a phone is narrow.
+fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
+    let count = |place: usize| {
+        let texts = report.rows.iter().filter_map(|row| row.setting(place));
+        texts.map(|setting| &setting.text).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    if count(a) < count(b) { [b, a] } else { [a, b] }
+}
+
+fn draw(report: &Report<'_>, map: &Map<'_, '_>, has_title: bool) -> String {
+    let [down, across] = [map.values(0), map.values(1)];
+    let speeds = map.rows.iter().map(|row| data::speed(row)).filter(|speed| *speed > 0.0);
+    let (low, high) =
+        speeds.fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));
+    let mut but = map.axes.to_vec();
+    but.push(SOURCE);
+    let title = if has_title { report.told_apart(map.rows[0], &but) } else { String::new() };
+    let [down_name, across_name] = map.axes.map(|place| report.setting_name(place));
+    let mut html = format!(
+        "<figure><div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Heat map {t}\">\
+         <table class=\"heat\"><caption>{t}</caption><thead><tr><th scope=\"col\">{} ↓ \
+         {} →</th>",
+        esc(down_name),
+        esc(across_name),
+        t = esc(&title)
+    );
+    for value in &across {
+        html.push_str(&format!("<th scope=\"col\">{}</th>", esc(&value.text)));
+    }
+    html.push_str("</tr></thead><tbody>\n");
+    for value in &down {
+        html.push_str(&format!("<tr><th scope=\"row\">{}</th>", esc(&value.text)));
+        for other in &across {
+            html.push_str(&field(map.field(value, other), low, high));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div></figure>\n");
+    html
+}
+
+/// A field, shaded by where its figure lies between the map's ends, by ratio.
+fn field(found: Option<(&Row<'_>, usize)>, low: f64, high: f64) -> String {
+    let Some((row, count)) = found else {
+        return "<td class=\"empty\"><span class=\"sr\">not run</span></td>".to_owned();
+    };
+    let speed = data::speed(row);
+    let share = if high > low { (speed / low).ln() / (high / low).ln() } else { 1.0 };
+    let best = if speed >= high { " best" } else { "" };
+    let ink = if share > 0.55 { " deep" } else { "" };
+    let several = if count > 1 {
+        format!("<small title=\"the fastest of {count}\"> of {count}</small>")
+    } else {
+        String::new()
+    };
+    format!(
+        "<td class=\"field{best}{ink}\" style=\"--share:{:.0}%\" title=\"{}\">{}{several}</td>",
+        share.clamp(0.0, 1.0) * 100.0,
+        esc(row.variant()),
+        number(row.figure("mgas_per_s/median").as_ref(), units::number)
+    )
+}

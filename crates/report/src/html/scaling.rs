@@ -1,0 +1,271 @@
+//! Scaling: throughput by threads that execute and by threads that read, beside the ideal line
+//! and what the device could give.
+
+use super::{
+    chart::{self, Chart, Guide, Point, Scale, Series},
+    data::{self, DESIGN, Figure, IO_THREADS, Report, Row, STORE, THREADS},
+    markup::{self, Section, esc, number},
+};
+use result::stored;
+
+use crate::units;
+
+/// Charts that stand open; the others are folded away.
+const OPEN_CHART_COUNT: usize = 4;
+/// A ceiling above this many times the fastest point is only told: drawn, it would press the
+/// lines together.
+const CEILING_MAX: f64 = 30.0;
+/// Room around the axes, as a factor.
+const ROOM: f64 = 1.25;
+/// Setting that says no more than where a row comes from.
+const SOURCE: usize = data::SOURCE;
+
+/// What is scaled.
+struct Kind {
+    id: &'static str,
+    title: &'static str,
+    key: &'static str,
+    setting: usize,
+    axis: &'static str,
+}
+
+const BY_THREADS: Kind = Kind {
+    id: "threads",
+    title: "Scaling by threads that execute",
+    key: "threads",
+    setting: THREADS,
+    axis: "threads that execute, doubling at equal steps",
+};
+const BY_IO_THREADS: Kind = Kind {
+    id: "io-threads",
+    title: "Scaling by I/O threads",
+    key: "io_threads",
+    setting: IO_THREADS,
+    axis: "threads that only read, doubling at equal steps",
+};
+
+/// A line of a chart: rows that differ in the one setting.
+type Line<'r, 'a> = Vec<(f64, &'r Row<'a>)>;
+
+/// The parts on scaling that have a line.
+pub(super) fn sections(report: &Report<'_>) -> Vec<Section> {
+    [BY_THREADS, BY_IO_THREADS].iter().filter_map(|kind| section(report, kind)).collect()
+}
+
+fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
+    let lines = lines(report, kind);
+    if lines.is_empty() {
+        return None;
+    }
+    let firsts = lines.iter().map(|line| line[0].1);
+    let panels = report.groups(firsts, &panel_free());
+    let of_panel = |panel: &Vec<&Row<'_>>| -> Vec<Line<'_, '_>> {
+        let is_in = |line: &&Line<'_, '_>| panel.iter().any(|row| std::ptr::eq(*row, line[0].1));
+        lines.iter().filter(is_in).cloned().collect()
+    };
+    let charts: Vec<String> = panels
+        .iter()
+        .map(|panel| {
+            let title = match panels.len() {
+                1 => String::new(),
+                _ => report.told_apart(panel[0], &panel_free()),
+            };
+            chart(report, kind, &title, &of_panel(panel))
+        })
+        .collect();
+    let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));
+    let mut body = open.concat();
+    if !folded.is_empty() {
+        body.push_str(&markup::fold(&format!("{} more", folded.len()), &folded.concat()));
+    }
+    let rows: Vec<&Row<'_>> = lines.iter().flatten().map(|(_, row)| *row).collect();
+    body.push_str(&markup::fold("The points as a table", &table(report, kind, &lines)));
+    Some(Section {
+        id: kind.id,
+        title: kind.title,
+        lede: "Median throughput with its 95 % interval where there is one; both axes are \
+               logarithmic. A dotted line is <em>ideal</em>, for the first \
+               line of each design: twice the threads, twice the throughput. The dashed line is the <em>device’s \
+               ceiling</em>: what the gas would take if the fewest block reads of the lines came \
+               at the most reads a second that the device gave in this run, and nothing else \
+               took time."
+            .to_owned(),
+        body,
+        results: report.results_of(rows),
+    })
+}
+
+/// What may differ within a chart.
+fn panel_free() -> Vec<usize> {
+    let mut free = data::OF_VARIANT.to_vec();
+    free.extend([DESIGN, SOURCE]);
+    free
+}
+
+/// Rows that differ in nothing but the setting, where it has two values or more, sorted by it.
+fn lines<'r, 'a>(report: &'r Report<'a>, kind: &Kind) -> Vec<Line<'r, 'a>> {
+    let groups = report.groups(&report.rows, &[kind.setting, SOURCE]);
+    let mut lines = Vec::new();
+    for group in groups {
+        let value = |row: &Row<'_>| row.json[kind.key].as_f64().filter(|count| *count > 0.0);
+        let mut line: Line<'r, 'a> = group
+            .into_iter()
+            .filter(|row| row.figure("mgas_per_s/median").is_some_and(|f| f.value > 0.0))
+            .filter_map(|row| Some((value(row)?, row)))
+            .collect();
+        line.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if line.first().map(|first| first.0) < line.last().map(|last| last.0) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
+    let other = match kind.setting {
+        THREADS if report.varying.contains(&IO_THREADS) => row.figure("io_threads"),
+        IO_THREADS if report.varying.contains(&THREADS) => row.figure("threads"),
+        _ => None,
+    };
+    let other = other.filter(|count| count.value > 0.0).map(|count| match kind.setting {
+        THREADS => format!(" …+{}io", count.text),
+        _ => format!(" {}+…io", count.text),
+    });
+    let apart = report.told_apart_in_design(row);
+    let apart = if apart.is_empty() { apart } else { format!(", {apart}") };
+    format!("{}{}{apart}", row.text("design"), other.unwrap_or_default())
+}
+
+/// The device's ceiling in millions of gas a second, with the three numbers that it is made of:
+/// the least block reads of the rows, the device's reads a second, the gas.
+fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
+    let rows = lines.iter().flatten().map(|(_, row)| *row);
+    let cold = rows.filter(|row| row.json["cache"]["want"] == "cold");
+    let reads = cold.filter_map(|row| Some((row, row.median("blocks_read")?)));
+    let (row, least) = reads.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
+    let source = &report.sources[row.source];
+    let rate = source.figure("/device/ceiling_iops")?;
+    let gas = source.figure("/workload/gas")?;
+    let ceiling = gas.value * rate.value / least.value / 1e6;
+    (ceiling.is_finite() && ceiling > 0.0).then_some((ceiling, [least, rate, gas]))
+}
+
+fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) -> String {
+    let points = || lines.iter().flatten();
+    let x = Scale::log(points().map(|(count, _)| *count), ROOM);
+    let ceiling = ceiling(report, lines);
+    let fastest = points().map(|(_, row)| data::speed(row)).fold(0.0, f64::max);
+    let drawn = ceiling.as_ref().map(|(value, _)| *value).filter(|v| *v <= fastest * CEILING_MAX);
+    let speeds = points().flat_map(|(_, row)| {
+        let interval = row.interval("mgas_per_s/ci95").map(|ends| ends.map(|end| end.value));
+        interval.into_iter().flatten().chain([data::speed(row)])
+    });
+    let y = Scale::log(speeds.chain(drawn), ROOM);
+    let mut counts: Vec<f64> = points().map(|(count, _)| *count).collect();
+    counts.sort_by(f64::total_cmp);
+    counts.dedup();
+    let design = |line: &Line<'_, '_>| line[0].1.text("design").to_owned();
+    let nth = |at: usize| lines[..at].iter().filter(|l| design(l) == design(&lines[at])).count();
+    let all = (0..lines.len()).map(|at| series(report, kind, &lines[at], nth(at), [x, y]));
+    // One for each design: those of its other lines are parallel to it.
+    let firsts = (0..lines.len()).filter(|at| nth(*at) == 0);
+    let mut guides: Vec<Guide> = firsts.map(|at| ideal(&lines[at], x, y)).collect();
+    if let Some(first) = guides.first_mut() {
+        first.name = "ideal".to_owned();
+    }
+    guides.extend(drawn.map(|value| Guide {
+        from: [0.0, y.at(value)],
+        to: [1.0, y.at(value)],
+        name: format!("device’s ceiling {}", units::number(value)),
+    }));
+    let chart = Chart {
+        label: format!("{} {title}", kind.title),
+        x_title: kind.axis.to_owned(),
+        y_title: "MGas/s, logarithmic".to_owned(),
+        x_ticks: counts.iter().map(|count| (x.at(*count), chart::tick(*count))).collect(),
+        y_ticks: y.ticks().into_iter().map(|tick| (y.at(tick), chart::tick(tick))).collect(),
+        series: all.collect(),
+        guides,
+    };
+    let caption = match title {
+        "" => String::new(),
+        title => format!("<p class=\"over\">{}</p>", esc(title)),
+    };
+    let ceiling = ceiling.map_or_else(String::new, |(value, [reads, rate, gas])| {
+        format!(
+            "Device’s ceiling: {} gas × {} reads a second ÷ {} block reads = {} MGas/s.",
+            number(Some(&gas), |gas| units::count(gas as u64)),
+            number(Some(&rate), units::number),
+            number(Some(&reads), |reads| units::count(reads as u64)),
+            units::number(value)
+        )
+    });
+    let html = chart.html();
+    format!("<figure>{caption}{html}<figcaption>{ceiling}</figcaption></figure>\n")
+}
+
+fn series(
+    report: &Report<'_>,
+    kind: &Kind,
+    line: &Line<'_, '_>,
+    nth: usize,
+    [x, y]: [Scale; 2],
+) -> Series {
+    let point = |(count, row): &(f64, &Row<'_>)| {
+        let figure = row.figure("mgas_per_s/median")?;
+        let interval = row.interval("mgas_per_s/ci95");
+        let words = format!(
+            "{} at {} {}: {} million gas a second",
+            name(report, kind, row),
+            chart::tick(*count),
+            if kind.setting == THREADS { "threads" } else { "I/O threads" },
+            units::number(figure.value)
+        );
+        let ends = interval.map(|ends| ends.map(|end| y.at(end.value)));
+        Some(Point { x: x.at(*count), y: y.at(figure.value), ends, words, figure, is_joined: true })
+    };
+    let first = line[0].1;
+    Series {
+        name: name(report, kind, first),
+        design: first.text("design").to_owned(),
+        nth,
+        points: line.iter().filter_map(point).collect(),
+    }
+}
+
+/// From the line's first point on, at equal steps of both axes, up to the chart's edge.
+fn ideal(line: &Line<'_, '_>, x: Scale, y: Scale) -> Guide {
+    let (count, first) = (line[0].0, data::speed(line[0].1));
+    let last = line.last().map_or(count, |(last, _)| *last);
+    let (Scale::Log { max: x_max, .. }, Scale::Log { max: y_max, .. }) = (x, y) else {
+        return Guide { from: [0.0; 2], to: [0.0; 2], name: String::new() };
+    };
+    let factor = (last.max(count * 2.0) / count).min(x_max / count).min(y_max / first).max(1.0);
+    Guide {
+        from: [x.at(count), y.at(first)],
+        to: [x.at(count * factor), y.at(first * factor)],
+        name: String::new(),
+    }
+}
+
+fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
+    let heads = ["Variant", "Threads", "I/O threads", "MGas/s", "95 %", "Share of the disk"];
+    let rows = lines.iter().flatten().map(|(_, row)| {
+        let count = |key: &str| number(row.figure(key).as_ref(), |n| units::count(n as u64));
+        let values = stored::value_count(row.json);
+        let ends = row.interval("mgas_per_s/ci95");
+        let store = report.told_apart(row, &[DESIGN, THREADS, IO_THREADS, STORE]);
+        let store = if store.is_empty() { store } else { format!(" ({})", esc(&store)) };
+        vec![
+            format!("{}{}{store}", report.prefix(row), esc(row.variant())),
+            count("threads"),
+            count("io_threads"),
+            number(row.figure("mgas_per_s/median").as_ref(), units::number),
+            markup::interval(ends.as_ref(), values, units::number),
+            number(row.figure("device_fraction").as_ref(), |share| {
+                format!("{} %", units::percent(share))
+            }),
+        ]
+    });
+    markup::table(kind.title, &heads, &rows.collect::<Vec<_>>())
+}

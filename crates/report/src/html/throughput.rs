@@ -1,0 +1,195 @@
+//! Throughput by variant: a line a variant, with its interval, and the table of all its figures.
+
+use super::{
+    chart::{self, Scale},
+    data::{self, Figure, OF_VARIANT, Report, Row},
+    markup::{self, Section, esc, interval, number, unknown},
+};
+use result::stored;
+
+use crate::units;
+
+/// Above this many rows only the best of each design is drawn; the table has all.
+const DRAWN_ROW_COUNT: usize = 40;
+/// Height of a row's picture, in pixels.
+const ROW_HEIGHT: u32 = 30;
+
+/// The part on throughput; `None` without a figure.
+pub(super) fn section(report: &Report<'_>) -> Option<Section> {
+    let groups = report.groups(&report.rows, &OF_VARIANT);
+    let all = report.rows.len();
+    let drawn: Vec<Vec<&Row<'_>>> = match all {
+        0 => return None,
+        1..=DRAWN_ROW_COUNT => groups,
+        _ => groups.iter().map(|group| Report::best_of_designs(group)).collect(),
+    };
+    let highest = report.rows.iter().filter_map(|row| {
+        let high = row.figure("mgas_per_s/ci95/1");
+        high.or_else(|| row.figure("mgas_per_s/median")).map(|figure| figure.value)
+    });
+    let scale = Scale::linear(highest);
+    let mut body = String::from(
+        "<figure><div role=\"table\" class=\"rows\" aria-label=\"Throughput by variant\">\n",
+    );
+    body.push_str(&head(scale));
+    for group in &drawn {
+        let title = report.told_apart(group[0], &OF_VARIANT);
+        if drawn.len() > 1 {
+            body.push_str(&format!("<p class=\"group\">{}</p>\n", esc(&title)));
+        }
+        let best = group.iter().map(|row| data::speed(row)).fold(f64::NEG_INFINITY, f64::max);
+        for row in group {
+            body.push_str(&line(report, row, scale, data::speed(row) >= best && group.len() > 1));
+        }
+    }
+    body.push_str("</div></figure>\n");
+    let count: usize = drawn.iter().map(Vec::len).sum();
+    let of_all = if count < all {
+        format!(" Drawn are the {count} best of their designs; the table has all {all} variants.")
+    } else {
+        String::new()
+    };
+    body.push_str(&markup::fold("All figures by variant, as a table", &table(report)));
+    Some(Section {
+        id: "throughput",
+        title: "Throughput by variant",
+        lede: format!(
+            "Gas over wall time: the median of the samples, and its 95 % interval as the bar \
+             across. <em>n=</em> stands where six samples, which an interval needs, are missing. \
+             The time covers list, reads, execution, checks and a flat commit; no state root.{of_all}"
+        ),
+        body,
+        results: report.results_of(report.rows.iter()),
+    })
+}
+
+fn head(scale: Scale) -> String {
+    let mut svg = String::new();
+    for tick in scale.ticks() {
+        svg.push_str(&format!(
+            "<text x=\"{:.2}%\" y=\"14\" class=\"mid\">{}</text>",
+            scale.at(tick) * 100.0,
+            esc(&chart::tick(tick))
+        ));
+    }
+    format!(
+        "<div role=\"row\" class=\"row head\"><span role=\"columnheader\" class=\"name\">variant</span>\
+         <span role=\"columnheader\" class=\"draw\"><svg class=\"grid\" width=\"100%\" height=\"18\" \
+         aria-hidden=\"true\">{svg}</svg></span>\
+         <span role=\"columnheader\" class=\"value\">MGas/s</span>\
+         <span role=\"columnheader\" class=\"ends\">95 % interval</span></div>\n"
+    )
+}
+
+fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, is_best: bool) -> String {
+    let design = row.text("design");
+    let median = row.figure("mgas_per_s/median");
+    let ends = row.interval("mgas_per_s/ci95");
+    let values = stored::value_count(row.json);
+    let best = if is_best { " <span class=\"tag\">fastest</span>" } else { "" };
+    let other = report.told_apart_in_design(row);
+    let other = if other.is_empty() { other } else { format!(" {}", esc(&other)) };
+    format!(
+        "<div role=\"row\" class=\"row\"><span role=\"rowheader\" class=\"name\" title=\"{}\">\
+         {} <b>{}</b> {}{other}{best}</span><span role=\"cell\" class=\"draw\">{}</span>\
+         <span role=\"cell\" class=\"value\">{}</span><span role=\"cell\" class=\"ends\">{}</span></div>\n",
+        esc(row.variant()),
+        chart::sample(design),
+        esc(design),
+        esc(&row.threads()),
+        picture(row, scale, median.as_ref(), ends.as_ref()),
+        number(median.as_ref(), units::number),
+        interval(ends.as_ref(), values, units::number),
+    )
+}
+
+fn picture(
+    row: &Row<'_>,
+    scale: Scale,
+    median: Option<&Figure>,
+    ends: Option<&[Figure; 2]>,
+) -> String {
+    let middle = f64::from(ROW_HEIGHT) / 2.0;
+    let mut svg = format!("<svg role=\"group\" width=\"100%\" height=\"{ROW_HEIGHT}\">");
+    for tick in scale.ticks() {
+        let x = scale.at(tick) * 100.0;
+        svg.push_str(&format!(
+            "<line class=\"tick\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"{ROW_HEIGHT}\"/>"
+        ));
+    }
+    let Some(median) = median else { return svg + "</svg>" };
+    let design = row.text("design");
+    let class = chart::class(design);
+    let x = scale.at(median.value) * 100.0;
+    svg.push_str(&format!(
+        "<line class=\"stem {class}\" x1=\"0\" x2=\"{x:.2}%\" y1=\"{middle}\" y2=\"{middle}\"/>"
+    ));
+    let mut words = format!(
+        "{} at {}: {} million gas a second",
+        design,
+        row.threads(),
+        units::number(median.value)
+    );
+    if let Some([low, high]) = ends {
+        let (x1, x2) = (scale.at(low.value) * 100.0, scale.at(high.value) * 100.0);
+        let (top, bottom) = (middle - 7.0, middle + 7.0);
+        svg.push_str(&format!(
+            "<g class=\"whisker {class}\"><line x1=\"{x1:.2}%\" x2=\"{x2:.2}%\" y1=\"{middle}\" y2=\"{middle}\"/>\
+             <line x1=\"{x1:.2}%\" x2=\"{x1:.2}%\" y1=\"{top}\" y2=\"{bottom}\"/>\
+             <line x1=\"{x2:.2}%\" x2=\"{x2:.2}%\" y1=\"{top}\" y2=\"{bottom}\"/></g>"
+        ));
+        words.push_str(&format!(
+            ", 95 % interval {} to {}",
+            units::number(low.value),
+            units::number(high.value)
+        ));
+    }
+    svg.push_str(&format!(
+        "<svg x=\"{x:.2}%\" y=\"{middle}\" overflow=\"visible\">{}</svg></svg>",
+        chart::mark(design, &words, median, "")
+    ));
+    svg
+}
+
+fn table(report: &Report<'_>) -> String {
+    let heads = [
+        "Variant",
+        "Samples",
+        "MGas/s",
+        "95 %",
+        "ms a batch",
+        "95 %",
+        "Keys",
+        "Blocks a key",
+        "Share of the disk",
+        "Reads at once",
+        "Longest tx",
+        "Binds",
+    ];
+    let percent = |share: f64| format!("{} %", units::percent(share));
+    let cells = |row: &Row<'_>| {
+        let values = stored::value_count(row.json);
+        let samples = row.json["samples"].as_array().map_or(0, Vec::len);
+        let of = |path: &str, text: fn(f64) -> String| number(row.figure(path).as_ref(), text);
+        let ends = |path: &str, text: fn(f64) -> String| {
+            interval(row.interval(path).as_ref(), values, text)
+        };
+        let binds = row.json["binds"].as_str();
+        vec![
+            format!("{}{}", report.prefix(row), esc(row.variant())),
+            samples.to_string(),
+            of("mgas_per_s/median", units::number),
+            ends("mgas_per_s/ci95", units::number),
+            of("ms_per_batch/median", units::plain),
+            ends("ms_per_batch/ci95", units::plain),
+            of("samples/0/unique_keys", |keys| units::count(keys as u64)),
+            of("blocks_per_present_key", units::ratio),
+            number(row.figure("device_fraction").as_ref(), percent),
+            of("reads_in_flight", units::number),
+            number(row.figure("longest_tx_share").as_ref(), percent),
+            binds.map_or_else(unknown, esc),
+        ]
+    };
+    let rows: Vec<_> = report.rows.iter().map(cells).collect();
+    markup::table("All figures by variant", &heads, &rows)
+}

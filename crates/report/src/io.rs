@@ -1,0 +1,244 @@
+//! The page of `stress io`: the device and the stores, depth by depth.
+
+use result::{
+    HOST_CACHE_RATIO, Percentiles,
+    io::{DevicePoint, IoDevice, IoPoint, IoResult, IoStore},
+};
+
+use super::{
+    Paint,
+    cells::{Column, INDENT, fit, row},
+    head::store_words,
+    page::{Page, Tone, pad_right},
+    units::{self, UNKNOWN},
+};
+
+/// A ceiling that changed by more than this share makes fractions doubtful.
+const DRIFT_MAX: f64 = 0.1;
+
+/// Said where a second pass over the same blocks was much faster.
+const ONLY_HERE: &str = " in this machine only (host cache seen)";
+
+/// The result as a page of `width` columns (at least 24), each line ended by a newline.
+pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    if result.interrupted {
+        page.line(Tone::Warning, "INTERRUPTED before its plan ended: what is finished is shown");
+        page.gap();
+    }
+    let state = &result.state;
+    let text = format!(
+        "{} reads of {}, {} keys of {}, values of {}; {} present; seed {}; {} s a point",
+        result.read,
+        units::things(state.rows, "row"),
+        state.key_layout,
+        units::bytes(state.key_bytes),
+        units::bytes(state.value_bytes),
+        units::percent(state.present_share) + " %",
+        result.seed,
+        units::plain(result.seconds),
+    );
+    page.labelled(Tone::Plain, "raw", &text);
+    for store in &result.stores {
+        page.labelled(Tone::Plain, store.store, &store_words(store.store, &store.facts));
+        device_words(&mut page, store.device.as_ref());
+        page.labelled(Tone::Plain, "cache", &cache_words(store));
+        page.gap();
+        points(&mut page, store);
+        page.gap();
+    }
+    for text in &result.warnings {
+        page.labelled(Tone::Warning, "warning", text);
+    }
+    let found = conclude(result).unwrap_or_else(|| "nothing was measured".to_owned());
+    page.labelled(Tone::Strong, "found", &found);
+    page.gap();
+    page.labelled(
+        Tone::Faint,
+        "deeper",
+        "--read multi-get --threads 1,2; --keys absent; --set run.rocksdb.block=8KiB; --out DIR",
+    );
+    page.render(paint)
+}
+
+fn device_words(page: &mut Page, device: Option<&IoDevice>) {
+    let Some(device) = device else { return };
+    let mut parts = Vec::new();
+    let how = device.ceiling_method.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
+    parts.extend(
+        device
+            .ceiling_iops
+            .map(|iops| format!("{} reads/s of 4 KiB at most{how}", units::number(iops))),
+    );
+    parts.extend(device.ceiling_start_iops.zip(device.ceiling_end_iops).map(|(start, end)| {
+        format!("{} before and {} after", units::number(start), units::number(end))
+    }));
+    parts.extend(
+        device
+            .host_cache_ratio
+            .map(|ratio| format!("second pass {} times as fast", units::ratio(ratio))),
+    );
+    parts.extend(device.reason.clone());
+    page.labelled(Tone::Plain, "disk", &parts.join(", "));
+    if device.ceiling_drift.is_some_and(|drift| (drift - 1.0).abs() > DRIFT_MAX) {
+        let text = "the disk's ceiling changed by more than 10 % meanwhile: shares of the disk are \
+                    rough; run again when nothing else uses it";
+        page.labelled(Tone::Warning, "warning", text);
+    }
+}
+
+fn cache_words(store: &IoStore) -> String {
+    let caches = || store.points.iter().map(|point| &point.cache);
+    let unproved = caches().find(|cache| cache.proved != Some(true));
+    match (unproved, caches().next()) {
+        (None, None) => "nothing was read".to_owned(),
+        (None, Some(cache)) => {
+            let ratio = store.device.as_ref().and_then(|device| device.host_cache_ratio);
+            let seen = ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO);
+            let (note, reason) = (if seen { ONLY_HERE } else { "" }, &cache.reason);
+            format!("cold, proved{note}: {reason}")
+        }
+        (Some(cache), _) => match cache.proved {
+            Some(_) => format!("cold was asked for and is NOT proved: {}", cache.reason),
+            None => format!("cold is not proved: {}", cache.reason),
+        },
+    }
+}
+
+fn points(page: &mut Page, store: &IoStore) {
+    let sweep = store.device.iter().flat_map(|device| &device.sweep).map(device_line);
+    let lines: Vec<Line<'_>> =
+        sweep.chain(store.points.iter().map(|point| point_line(store.store, point))).collect();
+    if lines.is_empty() {
+        return;
+    }
+    let label_width = lines.iter().map(|line| line.label.len()).max().unwrap_or(0);
+    let (columns, gaps) = fit(columns(&lines), page.width() - INDENT - label_width);
+    for line in 0..2 {
+        let texts = columns.iter().map(|column| column.head[line]);
+        page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
+    }
+    for (index, line) in lines.iter().enumerate() {
+        let texts = columns.iter().map(|column| column.values[index].as_str());
+        let label = pad_right(line.label, label_width);
+        page.line(line.tone, &row("  ", &label, texts, &columns, &gaps));
+    }
+    let mut legend = vec!["% of the disk's most reads a second".to_owned()];
+    if store.points.iter().any(|point| point.latency_of_calls) {
+        legend.push("b as long as the call it was made in".to_owned());
+    }
+    if store.points.iter().any(|point| point.keys_exhausted) {
+        legend.push("e ended early: every key was asked for; give more --rows".to_owned());
+    }
+    if store.points.iter().any(|point| point.earlier_passes > 0) {
+        legend.push("r keys of earlier points asked for again; give more --rows".to_owned());
+    }
+    page.indented(Tone::Faint, INDENT, &legend.join("; "));
+}
+
+/// A line of the table: the device or a store.
+struct Line<'a> {
+    label: &'a str,
+    tone: Tone,
+    depth: String,
+    rate: f64,
+    marks: String,
+    fraction: Option<f64>,
+    blocks_per_get: Option<f64>,
+    device_bytes: Option<f64>,
+    present: Percentiles,
+    absent: Percentiles,
+    of_calls: bool,
+    cpu_ns: Option<f64>,
+}
+
+fn device_line(point: &DevicePoint) -> Line<'static> {
+    Line {
+        label: "disk",
+        tone: Tone::Faint,
+        depth: units::count(point.depth),
+        rate: point.iops,
+        marks: String::new(),
+        fraction: None,
+        blocks_per_get: None,
+        device_bytes: None,
+        present: point.latency_ns,
+        absent: Percentiles::default(),
+        of_calls: false,
+        cpu_ns: point.cpu_ns_per_read.map(|ns| ns as f64),
+    }
+}
+
+fn point_line<'a>(label: &'a str, point: &IoPoint) -> Line<'a> {
+    let threads = units::count(point.threads);
+    let early = if point.keys_exhausted { "e" } else { "" };
+    let again = if point.earlier_passes > 0 { "r" } else { "" };
+    Line {
+        label,
+        tone: Tone::Plain,
+        depth: match point.keys_per_call {
+            1 => threads,
+            keys => format!("{threads}x{}", units::count(keys)),
+        },
+        rate: point.gets_per_s,
+        marks: format!("{early}{again}"),
+        fraction: point.device_fraction,
+        blocks_per_get: point.blocks_per_get,
+        device_bytes: point.device_bytes_per_get,
+        present: point.present_latency_ns,
+        absent: point.absent_latency_ns,
+        of_calls: point.latency_of_calls,
+        cpu_ns: point.cpu_ns_per_get,
+    }
+}
+
+fn columns(lines: &[Line<'_>]) -> Vec<Column> {
+    let column = |rank, head, value: &dyn Fn(&Line<'_>) -> Option<String>| {
+        let values = lines.iter().map(|line| value(line).unwrap_or_else(|| UNKNOWN.to_owned()));
+        Column { head, rank, values: values.collect() }
+    };
+    let of =
+        |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
+    let time = |line: &Line<'_>, ns: Option<u64>| {
+        let mark = if line.of_calls { "b" } else { "" };
+        ns.map(|ns| format!("{}{mark}", units::time_ns(ns as f64)))
+    };
+    vec![
+        column(0, ["", "depth"], &|line| Some(line.depth.clone())),
+        column(0, ["gets", "a second"], &|line| {
+            Some(format!("{}{}", units::number(line.rate), line.marks))
+        }),
+        column(0, ["% of", "disk"], &|line| of(line.fraction, units::percent)),
+        column(2, ["", "p50"], &|line| time(line, line.present.p50)),
+        column(11, ["", "p90"], &|line| time(line, line.present.p90)),
+        column(3, ["", "p99"], &|line| time(line, line.present.p99)),
+        column(12, ["", "max"], &|line| time(line, line.present.max)),
+        column(4, ["absent", "p50"], &|line| time(line, line.absent.p50)),
+        column(5, ["absent", "p99"], &|line| time(line, line.absent.p99)),
+        column(6, ["CPU", "a get"], &|line| of(line.cpu_ns, units::time_ns)),
+        column(7, ["blocks", "a get"], &|line| of(line.blocks_per_get, units::ratio)),
+        column(10, ["disk bytes", "a get"], &|line| of(line.device_bytes, units::number)),
+    ]
+}
+
+/// The fastest point of each store, in a line.
+fn conclude(result: &IoResult) -> Option<String> {
+    let best = |store: &IoStore| {
+        let rate = |point: &&IoPoint| point.gets_per_s;
+        let point = store.points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+        let share = point.device_fraction.filter(|share| share.is_finite());
+        let of_disk = share.map(|share| format!(", {} % of the disk", units::percent(share)));
+        Some(format!(
+            "{} reads at most {} keys a second, at depth {}{}",
+            store.store,
+            units::number(point.gets_per_s),
+            units::count(point.depth),
+            of_disk.unwrap_or_default()
+        ))
+    };
+    let found: Vec<String> = result.stores.iter().filter_map(best).collect();
+    (!found.is_empty()).then(|| found.join("; "))
+}
+
+#[cfg(test)]
+mod tests;

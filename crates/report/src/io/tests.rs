@@ -1,0 +1,194 @@
+//! Laws of the page and the JSON of `stress io`.
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use super::*;
+use result::{
+    CacheFacts, example,
+    io::{IoState, ORDER, SCHEMA},
+};
+
+fn latency(p50: u64) -> Percentiles {
+    Percentiles {
+        p50: Some(p50),
+        p90: Some(p50 * 2),
+        p99: Some(p50 * 5),
+        max: Some(p50 * 40),
+        count: 100_000,
+        ..Percentiles::default()
+    }
+}
+
+fn point(threads: u64, keys_per_call: u64, gets_per_s: f64) -> IoPoint {
+    IoPoint {
+        threads,
+        keys_per_call,
+        depth: threads * keys_per_call,
+        gets: (gets_per_s * 3.0) as u64,
+        present_gets: (gets_per_s * 3.0) as u64,
+        elapsed_ns: 3_000_000_000,
+        gets_per_s,
+        blocks_per_s: Some(gets_per_s * 0.98),
+        blocks_per_get: Some(0.98),
+        bytes_per_block: Some(4_096.0),
+        device_bytes_per_get: Some(4_014.0),
+        read_syscalls_per_get: Some(0.98),
+        cpu_ns_per_get: Some(15_300.0),
+        present_latency_ns: latency(1_000_000 / gets_per_s as u64 * 1_000 * threads),
+        absent_latency_ns: Percentiles::default(),
+        latency_of_calls: keys_per_call > 1,
+        device_fraction: Some(gets_per_s * 0.98 / 82_300.0),
+        keys_exhausted: false,
+        earlier_passes: 0,
+        cache: CacheFacts {
+            want: "cold",
+            proved: Some(true),
+            reason: "1.00 of the bytes asked of the files came from a device".to_owned(),
+        },
+    }
+}
+
+fn typical() -> IoResult {
+    let of_run = example::typical();
+    let sweep = [(1, 15_500.0), (16, 65_000.0), (256, 82_300.0)].map(|(depth, iops)| DevicePoint {
+        method: format!("io_uring depth {depth}"),
+        depth,
+        iops,
+        latency_ns: latency(60_000 * depth),
+        cpu_ns_per_read: Some(2_400),
+    });
+    let device = IoDevice {
+        ceiling_iops: Some(82_300.0),
+        ceiling_method: Some("io_uring depth 256".to_owned()),
+        ceiling_start_iops: Some(82_300.0),
+        ceiling_end_iops: Some(80_100.0),
+        ceiling_drift: Some(80_100.0 / 82_300.0),
+        host_cache_ratio: Some(1.02),
+        sweep: sweep.into(),
+        reason: None,
+    };
+    IoResult {
+        schema: SCHEMA,
+        tool: of_run.tool,
+        command: vec!["stress".to_owned(), "io".to_owned()],
+        started_unix_s: 1_767_225_600,
+        environment: of_run.environment,
+        state: IoState {
+            rows: 32_000_000,
+            key_layout: "hashed",
+            key_bytes: 64,
+            value_bytes: 32,
+            present_share: 1.0,
+        },
+        read: "get",
+        seed: 0,
+        seconds: 3.0,
+        order: ORDER,
+        stores: vec![IoStore {
+            store: "rocksdb",
+            facts: of_run.stores[0].facts.clone(),
+            device: Some(device),
+            points: vec![point(1, 1, 14_500.0), point(16, 1, 49_700.0), point(64, 1, 61_800.0)],
+        }],
+        interrupted: false,
+        warnings: Vec::new(),
+    }
+}
+
+fn page(result: &IoResult, width: usize) -> String {
+    let text = io_table(result, width, Paint::Plain);
+    for line in text.lines() {
+        assert!(line.width() <= width, "{line:?} is wider than {width}:\n{text}");
+    }
+    text
+}
+
+#[test]
+fn every_line_fits_and_says_what_a_reader_needs() {
+    for width in [80, 120] {
+        let text = page(&typical(), width);
+        let needed = [
+            "32M rows",
+            "82.3k reads/s",
+            "82.3k before and",
+            "80.1k after",
+            "proved",
+            "14.5k",
+            "61.8k",
+            "74 % of the",
+            "p50",
+            "p99",
+            "CPU",
+            "15.3",
+        ];
+        for words in needed {
+            assert!(text.contains(words), "{words} is missing:\n{text}");
+        }
+        assert!(!text.contains("warning"), "{text}");
+    }
+}
+
+#[test]
+fn calls_early_ends_repeated_keys_and_a_drift_are_marked() {
+    let mut result = typical();
+    let store = &mut result.stores[0];
+    store.points = vec![point(2, 256, 53_000.0)];
+    store.points[0].keys_exhausted = true;
+    store.points[0].earlier_passes = 1;
+    if let Some(device) = &mut store.device {
+        device.ceiling_drift = Some(0.8);
+        device.host_cache_ratio = Some(1.5);
+    }
+    result.interrupted = true;
+    let text = page(&result, 80);
+    result.stores[0].points[0].cache.proved = Some(false);
+    assert!(page(&result, 80).contains("NOT proved"));
+    for words in
+        ["INTERRUPTED", "2x256", "53.0ker", "host cache seen", "ceiling changed", "b as long"]
+    {
+        assert!(text.contains(words), "{words} is missing:\n{text}");
+    }
+}
+
+#[test]
+fn what_is_not_known_is_no_figure() {
+    let mut result = typical();
+    result.stores[0].device = None;
+    let point = &mut result.stores[0].points[0];
+    (point.device_fraction, point.cpu_ns_per_get) = (None, Some(f64::NAN));
+    let text = page(&result, 80);
+    assert!(text.contains(UNKNOWN) && !text.contains("NaN"), "{text}");
+    result.stores[0].points.clear();
+    assert!(page(&result, 80).contains("nothing was measured"));
+    let json: Value = serde_json::from_str(&crate::json(&typical())).unwrap();
+    assert_eq!(json["schema"], "stress.io/1");
+}
+
+#[test]
+fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
+    let text = include_str!("../../../../docs/io.md");
+    let mut keys = Vec::new();
+    keys_of(&serde_json::to_value(typical()).unwrap(), &mut keys);
+    assert!(keys.len() > 40, "{}", keys.len());
+    for key in &keys {
+        assert!(text.contains(&format!("`{key}`")), "docs/io.md does not explain `{key}`");
+    }
+    for (name, _) in text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')) {
+        assert!(keys.iter().any(|key| key == name), "docs/io.md explains `{name}`, which is gone");
+    }
+}
+
+/// Last names of all paths; the environment and the tool are explained in `docs/result.md`.
+fn keys_of(value: &Value, keys: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            keys.push(key.clone());
+            if !["facts", "environment", "tool"].contains(&key.as_str()) {
+                keys_of(value, keys);
+            }
+        }),
+        Value::Array(values) => values.iter().for_each(|value| keys_of(value, keys)),
+        _ => {}
+    }
+}

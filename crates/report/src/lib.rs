@@ -1,0 +1,56 @@
+//! What a user gets of a result: the table in the terminal, the finding in one line, the JSON,
+//! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
+//! exit code, and nothing shows a figure of a run whose designs disagree.
+
+mod cells;
+mod checks;
+pub mod compare;
+mod comparison;
+mod conclude;
+mod databases;
+mod describe;
+mod facts;
+pub mod formats;
+mod gate;
+mod head;
+pub mod html;
+mod io;
+mod json_out;
+mod kinds;
+mod out;
+mod page;
+mod picture;
+mod profile;
+mod sweep;
+mod table;
+pub mod units;
+mod whole_file;
+
+#[cfg(test)]
+mod tests;
+
+pub use result::json;
+
+pub use checks::checks;
+pub use comparison::comparison;
+pub use conclude::conclude;
+pub use describe::describe;
+pub use facts::best;
+pub use gate::{calibration, gate};
+pub use io::io_table;
+pub use json_out::JsonOut;
+pub use kinds::{KindRow, kinds};
+pub use out::{Out, readable, replace, searchable, write_new};
+pub use picture::picture;
+pub use sweep::sweep_table;
+pub use table::table;
+pub use whole_file::WholeFile;
+
+/// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Text only.
+    Plain,
+    /// ANSI colours and weights; they carry nothing that the text does not say.
+    Ansi,
+}

@@ -1,0 +1,304 @@
+//! The files of `--out`: the result and its histograms. Every file is written beside its place
+//! and renamed, so that a reader sees a whole one or none; another run's files stay.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use anyhow::{Context, Result, anyhow};
+use hdrhistogram::serialization::{
+    V2DeflateSerializer,
+    interval_log::{IntervalLogWriterBuilder, Tag},
+};
+use tempfile::NamedTempFile;
+
+use result::{HistogramLog, LogKind, RunResult};
+
+/// The readers of such logs show the largest value in milliseconds.
+const NS_PER_MS: f64 = 1e6;
+
+/// A directory for the files of one run. Writing again replaces what this run wrote before (so
+/// that a run can write after each round), never what another run left.
+#[derive(Debug)]
+pub struct Out {
+    dir: PathBuf,
+    /// What this run's file names end in, once it has written.
+    suffix: Option<String>,
+}
+
+impl Out {
+    /// Makes the directory and tries that it can be written to.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn at(dir: &Path) -> Result<Self> {
+        let cannot = || format!("cannot write to {}, named by --out", dir.display());
+        fs::create_dir_all(dir).with_context(cannot)?;
+        NamedTempFile::new_in(dir).with_context(cannot)?;
+        Ok(Self { dir: dir.to_owned(), suffix: None })
+    }
+
+    /// Writes `result.json` and the logs. Where the directory holds another run's files, all
+    /// names of this run carry its start: `result-1767225600.json`, then
+    /// `result-1767225600-2.json`. Returns the paths, the result first.
+    ///
+    /// # Errors
+    /// A file cannot be written; the message names it.
+    pub fn write(&mut self, result: &RunResult, logs: &[HistogramLog]) -> Result<Vec<PathBuf>> {
+        let json = super::json(result);
+        let texts = log_texts(result, logs)?;
+        let suffix = match &self.suffix {
+            Some(suffix) => {
+                replace(&self.result_path(suffix), json.as_bytes())?;
+                suffix.clone()
+            }
+            None => self.claim(result, &json, &texts)?,
+        };
+        let mut paths = vec![self.result_path(&suffix)];
+        for (name, text) in &texts {
+            let path = self.log_path(name, &suffix);
+            replace(&path, text)?;
+            paths.push(path);
+        }
+        self.suffix = Some(suffix);
+        Ok(paths)
+    }
+
+    /// Writes the result under the first name that is free, for it and for its logs.
+    fn claim(&self, result: &RunResult, json: &str, texts: &Logs) -> Result<String> {
+        let start = result.started_unix_s;
+        let more = (2_u32..).map(|n| format!("-{start}-{n}"));
+        for suffix in [String::new(), format!("-{start}")].into_iter().chain(more) {
+            let path = self.result_path(&suffix);
+            let mut logs = texts.keys().map(|name| self.log_path(name, &suffix));
+            if path.exists() || logs.any(|path| path.exists()) {
+                continue;
+            }
+            match beside(&path, json.as_bytes())?.persist_noclobber(&path) {
+                Ok(_) => return Ok(suffix),
+                Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e.error).with_context(|| cannot_write(&path)),
+            }
+        }
+        Err(anyhow!("no free name for a result in {}", self.dir.display()))
+    }
+
+    fn result_path(&self, suffix: &str) -> PathBuf {
+        self.dir.join(format!("result{suffix}.json"))
+    }
+
+    fn log_path(&self, name: &LogName, suffix: &str) -> PathBuf {
+        let (variant, what) = name;
+        self.dir.join(format!("{variant}{suffix}.{}.hlog", what.name()))
+    }
+}
+
+/// A variant as part of a file name, and what its log holds.
+type LogName = (String, LogKind);
+type Logs = BTreeMap<LogName, Vec<u8>>;
+
+fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs> {
+    let texts = logs.iter().map(|log| {
+        let text = log_text(result, log);
+        let text = text.with_context(|| format!("cannot write histograms of {}", log.variant))?;
+        Ok(((file_name(&log.variant), log.what), text))
+    });
+    texts.collect()
+}
+
+/// An HdrHistogram interval log (V2, compressed) of one interval: it begins with the run and
+/// lasts as long as the samples of the cell that are in it.
+fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>> {
+    let cell = result.cells.iter().find(|cell| cell.variant == log.variant);
+    let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();
+    let wall_ns = counted.map(|sample| sample.wall_ns).sum();
+    let start = Duration::from_secs(result.started_unix_s);
+    let what = match log.what {
+        LogKind::Transactions => "time per transaction",
+        LogKind::Reads => "time per read of the store",
+    };
+    let mut text = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment(&format!("{}: {what} in nanoseconds; the maximum is in ms", log.variant))
+        .add_comment(&format!("workload {}", result.workload.digest))
+        .with_start_time(UNIX_EPOCH + start)
+        .with_max_value_divisor(NS_PER_MS)
+        .begin_log_with(&mut text, &mut serializer)?;
+    let name = file_name(&log.variant);
+    let interval = Duration::from_nanos(wall_ns);
+    let written = writer.write_histogram(&log.histogram, start, interval, Tag::new(&name));
+    written.map_err(|e| anyhow!("{e}"))?;
+    drop(writer);
+    Ok(text)
+}
+
+/// A variant as a file name: what is not a letter, a digit or one of `.+@-` is `_`.
+fn file_name(variant: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || ".+@-".contains(c);
+    variant.chars().map(|c| if keep(c) { c } else { '_' }).collect()
+}
+
+/// Writes a file whole, in place of one that may be there.
+///
+/// # Errors
+/// It cannot be written; the message names it.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = beside(path, bytes)?.persist(path).with_context(|| cannot_write(path))?;
+    drop(file);
+    Ok(())
+}
+
+/// Writes a file whole, unless one is there: then it stays, and the answer is false.
+///
+/// # Errors
+/// It cannot be written; the message names it.
+pub fn write_new(path: &Path, text: &str) -> Result<bool> {
+    match beside(path, text.as_bytes())?.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(e.error).with_context(|| cannot_write(path)),
+    }
+}
+
+/// A whole file beside `path`, not yet under its name.
+pub(super) fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
+    let dir = path.parent().unwrap_or_else(|| Path::new("."));
+    let write = || -> io::Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        let mut file = readable(&mut builder).tempfile_in(dir)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    };
+    write().with_context(|| cannot_write(path))
+}
+
+/// Temporary files are the owner's only; a result is for whom the umask allows.
+pub fn readable<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+) -> &'a mut tempfile::Builder<'b, 'b> {
+    with_mode(builder, 0o666)
+}
+
+/// The same of a directory.
+pub fn searchable<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+) -> &'a mut tempfile::Builder<'b, 'b> {
+    with_mode(builder, 0o777)
+}
+
+fn with_mode<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+    mode: u32,
+) -> &'a mut tempfile::Builder<'b, 'b> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(mode));
+    }
+    builder
+}
+
+pub(super) fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use hdrhistogram::{
+        Histogram,
+        serialization::{
+            Deserializer,
+            interval_log::{IntervalLogIterator, LogEntry},
+        },
+    };
+
+    use super::*;
+    use result::example;
+
+    fn histogram() -> Histogram<u64> {
+        let mut histogram = Histogram::new_with_bounds(1, 600_000_000_000, 3).unwrap();
+        (1..=10_000_u64).for_each(|n| histogram.record(n * n * 37).unwrap());
+        histogram
+    }
+
+    fn log(histogram: &Histogram<u64>) -> HistogramLog {
+        let histogram = histogram.clone();
+        HistogramLog {
+            variant: "rocksdb/batched-io/bal+batched@2+64io".to_owned(),
+            what: LogKind::Reads,
+            histogram,
+        }
+    }
+
+    fn names(paths: &[PathBuf]) -> Vec<&str> {
+        paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_log_read_back_is_the_histogram_that_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let written = histogram();
+        let logs = [log(&written)];
+        let paths =
+            Out::at(&dir.path().join("a/b")).unwrap().write(&example::typical(), &logs).unwrap();
+        let expected = ["result.json", "rocksdb_batched-io_bal+batched@2+64io.reads.hlog"];
+        assert_eq!(names(&paths), expected);
+        let text = fs::read(&paths[1]).unwrap();
+        let mut starts = Vec::new();
+        for entry in IntervalLogIterator::new(&text) {
+            let LogEntry::Interval(interval) = entry.unwrap() else { continue };
+            starts.push(interval.start_timestamp().as_secs());
+            assert_eq!(interval.duration(), Duration::from_millis(4_902));
+            let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+            let read: Histogram<u64> =
+                Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            assert_eq!(read, written);
+        }
+        assert_eq!(starts, [1_767_225_600]);
+    }
+
+    #[test]
+    fn another_runs_files_are_never_overwritten_and_a_runs_own_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let written = histogram();
+        let logs = [log(&written)];
+        let mut result = example::typical();
+        let mut first = Out::at(dir.path()).unwrap();
+        first.write(&result, &logs).unwrap();
+        let before = fs::read(dir.path().join("result.json")).unwrap();
+
+        result.workload.seed = 99;
+        let mut second = Out::at(dir.path()).unwrap();
+        let expected = [
+            "result-1767225600.json",
+            "rocksdb_batched-io_bal+batched@2+64io-1767225600.reads.hlog",
+        ];
+        assert_eq!(names(&second.write(&result, &logs).unwrap()), expected);
+        assert_eq!(names(&second.write(&result, &logs).unwrap()), expected);
+        let third = Out::at(dir.path()).unwrap().write(&result, &[]).unwrap();
+        assert_eq!(names(&third), ["result-1767225600-2.json"]);
+        assert_eq!(fs::read(dir.path().join("result.json")).unwrap(), before);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 5, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_to_is_named_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = Out::at(&file).unwrap_err().to_string();
+        assert!(error.contains("file, named by --out"), "{error}");
+    }
+
+    #[test]
+    fn a_log_name_stays_in_its_directory() {
+        assert_eq!(file_name("../a b/ü"), ".._a_b__");
+    }
+}

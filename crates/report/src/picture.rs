@@ -1,0 +1,229 @@
+//! The components of a conflict graph as an SVG picture: one file that needs no other, light and
+//! dark as the reader's system is, with a title and a description for those who do not see it. At
+//! the left the largest components as discs, at the right all of them by size.
+
+use result::description::{Component, Described, SizeClass};
+
+use super::{describe::size_words, page::clean, units};
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 580.0;
+/// Where the discs are: left, top, width, height.
+const DISCS: (f64, f64, f64, f64) = (24.0, 100.0, 540.0, 400.0);
+/// Where the bars are.
+const BARS: (f64, f64, f64, f64) = (600.0, 100.0, 336.0, 400.0);
+/// Discs that are drawn at most: more are no longer told apart.
+const SHOWN_DISC_COUNT: usize = 400;
+/// Radius below which a disc is not seen.
+const LEAST_RADIUS: f64 = 1.5;
+/// Radius from which a disc has room for its number.
+const LABEL_RADIUS: f64 = 15.0;
+/// Share of the radius that is left free around a disc.
+const GAP_SHARE: f64 = 0.08;
+/// Height of a bar with its space, at most.
+const BAR_HEIGHT_MAX: f64 = 26.0;
+/// Width of the words before and after a bar.
+const BAR_WORDS: (f64, f64) = (92.0, 128.0);
+
+const STYLE: &str = "\
+<style>
+.page{fill:#fff}.text{fill:#1c2026}.faint{fill:#5b6470}.alone{fill:#c3c9d1}.joined{fill:#7fb2e5}
+.chain{fill:#1f4e85}.number{fill:#0d1b2a}.inverse{fill:#fff}
+text{font:13px system-ui,sans-serif}.head{font-size:18px;font-weight:600}.end{text-anchor:end}
+.middle{text-anchor:middle}
+@media(prefers-color-scheme:dark){.page{fill:#15181c}.text{fill:#e8eaed}.faint{fill:#9aa4b0}
+.alone{fill:#4a525c}.joined{fill:#2f6296}.chain{fill:#a8d0fa}.number{fill:#f2f6fa}
+.inverse{fill:#0d1b2a}}
+</style>
+";
+
+/// A disc in its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Disc {
+    x: f64,
+    y: f64,
+    radius: f64,
+}
+
+/// The picture as an SVG document.
+pub fn picture(described: &Described) -> String {
+    let conflicts = &described.conflicts;
+    let title = format!("Conflict graph of {}", escaped(&described.workload.scenario));
+    let [size, ideal] = words(described);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-labelledby=\"title desc\">\n\
+         <title id=\"title\">{title}</title>\n<desc id=\"desc\">{size} {ideal}</desc>\n{STYLE}\
+         <rect class=\"page\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n"
+    );
+    text(&mut out, (DISCS.0, 34.0), "text head", &title);
+    text(&mut out, (DISCS.0, 56.0), "text", &size);
+    text(&mut out, (DISCS.0, 74.0), "text", &ideal);
+    discs(&mut out, &conflicts.components);
+    bars(&mut out, &conflicts.sizes, described.all.tx_count);
+    legend(&mut out, &conflicts.components);
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The picture in two sentences.
+fn words(described: &Described) -> [String; 2] {
+    let conflicts = &described.conflicts;
+    let ideal = conflicts.ideal.iter().map(|at| {
+        format!("{} at {}", units::ratio(at.speedup), units::things(at.threads, "thread"))
+    });
+    let size = format!(
+        "{} in {}; the largest has {}, the longest chain {}.",
+        units::things(described.all.tx_count, "transaction"),
+        units::things(conflicts.component_count, "component"),
+        units::count(conflicts.largest_tx_count),
+        units::count(conflicts.longest_chain_tx_count),
+    );
+    let ideal = ideal.collect::<Vec<_>>().join(", ");
+    [size, format!("Ideal speed-up without a list: {ideal}.")]
+}
+
+fn discs(out: &mut String, components: &[Component]) {
+    let shown = &components[..components.len().min(SHOWN_DISC_COUNT)];
+    let radii: Vec<f64> = shown.iter().map(|of| (of.tx_count as f64).sqrt()).collect();
+    for (component, disc) in shown.iter().zip(shelved(&radii, DISCS.2, DISCS.3)) {
+        let Disc { x, y, radius } = Disc { x: disc.x + DISCS.0, y: disc.y + DISCS.1, ..disc };
+        let chain_share = component.chain_gas as f64 / component.gas.max(1) as f64;
+        let joined = component.tx_count > 1;
+        circle(out, (x, y), radius, if joined { "joined" } else { "alone" });
+        if joined {
+            circle(out, (x, y), radius * chain_share.sqrt(), "chain");
+        }
+        if joined && radius >= LABEL_RADIUS {
+            let on_chain = radius * chain_share.sqrt() >= LABEL_RADIUS;
+            let class = if on_chain { "inverse middle" } else { "number middle" };
+            text(out, (x, y + 4.5), class, &units::count(component.tx_count));
+        }
+    }
+}
+
+/// Places discs of these radii, the largest first, in rows, as large as the room allows.
+fn shelved(radii: &[f64], width: f64, height: f64) -> Vec<Disc> {
+    let largest = radii.first().copied().unwrap_or(1.0);
+    let (mut small, mut large) = (0.0, width.min(height) / (2.0 * largest * (1.0 + GAP_SHARE)));
+    if rows(radii, large, width).1 <= height {
+        small = large;
+    }
+    // 40 halvings are finer than a pixel by far.
+    for _ in 0..40 {
+        let middle = (small + large) / 2.0;
+        if rows(radii, middle, width).1 <= height { small = middle } else { large = middle }
+    }
+    rows(radii, small, width).0
+}
+
+/// The discs at this scale, and how high their rows are.
+fn rows(radii: &[f64], scale: f64, width: f64) -> (Vec<Disc>, f64) {
+    let mut discs = Vec::with_capacity(radii.len());
+    let (mut left, mut top, mut row_height) = (0.0, 0.0, 0.0);
+    for radius in radii {
+        let radius = (radius * scale).max(LEAST_RADIUS);
+        let side = 2.0 * radius * (1.0 + GAP_SHARE);
+        if left > 0.0 && left + side > width {
+            top += row_height;
+            (left, row_height) = (0.0, 0.0);
+        }
+        row_height = f64::max(row_height, side);
+        discs.push(Disc { x: left + side / 2.0, y: top + side / 2.0, radius });
+        left += side;
+    }
+    (discs, top + row_height)
+}
+
+/// One bar a class of size: its share of the transactions.
+fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
+    let (left, top, width, height) = BARS;
+    text(out, (left, top - 6.0), "faint", "components by size, and their share of transactions");
+    let step = (height / classes.len().max(1) as f64).min(BAR_HEIGHT_MAX);
+    let room = width - BAR_WORDS.0 - BAR_WORDS.1;
+    for (place, class) in classes.iter().enumerate() {
+        let y = top + 8.0 + step * place as f64;
+        let share = class.tx_count as f64 / tx_count.max(1) as f64;
+        let kind = if class.most_tx_count > 1 { "joined" } else { "alone" };
+        let middle = y + step * 0.4 + 4.5;
+        text(out, (left + BAR_WORDS.0 - 8.0, middle), "text end", &size_words(class));
+        out.push_str(&format!(
+            "<rect class=\"{kind}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
+            left + BAR_WORDS.0,
+            (room * share).max(1.0),
+            step * 0.8,
+        ));
+        let words =
+            format!("{} % in {}", units::percent(share), units::count(class.component_count));
+        text(out, (left + BAR_WORDS.0 + room * share + 8.0, middle), "text", &words);
+    }
+}
+
+fn legend(out: &mut String, components: &[Component]) {
+    let y = DISCS.1 + DISCS.3 + 28.0;
+    let hidden = components.len().saturating_sub(SHOWN_DISC_COUNT);
+    let shown = match hidden {
+        0 => "A disc is a component, its area its transactions.".to_owned(),
+        _ => format!(
+            "A disc is a component, its area its transactions; the {SHOWN_DISC_COUNT} largest, and \
+             {} more at the right.",
+            units::count(hidden as u64)
+        ),
+    };
+    text(out, (DISCS.0, y), "faint", &shown);
+    let mut x = DISCS.0;
+    for (class, words) in [
+        ("joined", "transactions in conflict"),
+        ("chain", "of it the longest chain, by gas"),
+        ("alone", "a transaction that meets no other"),
+    ] {
+        circle(out, (x + 6.0, y + 20.0), 6.0, class);
+        text(out, (x + 18.0, y + 24.5), "text", words);
+        // About 6.6 pixels a letter.
+        x += 46.0 + 6.6 * words.len() as f64;
+    }
+}
+
+fn circle(out: &mut String, (x, y): (f64, f64), radius: f64, class: &str) {
+    out.push_str(&format!(
+        "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"/>\n"
+    ));
+}
+
+fn text(out: &mut String, (x, y): (f64, f64), class: &str, words: &str) {
+    out.push_str(&format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>\n"));
+}
+
+/// A name as XML may have it.
+fn escaped(name: &str) -> String {
+    clean(name).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn discs_stay_in_their_room_and_apart_whatever_their_number_and_sizes() {
+        let giant = std::iter::once(300.0).chain(std::iter::repeat_n(1.0, 399)).collect();
+        let falling = (1..=SHOWN_DISC_COUNT).map(|n| 100.0 / n as f64).collect();
+        for radii in [vec![1.0], vec![7.0, 1.0], vec![1.0; SHOWN_DISC_COUNT], giant, falling] {
+            let discs = shelved(&radii, DISCS.2, DISCS.3);
+            assert_eq!(discs.len(), radii.len());
+            for (place, disc) in discs.iter().enumerate() {
+                let Disc { x, y, radius } = *disc;
+                assert!(x - radius >= 0.0 && x + radius <= DISCS.2, "{disc:?}");
+                assert!(y - radius >= 0.0 && y + radius <= DISCS.3 + 1e-6, "{disc:?}");
+                for other in &discs[..place] {
+                    let apart = (x - other.x).hypot(y - other.y);
+                    assert!(apart >= radius + other.radius, "{disc:?} {other:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_does_not_end_an_element() {
+        assert_eq!(escaped("a<b>&\u{1b}c"), "a&lt;b&gt;&amp; c");
+    }
+}

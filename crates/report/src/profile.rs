@@ -1,0 +1,41 @@
+//! Where the CPU's time of a variant goes, as lines of the page: the functions that ran most
+//! often, each with its share.
+
+use result::ProfileFacts;
+
+use super::{
+    cells::INDENT,
+    page::{Page, Tone, pad_left},
+    units,
+};
+
+/// Width of a share.
+const SHARE_WIDTH: usize = 6;
+
+/// The profile, if there is one.
+pub(super) fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
+    let Some(profile) = profile else { return };
+    let text = format!(
+        "{}: {} of {}; flame graph {}",
+        profile.variant,
+        units::things(profile.stack_count, "stack"),
+        units::things(profile.sample_count, "more sample"),
+        profile.flame_graph
+    );
+    page.labelled(Tone::Plain, "profile", &text);
+    let line = |own: &str, all: &str, name: &str| {
+        format!(
+            "{}{} {} {name}",
+            " ".repeat(INDENT),
+            pad_left(own, SHARE_WIDTH),
+            pad_left(all, SHARE_WIDTH)
+        )
+    };
+    page.line(Tone::Faint, &line("self %", "with %", "function"));
+    for frame in &profile.frames {
+        let (own, all) = (units::percent(frame.self_share), units::percent(frame.total_share));
+        page.line(Tone::Plain, &line(&own, &all, &frame.name));
+    }
+    page.indented(Tone::Faint, INDENT, "self: it ran itself; with: it, or what it called");
+    page.gap();
+}

@@ -1,0 +1,265 @@
+//! The page of a sweep: what was varied, what is missing or doubtful, a line for each cell and
+//! variant, and the knees.
+
+use unicode_width::UnicodeWidthStr;
+
+use result::sweep::{Axis, KNEE_SHARE, Keys, Knee, Merged, Over, Point, ranges};
+
+use super::{
+    Paint,
+    page::{Page, Tone, pad_left},
+    units::{self, UNKNOWN},
+};
+
+/// Lines of a table that are shown; all are in the JSON.
+const SHOWN_LINE_COUNT: usize = 200;
+/// Space before a column.
+const GAP: usize = 2;
+/// Space at the left of figures that have no room beside their cell's name.
+const INDENT: usize = 4;
+
+/// A column, its values in the order of the lines.
+struct Column {
+    head: String,
+    values: Vec<String>,
+}
+
+impl Column {
+    fn new(head: &str, values: impl Iterator<Item = String>) -> Self {
+        Self { head: head.to_owned(), values: values.collect() }
+    }
+
+    fn width(&self) -> usize {
+        let texts = self.values.iter().chain([&self.head]);
+        texts.map(|text| text.width()).max().unwrap_or(0)
+    }
+
+    fn varies(&self) -> bool {
+        self.values.windows(2).any(|pair| pair[0] != pair[1])
+    }
+}
+
+/// A merged sweep as a page of `width` columns.
+pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    if !merged.disagreeing.is_empty() {
+        page.line(Tone::Alarm, "THE DESIGNS DISAGREE");
+        let text = format!("in cells {}: they have no figure", ranges(&merged.disagreeing));
+        page.labelled(Tone::Alarm, "differs", &text);
+        page.gap();
+    }
+    head(&mut page, merged);
+    cells(&mut page, merged);
+    for (over, what) in [(Over::IoThreads, "I/O threads"), (Over::Threads, "threads")] {
+        let knees: Vec<_> = merged.knees.iter().filter(|knee| knee.over == over).collect();
+        knees_over(&mut page, &merged.sweep.axes, what, knees);
+    }
+    let text = "a knee compares medians of a few samples: noise may move it; times belong to their machine";
+    page.labelled(Tone::Faint, "note", text);
+    page.render(paint)
+}
+
+fn head(page: &mut Page, merged: &Merged) {
+    let sweep = &merged.sweep;
+    let axes: Vec<_> = sweep
+        .axes
+        .iter()
+        .map(|axis| format!("{} {}", axis.label, axis.values.join(", ")))
+        .collect();
+    let cells = units::things(sweep.cell_count, "cell");
+    let text = format!("{}: {}; {cells}", sweep.scenario, axes.join(" × "));
+    page.labelled(Tone::Plain, "sweep", &text);
+    let fixed = sweep.fixed.iter().map(|given| format!("{} = {}", given.key, given.value));
+    let fixed: Vec<_> = fixed.chain(sweep.quick.then(|| "--quick".to_owned())).collect();
+    if !fixed.is_empty() {
+        page.labelled(Tone::Plain, "in all", &fixed.join(", "));
+    }
+    let program = merged.program.name();
+    page.labelled(Tone::Plain, "made by", &format!("stress {program}"));
+    if !merged.missing.is_empty() {
+        page.labelled(Tone::Warning, "MISSING", &format!("cells {}", ranges(&merged.missing)));
+    }
+    for doubt in &merged.doubts {
+        page.labelled(Tone::Warning, "doubt", doubt);
+    }
+    if merged.doubts.is_empty() {
+        let text = "equal wherever the work is: gas, keys of the lists, store reads of a variant";
+        page.labelled(Tone::Plain, "counters", text);
+    }
+    let warned = merged.cells.iter().filter(|cell| has_warnings(&cell.result)).count();
+    if warned > 0 {
+        let cells = units::things(warned as u64, "cell");
+        page.labelled(
+            Tone::Warning,
+            "warnings",
+            &format!("in {cells}; each cell's result has them"),
+        );
+    }
+    page.gap();
+}
+
+fn has_warnings(result: &serde_json::Value) -> bool {
+    result["warnings"].as_array().is_some_and(|warnings| !warnings.is_empty())
+}
+
+/// One line for each cell and variant.
+fn cells(page: &mut Page, merged: &Merged) {
+    let points = &merged.points;
+    if points.is_empty() {
+        return;
+    }
+    let names = names(merged);
+    let of = |value: fn(&Point) -> String| points.iter().map(value);
+    let mut figures = vec![
+        Column::new("a batch", of(|point| time(point.ms_per_batch))),
+        Column::new("MGas/s", of(|point| plain(point.mgas_per_s))),
+        Column::new("95 %", of(interval)),
+    ];
+    if width(&names) + width(&figures) > page.width() {
+        // The time says no more than the throughput: one interval serves both.
+        figures.remove(0);
+    }
+    lines(page, &names, &figures);
+    page.gap();
+}
+
+/// What tells a line: the cell, its keys, and of the variant what is no key and differs.
+fn names(merged: &Merged) -> Vec<Column> {
+    let points = &merged.points;
+    let mut names = vec![Column::new("cell", points.iter().map(|point| point.cell.to_string()))];
+    for axis in &merged.sweep.axes {
+        let values = points.iter().map(|point| value_of(axis, &point.keys));
+        names.push(Column::new(&axis.label, values));
+    }
+    let is_axis = |key: &str| merged.sweep.axes.iter().any(|axis| axis.key == key);
+    let of = |value: fn(&Point) -> String| points.iter().map(value);
+    let facts = [
+        ("run.stores", Column::new("store", of(|point| point.store.clone()))),
+        ("run.designs", Column::new("design", of(|point| point.design.clone()))),
+        ("run.threads", Column::new("thr", of(|point| point.threads.to_string()))),
+        ("run.io_threads", Column::new("io", of(|point| point.io_threads.to_string()))),
+    ];
+    let untold = facts.into_iter().filter(|(key, column)| !is_axis(key) && column.varies());
+    names.extend(untold.map(|(_, column)| column));
+    let line =
+        |at: usize| names.iter().map(|column| column.values[at].as_str()).collect::<Vec<_>>();
+    let is_told = (1..points.len()).all(|at| line(at - 1) != line(at));
+    if !is_told {
+        names.push(Column::new("variant", points.iter().map(|point| short(point.way()))));
+    }
+    names
+}
+
+fn value_of(axis: &Axis, keys: &Keys) -> String {
+    keys.get(&axis.key).cloned().unwrap_or_else(|| UNKNOWN.to_owned())
+}
+
+/// `bal+batched` of `rocksdb/batched-io/bal+batched`.
+fn short(way: &str) -> String {
+    way.rsplit('/').next().unwrap_or(way).to_owned()
+}
+
+fn knees_over(page: &mut Page, axes: &[Axis], what: &str, mut knees: Vec<&Knee>) {
+    if knees.is_empty() {
+        return;
+    }
+    let share = units::percent(1.0 - KNEE_SHARE);
+    let share = share.trim_end_matches(".0");
+    page.line(Tone::Strong, &format!("knees: the fewest {what} within {share} % of the best"));
+    // In the order of the axes' values, not of their texts.
+    let place = |axis: &Axis, knee: &Knee| {
+        let value = knee.keys.get(&axis.key)?;
+        axis.values.iter().position(|other| other == value)
+    };
+    knees.sort_by_key(|knee| {
+        let places: Vec<_> = axes.iter().map(|axis| place(axis, knee)).collect();
+        (knee.variant.clone(), places, knee.other_count)
+    });
+    for of_variant in knees.chunk_by(|a, b| a.variant == b.variant) {
+        page.line(Tone::Plain, &format!("{}{}", " ".repeat(GAP), of_variant[0].variant));
+        knees_of(page, axes, what, of_variant);
+    }
+    if knees.iter().any(|knee| knee.is_most) {
+        page.indented(Tone::Faint, GAP, "+ the most that was tried: more may be faster");
+    }
+    page.gap();
+}
+
+/// The knees of one variant.
+fn knees_of(page: &mut Page, axes: &[Axis], what: &str, knees: &[&Knee]) {
+    let mut names = Vec::new();
+    for axis in axes {
+        let column = Column::new(&axis.label, knees.iter().map(|knee| value_of(axis, &knee.keys)));
+        if column.values.iter().any(|value| value != UNKNOWN) {
+            names.push(column);
+        }
+    }
+    let other = if what == "threads" { "I/O threads" } else { "threads" };
+    names.push(Column::new(other, knees.iter().map(|knee| knee.other_count.to_string())));
+    let text = |value: fn(&Knee) -> String| knees.iter().map(move |knee| value(knee));
+    let figures = [
+        Column::new("fewest", text(|knee| format!("{}{}", knee.knee_count, mark(knee)))),
+        Column::new("% of best", text(|knee| units::percent(knee.knee_share))),
+        Column::new("best at", text(|knee| knee.best_count.to_string())),
+        Column::new("MGas/s", text(|knee| units::plain(knee.best_mgas_per_s))),
+    ];
+    lines(page, &names, &figures);
+}
+
+const fn mark(knee: &Knee) -> &'static str {
+    if knee.is_most { "+" } else { "" }
+}
+
+/// A table; where a line has no room for both, figures stand below the names.
+fn lines(page: &mut Page, names: &[Column], figures: &[Column]) {
+    let count = names.first().map_or(0, |column| column.values.len());
+    let beside = width(names) + width(figures) <= page.width();
+    let texts = |columns: &[Column], at: Option<usize>| {
+        let text = |column: &Column| {
+            let text = at.map_or(&column.head, |at| &column.values[at]);
+            pad_left(text, column.width() + GAP)
+        };
+        columns.iter().map(text).collect::<String>()
+    };
+    for at in [None].into_iter().chain((0..count.min(SHOWN_LINE_COUNT)).map(Some)) {
+        let tone = if at.is_none() { Tone::Faint } else { Tone::Plain };
+        if beside {
+            page.line(tone, &(texts(names, at) + &texts(figures, at)));
+            continue;
+        }
+        let pairs = names.iter().map(|column| match at {
+            None => column.head.clone(),
+            Some(at) => format!("{} {}", column.head, column.values[at]),
+        });
+        page.indented(tone, GAP, &pairs.collect::<Vec<_>>().join(", "));
+        page.line(tone, &format!("{}{}", " ".repeat(INDENT), texts(figures, at)));
+    }
+    let more = count.saturating_sub(SHOWN_LINE_COUNT);
+    if more > 0 {
+        let lines = units::things(more as u64, "line");
+        page.indented(Tone::Faint, GAP, &format!("and {lines} more: --format json"));
+    }
+}
+
+fn width(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.width() + GAP).sum()
+}
+
+fn time(ms: Option<f64>) -> String {
+    ms.map_or_else(|| UNKNOWN.to_owned(), |ms| units::time_ns(ms * 1e6))
+}
+
+fn plain(value: Option<f64>) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), units::plain)
+}
+
+/// Of the throughput, as a share of the median to both sides; or the number of values where
+/// there is none.
+fn interval(point: &Point) -> String {
+    match point.mgas_per_s.zip(point.mgas_per_s_ci95) {
+        Some((mid, [low, high])) => {
+            format!("−{:.1}+{:.1} %", (1.0 - low / mid) * 1e2, (high / mid - 1.0) * 1e2)
+        }
+        None => format!("n={}", point.value_count),
+    }
+}

@@ -1,0 +1,130 @@
+//! The page that a user reads after a run, from what was run to what was found.
+
+use result::{Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
+
+use super::{
+    Paint, cells, conclude, databases, facts, head,
+    page::{Page, Tone},
+    profile, units,
+};
+
+/// Differences that are shown; all are in the JSON.
+const SHOWN_DISAGREEMENT_COUNT: usize = 8;
+
+const HOLDS: &str = Verdict::Holds.name();
+const FAILS: &str = Verdict::Fails.name();
+
+const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --set KEY=VALUE";
+const OUT: &str = "--out DIR: every sample, phases, histograms";
+const SAMPLES: &str = "--samples 8: intervals; ";
+const DATABASES: &str = "--databases 6: intervals; ";
+
+/// The result as a page of `width` columns (at least 24), each line ended by a newline. Where
+/// the designs disagree it shows that first, and no figure.
+pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    let disagrees = facts::disagrees(result);
+    if disagrees {
+        disagreements(&mut page, result);
+        page.gap();
+    }
+    if result.interrupted {
+        page.line(
+            Tone::Warning,
+            match result.agree {
+                None => "INTERRUPTED before its first sample: nothing was compared",
+                Some(_) => "INTERRUPTED before its plan ended: what is finished is shown",
+            },
+        );
+        page.gap();
+    }
+    head::work(&mut page, result);
+    if disagrees {
+        page.gap();
+        cells::verdicts(&mut page, result);
+    } else {
+        head::device(&mut page, result);
+        page.gap();
+        cells::cells(&mut page, result);
+        page.gap();
+        databases::databases(&mut page, result);
+        profile::profile(&mut page, result.profile.as_ref());
+    }
+    page.gap();
+    remarks(&mut page, result);
+    let found = conclude(result).unwrap_or_else(|| "nothing was measured".to_owned());
+    page.labelled(if disagrees { Tone::Alarm } else { Tone::Strong }, "found", &found);
+    page.gap();
+    if !disagrees {
+        claims(&mut page, result);
+    }
+    if !disagrees {
+        let few = |cell: &result::Cell| cell.value_count() < INTERVAL_COUNT_MIN;
+        let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
+        let samples = if result.cells.iter().any(few) { more } else { "" };
+        page.labelled(Tone::Faint, "deeper", &format!("{samples}{OUT}"));
+        page.labelled(Tone::Faint, "", DEEPER);
+    }
+    page.render(paint)
+}
+
+fn disagreements(page: &mut Page, result: &RunResult) {
+    page.line(Tone::Alarm, "THE DESIGNS DISAGREE");
+    page.line(Tone::Alarm, "No figure of this run is to be believed; none is shown.");
+    for text in result.disagreements.iter().take(SHOWN_DISAGREEMENT_COUNT) {
+        page.labelled(Tone::Alarm, "differs", text);
+    }
+    let more = result.disagreements.len().saturating_sub(SHOWN_DISAGREEMENT_COUNT);
+    if more > 0 {
+        let text = format!("and {} more: --format json", units::count(more as u64));
+        page.labelled(Tone::Alarm, "", &text);
+    }
+}
+
+fn remarks(page: &mut Page, result: &RunResult) {
+    for text in &result.warnings {
+        page.labelled(Tone::Warning, "warning", text);
+    }
+    page.gap();
+}
+
+/// What became of the scenario's claims: those that hold in one line, each other one in its own.
+fn claims(page: &mut Page, result: &RunResult) {
+    let expects = &result.expects;
+    let Some(status) = &expects.status else { return };
+    if expects.claims.is_empty() {
+        let claims = units::things(expects.count, "claim");
+        page.labelled(Tone::Plain, "claims", &format!("{claims} of the scenario: {status}"));
+    }
+    let mut label = "claims";
+    let held = expects.claims.iter().filter(|claim| claim.verdict == HOLDS).count();
+    if held > 0 {
+        page.labelled(Tone::Plain, label, &format!("{held} of {} hold", expects.claims.len()));
+        label = "";
+    }
+    for claim in expects.claims.iter().filter(|claim| claim.verdict != HOLDS) {
+        let fails = claim.verdict == FAILS;
+        let tone = if fails { Tone::Alarm } else { Tone::Warning };
+        page.labelled(tone, label, &claim_words(claim));
+        label = "";
+    }
+    page.gap();
+}
+
+/// `FAILS: speedup(a, b) on rocksdb is 1.31 (near end 1.22), claimed at least 1.5`.
+fn claim_words(claim: &Claim) -> String {
+    let verdict = if claim.verdict == FAILS { "FAILS" } else { claim.verdict };
+    let on = claim.store.map(|store| format!(" on {store}")).unwrap_or_default();
+    let value =
+        claim.value.map_or_else(|| "is not known".to_owned(), |v| format!("is {}", figure(v)));
+    let end = claim.near_end.map(|end| format!(" (near end {})", figure(end))).unwrap_or_default();
+    let bound = if claim.bound == "min" { "at least" } else { "at most" };
+    let why = claim.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
+    format!("{verdict}: {}{on} {value}{end}, claimed {bound} {}{why}", claim.metric, claim.limit)
+}
+
+/// Four significant digits, so that a figure next to its bound is told from it.
+fn figure(value: f64) -> String {
+    let digits = 3 - value.abs().max(f64::MIN_POSITIVE).log10().floor().clamp(-9.0, 3.0) as i32;
+    format!("{value:.*}", usize::try_from(digits).unwrap_or(0))
+}

@@ -1,0 +1,465 @@
+//! Laws of the page, the finding and the JSON.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use result::example;
+
+use super::{Paint, conclude, json, table};
+use result::{
+    Cell, Estimate, FrameFacts, PrefetchFacts, ProfileFacts, RunResult, SpeculationFacts,
+    WarmUpFacts,
+    databases::{self, DatabaseFacts, Ran},
+};
+
+/// Set `SHOW=1` and `--nocapture` to look at the pages.
+#[test]
+fn every_line_of_a_typical_page_fits_and_says_what_a_reader_needs() {
+    for width in [80, 120] {
+        for (result, interval) in [(example::typical(), "n=1"), (example::sampled(8), "4.83–5.00")]
+        {
+            let text = table(&result, width, Paint::Plain);
+            show(&text);
+            fits(&text, width);
+            let needed = [
+                "sload-storm",
+                "amsterdam",
+                "640M gas",
+                "9.60 MB",
+                "128M slots",
+                "9.73 GB",
+                "2+64io",
+                "4.90",
+                "131",
+                "291k",
+                "0.94",
+                "79",
+                "1.02 ms",
+                "n=1",
+                "proved",
+            ];
+            for words in
+                needed.into_iter().chain([interval]).filter(|w| *w != "n=1" || interval == *w)
+            {
+                assert!(text.contains(words), "{words} is missing:\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_best_cell_of_each_design_is_marked() {
+    let text = table(&example::typical(), 80, Paint::Plain);
+    let marked: Vec<&str> = text.lines().filter(|line| line.starts_with("* ")).collect();
+    assert_eq!(marked.len(), 3);
+    assert!(marked[1].contains(" 64 ") && marked[2].contains("2+64io"), "{marked:?}");
+}
+
+#[test]
+fn a_wider_terminal_shows_more_columns() {
+    let narrow = table(&example::typical(), 80, Paint::Plain);
+    let wide = table(&example::typical(), 120, Paint::Plain);
+    for words in ["p99", "at once", "binds"] {
+        assert!(
+            wide.contains(words) && !narrow.lines().any(|line| line.ends_with(words)),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn a_result_that_disagrees_says_so_first_and_shows_no_figure() {
+    let mut said = example::sampled(8);
+    said.agree = Some(false);
+    said.disagreements = vec!["rocksdb/x: tx 3: gas 21000, reference 21002".to_owned(); 12];
+    let mut seen = example::sampled(8);
+    seen.cells[1].samples[3].agree = false;
+    for result in [said, seen] {
+        let text = table(&result, 80, Paint::Plain);
+        show(&text);
+        fits(&text, 80);
+        assert!(text.starts_with("THE DESIGNS DISAGREE\n"), "{text}");
+        for figure in ["MGas/s", "4.90", "5.10", "20.1", "131", "0.94", "s per", "% of"] {
+            assert!(!text.contains(figure), "{figure} is shown:\n{text}");
+        }
+        let found = conclude(&result).unwrap();
+        assert_eq!(found, "the designs disagree: no figure is to be believed");
+    }
+}
+
+#[test]
+fn a_run_without_a_sample_does_not_say_that_anything_agrees() {
+    let mut result = example::typical();
+    (result.agree, result.interrupted) = (None, true);
+    result.cells.clear();
+    let text = table(&result, 80, Paint::Plain);
+    show(&text);
+    fits(&text, 80);
+    assert!(text.starts_with("INTERRUPTED before its first sample: nothing was compared\n"));
+    assert!(text.contains("nothing was measured") && !text.contains("MGas/s"), "{text}");
+    let value: Value = serde_json::from_str(&json(&result)).unwrap();
+    assert_eq!((&value["agree"], &value["conclusion"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn colours_carry_nothing_that_the_text_does_not_say() {
+    let mut result = example::typical();
+    result.warnings = vec!["the CPU was throttled".to_owned()];
+    let painted = table(&result, 80, Paint::Ansi);
+    assert!(painted.contains("\u{1b}[1m"));
+    let mut plain = String::new();
+    let mut codes = painted.split('\u{1b}');
+    plain.push_str(codes.next().unwrap());
+    codes.for_each(|part| plain.push_str(part.split_once('m').unwrap().1));
+    assert_eq!(plain, table(&result, 80, Paint::Plain));
+}
+
+#[test]
+fn a_full_run_concludes_with_each_design_at_its_best() {
+    let expected = "batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, \
+                    sequential 20.1 s; one sample each; 291k keys, 0.94 blocks a present key, 79 % of the \
+                    disk; binds: device; cold: proved in this machine";
+    assert_eq!(conclude(&example::typical()).unwrap(), expected);
+}
+
+#[test]
+fn full_is_shown_with_and_without_waiting_and_prewarm_with_what_it_found() {
+    let mut result = example::typical();
+    let mut full = example::cell("full", (2, 16), 5_000.0);
+    full.unverified_ms_per_batch.median = Some(400.0);
+    let mut prewarm = example::cell("prewarm", (2, 0), 6_000.0);
+    prewarm.warm_up_found_share = Some(0.987);
+    result.cells.extend([full, prewarm]);
+    let found = conclude(&result).unwrap();
+    let times = "full 5.00 s (400 ms without waiting for verification) at 2+16io";
+    assert!(found.contains(times), "{found}");
+    assert!(found.contains("prewarm 6.00 s at 2 threads"), "{found}");
+    let page = table(&result, 140, Paint::Plain);
+    assert!(page.contains("verifying") && page.contains("warm-up"), "{page}");
+    fits(&page, 140);
+}
+
+#[test]
+fn a_partial_run_concludes_with_what_it_has() {
+    let with = |designs: &[&str]| {
+        let mut result = example::sampled(8);
+        result.cells.retain(|cell| designs.contains(&cell.design));
+        conclude(&result).unwrap()
+    };
+    let tail = "291k keys, 0.94 blocks a present key, 79 % of the disk; binds: device; \
+                cold: proved in this machine";
+    assert_eq!(with(&["batched-io"]), format!("batched 4.90 s at 2+64io; {tail}"));
+    let on_demand = with(&["parallel-io"]);
+    assert!(
+        on_demand.starts_with("on demand 5.10 s at 64 threads and 12.0 s at 2; "),
+        "{on_demand}"
+    );
+    assert!(with(&["sequential"]).starts_with("sequential 20.1 s; 291k keys"));
+    let mut nothing = example::typical();
+    nothing.cells.iter_mut().for_each(|cell| {
+        cell.samples.clear();
+        cell.ms_per_batch = Estimate::default();
+    });
+    assert_eq!(conclude(&nothing), None);
+    fits(&table(&nothing, 80, Paint::Plain), 80);
+    nothing.cells.clear();
+    assert_eq!(conclude(&nothing), None);
+    assert!(table(&nothing, 80, Paint::Plain).contains("nothing was measured"));
+}
+
+#[test]
+fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
+    let mut result = example::typical();
+    result.cells.push(example::cell("batched-io", (2, 128), 4_800.0));
+    let found = conclude(&result).unwrap();
+    assert!(found.contains("; both at depth 64: 4.90 s and 5.10 s; "), "{found}");
+    result.cells.retain(|cell| cell.threads != 64);
+    let found = conclude(&result).unwrap();
+    assert!(found.contains("on demand 12.0 s at 2 threads, sequential"), "{found}");
+    assert!(found.contains("; no pair at equal depth; "), "{found}");
+}
+
+#[test]
+fn readers_that_read_many_together_are_as_deep_as_all_their_reads() {
+    let mut result = example::typical();
+    for cell in result.cells.iter_mut().filter(|cell| cell.io_threads > 0) {
+        (cell.io_threads, cell.reads_per_reader) = (cell.io_threads / 8, Some(32));
+    }
+    // 2 readers with 32 reads each, beside 64 threads; 8 readers are the best.
+    let found = conclude(&result).unwrap();
+    assert!(found.contains("at 2+8io"), "{found}");
+    assert!(found.contains("both at depth 64: 6.02 s and 5.10 s"), "{found}");
+}
+
+#[test]
+fn cells_that_differ_in_their_policy_are_named_by_it() {
+    let mut result = example::typical();
+    let cell = result.cells.last_mut().unwrap();
+    cell.variant = "rocksdb/batched-io/bal+batched-while.listed@2+64io".to_owned();
+    cell.io = "batched-while";
+    cell.prefetch = Some(PrefetchFacts { time: "while", order: "listed", ..example::PREFETCH });
+    let text = table(&result, 100, Paint::Plain);
+    show(&text);
+    assert!(text.contains("\n  batched  ") && text.contains("\n* while listed  "), "{text}");
+    assert!(text.contains("\n* sequential  "), "{text}");
+}
+
+#[test]
+fn intervals_that_overlap_are_called_so() {
+    let mut result = example::sampled(8);
+    result.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
+    let found = conclude(&result).unwrap();
+    assert!(found.contains("; intervals of the two best overlap; "), "{found}");
+}
+
+#[test]
+fn how_cold_it_was_is_never_flattered() {
+    let found = |change: &dyn Fn(&mut RunResult)| {
+        let mut result = example::typical();
+        change(&mut result);
+        conclude(&result).unwrap()
+    };
+    let host = found(&|result| result.device.as_mut().unwrap().host_cache_ratio = Some(1.9));
+    assert!(host.ends_with("cold in this machine only: host cache seen"), "{host}");
+    let one = found(&|result| {
+        result.cells[0].cache.proved = None;
+        result.cells[0].cache.reason = "no counter".to_owned();
+    });
+    assert!(one.ends_with("cold not proved in 1 of 5 cells: no counter"), "{one}");
+    let warm = found(&|result| result.cells.iter_mut().for_each(|cell| cell.cache.want = "warm"));
+    assert!(warm.ends_with("; warm: at most 1.13 GB from the device in a sample"), "{warm}");
+    let unprobed = found(&|result| {
+        let device = result.device.as_mut().unwrap();
+        (device.host_cache_ratio, device.state_age_s) = (None, Some(12));
+    });
+    let words =
+        "proved in this machine, host cache not probed; state just built, a host may cache it";
+    assert!(unprobed.ends_with(words), "{unprobed}");
+    let small = found(&|result| result.workload.state_slot_count = 100_000);
+    assert!(small.ends_with("; small state: not the real thing"), "{small}");
+    let scan = found(&|result| result.cells[0].expected_blocks_per_present_key = Some(0.44));
+    assert!(scan.contains("state small for this gas: 0.44 blocks a key expected"), "{scan}");
+}
+
+#[test]
+fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
+    let mut result = two_stores();
+    result.interrupted = true;
+    result.workload.block_count = 20;
+    result.workload.batch_count = 2;
+    result.workload.blocks_per_batch = 10;
+    let found = conclude(&result).unwrap();
+    let start = "interrupted, so far: rocksdb: batched 4.90 s at 2+64io";
+    assert!(found.starts_with(start), "{found}");
+    assert!(
+        found.contains(
+            ". memory: batched 312 ms at 2+1io, on demand 330 ms at 2 threads (per batch); "
+        ),
+        "{found}"
+    );
+    assert!(found.ends_with("cold not proved: the memory store has no device"), "{found}");
+    let text = table(&result, 80, Paint::Plain);
+    show(&text);
+    fits(&text, 80);
+    assert!(text.starts_with("INTERRUPTED"));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("20 blocks in 2 batches of 10"), "{words}");
+    assert!(text.contains("\nmemory\n") && text.contains("batch"));
+}
+
+#[test]
+fn the_json_has_null_where_there_is_no_finite_number() {
+    let mut result = example::typical();
+    result.cells[0].mgas_per_s.median = Some(f64::NAN);
+    result.cells[0].ms_per_batch.ci95 = Some([f64::NEG_INFINITY, f64::INFINITY]);
+    result.cells[0].blocks_per_present_key = Some(f64::INFINITY);
+    let text = json(&result);
+    assert!(text.ends_with("}\n"));
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["cells"][0]["mgas_per_s"]["median"], Value::Null);
+    assert_eq!(value["cells"][0]["ms_per_batch"]["ci95"][1], Value::Null);
+    assert_eq!(value["schema"], "stress.result/1");
+    fits(&table(&result, 80, Paint::Plain), 80);
+}
+
+#[test]
+fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
+    let page = include_str!("../../../docs/result.md");
+    let mut keys = Vec::new();
+    let mut result = example::sampled(8);
+    result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
+    result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
+    result.profile = Some(profile());
+    let (workload, stores) = (result.workload.clone(), result.stores.clone());
+    let facts = DatabaseFacts { workload, device: result.device.clone(), stores };
+    let ran = |seed| {
+        let mut ran = Ran { facts: facts.clone(), cells: result.cells.clone() };
+        ran.facts.workload.seed = seed;
+        ran
+    };
+    let ran = [ran(1), ran(2), ran(3)];
+    result.cells.extend(databases::pool(&ran, &[]));
+    result.databases = ran.map(|ran| ran.facts).into();
+    keys_of(&serde_json::to_value(result).unwrap(), &mut keys);
+    assert!(keys.len() > 80, "{}", keys.len());
+    for key in &keys {
+        assert!(page.contains(&format!("`{key}`")), "docs/result.md does not explain `{key}`");
+    }
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    for (name, _) in rows {
+        assert!(
+            keys.iter().any(|key| key == name),
+            "docs/result.md explains `{name}`, which is gone"
+        );
+    }
+}
+
+fn profile() -> ProfileFacts {
+    let name = "<executor::engine::bal::Worker as Work>::a_function_of_a_long_name::<Store, List>";
+    let frame = FrameFacts { name: name.to_owned(), self_share: 0.414, total_share: 0.9 };
+    ProfileFacts {
+        variant: "rocksdb/none/sequential+on-demand@1".to_owned(),
+        sample_count: 3,
+        stack_count: 1_200,
+        outside_count: 80,
+        flame_graph: "flame-graph-1.svg".to_owned(),
+        frames: vec![frame],
+    }
+}
+
+#[test]
+fn a_profile_is_a_few_lines_that_fit_and_is_not_shown_of_designs_that_disagree() {
+    let mut result = example::sampled(8);
+    result.profile = Some(profile());
+    for width in [40, 80, 140] {
+        let text = table(&result, width, Paint::Plain);
+        fits(&text, width);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("1.2k stacks of 3 more samples"), "{text}");
+        assert!(words.contains("41 90 <executor::engine::bal"), "{text}");
+    }
+    result.agree = Some(false);
+    assert!(!table(&result, 80, Paint::Plain).contains("stacks"));
+}
+
+/// Last names of all paths. A store's facts are its own: the page does not list them.
+fn keys_of(value: &Value, keys: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            keys.push(key.clone());
+            if key != "facts" {
+                keys_of(value, keys);
+            }
+        }),
+        Value::Array(values) => values.iter().for_each(|value| keys_of(value, keys)),
+        _ => {}
+    }
+}
+
+fn two_stores() -> RunResult {
+    let mut result = example::sampled(8);
+    let mut stores = result.stores.clone();
+    stores[0].store = "memory";
+    stores[0].facts = serde_json::Map::new();
+    result.stores.extend(stores);
+    result.cells.extend([("parallel-io", (2, 0), 330.0), ("batched-io", (2, 1), 312.0)].map(
+        |(design, threads, ms)| {
+            let mut cell = example::cell(design, threads, ms);
+            cell.store = "memory";
+            cell.variant = cell.variant.replace("rocksdb", "memory");
+            (cell.device_fraction, cell.blocks_per_present_key, cell.binds) = (None, None, None);
+            cell.cache.proved = None;
+            cell.cache.reason = "the memory store has no device".to_owned();
+            cell
+        },
+    ));
+    result
+}
+
+#[expect(clippy::print_stdout, reason = "to look at a page: SHOW=1 cargo test -- --nocapture")]
+fn show(text: &str) {
+    if std::env::var_os("SHOW").is_some() {
+        println!("{text}");
+    }
+}
+
+fn fits(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(line.width() <= width, "{} wide: {line}", line.width());
+    }
+}
+
+/// Any number a broken run could hold.
+fn any_number() -> impl Strategy<Value = Option<f64>> {
+    let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.5, 0.0, 999.5, 99_999.5];
+    prop_oneof![
+        Just(None),
+        proptest::sample::select(special.to_vec()).prop_map(Some),
+        (-400.0_f64..400.0).prop_map(|e| Some(10_f64.powf(e / 10.0))),
+        any::<f64>().prop_map(Some),
+    ]
+}
+
+prop_compose! {
+    fn any_cell()(
+        numbers in proptest::collection::vec(any_number(), 10),
+        (threads, io_threads) in (any::<u64>(), any::<u64>()),
+        latency in proptest::option::of(any::<u64>()),
+        names in (0_usize..4, 0_usize..3),
+        sample_count in 0_usize..9,
+        of_batches in any::<bool>(),
+    ) -> Cell {
+        let designs = ["sequential", "parallel-io", "batched-io", "a-design-of-a-long-name-漢字"];
+        let stores = ["rocksdb", "memory", "a-store-with-a-name-that-is-beyond-all-reason"];
+        let mut cell = example::cell(designs[names.0], (threads, io_threads), 4_900.0);
+        cell.store = stores[names.1];
+        cell.io = if of_batches { "batched-before" } else { "batched" };
+        cell.samples = vec![cell.samples[0].clone(); sample_count];
+        cell.samples.iter_mut().for_each(|sample| sample.unique_keys = threads);
+        let ci95 = numbers[1].zip(numbers[2]).map(Into::into);
+        cell.ms_per_batch = Estimate { median: numbers[0], ci95, ..Estimate::default() };
+        cell.mgas_per_s.median = numbers[3];
+        cell.longest_tx_share = numbers[4];
+        cell.device_fraction = numbers[5];
+        cell.blocks_per_present_key = numbers[6];
+        cell.device_bytes_per_block = numbers[7];
+        cell.reads_in_flight = numbers[8];
+        cell.cpu_ns_per_read = numbers[9];
+        cell.read_latency_ns.p50 = latency;
+        cell.read_latency_ns.p99 = latency;
+        cell.read_latency_of_batches = of_batches;
+        cell
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_line_is_wider_than_the_terminal_whatever_the_names_and_numbers(
+        cells in proptest::collection::vec(any_cell(), 0..8),
+        width in prop_oneof![Just(80_usize), Just(120), 24_usize..300],
+        name in "[B-HR-Z漢\u{1b}\n ]{0,200}",
+        counts in any::<[u64; 8]>(),
+        interrupted in any::<bool>(),
+    ) {
+        let mut result = example::typical();
+        result.cells = cells;
+        result.interrupted = interrupted;
+        result.workload.scenario = name.clone();
+        result.warnings = vec![name.clone()];
+        result.workload.overridden = vec![name; 3];
+        (result.workload.gas, result.workload.header_gas) = (counts[0], counts[1]);
+        (result.workload.tx_count, result.workload.state_slot_count) = (counts[2], counts[3]);
+        (result.workload.block_count, result.workload.batch_count) = (counts[4], counts[5]);
+        result.workload.bal.full_bytes = counts[6];
+        result.workload.seed = counts[7];
+        let text = table(&result, width, Paint::Plain);
+        fits(&text, width);
+        prop_assert!(!text.contains("NaN") && !text.contains("inf "), "{}", text);
+        let json = json(&result);
+        prop_assert!(serde_json::from_str::<Value>(&json).is_ok());
+        if let Some(found) = conclude(&result) {
+            prop_assert!(!found.contains("NaN") && !found.contains('\n'), "{}", found);
+        }
+    }
+}

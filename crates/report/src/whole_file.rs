@@ -1,0 +1,88 @@
+//! A file that an option names: there whole or not at all, tried before any work is done for it.
+
+use std::{
+    fs,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow};
+use tempfile::NamedTempFile;
+
+use crate::out;
+
+/// A file beside its place until it is whole. Dropped, it leaves nothing.
+#[derive(Debug)]
+pub struct WholeFile {
+    path: PathBuf,
+    beside: NamedTempFile,
+    /// The option that named it.
+    option: &'static str,
+}
+
+impl WholeFile {
+    /// Tries that the file can be written.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn at(path: &Path, option: &'static str) -> Result<Self> {
+        let cannot = || format!("cannot write {}, named by {option}", path.display());
+        if path.is_dir() {
+            return Err(anyhow!("it is a directory: name a file in it")).with_context(cannot);
+        }
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let mut builder = tempfile::Builder::new();
+        let beside = out::readable(&mut builder).tempfile_in(dir.unwrap_or(Path::new(".")));
+        Ok(Self { path: path.to_owned(), beside: beside.with_context(cannot)?, option })
+    }
+
+    /// Lets `fill` write it and gives it its name, in place of what was there. Returns its path.
+    ///
+    /// # Errors
+    /// It cannot be written, or `fill` failed.
+    pub fn write(mut self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<PathBuf> {
+        let cannot = || format!("cannot write {}, named by {}", self.path.display(), self.option);
+        let mut out = BufWriter::new(self.beside.as_file_mut());
+        fill(&mut out).with_context(cannot)?;
+        out.flush().with_context(cannot)?;
+        drop(out);
+        self.beside.as_file().sync_all().with_context(cannot)?;
+        drop::<fs::File>(self.beside.persist(&self.path).with_context(cannot)?);
+        Ok(self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_refused_at_once_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [dir.path().to_owned(), dir.path().join("missing/trace.json")] {
+            let error = format!("{:#}", WholeFile::at(&path, "--trace").unwrap_err());
+            assert!(error.contains("named by --trace"), "{error}");
+        }
+        let path = dir.path().join("page.html");
+        drop(WholeFile::at(&path, "--out").unwrap());
+        let fails = |_: &mut dyn Write| Err(io::Error::other("nothing to write"));
+        let error = WholeFile::at(&path, "--out").unwrap().write(fails).unwrap_err();
+        assert!(format!("{error:#}").contains("nothing to write"), "{error:#}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_replaces_what_was_there_only_once_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("page.html");
+        fs::write(&path, "before").unwrap();
+        let file = WholeFile::at(&path, "--out").unwrap();
+        let written = file.write(|out| {
+            out.write_all(b"after")?;
+            assert_eq!(fs::read(&path)?, b"before");
+            Ok(())
+        });
+        assert_eq!(written.unwrap(), path);
+        assert_eq!(fs::read(&path).unwrap(), b"after");
+    }
+}

@@ -1,0 +1,346 @@
+//! A run on several databases, each built from a seed of its own: what each of them gave, and
+//! all of them as one.
+//!
+//! A database is one observation. How its rows came to lie is drawn once, when it is built, and no
+//! number of samples of it tells how it would have been with another seed. So the figures of a
+//! pooled cell are over the databases' figures, each of them one value, and so are its intervals.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::{
+    counters::Counters,
+    latency::{HistogramLog, LogKind},
+    run::{
+        CacheFacts, Cell, Device, Estimate, Percentiles, SampleFacts, StoreFacts, WorkloadFacts,
+    },
+    stats,
+};
+
+/// A database of a run on several.
+#[derive(Clone, Debug, Serialize)]
+pub struct DatabaseFacts {
+    /// What was generated for it; its seed is the database's.
+    pub workload: WorkloadFacts,
+    /// The device under it, as it was then.
+    pub device: Option<Device>,
+    /// Its stores.
+    pub stores: Vec<StoreFacts>,
+}
+
+/// What a cell of a run on several databases is pooled of.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellDatabases {
+    /// Each database, in the order of the run; the cell's samples are in the same order.
+    pub each: Vec<OfDatabase>,
+    /// The least and the largest of the databases' throughputs.
+    pub mgas_per_s_range: Option<[f64; 2]>,
+    /// The least and the largest of the databases' times.
+    pub ms_per_batch_range: Option<[f64; 2]>,
+    /// How far samples' times lie apart, and how much of that is the databases'.
+    pub time_spread: Option<Spread>,
+    /// The variant whose time the ratio is over: the first of the same store.
+    pub time_ratio_over: String,
+    /// This variant's time over that one's, over the databases' ratios.
+    pub time_ratio: Estimate,
+    /// The least and the largest of the databases' ratios.
+    pub time_ratio_range: Option<[f64; 2]>,
+    /// The spread of the ratios round by round.
+    pub time_ratio_spread: Option<Spread>,
+}
+
+/// A cell on one database: its figures are over its samples.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfDatabase {
+    /// The database's seed.
+    pub seed: u64,
+    /// Samples that were taken on it.
+    pub sample_count: u64,
+    /// The first of them that belong to the warm-up; `null` where it is not known where it ends.
+    pub warm_up_sample_count: Option<u64>,
+    /// What every sample of it did exactly.
+    pub counters: Option<Counters>,
+    /// Gas per second.
+    pub mgas_per_s: Estimate,
+    /// Milliseconds per batch.
+    pub ms_per_batch: Estimate,
+    /// Time per transaction.
+    pub tx_latency_ns: Percentiles,
+    /// Block reads per second over the device's ceiling, as that was then; median.
+    pub device_fraction: Option<f64>,
+    /// Time over that of the variant which the cell names, median of the rounds.
+    pub time_ratio: Option<f64>,
+}
+
+/// A spread in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spread {
+    /// Of what all samples of a database have in common; 0 where the databases lie no further
+    /// apart than chance puts them on average.
+    pub between: f64,
+    /// Of the samples of one database.
+    pub within: f64,
+    /// How probable databases so far apart are where they do not differ; `null` where no sample
+    /// differs from another.
+    pub between_p: Option<f64>,
+    /// Share of the variance of a sample that is between databases; `null` where there is none.
+    pub between_share: Option<f64>,
+}
+
+impl Spread {
+    /// Of positive values by database. `None` below three databases, and where none has two
+    /// values.
+    fn of(by_database: &[Vec<f64>]) -> Option<Self> {
+        let logs: Vec<Vec<f64>> =
+            by_database.iter().map(|values| values.iter().map(|v| v.ln()).collect()).collect();
+        let stats::Components { between_variance, within_variance, p } = stats::components(&logs)?;
+        let share = between_variance / (between_variance + within_variance);
+        Some(Self {
+            between: between_variance.sqrt(),
+            within: within_variance.sqrt(),
+            between_p: p,
+            between_share: share.is_finite().then_some(share),
+        })
+    }
+}
+
+/// What came out on one database.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The database.
+    pub facts: DatabaseFacts,
+    /// Its cells, as those of a run on it alone.
+    pub cells: Vec<Cell>,
+}
+
+impl Cell {
+    /// Values that its figures are over: its samples, or its databases where there are several.
+    pub fn value_count(&self) -> usize {
+        self.databases.as_ref().map_or(self.samples.len(), |databases| databases.each.len())
+    }
+
+    /// The samples that count, all but those of a warm-up, by database; of a run on one, of it.
+    pub fn counted(&self) -> Vec<&[SampleFacts]> {
+        self.counted_by_seed().into_iter().map(|(_, samples)| samples).collect()
+    }
+
+    /// The same with the databases' seeds; `None` of a run on one.
+    fn counted_by_seed(&self) -> Vec<(Option<u64>, &[SampleFacts])> {
+        let Some(databases) = &self.databases else {
+            return vec![(None, steady(&self.samples, self.warm_up_sample_count))];
+        };
+        let mut rest = self.samples.as_slice();
+        let of = |of: &OfDatabase| {
+            let (own, others) = rest.split_at(of.sample_count as usize);
+            rest = others;
+            (Some(of.seed), steady(own, of.warm_up_sample_count))
+        };
+        databases.each.iter().map(of).collect()
+    }
+
+    /// How many times as long as `other` it takes, of samples of the same round: what slows a
+    /// round down slows both. On several databases it is over their medians.
+    pub fn times_as_long_as(&self, other: &Self) -> Estimate {
+        let ratios: Vec<_> = round_ratios(self, other).into_iter().map(|(_, own)| own).collect();
+        match (&self.databases, ratios.as_slice()) {
+            (None, [one]) => stats::estimate(one),
+            (_, ratios) => stats::estimate(&medians(ratios)),
+        }
+    }
+}
+
+fn steady(samples: &[SampleFacts], warm_up: Option<u64>) -> &[SampleFacts] {
+    let warm_up = usize::try_from(warm_up.unwrap_or(0)).unwrap_or(usize::MAX);
+    samples.get(warm_up..).unwrap_or_default()
+}
+
+/// Values of each database, by its seed; by `None` of a run on one.
+type BySeed = Vec<(Option<u64>, Vec<f64>)>;
+
+/// The wall times of `of` over those of `over`, round by round, of each database that both have,
+/// by its seed.
+fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
+    let others = over.counted_by_seed();
+    let of_database = |(seed, own): (Option<u64>, &[SampleFacts])| {
+        let (_, other) = others.iter().find(|(other, _)| *other == seed)?;
+        let pairs = own.iter().zip(*other).filter(|(_, over)| over.wall_ns > 0);
+        let ratios = pairs.map(|(of, over)| of.wall_ns as f64 / over.wall_ns as f64);
+        Some((seed, ratios.collect()))
+    };
+    of.counted_by_seed().into_iter().filter_map(of_database).collect()
+}
+
+fn medians(by_database: &[Vec<f64>]) -> Vec<f64> {
+    by_database.iter().filter_map(|values| stats::median(values)).collect()
+}
+
+fn range(values: &[f64]) -> Option<[f64; 2]> {
+    let least = values.iter().copied().min_by(f64::total_cmp)?;
+    Some([least, values.iter().copied().max_by(f64::total_cmp)?])
+}
+
+/// The cells of all databases, each variant as one, in the order in which they first appear.
+/// `logs` are the latencies of all databases together.
+pub fn pool(databases: &[Ran], logs: &[HistogramLog]) -> Vec<Cell> {
+    let mut pooled: Vec<Cell> = Vec::new();
+    for cell in databases.iter().flat_map(|ran| &ran.cells) {
+        if !pooled.iter().any(|known| known.variant == cell.variant) {
+            pooled.extend(of_variant(&cell.variant, databases, logs));
+        }
+    }
+    let ratios: Vec<_> = pooled.iter().map(|cell| ratio_of(cell, &pooled)).collect();
+    for (cell, ratio) in pooled.iter_mut().zip(ratios) {
+        if let (Some(databases), Some((over, by_seed))) = (&mut cell.databases, ratio) {
+            databases.set_ratio(over, &by_seed);
+        }
+    }
+    pooled
+}
+
+/// The variant that a cell is set against, the first of its store, and the ratios to it.
+fn ratio_of(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
+    let over = all.iter().find(|other| other.store == cell.store)?;
+    Some((over.variant.clone(), round_ratios(cell, over)))
+}
+
+impl CellDatabases {
+    /// Of the cells of one variant, one for each database; what it takes over another is open.
+    fn of(own: &[(&Ran, &Cell)]) -> Self {
+        let figures = |figure: fn(&Cell) -> Option<f64>| -> Vec<f64> {
+            own.iter().filter_map(|(_, cell)| figure(cell)).collect()
+        };
+        let walls = |(_, cell): &(&Ran, &Cell)| {
+            let counted = cell.counted().into_iter().flatten();
+            counted.map(|sample| sample.wall_ns as f64).collect::<Vec<_>>()
+        };
+        Self {
+            each: own.iter().map(|(ran, cell)| OfDatabase::of(ran, cell)).collect(),
+            mgas_per_s_range: range(&figures(|cell| cell.mgas_per_s.median)),
+            ms_per_batch_range: range(&figures(|cell| cell.ms_per_batch.median)),
+            time_spread: Spread::of(&own.iter().map(walls).collect::<Vec<_>>()),
+            time_ratio_over: String::new(),
+            time_ratio: Estimate::default(),
+            time_ratio_range: None,
+            time_ratio_spread: None,
+        }
+    }
+
+    /// Says how long it takes over another variant, by the ratios of each database.
+    fn set_ratio(&mut self, over: String, by_seed: &BySeed) {
+        for of in &mut self.each {
+            let own = by_seed.iter().find(|(seed, _)| *seed == Some(of.seed));
+            of.time_ratio = own.and_then(|(_, ratios)| stats::median(ratios));
+        }
+        let known: Vec<f64> = self.each.iter().filter_map(|of| of.time_ratio).collect();
+        let rounds: Vec<_> = by_seed.iter().map(|(_, ratios)| ratios.clone()).collect();
+        self.time_ratio_over = over;
+        self.time_ratio = stats::estimate(&known);
+        self.time_ratio_range = range(&known);
+        self.time_ratio_spread = Spread::of(&rounds);
+    }
+}
+
+impl OfDatabase {
+    fn of(ran: &Ran, cell: &Cell) -> Self {
+        Self {
+            seed: ran.facts.workload.seed,
+            sample_count: cell.samples.len() as u64,
+            warm_up_sample_count: cell.warm_up_sample_count,
+            counters: cell.counters.clone(),
+            mgas_per_s: cell.mgas_per_s,
+            ms_per_batch: cell.ms_per_batch,
+            tx_latency_ns: cell.tx_latency_ns,
+            device_fraction: cell.device_fraction,
+            time_ratio: None,
+        }
+    }
+}
+
+/// One variant on all databases that have it.
+fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option<Cell> {
+    let of_ran = |ran: &'_ Ran| ran.cells.iter().position(|cell| cell.variant == variant);
+    let own: Vec<(&Ran, &Cell)> =
+        databases.iter().filter_map(|ran| Some((ran, &ran.cells[of_ran(ran)?]))).collect();
+    let (_, first) = own.first()?;
+    let estimate = |figure: fn(&Cell) -> Option<f64>| {
+        stats::estimate(&own.iter().filter_map(|(_, cell)| figure(cell)).collect::<Vec<_>>())
+    };
+    let median = |figure: fn(&Cell) -> Option<f64>| estimate(figure).median;
+    let percentiles = |kind: LogKind| {
+        let log = logs.iter().find(|log| log.variant == variant && log.what == kind);
+        log.map_or_else(Percentiles::default, |log| stats::percentiles(&log.histogram))
+    };
+    let in_common = |value: fn(&Cell) -> Option<&'static str>| {
+        value(first).filter(|name| own.iter().all(|(_, cell)| value(cell) == Some(*name)))
+    };
+    let device_fraction = estimate(|cell| cell.device_fraction);
+    Some(Cell {
+        databases: Some(CellDatabases::of(&own)),
+        // Each database has its own.
+        counters: None,
+        warm_up_sample_count: None,
+        samples: own.iter().flat_map(|(_, cell)| cell.samples.clone()).collect(),
+        mgas_per_s: estimate(|cell| cell.mgas_per_s.median),
+        ms_per_batch: estimate(|cell| cell.ms_per_batch.median),
+        unverified_ms_per_batch: estimate(|cell| cell.unverified_ms_per_batch.median),
+        verifier_priority: in_common(|cell| cell.verifier_priority),
+        warm_up_found_share: median(|cell| cell.warm_up_found_share),
+        tx_latency_ns: percentiles(LogKind::Transactions),
+        read_latency_ns: percentiles(LogKind::Reads),
+        read_latency_of_batches: own.iter().any(|(_, cell)| cell.read_latency_of_batches),
+        longest_tx_share: median(|cell| cell.longest_tx_share),
+        scheduling_quality: median(|cell| cell.scheduling_quality),
+        idle_share: median(|cell| cell.idle_share),
+        recover_ns_per_tx: median(|cell| cell.recover_ns_per_tx),
+        recover_tx_per_s: median(|cell| cell.recover_tx_per_s),
+        device_fraction: device_fraction.median,
+        device_fraction_ci95: device_fraction.ci95,
+        blocks_per_present_key: median(|cell| cell.blocks_per_present_key),
+        expected_blocks_per_present_key: median(|cell| cell.expected_blocks_per_present_key),
+        device_bytes_per_block: median(|cell| cell.device_bytes_per_block),
+        reads_in_flight: median(|cell| cell.reads_in_flight),
+        ready_share: median(|cell| cell.ready_share),
+        cpu_ns_per_read: median(|cell| cell.cpu_ns_per_read),
+        vain_share: median(|cell| cell.vain_share),
+        binds: in_common(|cell| cell.binds),
+        cache: cache(&own)?,
+        // What the variant is: the same on all databases.
+        ..(*first).clone()
+    })
+}
+
+/// As cold as the least cold of them.
+fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
+    let with = |proved| own.iter().find(|(_, cell)| cell.cache.proved == proved);
+    let (ran, cell) = [Some(false), None, Some(true)].into_iter().find_map(with)?;
+    let CacheFacts { want, proved, reason } = cell.cache.clone();
+    let is_like =
+        |(_, other): &(&Ran, &Cell)| other.cache.proved == proved && other.cache.reason == reason;
+    let reason = match own.iter().all(is_like) {
+        true => reason,
+        false => format!("on the database of seed {}: {reason}", ran.facts.workload.seed),
+    };
+    Some(CacheFacts { want, proved, reason })
+}
+
+/// Adds the latencies of one more database to those of the others.
+///
+/// # Panics
+/// In no case: all histograms have the same bounds.
+pub fn add_logs(all: &mut Vec<HistogramLog>, more: Vec<HistogramLog>) {
+    for log in more {
+        let is_same =
+            |known: &&mut HistogramLog| known.variant == log.variant && known.what == log.what;
+        match all.iter_mut().find(is_same) {
+            Some(known) => add(&mut known.histogram, &log.histogram),
+            None => all.push(log),
+        }
+    }
+}
+
+fn add(to: &mut Histogram<u64>, more: &Histogram<u64>) {
+    to.add(more).unwrap_or_else(|e| panic!("same bounds: {e}"));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! `stress describe`: what a workload holds, as figures (`stress.describe/1`, explained in
+//! `docs/describe.md`).
+
+use serde::Serialize;
+
+use crate::run::{Tool, WorkloadFacts};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "stress.describe/1";
+
+/// What a workload holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Described {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What made it.
+    pub tool: Tool,
+    /// The workload.
+    pub workload: WorkloadFacts,
+    /// Share of the slots asked of families that exist.
+    pub present_share: f64,
+    /// Bytes of the `batched-io` list for each million gas.
+    pub list_bytes_per_mgas: f64,
+    /// Bytes of calldata.
+    pub calldata_bytes: u64,
+    /// The most bytes of calldata of a block.
+    pub block_calldata_bytes_max: u64,
+    /// Bytes of calldata and of the `batched-io` list together, for each million gas.
+    pub wire_bytes_per_mgas: f64,
+    /// Its loads, in the order of the scenario; none are known of a workload file.
+    pub loads: Vec<LoadFacts>,
+    /// All transactions.
+    pub all: TxFacts,
+    /// Where they meet.
+    pub conflicts: Conflicts,
+}
+
+/// One load.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadFacts {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Share of the gas of all.
+    pub gas_share: f64,
+    /// Its transactions.
+    #[serde(flatten)]
+    pub transactions: TxFacts,
+}
+
+/// What some transactions have in common.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct TxFacts {
+    /// Their number.
+    pub tx_count: u64,
+    /// Their gas.
+    pub gas: u64,
+    /// Gas of one.
+    pub gas_per_tx: Spread,
+    /// Accounts and slots that one reads; what it writes it reads too.
+    pub reads_per_tx: Spread,
+    /// Accounts and slots that one leaves with another value.
+    pub writes_per_tx: Spread,
+}
+
+/// A mean and the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// The mean; 0 of nothing.
+    pub mean: f64,
+    /// The most.
+    pub max: u64,
+}
+
+/// The conflict graphs of all batches together. Batches run one after the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conflicts {
+    /// Components: transactions that conflicts join, directly or through others.
+    pub component_count: u64,
+    /// Transactions of the largest.
+    pub largest_tx_count: u64,
+    /// The most gas of a component.
+    pub largest_gas: u64,
+    /// Transactions that are in conflict with another.
+    pub conflicting_tx_count: u64,
+    /// The most transactions of a chain: each reads what one before it wrote.
+    pub longest_chain_tx_count: u64,
+    /// The most gas of a chain.
+    pub longest_chain_gas: u64,
+    /// The key that most transactions meet at.
+    pub hottest: Option<HotKey>,
+    /// Ideal speed-up without a list, by threads.
+    pub ideal: Vec<Ideal>,
+    /// The same without a bound on threads: gas over that of the longest chain.
+    pub ideal_unbounded: f64,
+    /// Components by their transactions, the smallest first.
+    pub sizes: Vec<SizeClass>,
+    /// Every component, the largest first: for the picture.
+    #[serde(skip)]
+    pub components: Vec<Component>,
+}
+
+/// A key at which transactions meet.
+#[derive(Clone, Debug, Serialize)]
+pub struct HotKey {
+    /// The account.
+    pub account: String,
+    /// Its slot; `null` for the account's own row.
+    pub slot: Option<String>,
+    /// Transactions that touch it.
+    pub tx_count: u64,
+    /// Those that write it.
+    pub writer_count: u64,
+}
+
+/// What so many threads can gain at best.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Ideal {
+    /// Executing threads.
+    pub threads: u64,
+    /// Gas over the gas done one after the other.
+    pub speedup: f64,
+}
+
+/// Components of about one size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SizeClass {
+    /// The fewest transactions of one.
+    pub least_tx_count: u64,
+    /// The most.
+    pub most_tx_count: u64,
+    /// Components.
+    pub component_count: u64,
+    /// Their transactions.
+    pub tx_count: u64,
+    /// Their gas.
+    pub gas: u64,
+}
+
+/// Transactions that are joined by conflicts, directly or through others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Component {
+    /// Transactions.
+    pub tx_count: u64,
+    /// Their gas.
+    pub gas: u64,
+    /// The most transactions of which each reads what one before it in the list wrote.
+    pub chain_tx_count: u64,
+    /// The most gas of such a chain.
+    pub chain_gas: u64,
+}

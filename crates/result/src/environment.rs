@@ -1,0 +1,62 @@
+//! The machine that a result was made on: a fingerprint with `null` for what is not known. One file
+//! a subject. How each is found out is the program's business.
+
+use serde::{Deserialize, Serialize};
+
+mod build;
+mod cgroup;
+mod check;
+mod cpu;
+mod disk;
+mod ground;
+mod host;
+mod memory;
+mod steal;
+
+pub use build::Build;
+pub use cgroup::{Cgroup, Limit};
+pub use check::{Check, Status};
+pub use cpu::Cpu;
+pub use disk::Disk;
+pub use ground::Ground;
+pub use host::{Host, Virtualisation};
+pub use memory::{Memory, Swap};
+pub use steal::StealClock;
+
+/// Where a result was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The processor and how it is run.
+    pub cpu: Cpu,
+    /// Limits set from outside.
+    pub cgroup: Cgroup,
+    /// Memory and swap.
+    pub memory: Memory,
+    /// Kernel, distribution, virtualisation, load.
+    pub host: Host,
+    /// What the data directory lies on.
+    pub data_dir: Disk,
+    /// What that file system and the kernel allow.
+    pub ground: Ground,
+    /// The binary that runs.
+    pub build: Build,
+    /// Time that the hypervisor kept from all CPUs together, from the probe until this is
+    /// written.
+    #[serde(rename = "steal_ns", default = "unknown_steal")]
+    pub steal: StealClock,
+}
+
+impl Environment {
+    /// CPUs that this process can keep busy: those it may run on, or what the cgroup's quota
+    /// pays for, rounded up.
+    pub fn usable_cpu_count(&self) -> Option<u64> {
+        match (self.cpu.allowed_count.or(self.cpu.logical_count), self.cgroup.cpu_limit_millicpus) {
+            (Some(count), Some(Limit::At(milli))) => Some(count.min(milli.div_ceil(1000)).max(1)),
+            (count, _) => count,
+        }
+    }
+}
+
+const fn unknown_steal() -> StealClock {
+    StealClock::stopped(None)
+}

@@ -1,0 +1,19 @@
+//! The binary that made a result.
+
+use serde::{Deserialize, Serialize};
+
+/// The binary that runs, as `build.rs` saw it being made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// The commit, with `-dirty` when what it is built from differs; `null` outside a
+    /// repository of its own.
+    pub commit: Option<String>,
+    /// `rustc --version`.
+    pub rustc: Option<String>,
+    /// Cargo's profile: `release`, `debug`.
+    pub profile: String,
+    /// Cargo's `opt-level`.
+    pub opt_level: String,
+    /// Whether `debug_assert!` is compiled in.
+    pub has_debug_assertions: bool,
+}

@@ -1,0 +1,28 @@
+//! A subject of the machine, and whether it is as it should be.
+
+use serde::Serialize;
+
+/// How a subject stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// It makes figures doubtful.
+    Warning,
+    /// This machine does not tell.
+    Unknown,
+}
+
+/// A subject with its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at: `governor`.
+    pub name: &'static str,
+    /// How it stands.
+    pub status: Status,
+    /// What was found.
+    pub found: String,
+    /// What to do, where it is not fine.
+    pub remedy: Option<&'static str>,
+}

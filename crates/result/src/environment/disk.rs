@@ -1,0 +1,26 @@
+//! What a directory lies on.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What a directory lies on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disk {
+    /// The directory, or the nearest one above that existed at the probe.
+    pub path: PathBuf,
+    /// Where the file system is mounted.
+    pub mount_point: Option<PathBuf>,
+    /// Its type: `ext4`, `tmpfs`, `overlay`.
+    pub file_system: Option<String>,
+    /// Options of the mount and of the file system.
+    pub mount_options: Option<String>,
+    /// What is mounted: `/dev/nvme0n1p2`.
+    pub source: Option<String>,
+    /// The whole device below a partition: `nvme0n1`.
+    pub device: Option<String>,
+    /// The maker's name for it.
+    pub model: Option<String>,
+    /// Whether the device says that it rotates; virtual ones often say so without truth.
+    pub is_rotational: Option<bool>,
+}

@@ -1,0 +1,68 @@
+//! Time that the hypervisor keeps for others, counted until a result is written.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Counts what the hypervisor keeps from all CPUs of the machine; written as nanoseconds up to
+/// that moment. Read back it stands still.
+#[derive(Clone, Copy, Debug)]
+pub struct StealClock(Reading);
+
+/// Reads the time stolen since the machine was started; `None` where the kernel does not tell.
+type ReadStolen = fn() -> Option<Duration>;
+
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    Running { start: Instant, before: Option<Duration>, now: ReadStolen },
+    Stopped(Option<u64>),
+}
+
+impl StealClock {
+    /// Starts to count by what `now` reads.
+    pub fn start(now: ReadStolen) -> Self {
+        Self(Reading::Running { start: Instant::now(), before: now(), now })
+    }
+
+    /// One that stands at `stolen_ns`; `None`: not known.
+    pub const fn stopped(stolen_ns: Option<u64>) -> Self {
+        Self(Reading::Stopped(stolen_ns))
+    }
+
+    /// Stolen since the start, summed over the CPUs, in steps of 10 ms.
+    pub fn stolen_ns(&self) -> Option<u64> {
+        match self.0 {
+            Reading::Running { before, now, .. } => {
+                let stolen = now()?.saturating_sub(before?);
+                u64::try_from(stolen.as_nanos()).ok()
+            }
+            Reading::Stopped(stolen_ns) => stolen_ns,
+        }
+    }
+
+    /// Time since the start; none of one that stands still.
+    pub fn elapsed(&self) -> Duration {
+        match self.0 {
+            Reading::Running { start, .. } => start.elapsed(),
+            Reading::Stopped(_) => Duration::ZERO,
+        }
+    }
+}
+
+impl PartialEq for StealClock {
+    fn eq(&self, other: &Self) -> bool {
+        self.stolen_ns() == other.stolen_ns()
+    }
+}
+
+impl Serialize for StealClock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.stolen_ns().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for StealClock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::deserialize(deserializer).map(Self::stopped)
+    }
+}

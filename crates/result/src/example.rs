@@ -1,0 +1,342 @@
+//! Results for tests: two cores, a state of 10 GB, figures as they come out.
+
+use serde_json::json;
+
+use crate::{
+    counters::Counters,
+    databases::{DatabaseFacts, Ran, pool},
+    environment::{
+        Build, Cgroup, Cpu, Disk, Environment, Ground, Host, Limit, Memory, StealClock,
+        Virtualisation,
+    },
+    run::{
+        BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PhasesNs,
+        PrefetchFacts, RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+    },
+    stats::estimate,
+};
+
+const GAS: u64 = 639_998_214;
+
+/// How the readers of an example read.
+pub const PREFETCH: PrefetchFacts = PrefetchFacts {
+    time: "before",
+    order: "on-disk",
+    accounts: "first",
+    codes: "on-demand",
+    stop: "executed",
+    share: "next",
+    chunk_key_count: None,
+};
+
+/// A run of all designs on RocksDB, one sample each.
+pub fn typical() -> RunResult {
+    let facts = json!({
+        "rocksdb": "10.4.2",
+        "file_bytes": "9731233000",
+        "reads": "direct (O_DIRECT)",
+        "block_cache_bytes": "0",
+        "commit": "NoSync",
+    });
+    RunResult {
+        schema: SCHEMA,
+        tool: Tool {
+            version: "0.1.0".to_owned(),
+            commit: Some("ace5143".to_owned()),
+            build_profile: "release".to_owned(),
+            revm: "43.0.3".to_owned(),
+            generator_version: 1,
+        },
+        command: vec!["stress".to_owned(), "--scenario".to_owned(), "sload-storm".to_owned()],
+        started_unix_s: 1_767_225_600,
+        workload: workload(),
+        environment: environment(),
+        device: Some(Device {
+            ceiling_iops: Some(70_512.0),
+            method: Some("io_uring depth 256".to_owned()),
+            depth1_p50_ns: Some(109_800),
+            host_cache_ratio: Some(1.02),
+            state_age_s: Some(86_400),
+            reason: None,
+        }),
+        stores: vec![StoreFacts {
+            store: "rocksdb",
+            facts: facts.as_object().cloned().unwrap_or_default(),
+        }],
+        choices: Vec::new(),
+        agree: Some(true),
+        disagreements: Vec::new(),
+        interrupted: false,
+        expects: expects(),
+        warnings: Vec::new(),
+        cells: vec![
+            cell("sequential", (1, 0), 20_134.0),
+            cell("parallel-io", (2, 0), 12_012.0),
+            cell("parallel-io", (64, 0), 5_103.0),
+            cell("batched-io", (2, 16), 6_021.0),
+            cell("batched-io", (2, 64), 4_902.0),
+        ],
+        databases: Vec::new(),
+        profile: None,
+        conclusion: None,
+    }
+}
+
+/// One claim that holds.
+fn expects() -> Expects {
+    let claim = Claim {
+        metric: "bal_bytes(batched-io)".to_owned(),
+        store: None,
+        bound: "max",
+        limit: 1e7,
+        value: Some(9_600_412.0),
+        near_end: None,
+        verdict: "holds",
+        reason: None,
+    };
+    Expects { count: 1, status: Some("holds".to_owned()), claims: vec![claim] }
+}
+
+/// One with `n` samples a cell and intervals.
+pub fn sampled(n: usize) -> RunResult {
+    let mut result = typical();
+    for cell in &mut result.cells {
+        cell.samples = vec![cell.samples[0].clone(); n];
+        let ms = cell.ms_per_batch.median.unwrap();
+        cell.ms_per_batch.ci95 = Some([ms * 0.985, ms * 1.021]);
+        let speed = cell.mgas_per_s.median.unwrap();
+        cell.mgas_per_s.ci95 = Some([speed * 0.98, speed * 1.015]);
+    }
+    result
+}
+
+/// A virtual machine with two CPUs of its own.
+pub fn environment() -> Environment {
+    Environment {
+        cpu: Cpu {
+            model: Some("Example CPU".to_owned()),
+            logical_count: Some(2),
+            allowed_count: Some(2),
+            allowed: Some("0-1".to_owned()),
+            governor: None,
+            is_turbo_on: None,
+            is_smt_on: Some(false),
+            clock_source: Some("tsc".to_owned()),
+        },
+        cgroup: Cgroup {
+            cpu_limit_millicpus: Some(Limit::Unlimited),
+            memory_limit_bytes: Some(Limit::At(8 << 30)),
+        },
+        memory: Memory {
+            total_bytes: Some(16 << 30),
+            available_bytes: Some(12 << 30),
+            swaps: Some(Vec::new()),
+            transparent_hugepages: Some("madvise".to_owned()),
+        },
+        host: host(),
+        data_dir: Disk {
+            path: "/srv/state".into(),
+            mount_point: Some("/srv".into()),
+            file_system: Some("ext4".to_owned()),
+            mount_options: Some("rw,relatime".to_owned()),
+            source: Some("/dev/vdb".to_owned()),
+            device: Some("vdb".to_owned()),
+            model: None,
+            is_rotational: Some(false),
+        },
+        ground: Ground {
+            has_direct_reads: Some(true),
+            can_drop_pages: Some(true),
+            has_io_uring: true,
+            free_bytes: Some(100 << 30),
+        },
+        build: Build {
+            commit: Some("ace5143".to_owned()),
+            rustc: Some("rustc 1.95.0".to_owned()),
+            profile: "release".to_owned(),
+            opt_level: "3".to_owned(),
+            has_debug_assertions: false,
+        },
+        steal: StealClock::stopped(Some(0)),
+    }
+}
+
+fn host() -> Host {
+    Host {
+        kernel: Some("6.12.0".to_owned()),
+        os: Some("Example Linux 1".to_owned()),
+        architecture: "x86_64".to_owned(),
+        virtualisation: Virtualisation {
+            has_hypervisor: Some(true),
+            product: None,
+            hypervisor: None,
+            container: None,
+        },
+        load_average: Some([0.1, 0.2, 0.3]),
+    }
+}
+
+fn workload() -> WorkloadFacts {
+    WorkloadFacts {
+        scenario: "sload-storm".to_owned(),
+        seed: 0,
+        fork: "amsterdam",
+        gas: GAS,
+        header_gas: GAS,
+        block_count: 1,
+        batch_count: 1,
+        blocks_per_batch: 1,
+        tx_count: 39,
+        digest: "3f9a1c0277b1e0d54c9b".to_owned(),
+        bal: BalBytes {
+            parallel_io_bytes: 2_210,
+            batched_io_bytes: 9_600_412,
+            full_bytes: 19_200_930,
+        },
+        list_account_count: 43,
+        list_slot_count: 290_912,
+        state_slot_count: 128_000_000,
+        state_account_count: 100_000,
+        layout: "hashed",
+        overridden: Vec::new(),
+    }
+}
+
+/// A cell with one sample of `ms`.
+pub fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
+    let (list, engine, io) = match design {
+        "sequential" => ("none", "sequential", "on-demand"),
+        "parallel-io" => ("parallel-io", "bal", "on-demand"),
+        _ => ("batched-io", "bal", "batched"),
+    };
+    let suffix = if threads.1 > 0 { format!("+{}io", threads.1) } else { String::new() };
+    let blocks = 273_457.0;
+    let p50 = match threads.0.max(threads.1) {
+        1 | 2 => 108_300,
+        16 => 301_000,
+        _ => 1_020_000,
+    };
+    Cell {
+        variant: format!("rocksdb/{list}/{engine}+{io}@{}{suffix}", threads.0),
+        store: "rocksdb",
+        design,
+        list,
+        engine,
+        io,
+        prefetch: (threads.1 > 0).then_some(PREFETCH),
+        schedule: "block-order",
+        threads: threads.0,
+        io_threads: threads.1,
+        reads_per_reader: (threads.1 > 0).then_some(1),
+        counters: Some(Counters { gas: GAS, ..Counters::default() }),
+        warm_up_sample_count: None,
+        databases: None,
+        samples: vec![sample(ms)],
+        mgas_per_s: Estimate {
+            median: Some(GAS as f64 / ms / 1e3),
+            ci95: None,
+            ..Estimate::default()
+        },
+        ms_per_batch: Estimate { median: Some(ms), ci95: None, ..Estimate::default() },
+        unverified_ms_per_batch: Estimate::default(),
+        verifier_priority: None,
+        warm_up_found_share: None,
+        tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
+        read_latency_ns: Percentiles {
+            p50: Some(p50),
+            p90: Some(p50 * 2),
+            p99: Some(p50 * 4),
+            max: Some(p50 * 30),
+            count: 290_912,
+            ..Percentiles::default()
+        },
+        read_latency_of_batches: false,
+        longest_tx_share: Some(520.0 / ms),
+        scheduling_quality: None,
+        idle_share: None,
+        recover_ns_per_tx: None,
+        recover_tx_per_s: None,
+        device_fraction: Some(blocks / ms * 1e3 / 70_512.0),
+        device_fraction_ci95: None,
+        blocks_per_present_key: Some(0.94),
+        expected_blocks_per_present_key: Some(0.941),
+        device_bytes_per_block: Some(4_121.0),
+        reads_in_flight: Some(blocks * p50 as f64 / ms / 1e6),
+        ready_share: None,
+        cpu_ns_per_read: Some(11_200.0),
+        vain_share: None,
+        binds: if ms < 6_000.0 { Some("device") } else { Some("chain") },
+        cache: CacheFacts {
+            want: "cold",
+            proved: Some(true),
+            reason: "device bytes are 1.00 of the bytes asked for".to_owned(),
+        },
+    }
+}
+
+fn sample(ms: f64) -> SampleFacts {
+    let wall_ns = (ms * 1e6) as u64;
+    SampleFacts {
+        wall_ns,
+        unverified_wall_ns: None,
+        warm_up: None,
+        gas: GAS,
+        agree: true,
+        phases_ns: PhasesNs { decode: 9_000_000, execute: wall_ns, ..PhasesNs::default() },
+        store_reads: 290_955,
+        unique_keys: 290_955,
+        blocks_read: Some(273_457),
+        block_bytes: Some(1_127_000_000),
+        device_read_bytes: Some(1_127_000_000),
+        read_syscalls: Some(273_500),
+        cpu_ns: Some(3_260_000_000),
+        reads_by_readers: 0,
+        reads_by_executors: 290_955,
+        ready_on_arrival: 0,
+        read_wait_count: 0,
+        read_wait_ns: 0,
+        longest_tx_ns: 520_000_000,
+        tx_total_ns: wall_ns,
+        speculation: None,
+        idle_ns: None,
+        makespan_block_order_ns: None,
+        makespan_longest_first_ns: None,
+        recover_ns: None,
+    }
+}
+
+/// A run whose cells have these wall times in milliseconds on each database; the second variant
+/// takes `factor` times as long in the same round.
+pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<Ran> {
+    let of = |(index, times): (u64, &Vec<u64>)| {
+        let mut workload = typical().workload;
+        workload.seed = 10 + index;
+        workload.digest = format!("d{index}");
+        let cell = |name: &str, factor: u64| {
+            let mut cell = cell("batched-io", (2, 4), 1.0);
+            cell.variant = name.to_owned();
+            let sample = cell.samples[0].clone();
+            let sample =
+                |ms: &u64| SampleFacts { wall_ns: ms * factor * 1_000_000, ..sample.clone() };
+            cell.samples = times.iter().map(sample).collect();
+            let ms: Vec<f64> = times.iter().map(|ms| (ms * factor) as f64).collect();
+            cell.ms_per_batch = estimate(&ms);
+            cell.mgas_per_s = estimate(&ms.iter().map(|ms| 1e3 / ms).collect::<Vec<_>>());
+            cell.counters = Some(Counters { gas: index, ..Counters::default() });
+            cell
+        };
+        let facts = DatabaseFacts { workload, device: None, stores: Vec::new() };
+        Ran { facts, cells: vec![cell("memory/a@1", 1), cell("memory/b@1", factor)] }
+    };
+    (0..).zip(times).map(of).collect()
+}
+
+/// A result of a run on databases with these times.
+pub fn pooled(times: &[Vec<u64>]) -> RunResult {
+    let ran = ran(times, 2);
+    let mut result = typical();
+    result.workload = ran[0].facts.workload.clone();
+    result.cells = pool(&ran, &[]);
+    result.databases = ran.into_iter().map(|ran| ran.facts).collect();
+    result
+}

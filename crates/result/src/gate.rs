@@ -1,0 +1,174 @@
+//! What a gate says as it is written (`stress.gate/1`, `docs/gate.md`). Shares are of one: 0.03
+//! is 3 %. What is not known is `null`.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    counters::Counters,
+    environment::Environment,
+    run::{Tool, WorkloadFacts},
+};
+
+mod baseline;
+mod calibration;
+
+pub use baseline::{Compared, Shift};
+pub use calibration::{Calibration, Spread};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "stress.gate/1";
+
+/// All that a gate says.
+#[derive(Clone, Debug, Serialize)]
+pub struct GateResult {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What made it.
+    pub tool: Tool,
+    /// The command line, to make it again.
+    pub command: Vec<String>,
+    /// When it began, seconds since 1970.
+    pub started_unix_s: u64,
+    /// How long it took.
+    pub took_s: f64,
+    /// The work; `null` where two files were compared.
+    pub workload: Option<WorkloadFacts>,
+    /// The machine.
+    pub environment: Environment,
+    /// What makes the verdict doubtful, each with its remedy.
+    pub warnings: Vec<String>,
+    /// The builds, A first; empty where results were compared.
+    pub binaries: Vec<Binary>,
+    /// The verdict and what it rests on.
+    pub gate: Gate,
+    /// The claims judged on B, as in a result; `null` where there are none.
+    pub expects: Option<Value>,
+}
+
+/// A build.
+#[derive(Clone, Debug, Serialize)]
+pub struct Binary {
+    /// `A` or `B`.
+    pub arm: char,
+    /// How it was called.
+    pub path: String,
+    /// Version of the program.
+    pub version: String,
+    /// Its commit.
+    pub commit: Option<String>,
+    /// Version of its generator.
+    pub generator_version: u32,
+    /// Nanoseconds that each read was made slower, to judge the gate; 0 in earnest.
+    pub slow_read_ns: u64,
+    /// Whether it was made to read a key twice; `false` in earnest.
+    pub reads_one_twice: bool,
+}
+
+/// The verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gate {
+    /// `against` another build, or a `baseline`.
+    pub mode: &'static str,
+    /// `pass`, `regression`, `claim fails`, `work changed`, `inconclusive`, `untrusted`; `error`
+    /// where something failed before there was one.
+    pub verdict: &'static str,
+    /// The exit code.
+    pub exit_code: u8,
+    /// Why, in one line.
+    pub reason: String,
+    /// The change that is still none.
+    pub delta: f64,
+    /// What was tried, the last one last: it has the verdict.
+    pub attempts: Vec<Attempt>,
+    /// What was compared with a stored result; `null` against another build.
+    pub baseline: Option<Compared>,
+}
+
+/// One try.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Attempt {
+    /// Its verdict.
+    pub verdict: &'static str,
+    /// Why.
+    pub reason: String,
+    /// Seed of the coin that says which build begins an octet.
+    pub coin_seed: u64,
+    /// What was seen that takes time away: steal, throttling.
+    pub disturbances: Vec<String>,
+    /// By variant.
+    pub cells: Vec<GateCell>,
+}
+
+/// A variant.
+#[derive(Clone, Debug, Serialize)]
+pub struct GateCell {
+    /// Its name.
+    pub variant: String,
+    /// What a sample of A does, exactly.
+    pub counters: Counters,
+    /// Counters of B that are not the same, as `store_reads: 5 → 6`.
+    pub counter_changes: Vec<String>,
+    /// Samples of the warm-up, of A, B and N: they count for nothing.
+    pub warm_up_sample_counts: [u64; 3],
+    /// Passes over its slots that an octet has.
+    pub passes_per_octet: u64,
+    /// Samples of a slot in each pass.
+    pub samples_per_slot: u64,
+    /// What is judged.
+    pub figures: Vec<Judged>,
+    /// All slots, octet by octet.
+    pub octets: Vec<OctetFacts>,
+}
+
+/// A figure of a variant, judged.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// `wall` or `cpu`.
+    pub metric: &'static str,
+    /// Its verdict.
+    pub verdict: &'static str,
+    /// The change that is still none: δ, or the floor of the metric where that is more.
+    pub delta: f64,
+    /// Median of a sample of A.
+    pub base_ns: u64,
+    /// Each look at the octets so far; the last one decided.
+    pub looks: Vec<LookFacts>,
+}
+
+/// A look.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LookFacts {
+    /// Octets.
+    pub octet_count: u64,
+    /// How much longer B took, as a share: the trimmed mean.
+    pub change: f64,
+    /// Its lower bound: above δ it is a regression.
+    pub lower: f64,
+    /// Its upper bound: below δ it passes.
+    pub upper: f64,
+    /// 99 % interval of how much longer the second process of A took.
+    pub null: [f64; 2],
+}
+
+/// An octet.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OctetFacts {
+    /// The CPUs that all of its samples were confined to; `null`: they could use all.
+    pub cpus: Option<Vec<usize>>,
+    /// The passes over its slots.
+    pub passes: Vec<PassFacts>,
+}
+
+/// A pass over an octet's slots.
+#[derive(Clone, Debug, Serialize)]
+pub struct PassFacts {
+    /// Passes of the same number used the same three processes.
+    pub generation: u64,
+    /// The slots: `NABBANNBAABN`.
+    pub order: String,
+    /// Wall time of each slot.
+    pub wall_ns: Vec<u64>,
+    /// CPU time of each slot.
+    pub cpu_ns: Vec<Option<u64>>,
+}

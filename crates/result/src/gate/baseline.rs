@@ -1,0 +1,40 @@
+//! What was compared with a stored result.
+
+use serde::Serialize;
+
+/// What was compared.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Compared {
+    /// The stored result.
+    pub path: String,
+    /// Counters that differ, as `memory/x store_reads: 5 → 6`.
+    pub counter_changes: Vec<String>,
+    /// Number of counters that were compared.
+    pub counter_count: u64,
+    /// Variants that only one of both has: not compared.
+    pub only_in_one: Vec<String>,
+    /// The variant that the others are set against, inside each run.
+    pub reference: Option<String>,
+    /// Each variant's time over the reference's.
+    pub ratios: Vec<Shift>,
+    /// Each variant's time; empty where times were not judged.
+    pub times: Vec<Shift>,
+    /// Why times were judged or not.
+    pub times_note: String,
+}
+
+/// How a figure changed from the stored result to the new one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shift {
+    /// The variant.
+    pub variant: String,
+    /// Its verdict.
+    pub verdict: &'static str,
+    /// How much longer it takes now, as a share: a difference of trimmed means of logarithms; on
+    /// several databases the trimmed mean of the databases' differences.
+    pub change: Option<f64>,
+    /// Its lower bound.
+    pub lower: Option<f64>,
+    /// Its upper bound.
+    pub upper: Option<f64>,
+}

@@ -1,0 +1,77 @@
+//! What a machine can decide, as it is kept in a file.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Name and version of the schema.
+const SCHEMA: &str = "stress.calibration/1";
+
+/// What was learned of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// When, seconds since 1970.
+    pub started_unix_s: u64,
+    /// The machine, as a result writes it.
+    pub environment: Value,
+    /// Digest of the workload.
+    pub digest: String,
+    /// What disturbed it.
+    pub disturbances: Vec<String>,
+    /// By variant.
+    pub cells: Vec<Spread>,
+}
+
+/// How much a variant differs from itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The variant.
+    pub variant: String,
+    /// Median of a sample.
+    pub base_ns: u64,
+    /// Standard error of the difference after 12 octets, as a share.
+    pub error: f64,
+    /// The smallest δ that 12 octets decide in nine runs of ten, as a share.
+    pub smallest_delta: f64,
+}
+
+impl Calibration {
+    /// What was learned now.
+    pub fn new(
+        started_unix_s: u64,
+        environment: Value,
+        digest: String,
+        disturbances: Vec<String>,
+        cells: Vec<Spread>,
+    ) -> Self {
+        let schema = SCHEMA.to_owned();
+        Self { schema, started_unix_s, environment, digest, disturbances, cells }
+    }
+
+    /// Reads what was learned; `None` where there is no such file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is no calibration.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let name = path.display();
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let read: Result<Self, _> = serde_json::from_str(&text);
+        let calibration = read
+            .with_context(|| format!("{name} is no calibration; run `stress calibrate` again"))?;
+        if calibration.schema != SCHEMA {
+            let found = calibration.schema;
+            return Err(anyhow!(
+                "{name} has the schema {found}, and this stress reads {SCHEMA}; run `stress \
+                 calibrate` again"
+            ));
+        }
+        Ok(Some(calibration))
+    }
+}

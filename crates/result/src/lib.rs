@@ -1,0 +1,30 @@
+//! What runs, gates and sweeps came to, as it is written to files and read from them: the only place
+//! that knows the schemas; and the statistics over samples. How anything was executed, and how it
+//! is shown, is not known here.
+
+mod counters;
+pub mod databases;
+pub mod description;
+pub mod environment;
+pub mod example;
+pub mod gate;
+pub mod io;
+mod json;
+mod latency;
+mod run;
+pub mod stats;
+pub mod stored;
+pub mod sweep;
+mod verdict;
+
+pub use counters::Counters;
+pub use environment::Environment;
+pub use json::json;
+pub use latency::{HistogramLog, LogKind};
+pub use run::{
+    BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
+    Percentiles, PhasesNs, PrefetchFacts, ProfileFacts, RunResult, SCHEMA, SampleFacts,
+    SpeculationFacts, StoreFacts, Tool, WarmUpFacts, WorkloadFacts,
+};
+pub use stored::Stored;
+pub use verdict::Verdict;

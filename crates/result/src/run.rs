@@ -1,0 +1,478 @@
+//! The result of a run as it is written (`stress.result/1`): what was run, where, what came
+//! out, sample by sample. What is not known is `null`, never a default. Times are integer
+//! nanoseconds. `docs/result.md` explains each key; changing one is a change of the schema.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    counters::Counters,
+    databases::{CellDatabases, DatabaseFacts},
+    environment::Environment,
+};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "stress.result/1";
+
+/// A second pass over the same blocks that is faster than the first by more than this factor was
+/// answered by a cache below this machine. Where it is not, there may be one all the same: one
+/// that had all blocks before the first pass, as soon after writing them.
+pub const HOST_CACHE_RATIO: f64 = 1.3;
+
+/// A whole result.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What made it.
+    pub tool: Tool,
+    /// The command line, to make it again.
+    pub command: Vec<String>,
+    /// When it began, seconds since 1970.
+    pub started_unix_s: u64,
+    /// What was run.
+    pub workload: WorkloadFacts,
+    /// The machine.
+    pub environment: Environment,
+    /// The device under the state; `null` for a run without one.
+    pub device: Option<Device>,
+    /// The stores that were used.
+    pub stores: Vec<StoreFacts>,
+    /// What was chosen for this machine where the user said nothing, and why.
+    pub choices: Vec<String>,
+    /// Whether every sample of every cell equals the reference; `null` before the first.
+    pub agree: Option<bool>,
+    /// Where not, the first differences.
+    pub disagreements: Vec<String>,
+    /// Whether the run ended before its plan did.
+    pub interrupted: bool,
+    /// What the scenario claims, and whether it holds.
+    pub expects: Expects,
+    /// What makes the figures doubtful, each with its remedy.
+    pub warnings: Vec<String>,
+    /// One per store and variant.
+    pub cells: Vec<Cell>,
+    /// The databases of a run on several; empty of a run on one.
+    pub databases: Vec<DatabaseFacts>,
+    /// Where the CPU's time of a variant goes; `null` where that was not asked for.
+    pub profile: Option<ProfileFacts>,
+    /// What was found, in one line.
+    pub conclusion: Option<String>,
+}
+
+/// Where the CPU's time of a variant goes, from samples that count for no other figure.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ProfileFacts {
+    /// Which variant.
+    pub variant: String,
+    /// Samples that were taken for it.
+    pub sample_count: u64,
+    /// Stacks that were seen inside the engine.
+    pub stack_count: u64,
+    /// Stacks that were seen outside of it and are left out.
+    pub outside_count: u64,
+    /// File name of the flame graph.
+    pub flame_graph: String,
+    /// The functions that ran most often, at most ten.
+    pub frames: Vec<FrameFacts>,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FrameFacts {
+    /// Its name.
+    pub name: String,
+    /// Share of the stacks in which it was running itself.
+    pub self_share: f64,
+    /// Share of the stacks that it is in.
+    pub total_share: f64,
+}
+
+/// The tool.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tool {
+    /// Version.
+    pub version: String,
+    /// Commit, with `-dirty` where files differed; `null` outside a repository.
+    pub commit: Option<String>,
+    /// Cargo's profile.
+    pub build_profile: String,
+    /// Version of revm.
+    pub revm: String,
+    /// Version of the generator: workloads are comparable under one only.
+    pub generator_version: u32,
+}
+
+/// The workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadFacts {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// The fork.
+    pub fork: &'static str,
+    /// Gas used: the sum of all receipts.
+    pub gas: u64,
+    /// Sum over the blocks of the header's gas, where it is another (EIP-8037).
+    pub header_gas: u64,
+    /// Blocks.
+    pub block_count: u64,
+    /// Batches that the blocks are run in.
+    pub batch_count: u64,
+    /// Blocks of a batch: run as one, and committed once.
+    pub blocks_per_batch: u64,
+    /// Transactions.
+    pub tx_count: u64,
+    /// BLAKE3 of the workload.
+    pub digest: String,
+    /// Encoded length of all lists.
+    pub bal: BalBytes,
+    /// Accounts that the lists name.
+    pub list_account_count: u64,
+    /// Slots that the lists name.
+    pub list_slot_count: u64,
+    /// Slots of the state.
+    pub state_slot_count: u64,
+    /// Accounts of the state.
+    pub state_account_count: u64,
+    /// Layout of the state's rows.
+    pub layout: &'static str,
+    /// Work keys that were overridden from outside the scenario.
+    pub overridden: Vec<String>,
+}
+
+/// Encoded length of the list in each form.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BalBytes {
+    /// Changes only.
+    pub parallel_io_bytes: u64,
+    /// The EIP-7928 list.
+    pub batched_io_bytes: u64,
+    /// Changes, keys and values.
+    pub full_bytes: u64,
+}
+
+/// The device.
+#[derive(Clone, Debug, Serialize)]
+pub struct Device {
+    /// Random reads of 4 KiB a second, the best that was found in this run.
+    pub ceiling_iops: Option<f64>,
+    /// How: `io_uring depth 256`.
+    pub method: Option<String>,
+    /// Median latency of one read with nothing else under way.
+    pub depth1_p50_ns: Option<u64>,
+    /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
+    /// machine answers.
+    pub host_cache_ratio: Option<f64>,
+    /// Seconds since the state was built: what a host has just written it may still hold.
+    pub state_age_s: Option<u64>,
+    /// Why something is not known.
+    pub reason: Option<String>,
+}
+
+/// A store.
+#[derive(Clone, Debug, Serialize)]
+pub struct StoreFacts {
+    /// Its name.
+    pub store: &'static str,
+    /// Settings and sizes.
+    pub facts: serde_json::Map<String, Value>,
+}
+
+/// What the scenario claims.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Expects {
+    /// Number of claims.
+    pub count: u64,
+    /// The verdict on all of them, or why they are skipped; `null` where there are none.
+    pub status: Option<String>,
+    /// Each claim that was looked at, once for each store it speaks of.
+    pub claims: Vec<Claim>,
+}
+
+/// A bound on a figure, judged.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// `speedup(batched-io, parallel-io)`.
+    pub metric: String,
+    /// On which store; `null` where it does not matter.
+    pub store: Option<&'static str>,
+    /// `min` or `max`.
+    pub bound: &'static str,
+    /// The bound, in the metric's unit.
+    pub limit: f64,
+    /// The figure; a median where it is of samples.
+    pub value: Option<f64>,
+    /// The end of the figure's 95 % interval that lies nearest to the bound.
+    pub near_end: Option<f64>,
+    /// `holds`, `fails`, `inconclusive`, `not judged`.
+    pub verdict: &'static str,
+    /// Why there is no verdict.
+    pub reason: Option<String>,
+}
+
+/// One store and variant.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// `rocksdb/batched-io/bal+batched@2+64io`.
+    pub variant: String,
+    /// The store.
+    pub store: &'static str,
+    /// The design.
+    pub design: &'static str,
+    /// The list's form.
+    pub list: &'static str,
+    /// The engine.
+    pub engine: &'static str,
+    /// Its I/O.
+    pub io: &'static str,
+    /// How its readers read ahead; `null` where there are none.
+    pub prefetch: Option<PrefetchFacts>,
+    /// In which order threads take transactions.
+    pub schedule: &'static str,
+    /// Threads that execute.
+    pub threads: u64,
+    /// Threads that only read.
+    pub io_threads: u64,
+    /// Reads that each of those has under way at most; `null` where there are none.
+    pub reads_per_reader: Option<u64>,
+    /// What every sample did exactly, apart from all times; `null` without a sample, and where
+    /// each database has its own.
+    pub counters: Option<Counters>,
+    /// The first samples that belong to the warm-up: throughput, times, latencies and the device's
+    /// share leave them out; `null` where it is not known where it ends.
+    pub warm_up_sample_count: Option<u64>,
+    /// What the figures are pooled of; `null` of a run on one database.
+    pub databases: Option<CellDatabases>,
+    /// All samples in the order they were taken.
+    pub samples: Vec<SampleFacts>,
+    /// Gas per second over the samples.
+    pub mgas_per_s: Estimate,
+    /// Milliseconds per batch over the samples.
+    pub ms_per_batch: Estimate,
+    /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
+    pub unverified_ms_per_batch: Estimate,
+    /// How the threads that verify were scheduled: `idle`, `nice 19` or `normal`; `null` without.
+    pub verifier_priority: Option<&'static str>,
+    /// Share of the keys that the run in order asked for and the warm-up had read; median;
+    /// `null` without a warm-up.
+    pub warm_up_found_share: Option<f64>,
+    /// Time per transaction over the samples that count, reads included.
+    pub tx_latency_ns: Percentiles,
+    /// Time per read of the store over the samples that count; `null`s where the store is not timed.
+    pub read_latency_ns: Percentiles,
+    /// Whether reads were made in batches and each is counted as long as its batch.
+    pub read_latency_of_batches: bool,
+    /// The longest transaction of each batch as a share of the wall time; median.
+    pub longest_tx_share: Option<f64>,
+    /// (T − A) / (T − L): T all transactions, L the longest, A the execute phase; median.
+    pub scheduling_quality: Option<f64>,
+    /// Time in which executing threads ran no step, as a share of what they had; median.
+    pub idle_share: Option<f64>,
+    /// Thread time of recovering a sender; median.
+    pub recover_ns_per_tx: Option<f64>,
+    /// Senders recovered a second, on as many threads as execute; median.
+    pub recover_tx_per_s: Option<f64>,
+    /// Block reads per second, first read to last, over the device's ceiling; median.
+    pub device_fraction: Option<f64>,
+    /// 95 % confidence interval of that median; `null` below six samples.
+    pub device_fraction_ci95: Option<[f64; 2]>,
+    /// Block reads per key that the lists name and that exists; median. A block that was
+    /// evicted, or asked for by two threads at once, counts twice.
+    pub blocks_per_present_key: Option<f64>,
+    /// Distinct blocks that as many random keys of this state touch per key, by calculation.
+    pub expected_blocks_per_present_key: Option<f64>,
+    /// Device bytes per block that the store read; median.
+    pub device_bytes_per_block: Option<f64>,
+    /// Reads under way on average while reads were under way (Little's law); median.
+    pub reads_in_flight: Option<f64>,
+    /// Share of the values that were there when an executing thread asked for them; median.
+    pub ready_share: Option<f64>,
+    /// CPU time of the process per key read; median.
+    pub cpu_ns_per_read: Option<f64>,
+    /// Share of the runs of steps that were in vain; median. `null` for an engine that runs none
+    /// before its turn.
+    pub vain_share: Option<f64>,
+    /// Which term bounds the time from below: `device`, `cpu`, `chain`, or `null`.
+    pub binds: Option<&'static str>,
+    /// Whether the state was cold.
+    pub cache: CacheFacts,
+}
+
+/// How readers read ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PrefetchFacts {
+    /// When they read.
+    pub time: &'static str,
+    /// In which order.
+    pub order: &'static str,
+    /// When accounts are read.
+    pub accounts: &'static str,
+    /// When codes are read.
+    pub codes: &'static str,
+    /// What ends their work.
+    pub stop: &'static str,
+    /// Which keys each takes.
+    pub share: &'static str,
+    /// Keys that each takes at a time; `null`: as many as the store reads best.
+    pub chunk_key_count: Option<u64>,
+}
+
+/// Whether the state was as cold as asked.
+#[derive(Clone, Debug, Serialize)]
+pub struct CacheFacts {
+    /// `cold` or `warm`.
+    pub want: &'static str,
+    /// Whether it is proved; `null` where it cannot be.
+    pub proved: Option<bool>,
+    /// Why, or why not.
+    pub reason: String,
+}
+
+/// One sample.
+#[derive(Clone, Debug, Serialize)]
+pub struct SampleFacts {
+    /// From the clock's start to the last commit.
+    pub wall_ns: u64,
+    /// The same without the time in which execution had ended and only verification went on;
+    /// `null` where nothing is verified.
+    pub unverified_wall_ns: Option<u64>,
+    /// What the warm-up was good for; `null` without one.
+    pub warm_up: Option<WarmUpFacts>,
+    /// Gas used.
+    pub gas: u64,
+    /// Whether it equals the reference.
+    pub agree: bool,
+    /// How long each phase was going on. Phases overlap where they are sums above the wall.
+    pub phases_ns: PhasesNs,
+    /// Reads that the store was asked for.
+    pub store_reads: u64,
+    /// Accounts and slots that the lists name: the same for all cells.
+    pub unique_keys: u64,
+    /// Blocks that the store read from its files.
+    pub blocks_read: Option<u64>,
+    /// Bytes that the store asked of its files.
+    pub block_bytes: Option<u64>,
+    /// Bytes that this process read from devices.
+    pub device_read_bytes: Option<u64>,
+    /// System calls that read, in this process.
+    pub read_syscalls: Option<u64>,
+    /// CPU time of the process, user and system.
+    pub cpu_ns: Option<u64>,
+    /// Reads of the store by threads that read ahead.
+    pub reads_by_readers: u64,
+    /// Reads of the store by threads that execute.
+    pub reads_by_executors: u64,
+    /// Values that were there when an executing thread asked.
+    pub ready_on_arrival: u64,
+    /// Values that another thread was reading when an executing thread asked.
+    pub read_wait_count: u64,
+    /// Time that executing threads waited for values that others were reading, summed.
+    pub read_wait_ns: u64,
+    /// The longest transaction of each batch, summed.
+    pub longest_tx_ns: u64,
+    /// Sum of all transactions' times.
+    pub tx_total_ns: u64,
+    /// What running steps before their turn cost; `null` for an engine that does not.
+    pub speculation: Option<SpeculationFacts>,
+    /// Time in which executing threads ran no step, summed over the threads.
+    pub idle_ns: Option<u64>,
+    /// How long the steps' times take in block order where handing out is free.
+    pub makespan_block_order_ns: Option<u64>,
+    /// The same with the longest first.
+    pub makespan_longest_first_ns: Option<u64>,
+    /// Recovering all senders, before the clock; `null` where it was not asked for.
+    pub recover_ns: Option<u64>,
+}
+
+/// What running steps before their turn cost.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct SpeculationFacts {
+    /// Steps: transactions, and two for each block.
+    pub step_count: u64,
+    /// Runs of steps, in vain or not.
+    pub execution_count: u64,
+    /// Looks at whether what a run had read was still so.
+    pub validation_count: u64,
+    /// Runs in vain.
+    pub abort_count: u64,
+    /// Runs that waited for a lower step.
+    pub wait_count: u64,
+    /// Steps with a run in vain or more.
+    pub aborted_step_count: u64,
+    /// The most runs in vain of one step.
+    pub most_aborts_of_a_step: u64,
+}
+
+/// What a speculative pass was good for. A key is an account, a slot or a code.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct WarmUpFacts {
+    /// Reads of the store that it made.
+    pub reads: u64,
+    /// Keys that the run in order asked for.
+    pub asked: u64,
+    /// Those among them that the pass had read.
+    pub found: u64,
+    /// Keys that the pass had read and the run in order did not ask for.
+    pub unused: u64,
+}
+
+/// Time per phase.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PhasesNs {
+    /// Decoding and indexing the list.
+    pub decode: u64,
+    /// Ordering the steps for the threads, where the order is another than the block's.
+    pub schedule: u64,
+    /// Running transactions speculatively.
+    pub warm_up: u64,
+    /// Bringing declared keys into the order in which they are read.
+    pub order: u64,
+    /// Readers reading ahead.
+    pub prefetch: u64,
+    /// Executing, reads on demand included.
+    pub execute: u64,
+    /// Reading what the list has values for and comparing.
+    pub verify: u64,
+    /// Checking against the list, joining changes.
+    pub validate: u64,
+    /// Committing.
+    pub commit: u64,
+}
+
+/// A figure over samples.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Estimate {
+    /// Median.
+    pub median: Option<f64>,
+    /// 95 % confidence interval of the median; `null` below six samples.
+    pub ci95: Option<[f64; 2]>,
+    /// Mean of what is left without the lowest and the highest fifth; `null` below six samples.
+    pub trimmed_mean: Option<f64>,
+    /// Yuen's 95 % confidence interval of that mean; `null` below six samples.
+    pub trimmed_ci95: Option<[f64; 2]>,
+}
+
+/// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Percentiles {
+    /// Median.
+    pub p50: Option<u64>,
+    /// 75th.
+    pub p75: Option<u64>,
+    /// 90th.
+    pub p90: Option<u64>,
+    /// 95th.
+    pub p95: Option<u64>,
+    /// 99th.
+    pub p99: Option<u64>,
+    /// 99.9th.
+    pub p999: Option<u64>,
+    /// 99.99th.
+    pub p9999: Option<u64>,
+    /// Largest.
+    pub max: Option<u64>,
+    /// Number of values.
+    pub count: u64,
+}

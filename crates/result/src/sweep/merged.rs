@@ -1,0 +1,107 @@
+//! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`).
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    cell::Program,
+    knee::Knee,
+    matrix::{Keys, Matrix},
+    points::Point,
+};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "stress.sweep-merged/1";
+
+/// All results of a sweep.
+#[derive(Clone, Debug, Serialize)]
+pub struct Merged {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The matrix.
+    pub sweep: Matrix,
+    /// What made all results.
+    pub program: Program,
+    /// Cells without a result.
+    pub missing: Vec<u64>,
+    /// Cells whose designs disagree.
+    pub disagreeing: Vec<u64>,
+    /// Why the cells may not be comparable.
+    pub doubts: Vec<String>,
+    /// Each kind of machine.
+    pub machines: Vec<MachineKind>,
+    /// One for each cell and variant.
+    pub points: Vec<Point>,
+    /// Where more threads stop paying.
+    pub knees: Vec<Knee>,
+    /// For each variant and work.
+    pub counters: Vec<Counters>,
+    /// The results, by index.
+    pub cells: Vec<MergedCell>,
+}
+
+/// A cell's result.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergedCell {
+    /// Its index.
+    pub index: u64,
+    /// Its value of each axis.
+    pub keys: Keys,
+    /// The whole result.
+    pub result: Value,
+}
+
+/// What tells one kind of machine from another.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineKind {
+    /// Name of the processor.
+    pub cpu_model: Value,
+    /// CPUs that a run may use.
+    pub cpu_count: Value,
+    /// Memory.
+    pub memory_bytes: Value,
+    /// The kernel's release.
+    pub kernel: Value,
+    /// The disk under the states.
+    pub disk_model: Value,
+    /// Cells that ran on one.
+    pub cells: Vec<u64>,
+}
+
+/// What does not depend on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Values of the axes that the variant does not tell.
+    pub keys: Keys,
+    /// The variant.
+    pub variant: String,
+    /// The cells that have it.
+    pub cells: Vec<u64>,
+    /// All values that occurred, ascending: gas used.
+    pub gas: BTreeSet<u64>,
+    /// Accounts and slots that the lists name.
+    pub unique_keys: BTreeSet<u64>,
+    /// Reads that the store was asked for.
+    pub store_reads: BTreeSet<u64>,
+    /// Whether steps run before their turn: how often they read is chance.
+    #[serde(skip)]
+    pub is_speculative: bool,
+}
+
+/// `0-3, 7` of ascending indices.
+pub fn ranges(indices: &[u64]) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for index in indices {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *index => *last = *index,
+            _ => runs.push((*index, *index)),
+        }
+    }
+    let texts = runs.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,77 @@
+//! From one measurement to what a result says of the sample.
+
+use executor::{engine::Speculation, sample::Measurement, span};
+use variant::{Io, Phase};
+
+use super::{input::CellInput, numbers::ns, scheduling::Scheduling};
+use result::{PhasesNs, SampleFacts, SpeculationFacts, WarmUpFacts};
+
+/// What a result says of a sample.
+pub(super) fn sample(
+    input: &CellInput<'_>,
+    measurement: &Measurement,
+    scheduling: &Scheduling,
+) -> SampleFacts {
+    let executed = &measurement.executed;
+    let (io, usage) = (measurement.process.io, measurement.process.usage);
+    let on_disk = input.never_cold.is_none();
+    let phase = |phase| ns(span::total(&executed.spans, phase));
+    let gas = executed.batches.iter().flat_map(|batch| &batch.outcomes).map(|tx| tx.gas_used).sum();
+    let warm_up = executed.warm_up.map(|warm_up| WarmUpFacts {
+        reads: warm_up.read_count,
+        asked: warm_up.asked_count,
+        found: warm_up.found_count,
+        unused: warm_up.unused_count,
+    });
+    let unverified = executed.wall.saturating_sub(executed.verification_wait);
+    SampleFacts {
+        wall_ns: ns(executed.wall),
+        unverified_wall_ns: (input.variant.io == Io::FromList).then(|| ns(unverified)),
+        warm_up,
+        gas,
+        agree: measurement.disagreement.is_none(),
+        phases_ns: PhasesNs {
+            decode: phase(Phase::Decode),
+            schedule: phase(Phase::Schedule),
+            warm_up: phase(Phase::WarmUp),
+            order: phase(Phase::Order),
+            prefetch: phase(Phase::Prefetch),
+            execute: phase(Phase::Execute),
+            verify: phase(Phase::Verify),
+            validate: phase(Phase::Validate),
+            commit: phase(Phase::Commit),
+        },
+        store_reads: executed.counters.key_count,
+        unique_keys: input.declared.count(),
+        blocks_read: on_disk.then_some(executed.counters.block_count),
+        block_bytes: on_disk.then_some(executed.counters.block_bytes),
+        device_read_bytes: io.map(|io| io.device_read_bytes).filter(|_| on_disk),
+        read_syscalls: io.map(|io| io.read_call_count),
+        cpu_ns: usage.map(|usage| ns(usage.cpu())),
+        reads_by_readers: executed.prefetched.read_count,
+        reads_by_executors: executed.on_demand.read_count,
+        ready_on_arrival: executed.on_demand.ready_count,
+        read_wait_count: executed.on_demand.waited_count,
+        read_wait_ns: ns(executed.on_demand.wait),
+        longest_tx_ns: ns(executed.longest_txs),
+        tx_total_ns: ns(executed.tx_latencies.total()),
+        speculation: executed.speculation.as_ref().map(speculation),
+        idle_ns: scheduling.idle.map(ns),
+        makespan_block_order_ns: scheduling.makespan_block_order.map(ns),
+        makespan_longest_first_ns: scheduling.makespan_longest_first.map(ns),
+        recover_ns: None,
+    }
+}
+
+/// What running steps before their turn cost.
+const fn speculation(of: &Speculation) -> SpeculationFacts {
+    SpeculationFacts {
+        step_count: of.steps,
+        execution_count: of.executions,
+        validation_count: of.validations,
+        abort_count: of.aborts,
+        wait_count: of.waits,
+        aborted_step_count: of.aborted_steps,
+        most_aborts_of_a_step: of.most_aborts_of_a_step,
+    }
+}

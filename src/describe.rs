@@ -1,0 +1,8 @@
+//! What a workload holds, before anything is measured: `seen` lets the reference run over it,
+//! `figures` makes figures of what that saw, `kinds` does so for every shipped scenario.
+
+mod figures;
+pub mod kinds;
+mod seen;
+
+pub use seen::{of_scenario, of_workload};

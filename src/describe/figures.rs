@@ -1,0 +1,228 @@
+//! The figures of a workload (`docs/describe.md`): how they follow from what the reference run saw.
+
+use generator::describe::{BatchDescription, Description, KeyName, TxKeys};
+use result::{
+    Tool,
+    description::{
+        Component, Conflicts, Described, HotKey, Ideal, LoadFacts, SCHEMA, SizeClass, Spread,
+        TxFacts,
+    },
+};
+use spec::Scenario;
+use workload::Workload;
+
+use crate::facts;
+
+/// The scenario that a workload is generated from.
+#[derive(Clone, Copy, Debug)]
+pub struct OfScenario<'a> {
+    /// It.
+    pub scenario: &'a Scenario,
+    /// The load of each transaction, as an index into the scenario's.
+    pub loads: &'a [u32],
+}
+
+/// What is described, and who made what.
+#[derive(Clone, Debug)]
+pub struct Subject<'a> {
+    /// The workload.
+    pub workload: &'a Workload,
+    /// Its scenario; a workload file has none.
+    pub scenario: Option<OfScenario<'a>>,
+    /// What made this.
+    pub tool: Tool,
+}
+
+/// The figures of what the reference run saw, with speed-ups for these numbers of threads.
+pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Described {
+    let workload = subject.workload;
+    let overridden = subject.scenario.map(|of| of.scenario.overridden.clone());
+    let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
+    let gas: Vec<u64> = outcomes.map(|outcome| outcome.gas_used).collect();
+    let mut all = Tally::default();
+    let mut of_loads = Vec::new();
+    if let Some(of) = subject.scenario {
+        of_loads = vec![Tally::default(); of.scenario.loads.len()];
+    }
+    let loads = subject.scenario.map_or(&[][..], |of| of.loads);
+    for (tx, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
+        all.add(*gas, keys);
+        if let Some(load) = loads.get(tx) {
+            of_loads[*load as usize].add(*gas, keys);
+        }
+    }
+    let all = all.facts();
+    let facts = facts::workload(workload, overridden.unwrap_or_default());
+    let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
+    let calldata: Vec<u64> = blocks
+        .map(|block| block.transactions.iter().map(|tx| tx.input.len() as u64).sum())
+        .collect();
+    let calldata_bytes: u64 = calldata.iter().sum();
+    let list_bytes = facts.bal.batched_io_bytes;
+    let per_mgas = |bytes: u64| ratio(bytes as f64, all.gas as f64 / 1e6);
+    let load_specs = subject.scenario.map_or(&[][..], |of| of.scenario.loads.as_slice());
+    let loads = load_specs.iter().zip(of_loads).map(|(spec, tally)| {
+        let transactions = tally.facts();
+        let gas_share = ratio(transactions.gas as f64, all.gas as f64);
+        LoadFacts { kind: spec.kind.name(), gas_share, transactions }
+    });
+    Described {
+        schema: SCHEMA,
+        tool: subject.tool,
+        present_share: facts::present_share(workload),
+        list_bytes_per_mgas: per_mgas(list_bytes),
+        calldata_bytes,
+        block_calldata_bytes_max: calldata.into_iter().max().unwrap_or(0),
+        wire_bytes_per_mgas: per_mgas(list_bytes + calldata_bytes),
+        loads: loads.collect(),
+        all,
+        conflicts: conflicts(&seen.batches, all.gas, threads),
+        workload: facts,
+    }
+}
+
+/// Adds transactions up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    tx_count: u64,
+    gas: SumAndMax,
+    reads: SumAndMax,
+    writes: SumAndMax,
+}
+
+/// A sum and its largest part.
+#[derive(Clone, Copy, Debug, Default)]
+struct SumAndMax {
+    sum: u64,
+    max: u64,
+}
+
+impl SumAndMax {
+    fn add(&mut self, value: u64) {
+        self.sum += value;
+        self.max = self.max.max(value);
+    }
+
+    fn spread(self, count: u64) -> Spread {
+        Spread { mean: ratio(self.sum as f64, count as f64), max: self.max }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, gas: u64, keys: &TxKeys) {
+        let reads = u64::from(keys.account_count) + u64::from(keys.slot_count);
+        let writes = u64::from(keys.written_account_count) + u64::from(keys.written_slot_count);
+        self.tx_count += 1;
+        self.gas.add(gas);
+        self.reads.add(reads);
+        self.writes.add(writes);
+    }
+
+    fn facts(&self) -> TxFacts {
+        TxFacts {
+            tx_count: self.tx_count,
+            gas: self.gas.sum,
+            gas_per_tx: self.gas.spread(self.tx_count),
+            reads_per_tx: self.reads.spread(self.tx_count),
+            writes_per_tx: self.writes.spread(self.tx_count),
+        }
+    }
+}
+
+/// A ratio; 0 where there is nothing.
+fn ratio(of: f64, to: f64) -> f64 {
+    if to == 0.0 { 0.0 } else { of / to }
+}
+
+fn conflicts(batches: &[BatchDescription], gas: u64, threads: &[usize]) -> Conflicts {
+    let mut components: Vec<Component> =
+        batches.iter().flat_map(|batch| batch.graph.components()).map(component).collect();
+    components.sort_by_key(|of| std::cmp::Reverse((of.tx_count, of.gas, of.chain_gas)));
+    let most = |value: fn(&Component) -> u64| components.iter().map(value).max().unwrap_or(0);
+    let joined = components.iter().filter(|component| component.tx_count > 1);
+    let hot = batches.iter().filter_map(|batch| batch.graph.hottest().zip(batch.hottest));
+    let hot = hot.max_by_key(|(hottest, _)| hottest.tx_count);
+    let chains = batches.iter().map(|batch| {
+        batch.graph.components().iter().map(|component| component.chain_gas).max().unwrap_or(0)
+    });
+    let ideal = |count: &usize| {
+        let makespan: u64 = batches.iter().map(|batch| batch.graph.makespan_gas(*count)).sum();
+        Ideal { threads: *count as u64, speedup: ratio(gas as f64, makespan as f64) }
+    };
+    Conflicts {
+        component_count: components.len() as u64,
+        largest_tx_count: most(|component| component.tx_count),
+        largest_gas: most(|component| component.gas),
+        conflicting_tx_count: joined.map(|component| component.tx_count).sum(),
+        longest_chain_tx_count: most(|component| component.chain_tx_count),
+        longest_chain_gas: most(|component| component.chain_gas),
+        hottest: hot.map(|(hottest, KeyName { address, slot })| HotKey {
+            account: address.to_string(),
+            slot: slot.map(|slot| format!("{slot:#x}")),
+            tx_count: hottest.tx_count,
+            writer_count: hottest.writer_count,
+        }),
+        ideal: threads.iter().map(ideal).collect(),
+        ideal_unbounded: ratio(gas as f64, chains.sum::<u64>() as f64),
+        sizes: sizes(&components),
+        components,
+    }
+}
+
+const fn component(of: &generator::describe::Component) -> Component {
+    let generator::describe::Component { tx_count, gas, chain_tx_count, chain_gas } = *of;
+    Component { tx_count, gas, chain_tx_count, chain_gas }
+}
+
+/// The components in classes of doubling size: 1, 2, 3 to 4, 5 to 8, …
+fn sizes(components: &[Component]) -> Vec<SizeClass> {
+    let mut classes: Vec<SizeClass> = Vec::new();
+    for component in components.iter().rev() {
+        let most_tx_count = component.tx_count.next_power_of_two();
+        if classes.last().is_none_or(|class| class.most_tx_count != most_tx_count) {
+            let least_tx_count = most_tx_count / 2 + 1;
+            classes.push(SizeClass { least_tx_count, most_tx_count, ..SizeClass::default() });
+        }
+        if let Some(class) = classes.last_mut() {
+            class.component_count += 1;
+            class.tx_count += component.tx_count;
+            class.gas += component.gas;
+        }
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component(tx_count: u64) -> Component {
+        Component { tx_count, gas: 10 * tx_count, chain_tx_count: 1, chain_gas: 10 }
+    }
+
+    #[test]
+    fn classes_of_size_double_and_hold_every_component_once() {
+        let counts = [1_000, 9, 8, 5, 4, 3, 2, 2, 1, 1, 1];
+        let classes = sizes(&counts.map(component));
+        let found: Vec<_> = classes
+            .iter()
+            .map(|of| (of.least_tx_count, of.most_tx_count, of.component_count))
+            .collect();
+        let expected = [(1, 1, 3), (2, 2, 2), (3, 4, 2), (5, 8, 2), (9, 16, 1), (513, 1_024, 1)];
+        assert_eq!(found, expected);
+        assert_eq!(classes.iter().map(|of| of.tx_count).sum::<u64>(), counts.iter().sum::<u64>());
+    }
+
+    #[test]
+    fn a_tally_has_means_and_the_most() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.facts().gas_per_tx, Spread::default());
+        let keys = TxKeys { account_count: 2, slot_count: 4, ..TxKeys::default() };
+        tally.add(100, &keys);
+        tally.add(300, &TxKeys { written_slot_count: 1, ..TxKeys::default() });
+        let facts = tally.facts();
+        assert_eq!(facts.gas_per_tx, Spread { mean: 200.0, max: 300 });
+        assert_eq!(facts.reads_per_tx, Spread { mean: 3.0, max: 6 });
+        assert_eq!(facts.writes_per_tx, Spread { mean: 0.5, max: 1 });
+    }
+}

@@ -1,0 +1,147 @@
+//! `stress describe --table`: every shipped scenario in small, described and measured.
+
+use spec::{Override, Scenario, shipped};
+
+use super::seen::of_scenario;
+use report::KindRow;
+use result::{
+    Cell,
+    description::{Described, TxFacts},
+};
+
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt,
+    progress::Progress,
+    run,
+};
+
+/// What is overridden where the user says nothing else: small enough for seconds, in memory, and
+/// in every design. The second name is that of the key that says the same.
+const SMALL: [(&str, &str, &str); 6] = [
+    ("block.gas", "block.transactions", "30M"),
+    ("state.slots", "state.size", "200k"),
+    ("run.stores", "", "memory"),
+    ("run.designs", "", "sequential,prewarm,block-stm,parallel-io,batched-io,full"),
+    ("run.samples", "run.budget", "3"),
+    ("run.cache", "", "warm"),
+];
+/// The most gas of a transaction (EIP-7825).
+const TX_GAS_CAP: f64 = 16_777_216.0;
+/// Accounts that a transaction of one storm touches beside what it is for: sender and contract.
+const OWN_ACCOUNT_COUNT: f64 = 2.0;
+
+/// What gas and list are given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    /// A key, where transactions are filled with them.
+    Key,
+    /// A transaction.
+    Transaction,
+}
+
+impl Operation {
+    /// Name in the table.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Transaction => "transaction",
+        }
+    }
+}
+
+/// A row for each shipped scenario, with `overrides`; `None` where the user interrupts.
+///
+/// # Errors
+/// One cannot be run.
+pub fn rows(
+    mut overrides: Vec<Override>,
+    progress: &Progress,
+) -> Result<Option<Vec<KindRow>>, Failure> {
+    for (key, other, value) in SMALL {
+        if !overrides.iter().any(|given| given.key == key || given.key == other) {
+            let origin = format!("--table: {key} = {value}");
+            overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });
+        }
+    }
+    let mut rows = Vec::new();
+    for (name, text) in shipped::all() {
+        if interrupt::happened() {
+            return Ok(None);
+        }
+        rows.push(row(name, text, &overrides, progress)?);
+    }
+    Ok(Some(rows))
+}
+
+fn row(
+    name: &str,
+    text: &str,
+    overrides: &[Override],
+    progress: &Progress,
+) -> Result<KindRow, Failure> {
+    let scenario = Scenario::parse(name, text, overrides).or_exit(Code::Usage)?;
+    let (described, workload) = of_scenario(&scenario, &[], progress)?;
+    let cells = run::measure(workload, &scenario.run, progress)?;
+    let operation = match scenario.loads.iter().all(|load| load.kind.is_storm()) {
+        true => Operation::Key,
+        false => Operation::Transaction,
+    };
+    let operation_gas = operation_gas(&described.all, operation);
+    let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind).collect();
+    kinds.dedup();
+    let rate = |cell: &Cell| cell.mgas_per_s.median;
+    Ok(KindRow {
+        scenario: name.to_owned(),
+        kinds,
+        operation: operation.name(),
+        operation_gas,
+        operations_per_tx_cap: (TX_GAS_CAP / operation_gas).floor(),
+        list_bytes_per_mgas: described.list_bytes_per_mgas,
+        in_order_mgas_per_s: cells.iter().find(|cell| cell.design == "sequential").and_then(rate),
+        best: report::best(&cells).and_then(|cell| Some((best_name(cell), rate(cell)?))),
+        about: about(text, &described),
+    })
+}
+
+/// `batched-io@2+8io`: the design and its threads, without the store, which all have in common.
+fn best_name(cell: &Cell) -> String {
+    match cell.io_threads {
+        0 => format!("{}@{}", cell.design, cell.threads),
+        readers => format!("{}@{}+{readers}io", cell.design, cell.threads),
+    }
+}
+
+/// Gas of a key where transactions are filled with them, else of a transaction.
+fn operation_gas(all: &TxFacts, operation: Operation) -> f64 {
+    let keys = all.reads_per_tx.mean - OWN_ACCOUNT_COUNT;
+    match operation {
+        Operation::Key if keys > 0.0 => all.gas_per_tx.mean / keys,
+        Operation::Key | Operation::Transaction => all.gas_per_tx.mean,
+    }
+}
+
+/// The comment at the head of a scenario's file as one paragraph.
+fn about(text: &str, described: &Described) -> String {
+    let lines = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+    let words = lines.collect::<Vec<_>>().join(" ");
+    if words.is_empty() { described.workload.scenario.clone() } else { words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use result::description::Spread;
+
+    #[test]
+    fn an_operation_is_a_key_where_transactions_are_filled_and_else_a_transaction() {
+        let spread = |mean| Spread { mean, max: 0 };
+        let all = TxFacts {
+            gas_per_tx: spread(2_100.0),
+            reads_per_tx: spread(5.0),
+            ..TxFacts::default()
+        };
+        assert_eq!(operation_gas(&all, Operation::Key), 700.0);
+        assert_eq!(operation_gas(&all, Operation::Transaction), 2_100.0);
+    }
+}

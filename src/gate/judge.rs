@@ -1,0 +1,403 @@
+//! What a gate comes to: two builds interleaved, or a result against a stored one, with the
+//! claims of the scenario; and the result that says so.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::anyhow;
+use serde_json::Value;
+use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
+
+use super::{
+    Metric, Outcome, Verdict,
+    baseline::{self, Compared, Times},
+    builds::{self, Driving, Trio, Work, WorkInput},
+    calibration,
+    measure::{self, Plan},
+};
+use result::{
+    Environment, WorkloadFacts,
+    gate::{self, Attempt, Binary, Calibration, Gate, GateResult, SCHEMA},
+    stored::Stored,
+};
+
+use crate::{
+    claims::{self, Grounds},
+    environment,
+    exit::{Code, Failure, OrExit, Strictness},
+    facts, prepare,
+    progress::Progress,
+    run::RunInput,
+    terminal,
+    worker::of_expect,
+};
+
+/// A gate that may take as long says so when it begins.
+const LONG: Duration = Duration::from_secs(180);
+/// Two builds to be compared.
+#[derive(Clone, Debug)]
+pub struct Builds {
+    /// A, to compare with.
+    pub base: PathBuf,
+    /// B, which is judged; this program where none is named.
+    pub new: Option<PathBuf>,
+    /// What both run.
+    pub work: WorkInput,
+    /// How they are driven.
+    pub driving: Driving,
+    /// What is judged.
+    pub metrics: Vec<Metric>,
+    /// How often it is tried where nothing is decided.
+    pub attempt_count: usize,
+    /// No block may take longer.
+    pub deadline: Option<Duration>,
+    /// Where the calibration is; where calibrating writes it if nothing is said.
+    pub calibration: Option<PathBuf>,
+}
+
+/// A result to be judged against a stored one.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The stored one, or its directory.
+    pub base: PathBuf,
+    /// The one that is judged.
+    pub new: New,
+    /// Whether times are judged.
+    pub times: Times,
+}
+
+/// The result that is judged against a stored one.
+#[derive(Clone, Debug)]
+pub enum New {
+    /// Stored, too.
+    Stored(PathBuf),
+    /// Of a run now.
+    Run {
+        /// What is run.
+        input: Box<RunInput>,
+        /// No block may take longer.
+        deadline: Option<Duration>,
+    },
+}
+
+/// With what a result is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// With another build.
+    #[default]
+    Against,
+    /// With a stored result.
+    Baseline,
+}
+
+impl Mode {
+    /// Name in a result.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Against => "against",
+            Self::Baseline => "baseline",
+        }
+    }
+}
+
+/// What every result of a gate has.
+#[derive(Debug)]
+pub struct Frame {
+    command: Vec<String>,
+    begun: Instant,
+    started_unix_s: u64,
+    environment: Environment,
+    strictness: Strictness,
+    delta: f64,
+}
+
+/// What is the result's own, as far as it is known.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// With what it is compared.
+    pub mode: Mode,
+    /// `None` where something failed before there was one.
+    outcome: Option<Outcome>,
+    attempts: Vec<Attempt>,
+    baseline: Option<gate::Compared>,
+    workload: Option<WorkloadFacts>,
+    binaries: Vec<Binary>,
+    expects: Option<Value>,
+    warnings: Vec<String>,
+}
+
+impl Judgement {
+    /// The verdict; nothing is sure where there is none.
+    pub fn verdict(&self) -> Verdict {
+        self.outcome.as_ref().map_or(Verdict::Inconclusive, |outcome| outcome.verdict)
+    }
+}
+
+impl Frame {
+    /// Of a gate that begins now, with databases in `data_dir`, where a change up to `delta` is
+    /// none.
+    pub fn new(
+        data_dir: Option<&Path>,
+        delta: f64,
+        strictness: Strictness,
+        command: Vec<String>,
+    ) -> Self {
+        let data_path = prepare::data_path(data_dir);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            command,
+            begun: Instant::now(),
+            started_unix_s: since.map_or(0, |since| since.as_secs()),
+            environment: environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
+            strictness,
+            delta,
+        }
+    }
+
+    /// The result of `judgement`.
+    pub fn result(&self, judgement: Judgement) -> GateResult {
+        let verdict = judgement.verdict();
+        let mut warnings = judgement.warnings;
+        let of_machine = environment::warnings(&self.environment);
+        warnings.extend(of_machine.iter().map(ToString::to_string));
+        GateResult {
+            schema: SCHEMA,
+            tool: facts::tool(&self.environment.build),
+            command: self.command.clone(),
+            started_unix_s: self.started_unix_s,
+            took_s: self.begun.elapsed().as_secs_f64(),
+            workload: judgement.workload,
+            environment: self.environment.clone(),
+            warnings,
+            binaries: judgement.binaries,
+            gate: Gate {
+                mode: judgement.mode.name(),
+                verdict: verdict.name(),
+                exit_code: verdict.code(self.strictness) as u8,
+                reason: judgement.outcome.map_or_else(String::new, |outcome| outcome.reason),
+                delta: self.delta,
+                attempts: judgement.attempts,
+                baseline: judgement.baseline,
+            },
+            expects: judgement.expects,
+        }
+    }
+
+    /// The outcome with that of the claims.
+    fn with_claims(&self, sofar: Outcome, expects: Option<&Value>) -> Outcome {
+        let Some(expects) = expects else { return sofar };
+        let of_verdict = |verdict: &str| {
+            let claims = expects["claims"].as_array().into_iter().flatten();
+            let mut claims = claims.filter(|claim| claim["verdict"] == verdict);
+            claims.next().map(|claim| {
+                let figure = [&claim["near_end"], &claim["value"]];
+                let figure = figure.into_iter().find(|value| !value.is_null());
+                format!(
+                    "{} {} {} {verdict}: {}",
+                    claim["metric"].as_str().unwrap_or_default(),
+                    claim["bound"].as_str().unwrap_or_default(),
+                    claim["limit"],
+                    figure.unwrap_or(&claim["reason"])
+                )
+            })
+        };
+        let open = || of_verdict("inconclusive").or_else(|| of_verdict("not judged"));
+        let of_claims = match (of_verdict("fails"), self.strictness) {
+            (Some(reason), _) => Outcome { verdict: Verdict::ClaimFails, reason },
+            (None, Strictness::Strict) => match open() {
+                Some(reason) => Outcome { verdict: Verdict::Inconclusive, reason },
+                None => return sofar,
+            },
+            (None, Strictness::Lenient) => return sofar,
+        };
+        sofar.or_worse(of_claims)
+    }
+}
+
+/// Judges two builds, interleaved.
+///
+/// # Errors
+/// What is to be run is not valid, or a build crashes, hangs or does other work than it says.
+pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Result<(), Failure> {
+    let progress = Progress::new(terminal::look());
+    let work = Work::of(&builds.work, &progress)?;
+    judgement.workload = Some(work.facts.clone());
+    let expects = expects(builds.deadline, &work);
+    judgement.warnings = calibrated(builds.calibration.as_deref(), &work.variants, frame)?;
+    let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
+    let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
+    judgement.binaries = trio.binaries();
+    let handicapped = judgement.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
+    judgement.warnings.extend(handicapped.map(|binary| {
+        format!(
+            "{} ({}) was made worse on purpose: it is no build's speed",
+            binary.arm, binary.path
+        )
+    }));
+    let mut plan = Plan {
+        variants: work.variants.clone(),
+        metrics: builds.metrics.clone(),
+        delta: frame.delta,
+        slot_ns: builds.driving.slot_ns,
+        coin_seed: builds.driving.coin_seed.unwrap_or(work.facts.seed),
+        attempt_count: builds.attempt_count,
+        takes_all: false,
+    };
+    let sofar = loop {
+        let (verdict, attempt) = measured(&plan, &mut trio, &progress)?;
+        let reason = attempt.reason.clone();
+        judgement.attempts.push(attempt);
+        let is_open = matches!(verdict, Verdict::Inconclusive | Verdict::Untrusted);
+        if !is_open || judgement.attempts.len() == plan.attempt_count {
+            break Outcome { verdict, reason };
+        }
+        plan.coin_seed = plan.coin_seed.wrapping_add(1);
+    };
+    judgement.warnings.extend(trio.warning());
+    let outcome = if sofar.verdict == Verdict::WorkChanged || expects.is_empty() {
+        trio.end()?;
+        sofar
+    } else {
+        let (judged, disturbances) = trio.judge(expects.iter().map(of_expect).collect())?;
+        let judged = judgement.expects.insert(judged);
+        match disturbances.as_slice() {
+            [] => frame.with_claims(sofar, Some(judged)),
+            // Neither a claim that fails nor one that holds is worth anything then.
+            some => {
+                let reason = some.join("; ");
+                sofar.or_worse(Outcome { verdict: Verdict::Untrusted, reason })
+            }
+        }
+    };
+    progress.clear();
+    judgement.outcome = Some(outcome);
+    Ok(())
+}
+
+fn measured(
+    plan: &Plan,
+    trio: &mut Trio,
+    progress: &Progress,
+) -> Result<(Verdict, Attempt), Failure> {
+    let at_most = plan.longest(trio.start_took());
+    if at_most >= LONG {
+        terminal::note(&format!(
+            "starting the builds took {:.1} s; each octet starts them anew: up to {:.0} min, less \
+             where a state was built now",
+            trio.start_took().as_secs_f64(),
+            at_most.as_secs_f64() / 60.0
+        ));
+    }
+    let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
+    let attempt = measure::attempt(plan, trio, |octet| {
+        stage.set(octet as u64, measure::OCTET_COUNT as u64);
+    });
+    stage.finish();
+    attempt
+}
+
+/// Judges a run, or a stored result, against a stored one.
+///
+/// # Errors
+/// A result cannot be read or compared, or the run fails.
+pub fn with_baseline(
+    results: &Results,
+    frame: &Frame,
+    judgement: &mut Judgement,
+) -> Result<(), Failure> {
+    let base = Stored::read(&results.base).or_exit(Code::Io)?;
+    let new = match &results.new {
+        New::Stored(path) => Stored::read(path).or_exit(Code::Io)?,
+        New::Run { input, deadline } => {
+            let (new, workload) = ran(input, *deadline)?;
+            judgement.workload = Some(workload);
+            new
+        }
+    };
+    judgement.expects = new.json.get("expects").cloned();
+    let disagrees = [&base, &new].into_iter().any(|stored| stored.agrees() == Some(false));
+    let code = if disagrees { Code::Disagree } else { Code::Usage };
+    let judged = baseline::judge(&base, &new, frame.delta, results.times);
+    let Compared { outcome, facts: compared } = judged.or_exit(code)?;
+    let outcome = frame.with_claims(outcome, judgement.expects.as_ref());
+    if let Times::Absolute = results.times {
+        judgement.warnings.push(compared.times_note.clone());
+    }
+    judgement.baseline = Some(compared);
+    judgement.outcome = Some(outcome);
+    Ok(())
+}
+
+/// Runs, and gives the result as if it had been read, with its claims judged.
+fn ran(input: &RunInput, deadline: Option<Duration>) -> Result<(Stored, WorkloadFacts), Failure> {
+    let mut finished = input.run()?;
+    let result = &mut finished.result;
+    if let Some(deadline) = deadline {
+        let run = facts::default_run(&input.how).or_exit(Code::Usage)?;
+        let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
+        let of_run = of_deadline(deadline, &run).into_iter().filter(|expect| match expect.metric {
+            Claimed::MsPerBlock(design) => designs.contains(&design.name()),
+            _ => true,
+        });
+        let grounds = Grounds {
+            workload: &result.workload,
+            cells: &result.cells,
+            databases: &result.databases,
+            cache: run.cache,
+        };
+        let judged = claims::judge(&of_run.collect::<Vec<_>>(), None, &grounds);
+        result.expects.count += judged.count;
+        result.expects.claims.extend(judged.claims);
+    }
+    let json = serde_json::to_value(&finished.result).or_exit(Code::Io)?;
+    let workload = finished.result.workload.clone();
+    // What ended the run before its time, or is wrong, comes before any verdict.
+    match finished.code(input.strictness)? {
+        Code::Fine | Code::Claim | Code::Inconclusive => {}
+        code => return Err(anyhow!("the run gave no result to judge")).or_exit(code),
+    }
+    let stored = Stored::new(PathBuf::from("this run"), json);
+    Ok((stored, workload))
+}
+
+/// The claims of the scenario that hold for this work, and the deadline.
+fn expects(deadline: Option<Duration>, work: &Work) -> Vec<Expect> {
+    let of_scenario = work.scenario.as_ref().filter(|s| s.skipped_expects().is_none());
+    let mut all = of_scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
+    all.extend(deadline.into_iter().flat_map(|deadline| of_deadline(deadline, &work.run)));
+    all
+}
+
+/// A deadline as claims: no design of the run takes longer for a block.
+fn of_deadline(most: Duration, run: &RunSpec) -> Vec<Expect> {
+    let bound = Bound::Max(most.as_secs_f64() * 1e3);
+    let claim =
+        |design| Expect { metric: Claimed::MsPerBlock(design), bound, when: When::default() };
+    run.designs.iter().copied().map(claim).collect()
+}
+
+/// What the calibration of this machine says of what is asked.
+fn calibrated(
+    asked: Option<&Path>,
+    variants: &[String],
+    frame: &Frame,
+) -> Result<Vec<String>, Failure> {
+    let Some(path) = asked.map(Path::to_path_buf).or_else(calibration::default_path) else {
+        return Ok(Vec::new());
+    };
+    let Some(calibration) = Calibration::read(&path).or_exit(Code::Io)? else {
+        if asked.is_some() {
+            let error = anyhow!("{}: there is no such file; `stress calibrate`", path.display());
+            return Err(error).or_exit(Code::Io);
+        }
+        return Ok(Vec::new());
+    };
+    let here = serde_json::to_value(&frame.environment).or_exit(Code::Io)?;
+    let warning =
+        |variant: &String| calibration::warning(&calibration, variant, frame.delta, &here);
+    let mut warnings: Vec<_> = variants.iter().filter_map(warning).collect();
+    warnings.dedup();
+    Ok(warnings)
+}

@@ -1,0 +1,152 @@
+//! Measuring the points of a plan, store after store: the device, the points, the device again.
+
+use std::path::Path;
+
+use executor::{
+    raw::{self, Draw, RawError, RawReads},
+    store::any::AnyStore,
+};
+use result::io::{IoDevice, IoResult, IoStore};
+use variant::StoreKind;
+
+use super::{
+    device::{DeviceUnder, note_reason},
+    plan::IoPlan,
+    point::{self, PointInput},
+};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    facts, interrupt,
+    plan::Machine,
+    prepare::{Databases, InUse, Place},
+    progress::Progress,
+};
+
+/// Called after each point, so that whatever ends the run leaves what is finished.
+pub type Save<'a> = dyn FnMut(&IoResult) -> Result<(), anyhow::Error> + 'a;
+
+/// A plan that is being carried out.
+#[derive(Debug)]
+pub struct Measuring<'a> {
+    /// The plan.
+    pub plan: &'a IoPlan,
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<&'a Path>,
+    /// Shows what takes long.
+    pub progress: &'a Progress,
+    /// Takes in what is measured.
+    pub result: &'a mut IoResult,
+}
+
+impl Measuring<'_> {
+    /// Measures all stores, and calls `save` after each point.
+    ///
+    /// # Errors
+    /// A store cannot be opened or read, or `save` failed.
+    pub fn all_stores(&mut self, save: &mut Save<'_>) -> Result<(), Failure> {
+        for name in &self.plan.run.stores {
+            let store = self.open(*name)?;
+            self.result.stores.push(IoStore::new(facts::store(&store)));
+            self.one_store(&store, save)?;
+        }
+        Ok(())
+    }
+
+    /// The store, its state built where there is none.
+    fn open(&self, name: StoreKind) -> Result<AnyStore, Failure> {
+        let plan = self.plan;
+        let place = Place {
+            databases: Databases { dir: self.data_dir, in_use: InUse::Refuse },
+            genesis: &plan.genesis,
+            layout: plan.layout,
+            scenario: "stress io",
+            machine: &Machine::this(),
+            progress: self.progress,
+        };
+        place.open(name, &plan.run)
+    }
+
+    /// Device, points, device again.
+    fn one_store(&mut self, store: &AnyStore, save: &mut Save<'_>) -> Result<(), Failure> {
+        let device = store.state().map(|state| DeviceUnder::of(state, self.plan.time));
+        let mut device_facts = device.is_some().then(IoDevice::default);
+        let device = match (device, &mut device_facts) {
+            (Some(Ok(device)), Some(facts)) => {
+                let stage = self.progress.stage("measuring the device", 0);
+                let depths = self.plan.device_depths();
+                if let Err(reason) = device.begin(&depths, facts, interrupt::flag()) {
+                    note_reason(facts, reason);
+                }
+                stage.finish();
+                Some(device)
+            }
+            (Some(Err(reason)), Some(facts)) => {
+                note_reason(facts, reason);
+                None
+            }
+            _ => None,
+        };
+        self.current().device = device_facts;
+        let points = self.points(store, save);
+        let progress = self.progress;
+        if let (Some(device), Some(facts), Ok(())) = (device, &mut self.current().device, &points) {
+            let stage = progress.stage("measuring the device again", 0);
+            if let Err(reason) = device.end(facts, interrupt::flag()) {
+                note_reason(facts, reason);
+            }
+            stage.finish();
+        }
+        let current = self.current();
+        // What was found out only by reading, such as the memory of the index.
+        current.facts = facts::store(store).facts;
+        point::share_of_device(current);
+        points
+    }
+
+    fn points(&mut self, store: &AnyStore, save: &mut Save<'_>) -> Result<(), Failure> {
+        let plan = self.plan;
+        let family = plan.family();
+        let draw = Draw::new(family, plan.seed, plan.present_share);
+        for (number, planned) in plan.points.iter().enumerate() {
+            let name = format!("{} at depth {}", store.name(), planned.depth());
+            let stage = self.progress.stage(&name, plan.points.len() as u64);
+            stage.set(number as u64, plan.points.len() as u64);
+            let reads = RawReads {
+                family,
+                draw: &draw,
+                thread_count: planned.threads,
+                asking: planned.asking,
+                time: plan.time,
+                cancel: interrupt::flag(),
+            };
+            let earlier_passes = draw.draw_count() / draw.period();
+            let paused = self.progress.pause();
+            let measured = raw::measure_any(store, &reads);
+            drop(paused);
+            stage.finish();
+            let measured = measured.map_err(failure)?;
+            let never_cold = store.never_cold();
+            let input = PointInput { planned: *planned, never_cold, earlier_passes };
+            let current = self.current();
+            current.points.push(point::figures(&input, &measured));
+            point::share_of_device(current);
+            save(self.result).or_exit(Code::Io)?;
+        }
+        Ok(())
+    }
+
+    /// The store that is being measured.
+    fn current(&mut self) -> &mut IoStore {
+        let last = self.result.stores.last_mut();
+        last.unwrap_or_else(|| panic!("a store is open before it is measured"))
+    }
+}
+
+fn failure(error: RawError) -> Failure {
+    let code = match &error {
+        RawError::Cancelled => Code::Interrupted,
+        RawError::NotTogether { .. } => Code::Usage,
+        RawError::Store(_) | RawError::NoThreads { .. } => Code::Io,
+    };
+    Failure { code, error: error.into() }
+}

@@ -1,0 +1,122 @@
+//! What is to be run: a workload and how, from a scenario or from a workload file.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use spec::{Override, RunSpec, Scenario};
+use workload::Workload;
+
+use super::work::{generate, read_workload};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    facts,
+    progress::Progress,
+};
+
+/// What `--quick` overrides, unless the user says otherwise.
+const QUICK: [(&str, &str); 4] =
+    [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
+
+/// Where the work comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A scenario.
+    Scenario {
+        /// Its name, or the path of its file.
+        name: String,
+        /// Overrides of the work.
+        work: Vec<Override>,
+        /// How large it is.
+        size: Size,
+    },
+    /// A workload file, whose work is fixed.
+    File(PathBuf),
+}
+
+/// How large a scenario's work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// As the scenario says.
+    Stated,
+    /// Small: what `--quick` means.
+    Quick,
+}
+
+/// A workload, how to run it, and what was said about it.
+#[derive(Debug)]
+pub struct Request {
+    /// The work.
+    pub workload: Workload,
+    /// How.
+    pub run: RunSpec,
+    /// The scenario; a workload file has none.
+    pub scenario: Option<Scenario>,
+}
+
+impl Request {
+    /// Generates or reads the work of `source`, to be run as `how` says.
+    ///
+    /// # Errors
+    /// A scenario, an override or a file that is not valid.
+    pub fn of(source: &Source, how: &[Override], progress: &Progress) -> Result<Self, Failure> {
+        match source {
+            Source::Scenario { name, work, size } => {
+                let mut overrides = work.clone();
+                overrides.extend_from_slice(how);
+                let scenario = scenario(name, overrides, *size)?;
+                let workload = generate(&scenario, progress)?;
+                Ok(Self { workload, run: scenario.run.clone(), scenario: Some(scenario) })
+            }
+            Source::File(path) => {
+                let run = facts::default_run(how).or_exit(Code::Usage)?;
+                on_one_database(&run, "a workload file is of one seed, and is run")?;
+                let workload = read_workload(path, progress)?;
+                Ok(Self { workload, run, scenario: None })
+            }
+        }
+    }
+}
+
+/// The scenario of this name or path, overridden, in its size.
+///
+/// # Errors
+/// There is none, or an override is not valid.
+pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<Scenario, Failure> {
+    if size == Size::Quick {
+        add_quick(&mut overrides);
+    }
+    spec::load(name, &overrides).or_exit(Code::Usage)
+}
+
+/// Refuses a run on several databases: `who` runs on one, as an error says it.
+///
+/// # Errors
+/// There are several.
+pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
+    match run.database_count {
+        1 => Ok(()),
+        count => {
+            let error = anyhow!("run.databases = {count}: {who} on one database; leave it out");
+            Err(error).or_exit(Code::Usage)
+        }
+    }
+}
+
+/// Adds what `--quick` means where the user has not said otherwise.
+fn add_quick(overrides: &mut Vec<Override>) {
+    let alternative = |key: &str| match key {
+        "block.gas" => "block.transactions",
+        "state.slots" => "state.size",
+        "run.budget" => "run.samples",
+        _ => "",
+    };
+    for (key, value) in QUICK {
+        if !overrides.iter().any(|given| given.key == key || given.key == alternative(key)) {
+            overrides.push(Override {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                origin: "--quick".to_owned(),
+            });
+        }
+    }
+}

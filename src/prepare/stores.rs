@@ -1,0 +1,211 @@
+//! Stores as a scenario asks for them: from the words of `[run]` to formats and settings, and to
+//! open stores, whose state is built first where there is none.
+
+use std::{path::Path, thread, time::Duration};
+
+use executor::{
+    state::{BuiltState, StateError, StateFormat, StateSpec},
+    store::{
+        any::AnyStore,
+        flat::{FlatFormat, FlatSettings, FlatStore},
+        mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
+        memory::MemoryStore,
+        rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
+    },
+};
+use spec::{RocksdbSpec, RunSpec};
+use variant::StoreKind;
+use workload::{Genesis, Layout};
+
+use super::data_dir::data_dir;
+use crate::{
+    exit::{Code, Failure, OrExit},
+    facts, interrupt,
+    plan::Machine,
+    progress::Progress,
+};
+
+/// Between two looks whether a state is free.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What to do about a state that another process uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InUse {
+    /// End with an error that names the process.
+    Refuse,
+    /// Say so, and wait until it is free.
+    Wait,
+}
+
+/// Where state databases are, and how they are shared.
+#[derive(Clone, Copy, Debug)]
+pub struct Databases<'a> {
+    /// The directory, if the user said so.
+    pub dir: Option<&'a Path>,
+    /// What to do where another process uses one.
+    pub in_use: InUse,
+}
+
+/// What state is wanted, where, and on what machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Where it is.
+    pub databases: Databases<'a>,
+    /// The state.
+    pub genesis: &'a Genesis,
+    /// How its rows are keyed.
+    pub layout: Layout,
+    /// Who asks for it, for who looks at the databases later.
+    pub scenario: &'a str,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Shows what takes long.
+    pub progress: &'a Progress,
+}
+
+impl Place<'_> {
+    /// The store of this name, as `run` asks for it.
+    pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<AnyStore, Failure> {
+        let durability = run.commit;
+        Ok(match name {
+            StoreKind::Memory => self.memory()?,
+            StoreKind::Rocksdb => {
+                let built = self.state(&rocks_format(&run.rocksdb))?;
+                let store = RocksStore::open(built, rocks_settings(run, self.machine));
+                AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
+            }
+            StoreKind::Mdbx => {
+                let store = MdbxStore::open(self.state(&MdbxFormat)?, MdbxSettings { durability });
+                AnyStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
+            }
+            StoreKind::Flat => {
+                let settings = FlatSettings { durability, ..FlatSettings::default() };
+                let store = FlatStore::open(self.state(&FlatFormat)?, settings);
+                AnyStore::Flat(Box::new(store.or_exit(Code::Io)?))
+            }
+        })
+    }
+
+    fn memory(&self) -> Result<AnyStore, Failure> {
+        let stage = self.progress.stage("building the state in memory", 0);
+        let limit_bytes = facts::memory_limit_bytes();
+        let store = MemoryStore::build(self.genesis, limit_bytes).or_exit(Code::Usage)?;
+        stage.finish();
+        Ok(AnyStore::Memory(store))
+    }
+
+    /// The state in `format`, built first where there is none.
+    fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
+        let spec = StateSpec {
+            genesis: self.genesis,
+            layout: self.layout,
+            format,
+            scenario: self.scenario,
+            threads: self.machine.core_count.get(),
+        };
+        let dir = data_dir(self.databases.dir)?;
+        let mut is_told = false;
+        let built = loop {
+            match dir.open_or_build(&spec, self.progress, interrupt::flag()) {
+                Err(StateError::InUse { .. })
+                    if self.databases.in_use == InUse::Wait && interrupt::happened() =>
+                {
+                    break Err(StateError::Cancelled);
+                }
+                Err(StateError::InUse { name, holder }) if self.databases.in_use == InUse::Wait => {
+                    if !is_told {
+                        self.progress.note(&format!("waiting for state {name}: {holder} uses it"));
+                    }
+                    is_told = true;
+                    thread::sleep(LOOK_INTERVAL);
+                }
+                built => break built,
+            }
+        };
+        self.progress.clear();
+        built.map_err(|error| match error {
+            StateError::Cancelled => Failure { code: Code::Interrupted, error: error.into() },
+            error => Failure { code: Code::Io, error: error.into() },
+        })
+    }
+}
+
+/// What shapes the files of `RocksDB`.
+fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
+    RocksFormat {
+        file_bytes: spec.file_bytes,
+        // At most a mebibyte, as the scenario's reader sees to.
+        block_bytes: u32::try_from(spec.block_bytes).unwrap_or(u32::MAX),
+        filter: Filter::new(spec.filter, spec.filter_bits),
+        index: spec.index,
+        aged_ppm: (spec.aged_share * f64::from(PPM)).round() as u32,
+    }
+}
+
+/// How they are opened and read.
+fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
+    let spec = &run.rocksdb;
+    let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    RocksSettings {
+        access: spec.access,
+        block_cache_bytes: bytes(spec.block_cache_bytes),
+        warm_cache_bytes: bytes(spec.warm_cache_bytes),
+        read_method: machine.read_method(run),
+        multi_get_key_count: spec.multi_get_key_count as usize,
+        open_file_count: spec.open_file_count,
+        durability: run.commit,
+        checksums: run.checksums,
+        cache_fill: run.cache_fill,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use variant::{FileAccess, FilterKind, IndexShape, ReadMethod};
+
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_a_scenario_are_those_of_the_store() {
+        let run = crate::facts::default_run(&[]).unwrap();
+        assert_eq!(rocks_format(&RocksdbSpec::default()), RocksFormat::default());
+        // How many keys are asked for at once is chosen for the machine.
+        let machine = Machine::this();
+        let read_method = machine.read_method(&run);
+        let expected = RocksSettings { read_method, ..RocksSettings::default() };
+        assert_eq!(rocks_settings(&run, &machine), expected);
+    }
+
+    #[test]
+    fn every_word_of_a_scenario_reaches_the_store() {
+        let spec = RocksdbSpec {
+            block_bytes: 3_900,
+            filter: FilterKind::Ribbon,
+            filter_bits: 12,
+            index: IndexShape::Partitioned,
+            file_bytes: 1 << 40,
+            aged_share: 0.3,
+            block_cache_bytes: 1 << 20,
+            warm_cache_bytes: 2 << 20,
+            access: FileAccess::Buffered,
+            multi_get_key_count: 64,
+            open_file_count: Some(20),
+        };
+        let expected = RocksFormat {
+            file_bytes: 1 << 40,
+            block_bytes: 3_900,
+            filter: Filter::new(FilterKind::Ribbon, 12),
+            index: IndexShape::Partitioned,
+            aged_ppm: 300_000,
+        };
+        assert_eq!(rocks_format(&spec), expected);
+        let mut run = crate::facts::default_run(&[]).unwrap();
+        (run.rocksdb, run.read) = (spec, Some(ReadMethod::MultiGet));
+        let settings = rocks_settings(&run, &Machine::this());
+        assert_eq!(settings.access, FileAccess::Buffered);
+        assert_eq!((settings.block_cache_bytes, settings.warm_cache_bytes), (1 << 20, 2 << 20));
+        assert_eq!(settings.read_method, ReadMethod::MultiGet);
+        assert_eq!(settings.multi_get_key_count, 64);
+        assert_eq!(settings.open_file_count, Some(20));
+    }
+}

@@ -1,0 +1,368 @@
+//! A run: each of its databases is generated, built, checked and sampled as if it were the only
+//! one, and while it is sampled a result of all so far is written every few seconds. One database
+//! is open at a time.
+
+mod files;
+mod finished;
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::anyhow;
+use spec::{Override, RunSpec, Scenario};
+use workload::Workload;
+
+use report::Out;
+use result::{
+    Cell, Environment, Expects, HistogramLog, ProfileFacts, RunResult, SCHEMA, WorkloadFacts,
+    databases::{self, DatabaseFacts, Ran},
+};
+
+use crate::{
+    claims::{self, Grounds},
+    environment,
+    exit::{Code, Failure, OrExit, Strictness},
+    extras::{Extras, Wishes},
+    facts, interrupt,
+    plan::{self, Machine},
+    prepare::{self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database},
+    progress::Progress,
+    sampling::{Sampled, Sampling},
+    terminal,
+};
+
+use files::Files;
+
+pub use finished::Finished;
+
+/// Said where a run's times have not settled.
+const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
+    (--samples, --budget), and look what else runs here";
+
+/// What to run and how.
+#[derive(Clone, Debug)]
+pub struct RunInput {
+    /// Where the work comes from.
+    pub source: Source,
+    /// Overrides of how it is run.
+    pub how: Vec<Override>,
+    /// The command line, to make the result again.
+    pub command: Vec<String>,
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<PathBuf>,
+    /// What to do where another process uses one.
+    pub in_use: InUse,
+    /// Whether a claim that is not judged ends the program with an error.
+    pub strictness: Strictness,
+    /// Where the result is written.
+    pub out: Option<PathBuf>,
+    /// What is done after the rounds.
+    pub extras: Wishes,
+}
+
+impl RunInput {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// There is no result: nothing could be sampled.
+    pub fn run(&self) -> Result<Finished, Failure> {
+        let started = SystemTime::now();
+        let progress = Progress::new(terminal::look());
+        // Before the state is built: the load that is warned of must not be our own.
+        let data_path = prepare::data_path(self.data_dir.as_deref());
+        let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+        // A directory that cannot be written is better known before the work than after it.
+        let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
+        let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
+        let machine = Machine::this();
+        let started_unix_s = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let cells = plan::cells(&run, &machine);
+        let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
+        let progress = &progress;
+        let course =
+            Course { input: self, started_unix_s, environment, machine, run, scenario, progress };
+        course.run(workload, extras, out)
+    }
+}
+
+/// Runs a workload and answers with its cells, without a result.
+///
+/// # Errors
+/// A result is wrong, or the run was ended before its time.
+pub fn measure(
+    workload: Workload,
+    run: &RunSpec,
+    progress: &Progress,
+) -> Result<Vec<Cell>, Failure> {
+    on_one_database(run, "what is only measured in passing runs")?;
+    let machine = Machine::this();
+    let databases = Databases { dir: None, in_use: InUse::Refuse };
+    let preparation = Preparation { run, databases, machine: &machine, progress };
+    let prepared = preparation.prepare(workload)?;
+    let sampling = Sampling::new(&prepared, run, machine, progress);
+    let sampled = sampling.run(|_| Ok(()));
+    let cells = sampling.cells(&sampled);
+    if let Some(difference) = sampled.disagreements.first() {
+        return Err(anyhow!("{difference}")).or_exit(Code::Disagree);
+    }
+    match sampled.failure {
+        Some(failure) => Err(failure).or_exit(Code::Io),
+        None if interrupt::happened() => Err(anyhow!("interrupted")).or_exit(Code::Interrupted),
+        None => Ok(cells),
+    }
+}
+
+/// A run under way, with what is the same for all its databases.
+struct Course<'a> {
+    input: &'a RunInput,
+    started_unix_s: u64,
+    environment: Environment,
+    machine: Machine,
+    run: RunSpec,
+    scenario: Option<Scenario>,
+    progress: &'a Progress,
+}
+
+/// What came out so far.
+#[derive(Clone, Debug, Default)]
+struct SoFar {
+    ran: Vec<Ran>,
+    /// Latencies on all of them together.
+    logs: Vec<HistogramLog>,
+    agree: Option<bool>,
+    disagreements: Vec<String>,
+    is_unsteady: bool,
+    profile: Option<ProfileFacts>,
+    /// What of the budget is used.
+    spent: Duration,
+}
+
+impl Course<'_> {
+    /// Runs on all databases, `first` being the first one's work.
+    fn run(self, first: Workload, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
+        let count = self.run.database_count;
+        let mut files = Files::new(out);
+        let (mut first, mut extras) = (Some(first), Some(extras));
+        let (mut sofar, mut failure) = (SoFar::default(), None);
+        for index in 0..count {
+            let prepared = match self.open(index, first.take()) {
+                Ok(prepared) => prepared,
+                Err(error) if index == 0 => return Err(error),
+                Err(error) => {
+                    failure = self.kept(error, index, &mut sofar);
+                    break;
+                }
+            };
+            let budget = share(self.run.budget, sofar.spent, count - index);
+            let run = RunSpec { budget, ..self.run.clone() };
+            let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
+            failure = self.sample(&prepared, &run, extras, &mut sofar, &mut files);
+            if failure.is_some() || sofar.agree != Some(true) || interrupt::happened() {
+                break;
+            }
+        }
+        self.progress.clear();
+        let mut result = self.result(&sofar, failure.as_ref().map(|failure| &failure.error));
+        // The last rounds, what ended a run between two databases and what came of extra samples
+        // are in no file yet.
+        if let Err(error) = files.write(&result, &sofar.logs) {
+            let failure = failure.get_or_insert(Failure { code: Code::Io, error });
+            result = self.result(&sofar, Some(&failure.error));
+        }
+        Ok(Finished { result, failure, written: files.into_paths() })
+    }
+
+    /// What is to be told of a database that could not be made, after others were sampled: what
+    /// came out on them is kept, and shown.
+    fn kept(&self, error: Failure, index: u32, sofar: &mut SoFar) -> Option<Failure> {
+        match error.code {
+            // The run says so by itself.
+            Code::Interrupted => None,
+            Code::Disagree => {
+                sofar.agree = Some(false);
+                sofar.disagreements.push(format!("{}{error}", self.prefix(index)));
+                None
+            }
+            _ => Some(error),
+        }
+    }
+
+    /// Samples an open database, and adds what came out to what there was before. Every few
+    /// seconds all of it is written, so that whatever ends the run leaves nearly all of it.
+    fn sample(
+        &self,
+        prepared: &Prepared,
+        run: &RunSpec,
+        extras: Option<Extras>,
+        sofar: &mut SoFar,
+        files: &mut Files,
+    ) -> Option<Failure> {
+        let sampling = Sampling::new(prepared, run, self.machine, self.progress);
+        let before = sofar.clone();
+        let write = |sampled: &Sampled, files: &mut Files| {
+            let now = self.with(&before, prepared, &sampling, sampled);
+            files.write(&self.result(&now, sampled.failure.as_ref()), &now.logs)
+        };
+        let mut sampled = sampling.run(|sampled| match files.is_due() {
+            true => write(sampled, files),
+            false => Ok(()),
+        });
+        // Extra samples, or building the next database, take long.
+        let is_last = before.ran.len() + 1 == self.run.database_count as usize;
+        if files.are_wanted()
+            && (extras.is_some() || !is_last)
+            && let Err(error) = write(&sampled, files)
+        {
+            sampled.failure.get_or_insert(error);
+        }
+        if let Some(extras) = extras {
+            let work = self.facts(prepared).workload;
+            files.add(extras.take(&sampling, &mut sampled, &work));
+        }
+        *sofar = self.with(&before, prepared, &sampling, &sampled);
+        sampled.failure.map(|error| Failure { code: Code::Io, error })
+    }
+
+    /// Generates the work of a database, unless it is there, builds and opens its stores.
+    fn open(&self, index: u32, workload: Option<Workload>) -> Result<Prepared, Failure> {
+        let workload = match (workload, &self.scenario) {
+            (Some(workload), _) => workload,
+            (None, Some(scenario)) => {
+                prepare::generate(&scenario.of_database(index), self.progress)?
+            }
+            (None, None) => unreachable!("a workload file has one database: {index}"),
+        };
+        if self.run.database_count > 1 {
+            let (count, seed) = (self.run.database_count, workload.seed);
+            self.progress.note(&format!("database {} of {count}: seed {seed}", index + 1));
+        }
+        let preparation = Preparation {
+            run: &self.run,
+            databases: Databases { dir: self.input.data_dir.as_deref(), in_use: self.input.in_use },
+            machine: &self.machine,
+            progress: self.progress,
+        };
+        preparation.prepare(workload)
+    }
+
+    /// What came out before, and on the database that is open.
+    fn with(
+        &self,
+        before: &SoFar,
+        prepared: &Prepared,
+        sampling: &Sampling<'_>,
+        sampled: &Sampled,
+    ) -> SoFar {
+        let mut all = before.clone();
+        let prefix = self.prefix(u32::try_from(all.ran.len()).unwrap_or(u32::MAX));
+        let differences = sampled.disagreements.iter();
+        all.disagreements.extend(differences.map(|what| format!("{prefix}{what}")));
+        all.agree = match (all.agree, sampled.agree()) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (before, now) => before.or(now),
+        };
+        all.is_unsteady |= sampling.is_unsteady(sampled);
+        all.profile = sampled.profile.clone();
+        all.spent += sampled.spent;
+        all.ran.push(Ran { facts: self.facts(prepared), cells: sampling.cells(sampled) });
+        databases::add_logs(&mut all.logs, sampling.logs(sampled));
+        all
+    }
+
+    /// How a database is named where there are several.
+    fn prefix(&self, index: u32) -> String {
+        match self.run.database_count {
+            1 => String::new(),
+            _ => format!("database {}: ", index + 1),
+        }
+    }
+
+    fn facts(&self, prepared: &Prepared) -> DatabaseFacts {
+        let overridden = self.scenario.as_ref().map(|scenario| scenario.overridden.clone());
+        DatabaseFacts {
+            workload: facts::workload(prepared.session.workload(), overridden.unwrap_or_default()),
+            device: prepared.device.clone(),
+            stores: facts::stores(&prepared.session),
+        }
+    }
+
+    /// The result of what came out so far, on one database or more.
+    fn result(&self, sofar: &SoFar, failure: Option<&anyhow::Error>) -> RunResult {
+        let is_one = self.run.database_count == 1;
+        let first = &sofar.ran[0];
+        let cells = match is_one {
+            true => first.cells.clone(),
+            false => databases::pool(&sofar.ran, &sofar.logs),
+        };
+        let all: Vec<_> = sofar.ran.iter().map(|ran| ran.facts.clone()).collect();
+        let databases = if is_one { Vec::new() } else { all };
+        let of_machine = environment::warnings(&self.environment);
+        let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
+        warnings.extend(facts::doubts(&cells, failure));
+        warnings.extend(sofar.is_unsteady.then(|| UNSTEADY.to_owned()));
+        let is_short = sofar.ran.len() < self.run.database_count as usize;
+        let DatabaseFacts { workload, device, stores } = first.facts.clone();
+        let mut result = RunResult {
+            schema: SCHEMA,
+            tool: facts::tool(&self.environment.build),
+            command: self.input.command.clone(),
+            started_unix_s: self.started_unix_s,
+            expects: self.expects(&workload, &cells, &databases),
+            workload,
+            warnings,
+            environment: self.environment.clone(),
+            device,
+            stores,
+            choices: self.machine.choices(&self.run),
+            agree: sofar.agree,
+            disagreements: sofar.disagreements.clone(),
+            interrupted: interrupt::happened() || failure.is_some() || is_short,
+            cells,
+            databases,
+            profile: sofar.profile.clone(),
+            conclusion: None,
+        };
+        result.conclusion = report::conclude(&result);
+        result
+    }
+
+    /// The scenario's claims, judged on these cells.
+    fn expects(
+        &self,
+        workload: &WorkloadFacts,
+        cells: &[Cell],
+        databases: &[DatabaseFacts],
+    ) -> Expects {
+        let Some(scenario) = &self.scenario else { return Expects::default() };
+        let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
+        claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
+    }
+}
+
+/// What of the budget the next database has, where so many are left: what some have not used is
+/// the others'.
+fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
+    budget.saturating_sub(spent) / left_count.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_share_a_budget_and_what_one_leaves_is_the_others() {
+        let second = Duration::from_secs(1);
+        assert_eq!(share(60 * second, Duration::ZERO, 1), 60 * second);
+        // Each uses its whole share: all have the same.
+        let mut spent = Duration::ZERO;
+        for left_count in (1..=6).rev() {
+            let own = share(60 * second, spent, left_count);
+            assert_eq!(own, 10 * second);
+            spent += own;
+        }
+        assert_eq!(share(60 * second, 4 * second, 5), Duration::from_millis(11_200));
+        assert_eq!(share(60 * second, 70 * second, 2), Duration::ZERO);
+    }
+}
