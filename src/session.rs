@@ -14,7 +14,7 @@ use executor::{
     },
     trace::Trace,
 };
-use variant::{CacheMode, Design, ListForm, Variant};
+use variant::{CacheMode, Design, ListForm, StoreKind, Variant};
 use workload::Workload;
 
 /// A store that is open.
@@ -33,6 +33,16 @@ pub enum OpenStore {
 }
 
 impl OpenStore {
+    /// Which store it is.
+    pub const fn kind(&self) -> StoreKind {
+        match self {
+            Self::Rocks(_) => StoreKind::Rocksdb,
+            Self::Mdbx(_) => StoreKind::Mdbx,
+            Self::Flat(_) => StoreKind::Flat,
+            Self::Memory(_) | Self::Handicapped(_) => StoreKind::Memory,
+        }
+    }
+
     /// Name as in a variant.
     pub fn name(&self) -> &'static str {
         match self {

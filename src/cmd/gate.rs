@@ -1,5 +1,7 @@
 //! `stress gate`: is this build slower than another one, or than a stored result?
 
+use report::JsonOut;
+use result::gate::{Gate, GateResult, Mode};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -7,9 +9,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-
-use report::JsonOut;
-use result::gate::{Gate, GateResult};
+use variant::Named;
 
 use crate::{
     args::{DriveArgs, Format, RunArgs},
@@ -18,13 +18,12 @@ use crate::{
     gate::{
         Metric,
         baseline::Times,
-        judge::{self, Builds, Frame, Judgement, Mode, New, Results},
+        exit_code,
+        judge::{self, Builds, Frame, Judgement, New, Results},
     },
     terminal,
 };
 
-/// What stands for the verdict where the gate failed.
-const ERROR: &str = "error";
 /// Largest δ: above it nothing is gated.
 const DELTA_MAX: f64 = 1.0;
 
@@ -113,7 +112,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
             return Err(error).or_exit(Code::Usage);
         }
     };
-    let code = judgement.verdict().code(strictness);
+    let code = exit_code(judgement.verdict(), strictness);
     let mut result = frame.result(judgement);
     let failure = judged.err();
     if let Some(failure) = &failure {
@@ -173,7 +172,7 @@ fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
 /// or talks nonsense, a damaged baseline. Whoever looks for a result finds one, with all that was
 /// known by then.
 fn failed(gate: &mut Gate, failure: &Failure) {
-    gate.verdict = ERROR;
+    gate.verdict = None;
     gate.exit_code = failure.code as u8;
     // An error may be of several lines.
     gate.reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -187,7 +186,7 @@ fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
 
 fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     let named = |name: &str| {
-        let known = Metric::ALL.into_iter().find(|metric| metric.name() == name);
+        let known = Metric::from_name(name);
         known.with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
     };
     let mut metrics = Vec::new();
