@@ -16,10 +16,8 @@ use serde_json::Value;
 use crate::run::{Cell, RunResult, RunSchema};
 
 mod shown;
-mod untyped;
 
 pub use shown::{Content, Shown};
-pub use untyped::{OfDatabase, Untyped, by_database, value_count};
 
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     gate::{GateResult, GateSchema},
-    run::{Cell, RunResult, RunSchema},
+    run::{Cell, RunResult, RunSchema, Tool, WorkloadFacts},
     sweep::{CELL_FILE, CellFile, Keys, MergedCell, MergedSchema},
 };
 
@@ -72,6 +72,46 @@ impl Shown {
         match &self.content {
             Content::Gate(gate) => Some(gate),
             Content::Run(_) => None,
+        }
+    }
+
+    /// What made it.
+    pub const fn tool(&self) -> &Tool {
+        match &self.content {
+            Content::Run(run) => &run.tool,
+            Content::Gate(gate) => &gate.tool,
+        }
+    }
+
+    /// The command line, to make it again.
+    pub fn command(&self) -> &[String] {
+        match &self.content {
+            Content::Run(run) => &run.command,
+            Content::Gate(gate) => &gate.command,
+        }
+    }
+
+    /// When it began, seconds since 1970.
+    pub const fn started_unix_s(&self) -> u64 {
+        match &self.content {
+            Content::Run(run) => run.started_unix_s,
+            Content::Gate(gate) => gate.started_unix_s,
+        }
+    }
+
+    /// What makes its figures doubtful.
+    pub fn warnings(&self) -> &[String] {
+        match &self.content {
+            Content::Run(run) => &run.warnings,
+            Content::Gate(gate) => &gate.warnings,
+        }
+    }
+
+    /// The work; `None` of a gate that compared two files.
+    pub const fn workload(&self) -> Option<&WorkloadFacts> {
+        match &self.content {
+            Content::Run(run) => Some(&run.workload),
+            Content::Gate(gate) => gate.workload.as_ref(),
         }
     }
 
