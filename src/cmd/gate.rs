@@ -1,5 +1,7 @@
 //! `stress gate`: is this build slower than another one, or than a stored result?
 
+use report::JsonOut;
+use result::gate::{Gate, GateResult, Mode};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -9,9 +11,6 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use variant::Named;
 
-use report::JsonOut;
-use result::gate::{Gate, GateResult};
-
 use crate::{
     args::{DriveArgs, Format, RunArgs},
     exit::{Code, Failure, OrExit},
@@ -19,13 +18,12 @@ use crate::{
     gate::{
         Metric,
         baseline::Times,
-        judge::{self, Builds, Frame, Judgement, Mode, New, Results},
+        exit_code,
+        judge::{self, Builds, Frame, Judgement, New, Results},
     },
     terminal,
 };
 
-/// What stands for the verdict where the gate failed.
-const ERROR: &str = "error";
 /// Largest δ: above it nothing is gated.
 const DELTA_MAX: f64 = 1.0;
 
@@ -114,7 +112,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
             return Err(error).or_exit(Code::Usage);
         }
     };
-    let code = judgement.verdict().code(strictness);
+    let code = exit_code(judgement.verdict(), strictness);
     let mut result = frame.result(judgement);
     let failure = judged.err();
     if let Some(failure) = &failure {
@@ -174,7 +172,7 @@ fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
 /// or talks nonsense, a damaged baseline. Whoever looks for a result finds one, with all that was
 /// known by then.
 fn failed(gate: &mut Gate, failure: &Failure) {
-    gate.verdict = ERROR;
+    gate.verdict = None;
     gate.exit_code = failure.code as u8;
     // An error may be of several lines.
     gate.reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use report::{WholeFile, formats, html};
-use result::stored::Stored;
+use result::Shown;
 
 use crate::{
     exit::{Code, Failure, OrExit},
@@ -63,7 +63,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let file = args.out.as_deref().map(at).transpose().or_exit(Code::Io)?;
     let mut results = Vec::new();
     for path in &args.results {
-        results.extend(Stored::read_all(path).or_exit(Code::Io)?);
+        results.extend(Shown::read_all(path).or_exit(Code::Io)?);
     }
     let text = match format {
         ReportFormat::Html => html::page(&results),
@@ -79,7 +79,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         }
         None => terminal::out(&text),
     }
-    let disagrees = results.iter().any(|stored| stored.agrees() == Some(false));
+    let disagrees = results.iter().any(|shown| shown.agrees() == Some(false));
     Ok(if disagrees { Code::Disagree } else { Code::Fine })
 }
 

@@ -4,11 +4,14 @@
 
 use report::compare;
 use result::{
+    Cell, SampleFacts,
+    databases::OnDatabase,
     gate::{self, Shift},
     stats::{self, Trimmed},
-    stored::{self, Stored},
+    stored::Stored,
 };
 use std::collections::BTreeMap;
+use variant::Engine;
 
 use anyhow::Result;
 use serde_json::Value;
@@ -19,10 +22,20 @@ use super::{
     fingerprint,
 };
 
-/// Counters of a sample that the work alone decides.
-const COUNTERS: [&str; 3] = ["gas", "unique_keys", "store_reads"];
-/// Engines whose reads depend on which thread came first.
-const INEXACT_ENGINES: [&str; 3] = ["block-stm", "prewarm-shared", "prewarm-per-worker"];
+/// A counter of a sample that the work alone decides.
+struct Exact {
+    name: &'static str,
+    of: fn(&SampleFacts) -> u64,
+}
+
+/// Reads that the store was asked for: exact but for engines whose reads depend on which thread
+/// came first.
+const READS: &str = "store_reads";
+const EXACT: [Exact; 3] = [
+    Exact { name: "gas", of: |sample| sample.gas },
+    Exact { name: "unique_keys", of: |sample| sample.unique_keys },
+    Exact { name: READS, of: |sample| sample.store_reads },
+];
 /// What a result's warning of stolen time begins with.
 const STEAL_WARNING: &str = "the hypervisor took";
 
@@ -65,8 +78,7 @@ pub fn judge(base: &Stored, new: &Stored, delta: f64, times: Times) -> Result<Co
         return Ok(Compared { outcome, facts: compared });
     }
     let common = common(base, new, &mut compared);
-    let environments = [&base.json["environment"], &new.json["environment"]];
-    let other_machine = fingerprint::differences(environments[0], environments[1]);
+    let other_machine = fingerprint::differences(&base.result.environment, &new.result.environment);
     let judges_times = times == Times::Absolute && other_machine.is_empty();
     compared.times_note = match (times, other_machine.as_slice()) {
         (Times::Ratios, _) => "times are of two days: only ratios inside each run are judged",
@@ -111,7 +123,7 @@ pub fn judge(base: &Stored, new: &Stored, delta: f64, times: Times) -> Result<Co
 
 /// What a variant without an interval lacks.
 fn needed(base: &Stored) -> &'static str {
-    match base.databases() {
+    match base.result.databases.as_slice() {
         [] => "six samples are needed in both (--samples 6)",
         _ => "a database is one value, and six are needed in both (--databases 6)",
     }
@@ -139,13 +151,11 @@ fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a Judged>, needed: &
 }
 
 fn was_disturbed(stored: &Stored) -> bool {
-    let warnings = stored.json["warnings"].as_array().into_iter().flatten();
-    warnings.filter_map(Value::as_str).any(|warning| warning.starts_with(STEAL_WARNING))
+    stored.result.warnings.iter().any(|warning| warning.starts_with(STEAL_WARNING))
 }
 
 fn variants(stored: &Stored) -> Vec<String> {
-    let name = |cell: &Value| cell["variant"].as_str().map(str::to_owned);
-    stored.cells().iter().filter_map(name).collect()
+    stored.result.cells.iter().map(|cell| cell.variant.clone()).collect()
 }
 
 /// Variants that both have, in the order of the stored result.
@@ -175,25 +185,21 @@ fn counters(base: &Stored, new: &Stored, compared: &mut gate::Compared) {
 /// of the cell that a sample has not.
 fn exact(stored: &Stored) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
-    for cell in stored.cells() {
-        let variant = cell["variant"].as_str().unwrap_or_default();
-        let engine = cell["engine"].as_str().unwrap_or_default();
-        for database in stored::by_database(cell) {
-            let of = database.words();
-            for name in COUNTERS {
-                let samples = database.samples.iter();
-                let mut values: Vec<_> = samples.filter_map(|s| s[name].as_u64()).collect();
+    for cell in &stored.result.cells {
+        let reads_are_exact = matches!(cell.engine, Engine::Sequential | Engine::Bal);
+        for database in cell.by_database() {
+            let name = |counter: &str| format!("{}{} {counter}", cell.variant, database.words());
+            for Exact { name: counter, of } in EXACT {
+                let mut values: Vec<_> = database.samples.iter().map(of).collect();
                 values.dedup();
-                let is_exact = name != "store_reads" || !INEXACT_ENGINES.contains(&engine);
-                if let ([value], true) = (values.as_slice(), is_exact) {
-                    found.insert(format!("{variant}{of} {name}"), Value::from(*value));
+                if let ([value], true) = (values.as_slice(), counter != READS || reads_are_exact) {
+                    found.insert(name(counter), Value::from(*value));
                 }
             }
-            for name in ["receipts", "net_changes", "list_bytes"] {
-                let value = &database.counters[name];
-                if !value.is_null() {
-                    found.insert(format!("{variant}{of} {name}"), value.clone());
-                }
+            if let Some(counters) = database.counters {
+                found.insert(name("receipts"), Value::from(counters.receipts.clone()));
+                found.insert(name("net_changes"), Value::from(counters.net_changes.clone()));
+                found.insert(name("list_bytes"), Value::from(counters.list_bytes));
             }
         }
     }
@@ -204,9 +210,9 @@ fn exact(stored: &Stored) -> BTreeMap<String, Value> {
 /// has both, by its seed; without the warm-up.
 fn times(stored: &Stored, variant: &str, over: Option<&str>) -> BTreeMap<Option<u64>, Vec<f64>> {
     let of = |variant: &str| -> BTreeMap<Option<u64>, Vec<f64>> {
-        let databases = stored.cell(variant).map(stored::by_database).unwrap_or_default();
-        let time = |sample: &Value| sample["wall_ns"].as_f64();
-        let times = |of: &stored::OfDatabase<'_>| of.counted().iter().filter_map(time).collect();
+        let databases = stored.cell(variant).map(Cell::by_database).unwrap_or_default();
+        let times =
+            |of: &OnDatabase<'_>| of.counted().iter().map(|sample| sample.wall_ns as f64).collect();
         databases.iter().map(|database| (database.seed, times(database))).collect()
     };
     let own = of(variant);
@@ -224,7 +230,7 @@ fn times(stored: &Stored, variant: &str, over: Option<&str>) -> BTreeMap<Option<
 /// runs on one database are independent of each other. Of several databases both runs have the
 /// same: each is one value, the difference of its medians, which it does not itself spread.
 fn change(base: &Stored, new: &Stored, variant: &str, over: Option<&str>) -> Option<Trimmed> {
-    let (is_one, base) = (base.databases().is_empty(), times(base, variant, over));
+    let (is_one, base) = (base.result.databases.is_empty(), times(base, variant, over));
     let new = times(new, variant, over);
     if is_one {
         let of = |times: BTreeMap<_, Vec<f64>>| {
@@ -243,7 +249,7 @@ fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> Ju
     let Some(change) = change else {
         let verdict = Verdict::Inconclusive;
         let (change, lower, upper) = (None, None, None);
-        let shift = Shift { variant, verdict: verdict.name(), change, lower, upper };
+        let shift = Shift { variant, verdict, change, lower, upper };
         return Judged { verdict, shift };
     };
     let lower = change.lower(split.share(ALPHA_FAIL));
@@ -252,7 +258,7 @@ fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> Ju
     let share = |log: f64| Some(log.exp_m1()).filter(|share| share.is_finite());
     let shift = Shift {
         variant,
-        verdict: verdict.name(),
+        verdict,
         change: share(change.mean),
         lower: share(lower),
         upper: share(upper),
@@ -279,7 +285,7 @@ mod tests {
             }
         }
         change(&mut json);
-        Stored::new("r.json".into(), json)
+        Stored::from_json("r.json".into(), json).unwrap()
     }
 
     fn slow(cell: usize, factor: f64) -> impl FnOnce(&mut Value) {
@@ -359,15 +365,25 @@ mod tests {
     /// The same samples as of so many databases.
     fn on_databases(json: &mut Value, count: usize) {
         let all: Vec<usize> = (0..count).collect();
-        json["databases"] = all
-            .iter()
-            .map(|n| json!({ "workload": { "seed": n, "digest": format!("d{n}") } }))
-            .collect();
+        let workload = |n: &usize| {
+            let mut workload = json["workload"].clone();
+            (workload["seed"], workload["digest"]) = (json!(n), json!(format!("d{n}")));
+            json!({ "workload": workload, "device": null, "stores": [] })
+        };
+        json["databases"] = all.iter().map(workload).collect();
         for cell in json["cells"].as_array_mut().unwrap() {
             let own = cell["samples"].as_array().unwrap().len() / count;
             let counters = cell["counters"].clone();
-            let of = |n: &usize| json!({ "seed": n, "sample_count": own, "counters": counters });
-            cell["databases"] = json!({ "each": all.iter().map(of).collect::<Vec<_>>() });
+            let of = |n: &usize| {
+                json!({
+                    "seed": n, "sample_count": own, "counters": counters, "mgas_per_s": {},
+                    "ms_per_batch": {}, "tx_latency_ns": { "count": 0 }
+                })
+            };
+            cell["databases"] = json!({
+                "each": all.iter().map(of).collect::<Vec<_>>(),
+                "time_ratio_over": "", "time_ratio": {}
+            });
         }
     }
 
@@ -388,7 +404,7 @@ mod tests {
         assert!(reason.contains("--databases 6"), "{reason}");
         let mut new = of(4, 1.0);
         for sample in 6..8 {
-            new.json["cells"][0]["samples"][sample]["store_reads"] = json!(1);
+            new.result.cells[0].samples[sample].store_reads = 1;
         }
         let (verdict, reason, compared) = judged(&of(4, 1.0), &new, Times::Ratios);
         assert_eq!((verdict, compared.counter_changes.len()), (Verdict::WorkChanged, 1));

@@ -10,25 +10,15 @@ pub use benchmark::{Better, benchmark};
 pub use csv::csv;
 pub use markdown::markdown;
 
-use serde_json::Value;
+use result::Cell;
 
 use crate::units;
 
-/// Both ends of an interval at `estimate/ci95`, where there is one.
-fn ends(estimate: &Value) -> Option<[f64; 2]> {
-    Some([estimate["ci95"][0].as_f64()?, estimate["ci95"][1].as_f64()?])
-}
-
-/// Number of samples of a cell.
-fn sample_count(cell: &Value) -> usize {
-    cell["samples"].as_array().map_or(0, Vec::len)
-}
-
 /// `48 samples`, or `48 samples of 6 databases`.
-fn sample_words(cell: &Value) -> String {
-    let samples = units::things(sample_count(cell) as u64, "sample");
-    match cell["databases"]["each"].as_array() {
-        Some(each) => format!("{samples} of {}", units::things(each.len() as u64, "database")),
+fn sample_words(cell: &Cell) -> String {
+    let samples = units::things(cell.samples.len() as u64, "sample");
+    match &cell.databases {
+        Some(of) => format!("{samples} of {}", units::things(of.each.len() as u64, "database")),
         None => samples,
     }
 }

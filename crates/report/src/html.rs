@@ -9,6 +9,7 @@
 mod chart;
 mod data;
 mod databases;
+mod figure;
 mod gate;
 mod ground;
 mod heat;
@@ -18,17 +19,19 @@ mod markup;
 mod phases;
 mod profile;
 mod scaling;
+mod settings;
 mod throughput;
 mod verdict;
 
 #[cfg(test)]
 mod tests;
 
-use result::stored::Stored;
+use result::Shown;
 
 pub use markup::quote;
 
 use data::Report;
+use figure::{Figure, figure};
 use markup::{Section, esc};
 
 /// Rules of the page's look.
@@ -38,7 +41,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
      form-action 'none'";
 
 /// The page of `results`, of which there is one or more.
-pub fn page(results: &[Stored]) -> String {
+pub fn page(results: &[Shown]) -> String {
     let report = Report::new(results);
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(gate::section(&report));
@@ -90,7 +93,7 @@ pub fn page(results: &[Stored]) -> String {
 fn title(report: &Report<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for source in &report.sources {
-        let name = source.stored.text("/workload/scenario").unwrap_or("a workload");
+        let name = source.shown.workload().map_or("a workload", |work| work.scenario.as_str());
         if !names.contains(&name) {
             names.push(name);
         }
@@ -105,29 +108,28 @@ fn title(report: &Report<'_>) -> String {
 fn work(report: &Report<'_>) -> String {
     use crate::units;
     let Some(source) = report.sources.first() else { return String::new() };
-    let count = |at: &str| {
-        let figure = source.figure(&format!("/workload/{at}"));
+    let work = source.workload();
+    let of = work.as_ref();
+    let count = |figure: Option<Figure>| {
         markup::number(figure.as_ref(), |value| units::count(value as u64))
     };
-    let things = |at: &str, noun: &str| {
-        let figure = source.figure(&format!("/workload/{at}"));
+    let things = |figure: Option<Figure>, noun: &str| {
         markup::number(figure.as_ref(), |value| units::things(value as u64, noun))
     };
-    let digest: String =
-        source.stored.text("/workload/digest").unwrap_or_default().chars().take(12).collect();
-    let begun = source.stored.json["started_unix_s"].as_u64().map(markup::time);
-    let work = format!(
+    let digest: String = of.map_or("", |of| &of.digest).chars().take(12).collect();
+    let line = format!(
         "{} gas, {} and {} on {}; a state of {} slots; workload <code>{}</code>",
-        count("gas"),
-        things("tx_count", "transaction"),
-        things("block_count", "block"),
-        esc(source.stored.text("/workload/fork").unwrap_or("an unknown fork")),
-        count("state_slot_count"),
+        count(of.and_then(|of| figure!(of, gas))),
+        things(of.and_then(|of| figure!(of, tx_count)), "transaction"),
+        things(of.and_then(|of| figure!(of, block_count)), "block"),
+        esc(of.map_or("an unknown fork", |of| &of.fork)),
+        count(of.and_then(|of| figure!(of, state_slot_count))),
         esc(&digest)
     );
+    let begun = markup::time(source.shown.started_unix_s());
     let of = match report.sources.len() {
         1 => String::new(),
         count => format!("{count} results; of the first: "),
     };
-    format!("<p class=\"work\">{of}{work}; {}</p>\n", esc(&begun.unwrap_or_default()))
+    format!("<p class=\"work\">{of}{line}; {}</p>\n", esc(&begun))
 }

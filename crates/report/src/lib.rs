@@ -9,6 +9,7 @@ mod comparison;
 mod conclude;
 mod databases;
 mod describe;
+mod exact;
 mod facts;
 pub mod formats;
 mod gate;

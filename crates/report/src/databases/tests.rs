@@ -1,6 +1,6 @@
 //! Laws of the page of a run on several databases.
 
-use result::{RunResult, Stored, example::pooled, json};
+use result::{RunResult, Stored, example::pooled};
 
 use crate::{Paint, html, table};
 
@@ -21,8 +21,7 @@ fn what_chance_explains_between_databases_is_said_to_be_so() {
     for (result, words) in [(alike, "0.9"), (apart, "<0.01")] {
         let page = table(&result, 120, Paint::Plain);
         assert!(page.contains("chance") && page.contains(words), "{page}");
-        let json = serde_json::from_str(&json(&result)).expect("JSON");
-        let html = html::page(&[Stored::new("r.json".into(), json)]);
+        let html = html::page(&[Stored::new("r.json".into(), result).into()]);
         assert!(html.contains("By chance") && html.contains("between_p"), "{html}");
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use result::{json, stored::Stored};
+use result::{Cell, RunResult, Shown, json};
 
 /// Which figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,32 +28,28 @@ struct Entry {
 }
 
 /// The entries as JSON; none of a result whose designs disagree.
-pub fn benchmark(results: &[Stored], better: Better) -> String {
-    let sound = results.iter().filter(|stored| stored.is_sound());
-    let entries: Vec<Entry> = sound.flat_map(|stored| of_result(stored, better)).collect();
+pub fn benchmark(results: &[Shown], better: Better) -> String {
+    let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
+    let entries: Vec<Entry> = sound.flat_map(|run| of_result(run, better)).collect();
     json(&entries)
 }
 
-fn of_result(stored: &Stored, better: Better) -> Vec<Entry> {
-    let (key, unit) = match better {
-        Better::Bigger => ("mgas_per_s", "MGas/s"),
-        Better::Smaller => ("ms_per_batch", "ms"),
-    };
-    let scenario = stored.text("/workload/scenario").unwrap_or_default();
-    let digest = stored.text("/workload/digest").unwrap_or_default();
-    let entry = |cell: &serde_json::Value| {
-        let estimate = &cell[key];
-        let value = estimate["median"].as_f64()?;
-        let range = super::ends(estimate)
-            .map(|[low, high]| format!("± {}", f64::max(value - low, high - value)));
-        let variant = cell["variant"].as_str()?;
+fn of_result(run: &RunResult, better: Better) -> Vec<Entry> {
+    let entry = |cell: &Cell| {
+        let (estimate, unit) = match better {
+            Better::Bigger => (cell.mgas_per_s, "MGas/s"),
+            Better::Smaller => (cell.ms_per_batch, "ms"),
+        };
+        let value = estimate.median?;
+        let range =
+            estimate.ci95.map(|[low, high]| format!("± {}", f64::max(value - low, high - value)));
         Some(Entry {
-            name: format!("{scenario} {variant}"),
+            name: format!("{} {}", run.workload.scenario, cell.variant),
             unit,
             value,
             range,
-            extra: format!("{}, workload {digest}", super::sample_words(cell)),
+            extra: format!("{}, workload {}", super::sample_words(cell), run.workload.digest),
         })
     };
-    stored.cells().iter().filter_map(entry).collect()
+    run.cells.iter().filter_map(entry).collect()
 }

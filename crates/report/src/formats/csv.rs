@@ -1,110 +1,132 @@
 //! A table with a row for each cell: numbers as the results write them, nothing rounded. What is
 //! not known is empty.
 
-use serde_json::Value;
+use result::{Bottleneck, Cell, Estimate, RunResult, Shown};
+use variant::ListForm;
 
-use result::stored::Stored;
+use crate::exact::Exact;
 
-/// Columns of the result: name and path.
-const OF_RESULT: [(&str, &str); 12] = [
-    ("agree", "/agree"),
-    ("interrupted", "/interrupted"),
-    ("started_unix_s", "/started_unix_s"),
-    ("commit", "/tool/commit"),
-    ("scenario", "/workload/scenario"),
-    ("fork", "/workload/fork"),
-    ("seed", "/workload/seed"),
-    ("gas", "/workload/gas"),
-    ("blocks_per_batch", "/workload/blocks_per_batch"),
-    ("state_slot_count", "/workload/state_slot_count"),
-    ("digest", "/workload/digest"),
-    ("ceiling_iops", "/device/ceiling_iops"),
+/// A column of what `T` says.
+struct Column<T> {
+    name: &'static str,
+    field: fn(&T) -> String,
+}
+
+const fn column<T>(name: &'static str, field: fn(&T) -> String) -> Column<T> {
+    Column { name, field }
+}
+
+/// Columns of the result.
+const OF_RESULT: [Column<RunResult>; 12] = [
+    column("agree", |run| bool(run.agree)),
+    column("interrupted", |run| run.interrupted.to_string()),
+    column("started_unix_s", |run| run.started_unix_s.text()),
+    column("commit", |run| word(run.tool.commit.as_deref())),
+    column("scenario", |run| field(&run.workload.scenario)),
+    column("fork", |run| field(&run.workload.fork)),
+    column("seed", |run| run.workload.seed.text()),
+    column("gas", |run| run.workload.gas.text()),
+    column("blocks_per_batch", |run| run.workload.blocks_per_batch.text()),
+    column("state_slot_count", |run| run.workload.state_slot_count.text()),
+    column("digest", |run| field(&run.workload.digest)),
+    column("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
 ];
 /// Columns of the cell that say what was run.
-const OF_CELL: [(&str, &str); 12] = [
-    ("variant", "/variant"),
-    ("store", "/store"),
-    ("design", "/design"),
-    ("list", "/list"),
-    ("engine", "/engine"),
-    ("io", "/io"),
-    ("schedule", "/schedule"),
-    ("threads", "/threads"),
-    ("io_threads", "/io_threads"),
-    ("prefetch_time", "/prefetch/time"),
-    ("prefetch_order", "/prefetch/order"),
-    ("cache", "/cache/want"),
+const OF_CELL: [Column<Cell>; 12] = [
+    column("variant", |cell| field(&cell.variant)),
+    column("store", |cell| field(cell.store.name())),
+    column("design", |cell| field(cell.design.name())),
+    column("list", |cell| field(cell.list.map_or("none", ListForm::name))),
+    column("engine", |cell| field(cell.engine.name())),
+    column("io", |cell| field(cell.io.name())),
+    column("schedule", |cell| field(cell.schedule.name())),
+    column("threads", |cell| cell.threads.text()),
+    column("io_threads", |cell| cell.io_threads.text()),
+    column("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
+    column("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),
+    column("cache", |cell| field(cell.cache.want.name())),
 ];
 /// Columns of figures; empty where the designs of the result disagree.
-const FIGURES: [(&str, &str); 30] = [
-    ("cold_is_proved", "/cache/proved"),
-    ("mgas_per_s", "/mgas_per_s/median"),
-    ("mgas_per_s_low", "/mgas_per_s/ci95/0"),
-    ("mgas_per_s_high", "/mgas_per_s/ci95/1"),
-    ("ms_per_batch", "/ms_per_batch/median"),
-    ("ms_per_batch_low", "/ms_per_batch/ci95/0"),
-    ("ms_per_batch_high", "/ms_per_batch/ci95/1"),
-    ("unverified_ms_per_batch", "/unverified_ms_per_batch/median"),
-    ("tx_p50_ns", "/tx_latency_ns/p50"),
-    ("tx_p90_ns", "/tx_latency_ns/p90"),
-    ("tx_p99_ns", "/tx_latency_ns/p99"),
-    ("tx_p999_ns", "/tx_latency_ns/p999"),
-    ("tx_max_ns", "/tx_latency_ns/max"),
-    ("read_p50_ns", "/read_latency_ns/p50"),
-    ("read_p90_ns", "/read_latency_ns/p90"),
-    ("read_p99_ns", "/read_latency_ns/p99"),
-    ("read_p999_ns", "/read_latency_ns/p999"),
-    ("read_max_ns", "/read_latency_ns/max"),
-    ("unique_keys", "/samples/0/unique_keys"),
-    ("store_reads", "/samples/0/store_reads"),
-    ("device_fraction", "/device_fraction"),
-    ("blocks_per_present_key", "/blocks_per_present_key"),
-    ("device_bytes_per_block", "/device_bytes_per_block"),
-    ("reads_in_flight", "/reads_in_flight"),
-    ("ready_share", "/ready_share"),
-    ("cpu_ns_per_read", "/cpu_ns_per_read"),
-    ("longest_tx_share", "/longest_tx_share"),
-    ("vain_share", "/vain_share"),
-    ("idle_share", "/idle_share"),
-    ("binds", "/binds"),
+const FIGURES: [Column<Cell>; 30] = [
+    column("cold_is_proved", |cell| bool(cell.cache.proved)),
+    column("mgas_per_s", |cell| cell.mgas_per_s.median.text()),
+    column("mgas_per_s_low", |cell| low(cell.mgas_per_s)),
+    column("mgas_per_s_high", |cell| high(cell.mgas_per_s)),
+    column("ms_per_batch", |cell| cell.ms_per_batch.median.text()),
+    column("ms_per_batch_low", |cell| low(cell.ms_per_batch)),
+    column("ms_per_batch_high", |cell| high(cell.ms_per_batch)),
+    column("unverified_ms_per_batch", |cell| cell.unverified_ms_per_batch.median.text()),
+    column("tx_p50_ns", |cell| cell.tx_latency_ns.p50.text()),
+    column("tx_p90_ns", |cell| cell.tx_latency_ns.p90.text()),
+    column("tx_p99_ns", |cell| cell.tx_latency_ns.p99.text()),
+    column("tx_p999_ns", |cell| cell.tx_latency_ns.p999.text()),
+    column("tx_max_ns", |cell| cell.tx_latency_ns.max.text()),
+    column("read_p50_ns", |cell| cell.read_latency_ns.p50.text()),
+    column("read_p90_ns", |cell| cell.read_latency_ns.p90.text()),
+    column("read_p99_ns", |cell| cell.read_latency_ns.p99.text()),
+    column("read_p999_ns", |cell| cell.read_latency_ns.p999.text()),
+    column("read_max_ns", |cell| cell.read_latency_ns.max.text()),
+    column("unique_keys", |cell| cell.samples.first().map(|sample| sample.unique_keys).text()),
+    column("store_reads", |cell| cell.samples.first().map(|sample| sample.store_reads).text()),
+    column("device_fraction", |cell| cell.device_fraction.text()),
+    column("blocks_per_present_key", |cell| cell.blocks_per_present_key.text()),
+    column("device_bytes_per_block", |cell| cell.device_bytes_per_block.text()),
+    column("reads_in_flight", |cell| cell.reads_in_flight.text()),
+    column("ready_share", |cell| cell.ready_share.text()),
+    column("cpu_ns_per_read", |cell| cell.cpu_ns_per_read.text()),
+    column("longest_tx_share", |cell| cell.longest_tx_share.text()),
+    column("vain_share", |cell| cell.vain_share.text()),
+    column("idle_share", |cell| cell.idle_share.text()),
+    column("binds", |cell| word(cell.binds.map(Bottleneck::name))),
 ];
 
 /// The table, its names in the first line.
-pub fn csv(results: &[Stored]) -> String {
-    let names = OF_RESULT.iter().chain(&OF_CELL).map(|(name, _)| *name);
-    let figures = FIGURES.iter().map(|(name, _)| *name);
+pub fn csv(results: &[Shown]) -> String {
+    let of_result = OF_RESULT.iter().map(|column| column.name);
+    let of_cell = OF_CELL.iter().map(|column| column.name);
+    let figures = FIGURES.iter().map(|column| column.name);
+    let run = of_result.chain(of_cell);
     let names: Vec<&str> =
-        ["file"].into_iter().chain(names).chain(["samples", "databases"]).chain(figures).collect();
+        ["file"].into_iter().chain(run).chain(["samples", "databases"]).chain(figures).collect();
     let mut text = names.join(",") + "\n";
-    for stored in results {
-        for cell in stored.cells() {
-            text.push_str(&line(stored, cell));
+    for shown in results {
+        for cell in shown.cells() {
+            text.push_str(&line(shown, cell));
         }
     }
     text
 }
 
-fn line(stored: &Stored, cell: &Value) -> String {
-    let mut fields = vec![field(&stored.path.to_string_lossy())];
-    let of = |value: &Value, at: &str| plain(value.pointer(at).unwrap_or(&Value::Null));
-    fields.extend(OF_RESULT.iter().map(|(_, at)| of(&stored.json, at)));
-    fields.extend(OF_CELL.iter().map(|(_, at)| of(cell, at)));
-    fields.push(super::sample_count(cell).to_string());
-    fields.push(stored.databases().len().max(1).to_string());
-    let is_sound = stored.is_sound();
-    fields.extend(FIGURES.iter().map(|(_, at)| match is_sound {
-        true => of(cell, at),
+fn line(shown: &Shown, cell: &Cell) -> String {
+    let Some(run) = shown.run() else { return String::new() };
+    let mut fields = vec![field(&shown.path.to_string_lossy())];
+    fields.extend(OF_RESULT.iter().map(|column| (column.field)(run)));
+    fields.extend(OF_CELL.iter().map(|column| (column.field)(cell)));
+    fields.push(cell.samples.len().to_string());
+    fields.push(run.databases.len().max(1).to_string());
+    let is_sound = run.is_sound();
+    fields.extend(FIGURES.iter().map(|column| match is_sound {
+        true => (column.field)(cell),
         false => String::new(),
     }));
     fields.join(",") + "\n"
 }
 
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
-        Value::String(text) => field(text),
-        other => other.to_string(),
-    }
+fn bool(is: Option<bool>) -> String {
+    is.map_or_else(String::new, |is| is.to_string())
+}
+
+fn word(text: Option<&str>) -> String {
+    text.map_or_else(String::new, field)
+}
+
+/// The ends of an interval, where there is one.
+fn low(estimate: Estimate) -> String {
+    estimate.ci95.map(|[low, _]| low).text()
+}
+
+fn high(estimate: Estimate) -> String {
+    estimate.ci95.map(|[_, high]| high).text()
 }
 
 /// A field (RFC 4180). One that a spreadsheet would take for a formula is made a text.

@@ -1,9 +1,7 @@
 //! A summary for a pull request or a job: what was found, the best of each design, what gives
 //! reason for doubt. At most a screen, however many results there are.
 
-use serde_json::Value;
-
-use result::stored::{self, Stored};
+use result::{Bottleneck, Bound, Cell, Claim, Content, RunResult, Shown, Verdict, gate};
 
 use crate::{html, units};
 
@@ -16,10 +14,10 @@ const WARNING_COUNT: usize = 3;
 const TEXT_LENGTH: usize = 400;
 
 /// The summary.
-pub fn markdown(results: &[Stored]) -> String {
+pub fn markdown(results: &[Shown]) -> String {
     let mut lines = vec![headline(results), String::new()];
-    for stored in results.iter().take(RESULT_COUNT) {
-        lines.extend(found(stored, results.len() > 1));
+    for shown in results.iter().take(RESULT_COUNT) {
+        lines.extend(found(shown, results.len() > 1));
     }
     let more = results.len().saturating_sub(RESULT_COUNT);
     if more > 0 {
@@ -32,15 +30,18 @@ pub fn markdown(results: &[Stored]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn headline(results: &[Stored]) -> String {
-    let scenario = results.first().and_then(|stored| stored.text("/workload/scenario"));
-    let scenario = text(scenario.unwrap_or("a workload"));
-    let wrong = results.iter().filter(|stored| stored.agrees() == Some(false)).count();
-    let gates = results.iter().filter_map(|stored| stored.text("/gate/verdict"));
-    let gate: Vec<_> = gates.map(|verdict| format!("gate: {}", text(verdict))).collect();
-    let failed = results.iter().filter(|stored| stored.text("/expects/status") == Some("fails"));
+fn headline(results: &[Shown]) -> String {
+    let work = results.first().and_then(Shown::workload);
+    let scenario = text(work.map_or("a workload", |work| &work.scenario));
+    let wrong = results.iter().filter(|shown| shown.agrees() == Some(false)).count();
+    let gates = results.iter().filter_map(Shown::gate);
+    let gate: Vec<_> = gates
+        .map(|of| format!("gate: {}", text(of.gate.verdict.map_or("error", gate::Verdict::name))))
+        .collect();
+    let fails = |run: &&RunResult| run.expects.status.as_deref() == Some(Verdict::Fails.name());
+    let failed = results.iter().filter_map(Shown::run).filter(fails);
     let verdict = match (wrong, gate.as_slice(), failed.count()) {
-        (0, [], 0) if results.iter().all(Stored::is_sound) => "all designs agree".to_owned(),
+        (0, [], 0) if results.iter().all(Shown::is_sound) => "all designs agree".to_owned(),
         (0, [], 0) => "nothing was compared".to_owned(),
         (0, [], _) => "a claim fails".to_owned(),
         (0, gates, _) => gates.join(", "),
@@ -49,61 +50,64 @@ fn headline(results: &[Stored]) -> String {
     format!("### stress: {scenario}: {verdict}")
 }
 
-fn found(stored: &Stored, many: bool) -> Vec<String> {
+fn found(shown: &Shown, many: bool) -> Vec<String> {
     let name =
-        if many { format!("`{}`: ", code(&stored.path.to_string_lossy())) } else { String::new() };
+        if many { format!("`{}`: ", code(&shown.path.to_string_lossy())) } else { String::new() };
+    match &shown.content {
+        Content::Run(run) => of_run(run, &name),
+        Content::Gate(result) => vec![format!("- {name}gate: {}", text(&result.gate.reason))],
+    }
+}
+
+fn of_run(run: &RunResult, name: &str) -> Vec<String> {
     let mut lines = Vec::new();
-    if stored.agrees() == Some(false) {
-        let first = stored.json["disagreements"][0].as_str().unwrap_or("see the result");
+    if run.agree == Some(false) {
+        let first = run.disagreements.first().map_or("see the result", String::as_str);
         lines.push(format!("- {name}**the designs disagree**: {}", text(first)));
         return lines;
     }
-    if let Some(reason) = stored.text("/gate/reason") {
-        lines.push(format!("- {name}gate: {}", text(reason)));
-        if stored.cells().is_empty() {
-            return lines;
-        }
-    }
-    let interrupted = if stored.json["interrupted"] == true { "**interrupted**; " } else { "" };
-    let conclusion = stored.text("/conclusion").map_or("nothing was measured".to_owned(), text);
+    let interrupted = if run.interrupted { "**interrupted**; " } else { "" };
+    let conclusion = run.conclusion.as_deref().map_or("nothing was measured".to_owned(), text);
     lines.push(format!("- {name}{interrupted}{conclusion}"));
-    if !stored.databases().is_empty() {
-        let count = units::things(stored.databases().len() as u64, "database");
-        let seeds = stored.databases().iter().map(|of| of["workload"]["seed"].to_string());
+    if !run.databases.is_empty() {
+        let count = units::things(run.databases.len() as u64, "database");
+        let seeds = run.databases.iter().map(|of| of.workload.seed.to_string());
         let seeds = seeds.collect::<Vec<_>>().join(", ");
         let line = format!("{count}, of seeds {seeds}; each is one value of a figure");
         lines.push(format!("- {}", text(&line)));
     }
-    let claims = stored.json["expects"]["claims"].as_array().map_or(&[][..], Vec::as_slice);
-    let held = claims.iter().filter(|claim| claim["verdict"] == "holds").count();
+    let claims = &run.expects.claims;
+    let holds = |claim: &&Claim| claim.verdict == Verdict::Holds;
+    let held = claims.iter().filter(holds).count();
     if held > 0 {
         lines.push(format!("- {held} of {} claims hold", claims.len()));
     }
-    let broken = claims.iter().filter(|claim| claim["verdict"] != "holds");
-    for claim in broken.take(CLAIM_COUNT) {
-        let word = |key: &str| text(claim[key].as_str().unwrap_or_default());
-        let bound = if claim["bound"] == "min" { "at least" } else { "at most" };
-        let number = |key: &str| claim[key].as_f64().map_or("-".to_owned(), units::plain);
-        lines.push(format!(
-            "- **{}**: {} is {}, claimed {bound} {} {}",
-            word("verdict"),
-            word("metric"),
-            number("value"),
-            number("limit"),
-            word("reason")
-        ));
-    }
+    lines.extend(claims.iter().filter(|claim| !holds(claim)).take(CLAIM_COUNT).map(broken));
     lines
 }
 
+/// A claim that does not hold.
+fn broken(claim: &Claim) -> String {
+    let bound = match claim.bound {
+        Bound::Min => "at least",
+        Bound::Max => "at most",
+    };
+    format!(
+        "- **{}**: {} is {}, claimed {bound} {} {}",
+        text(claim.verdict.name()),
+        text(&claim.metric),
+        claim.value.map_or("-".to_owned(), units::plain),
+        units::plain(claim.limit),
+        text(claim.reason.as_deref().unwrap_or_default())
+    )
+}
+
 /// The fastest cell of each store and design, over all results.
-fn table(results: &[Stored]) -> Vec<String> {
-    let mut best: Vec<&Value> = Vec::new();
-    let speed = |cell: &Value| cell["mgas_per_s"]["median"].as_f64().unwrap_or(f64::NEG_INFINITY);
-    for cell in results.iter().filter(|stored| stored.is_sound()).flat_map(Stored::cells) {
-        let same = |known: &&mut &Value| {
-            known["store"] == cell["store"] && known["design"] == cell["design"]
-        };
+fn table(results: &[Shown]) -> Vec<String> {
+    let mut best: Vec<&Cell> = Vec::new();
+    let speed = |cell: &Cell| cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY);
+    for cell in results.iter().filter(|shown| shown.is_sound()).flat_map(Shown::cells) {
+        let same = |known: &&mut &Cell| known.store == cell.store && known.design == cell.design;
         match best.iter_mut().find(same) {
             Some(known) if speed(cell) > speed(known) => *known = cell,
             Some(_) => {}
@@ -117,23 +121,7 @@ fn table(results: &[Stored]) -> Vec<String> {
         "| fastest of each design | MGas/s | 95 % | ms a batch | % of disk | binds |".to_owned(),
         "|---|--:|--:|--:|--:|---|".to_owned(),
     ];
-    for cell in best.iter().take(ROW_COUNT) {
-        let number = |value: &Value, show: fn(f64) -> String| {
-            value.as_f64().map_or_else(|| units::UNKNOWN.to_owned(), show)
-        };
-        let ends = super::ends(&cell["mgas_per_s"]).map_or_else(
-            || format!("n={}", stored::value_count(cell)),
-            |[low, high]| format!("{}–{}", units::number(low), units::number(high)),
-        );
-        lines.push(format!(
-            "| `{}` | {} | {ends} | {} | {} | {} |",
-            code(cell["variant"].as_str().unwrap_or_default()),
-            number(&cell["mgas_per_s"]["median"], units::number),
-            number(&cell["ms_per_batch"]["median"], units::plain),
-            number(&cell["device_fraction"], units::percent),
-            text(cell["binds"].as_str().unwrap_or(units::UNKNOWN)),
-        ));
-    }
+    lines.extend(best.iter().take(ROW_COUNT).map(|cell| row(cell)));
     let more = best.len().saturating_sub(ROW_COUNT);
     if more > 0 {
         lines.push(format!("\nand {more} more"));
@@ -142,11 +130,28 @@ fn table(results: &[Stored]) -> Vec<String> {
     lines
 }
 
-fn warnings(results: &[Stored]) -> Vec<String> {
-    let mut all: Vec<&str> = Vec::new();
-    for stored in results {
-        let warnings = stored.json["warnings"].as_array().into_iter().flatten();
-        for warning in warnings.filter_map(Value::as_str) {
+fn row(cell: &Cell) -> String {
+    let number = |value: Option<f64>, show: fn(f64) -> String| {
+        value.map_or_else(|| units::UNKNOWN.to_owned(), show)
+    };
+    let ends = cell.mgas_per_s.ci95.map_or_else(
+        || format!("n={}", cell.value_count()),
+        |[low, high]| format!("{}–{}", units::number(low), units::number(high)),
+    );
+    format!(
+        "| `{}` | {} | {ends} | {} | {} | {} |",
+        code(&cell.variant),
+        number(cell.mgas_per_s.median, units::number),
+        number(cell.ms_per_batch.median, units::plain),
+        number(cell.device_fraction, units::percent),
+        text(cell.binds.map_or(units::UNKNOWN, Bottleneck::name)),
+    )
+}
+
+fn warnings(results: &[Shown]) -> Vec<String> {
+    let mut all: Vec<&String> = Vec::new();
+    for shown in results {
+        for warning in shown.warnings() {
             if !all.contains(&warning) {
                 all.push(warning);
             }
@@ -161,13 +166,12 @@ fn warnings(results: &[Stored]) -> Vec<String> {
     lines
 }
 
-fn commands(results: &[Stored]) -> Vec<String> {
-    let command = |stored: &Stored| {
-        let words = stored.json["command"].as_array().into_iter().flatten();
-        words.filter_map(Value::as_str).map(html::quote).collect::<Vec<_>>().join(" ")
+fn commands(results: &[Shown]) -> Vec<String> {
+    let command = |shown: &Shown| {
+        shown.command().iter().map(|word| html::quote(word)).collect::<Vec<_>>().join(" ")
     };
     let commands: Vec<String> = results.iter().take(1).map(command).collect();
-    let digest = results.first().and_then(|stored| stored.text("/workload/digest"));
+    let digest = results.first().and_then(Shown::workload).map(|work| work.digest.as_str());
     vec![format!(
         "<sub>workload `{}`; made by `{}`</sub>",
         code(&digest.unwrap_or("unknown").chars().take(14).collect::<String>()),

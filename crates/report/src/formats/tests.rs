@@ -1,22 +1,29 @@
 //! The forms for other tools hold what the results say, and nothing of results that disagree.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Better, benchmark, csv, markdown};
-use result::{example, json, stored::Stored};
+use result::{Content, RunResult, Shown, Stored, example, gate, sweep::Keys};
+use variant::{Design, StoreKind};
 
-fn result(change: impl FnOnce(&mut Value)) -> Stored {
-    let text = json(&example::sampled(8));
-    let mut json: Value = serde_json::from_str(&text).unwrap();
-    change(&mut json);
-    Stored::new("r.json".into(), json)
+fn result(change: impl FnOnce(&mut RunResult)) -> Shown {
+    let mut run = example::sampled(8);
+    change(&mut run);
+    Stored::new("r.json".into(), run).into()
 }
 
-fn disagreeing() -> Stored {
-    result(|json| {
-        json["agree"] = json!(false);
-        json["disagreements"] = json!(["batched-io: slot 7 | differs"]);
+fn disagreeing() -> Shown {
+    result(|run| {
+        run.agree = Some(false);
+        run.disagreements = vec!["batched-io: slot 7 | differs".to_owned()];
     })
+}
+
+fn regression() -> Shown {
+    let mut result = example::gate();
+    result.gate.verdict = Some(gate::Verdict::Regression);
+    let content = Content::Gate(Box::new(result));
+    Shown { path: "gate.json".into(), content, swept: Keys::new() }
 }
 
 /// The fields of a line, with quotes undone.
@@ -34,7 +41,7 @@ fn fields(line: &str) -> Vec<String> {
 
 #[test]
 fn a_table_has_a_row_for_each_cell_with_the_numbers_of_the_result() {
-    let results = [result(|_| ()), result(|json| json["workload"]["scenario"] = json!("a, b"))];
+    let results = [result(|_| ()), result(|run| run.workload.scenario = "a, b".to_owned())];
     let text = csv(&results);
     let mut lines = text.lines();
     let names = fields(lines.next().unwrap());
@@ -44,11 +51,12 @@ fn a_table_has_a_row_for_each_cell_with_the_numbers_of_the_result() {
     assert!(rows.iter().all(|row| row.len() == names.len()));
     for (row, cell) in rows.iter().zip(results[0].cells()) {
         let number = |name: &str| row[place(name)].parse::<f64>().ok();
-        assert_eq!(number("mgas_per_s"), cell["mgas_per_s"]["median"].as_f64());
-        assert_eq!(number("ms_per_batch_high"), cell["ms_per_batch"]["ci95"][1].as_f64());
-        assert_eq!(number("read_p99_ns"), cell["read_latency_ns"]["p99"].as_f64());
+        assert_eq!(number("mgas_per_s"), cell.mgas_per_s.median);
+        assert_eq!(number("ms_per_batch_high"), cell.ms_per_batch.ci95.map(|[_, high]| high));
+        let read = cell.read_latency_ns.p99.map(|ns| ns as f64);
+        assert_eq!(number("read_p99_ns"), read);
         assert_eq!(number("tx_p90_ns"), None);
-        assert_eq!(row[place("variant")], cell["variant"].as_str().unwrap());
+        assert_eq!(row[place("variant")], cell.variant);
         assert_eq!(row[place("samples")], "8");
     }
     assert_eq!(rows[9][place("scenario")], "a, b");
@@ -56,25 +64,29 @@ fn a_table_has_a_row_for_each_cell_with_the_numbers_of_the_result() {
 
 #[test]
 fn a_spreadsheet_finds_no_formula() {
-    let text = csv(&[result(|json| json["workload"]["scenario"] = json!("=cmd|'x'!A1"))]);
+    let text = csv(&[result(|run| {
+        run.workload.scenario = "=cmd|'x'!A1".to_owned();
+    })]);
     assert!(text.contains("\"'=cmd|'x'!A1\"") && !text.contains(",=cmd"), "{text}");
 }
 
 #[test]
 fn benchmark_figures_are_those_of_the_cells_by_the_tools_names() {
     let stored = result(|_| ());
-    for (better, key, unit) in
-        [(Better::Bigger, "mgas_per_s", "MGas/s"), (Better::Smaller, "ms_per_batch", "ms")]
-    {
+    for (better, unit) in [(Better::Bigger, "MGas/s"), (Better::Smaller, "ms")] {
         let entries: Value =
             serde_json::from_str(&benchmark(std::slice::from_ref(&stored), better)).unwrap();
         let entries = entries.as_array().unwrap();
         assert_eq!(entries.len(), 5);
         for (entry, cell) in entries.iter().zip(stored.cells()) {
-            assert_eq!(entry["value"], cell[key]["median"]);
+            let estimate = match better {
+                Better::Bigger => cell.mgas_per_s,
+                Better::Smaller => cell.ms_per_batch,
+            };
+            assert_eq!(entry["value"].as_f64(), estimate.median);
             assert_eq!(entry["unit"], unit);
             let name = entry["name"].as_str().unwrap();
-            assert!(name.ends_with(cell["variant"].as_str().unwrap()), "{name}");
+            assert!(name.ends_with(&cell.variant), "{name}");
             assert!(entry["range"].as_str().unwrap().starts_with("± "));
         }
     }
@@ -82,12 +94,14 @@ fn benchmark_figures_are_those_of_the_cells_by_the_tools_names() {
 
 #[test]
 fn a_summary_says_the_verdict_first_and_is_a_screen_however_many_results_there_are() {
-    let many: Vec<Stored> = (0..40)
+    let many: Vec<Shown> = (0..40)
         .map(|n| {
-            result(|json| {
-                json["warnings"] = json!((0..20).map(|w| format!("{n} {w}")).collect::<Vec<_>>());
-                for cell in json["cells"].as_array_mut().unwrap() {
-                    cell["store"] = json!(format!("store{n}"));
+            result(|run| {
+                run.warnings = (0..20).map(|w| format!("{n} {w}")).collect();
+                for (place, cell) in run.cells.iter_mut().enumerate() {
+                    cell.store = StoreKind::ALL[n % StoreKind::ALL.len()];
+                    cell.design =
+                        Design::ALL[(n / StoreKind::ALL.len() + place) % Design::ALL.len()];
                 }
             })
         })
@@ -98,7 +112,7 @@ fn a_summary_says_the_verdict_first_and_is_a_screen_however_many_results_there_a
         assert!(text.lines().count() <= 40, "{text}");
         assert!(text.contains("| `rocksdb/batched-io/bal+batched@2+64io` |"), "{text}");
     }
-    let text = markdown(&[result(|json| json["gate"] = json!({ "verdict": "regression" }))]);
+    let text = markdown(&[regression()]);
     assert!(text.starts_with("### stress: sload-storm: gate: regression"), "{text}");
 }
 
@@ -119,11 +133,11 @@ fn of_designs_that_disagree_no_figure_is_given() {
 #[test]
 fn text_of_a_result_is_no_markup() {
     let evil = "<img src=x> [a](b) `c` | d\n# e";
-    let text = markdown(&[result(|json| {
-        json["workload"]["scenario"] = json!(evil);
-        json["conclusion"] = json!(evil);
-        json["warnings"] = json!([evil]);
-        json["cells"][0]["variant"] = json!(evil);
+    let text = markdown(&[result(|run| {
+        run.workload.scenario = evil.to_owned();
+        run.conclusion = Some(evil.to_owned());
+        run.warnings = vec![evil.to_owned()];
+        run.cells[0].variant = evil.to_owned();
     })]);
     assert!(!text.contains("<img src") || text.contains("`<img src"), "{text}");
     assert!(!text.contains("[a](b)") || text.contains("`<img src=x> [a](b)"), "{text}");

@@ -4,8 +4,10 @@
 //! Knows nothing of results: what is drawn comes as fractions, with words for whoever cannot see
 //! it. Designs are told apart by their shape and their label; colour only repeats it.
 
+use variant::Design;
+
 use super::{
-    data::Figure,
+    figure::Figure,
     markup::{esc, source_of},
 };
 use crate::units;
@@ -133,7 +135,7 @@ pub(super) struct Series {
     /// As the label says it.
     pub(super) name: String,
     /// Which shape and colour it has.
-    pub(super) design: String,
+    pub(super) design: Design,
     /// Place among the series of its design: their marks and lines differ.
     pub(super) nth: usize,
     pub(super) points: Vec<Point>,
@@ -244,9 +246,9 @@ impl Chart {
                 "<svg x=\"100%\" y=\"{y:.1}\" overflow=\"visible\" aria-hidden=\"true\">\
                  <g class=\"{} {}\"><path class=\"mark\" transform=\"translate(14)\" d=\"{}\"/></g>\
                  <text x=\"24\" y=\"4\">{}</text></svg>\n",
-                class(&series.design),
+                class(series.design),
                 way(series.nth),
-                shape(&series.design),
+                shape(series.design),
                 esc(&series.name)
             ));
         }
@@ -299,7 +301,7 @@ fn guide(svg: &mut String, guide: &Guide, height: f64) {
 fn lines(svg: &mut String, series: &Series, height: f64) {
     svg.push_str(&format!(
         "<g class=\"line {} {}\" aria-hidden=\"true\">",
-        class(&series.design),
+        class(series.design),
         way(series.nth)
     ));
     for pair in series.points.windows(2).filter(|pair| pair[1].is_joined) {
@@ -327,13 +329,13 @@ fn marks(svg: &mut String, series: &Series, height: f64) {
             "<svg x=\"{:.2}%\" y=\"{y:.1}\" overflow=\"visible\" class=\"{}\">{}</svg>\n",
             point.x * 100.0,
             way(series.nth),
-            mark(&series.design, &point.words, &point.figure, &whisker)
+            mark(series.design, &point.words, &point.figure, &whisker)
         ));
     }
 }
 
 /// A mark at (0, 0) that can be reached by the keyboard and says what it is.
-pub(super) fn mark(design: &str, words: &str, figure: &Figure, whisker: &str) -> String {
+pub(super) fn mark(design: Design, words: &str, figure: &Figure, whisker: &str) -> String {
     let words = esc(words);
     format!(
         "<g class=\"{}\" role=\"img\" tabindex=\"0\" aria-label=\"{words}\"{}>\
@@ -345,7 +347,7 @@ pub(super) fn mark(design: &str, words: &str, figure: &Figure, whisker: &str) ->
 }
 
 /// A sample of a design's mark.
-pub(super) fn sample(design: &str) -> String {
+pub(super) fn sample(design: Design) -> String {
     format!(
         "<svg class=\"sample\" width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" \
          aria-hidden=\"true\"><g class=\"{}\"><path class=\"mark\" d=\"{}\"/></g></svg>",
@@ -354,16 +356,15 @@ pub(super) fn sample(design: &str) -> String {
     )
 }
 
-/// The style of a design; a name that is not known here has one, too.
-pub(super) fn class(design: &str) -> &'static str {
+/// The style of a design.
+pub(super) const fn class(design: Design) -> &'static str {
     match design {
-        "sequential" => "d-sequential",
-        "prewarm" => "d-prewarm",
-        "block-stm" => "d-block-stm",
-        "parallel-io" => "d-parallel-io",
-        "batched-io" => "d-batched-io",
-        "full" => "d-full",
-        _ => "d-other",
+        Design::Sequential => "d-sequential",
+        Design::Prewarm => "d-prewarm",
+        Design::BlockStm => "d-block-stm",
+        Design::ParallelIo => "d-parallel-io",
+        Design::BatchedIo => "d-batched-io",
+        Design::Full => "d-full",
     }
 }
 
@@ -377,16 +378,15 @@ const fn way(nth: usize) -> &'static str {
     }
 }
 
-/// A circle, a square, a plus, a diamond, a triangle, one upside down, a cross.
-fn shape(design: &str) -> &'static str {
+/// A circle, a square, a plus, a diamond, a triangle, one upside down.
+const fn shape(design: Design) -> &'static str {
     match design {
-        "sequential" => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
-        "prewarm" => "M-4.2 -4.2h8.4v8.4h-8.4z",
-        "block-stm" => "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z",
-        "parallel-io" => "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
-        "batched-io" => "M0 -5.6L5.6 4.4H-5.6z",
-        "full" => "M0 5.6L5.6 -4.4H-5.6z",
-        _ => "M-5 -3.4L-3.4 -5L0 -1.6L3.4 -5L5 -3.4L1.6 0L5 3.4L3.4 5L0 1.6L-3.4 5L-5 3.4L-1.6 0z",
+        Design::Sequential => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
+        Design::Prewarm => "M-4.2 -4.2h8.4v8.4h-8.4z",
+        Design::BlockStm => "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z",
+        Design::ParallelIo => "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
+        Design::BatchedIo => "M0 -5.6L5.6 4.4H-5.6z",
+        Design::Full => "M0 5.6L5.6 -4.4H-5.6z",
     }
 }
 

@@ -3,16 +3,17 @@
 
 use super::{
     data::{Report, Row, Source},
+    figure::{Figure, figure, interval},
     markup::{self, Section, esc, interval, number},
 };
-use result::{stats::CHANCE_P, stored};
+use result::{databases::DatabaseFacts, stats::CHANCE_P};
 
 use crate::units;
 
 /// The part on databases; `None` where no result is of several.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let rows: Vec<&Row<'_>> =
-        report.rows.iter().filter(|row| row.json["databases"].is_object()).collect();
+        report.rows.iter().filter(|row| row.cell.databases.is_some()).collect();
     if rows.is_empty() {
         return None;
     }
@@ -38,8 +39,9 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 }
 
 fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> String {
-    let seeds: Vec<String> = (0..source.stored.databases().len())
-        .map(|place| source.figure(&format!("/databases/{place}/workload/seed")))
+    let Some(run) = source.run() else { return String::new() };
+    let seeds: Vec<String> = (0..run.databases.len())
+        .map(|place| figure!(run, databases[place].workload.seed))
         .map(|figure| figure.map_or_else(markup::unknown, |figure| seed(&figure)))
         .collect();
     let label = match report.sources.len() {
@@ -58,56 +60,62 @@ fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> Str
     let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
     let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
     let over = "<p class=\"lede\">Over the time of the first variant on the same store:</p>";
-    format!("{caption}{times}{over}{ratios}{}", each(source, &seeds, &own))
+    format!("{caption}{times}{over}{ratios}{}", each(&run.databases, &seeds, &own))
 }
 
 /// All digits of a seed.
-fn seed(figure: &super::data::Figure) -> String {
+fn seed(figure: &Figure) -> String {
     format!("<data{}>{}</data>", markup::source_of(figure), esc(&figure.text))
 }
 
-fn ends(row: &Row<'_>, path: &str, text: fn(f64) -> String) -> String {
-    interval(row.interval(path).as_ref(), stored::value_count(row.json), text)
+fn ends(row: &Row<'_>, ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
+    interval(ends.as_ref(), row.cell.value_count(), text)
 }
 
 fn times(row: &Row<'_>) -> Vec<String> {
     let percent = |share: f64| format!("{} %", units::percent(share));
-    let spread =
-        |key: &str| number(row.figure(&format!("databases/time_spread/{key}")).as_ref(), percent);
+    let cell = &row.cell;
+    let of = |figure: Option<Figure>, text: fn(f64) -> String| number(figure.as_ref(), text);
     vec![
         esc(row.variant()),
-        number(row.figure("ms_per_batch/median").as_ref(), units::plain),
-        ends(row, "ms_per_batch/ci95", units::plain),
-        ends(row, "databases/ms_per_batch_range", units::plain),
-        spread("between"),
-        number(row.figure("databases/time_spread/between_p").as_ref(), units::probability),
-        spread("within"),
+        of(figure!(cell, ms_per_batch.median), units::plain),
+        ends(row, interval!(cell, ms_per_batch.ci95), units::plain),
+        ends(row, interval!(cell, databases?.ms_per_batch_range), units::plain),
+        of(figure!(cell, databases?.time_spread?.between), percent),
+        of(figure!(cell, databases?.time_spread?.between_p), units::probability),
+        of(figure!(cell, databases?.time_spread?.within), percent),
     ]
 }
 
 fn ratios(row: &Row<'_>) -> Vec<String> {
+    let cell = &row.cell;
+    let median = figure!(cell, databases?.time_ratio.median);
     vec![
         esc(row.variant()),
-        number(row.figure("databases/time_ratio/median").as_ref(), units::ratio),
-        ends(row, "databases/time_ratio/ci95", units::ratio),
-        ends(row, "databases/time_ratio_range", units::ratio),
+        number(median.as_ref(), units::ratio),
+        ends(row, interval!(cell, databases?.time_ratio.ci95), units::ratio),
+        ends(row, interval!(cell, databases?.time_ratio_range), units::ratio),
     ]
 }
 
 /// A table of single databases, one a row.
-fn each(source: &Source<'_>, seeds: &[String], rows: &[&Row<'_>]) -> String {
+fn each(databases: &[DatabaseFacts], seeds: &[String], rows: &[&Row<'_>]) -> String {
     let mut heads = vec!["Seed"];
     heads.extend(rows.iter().map(|row| row.variant()));
-    let lines = source.stored.databases().iter().zip(seeds).map(|(database, seed)| {
+    let lines = databases.iter().zip(seeds).map(|(database, seed)| {
         let of_row = |row: &&Row<'_>| {
             // A run that was interrupted may not have the variant on its last database.
-            let each = row.json["databases"]["each"].as_array().map_or(&[][..], Vec::as_slice);
-            let place = each.iter().position(|of| of["seed"] == database["workload"]["seed"]);
-            let path = place.map(|place| format!("databases/each/{place}/ms_per_batch/median"));
-            number(path.and_then(|path| row.figure(&path)).as_ref(), units::plain)
+            let figure = place(row, database.workload.seed)
+                .and_then(|place| figure!(row.cell, databases?.each[place].ms_per_batch.median));
+            number(figure.as_ref(), units::plain)
         };
         [seed.clone()].into_iter().chain(rows.iter().map(of_row)).collect::<Vec<_>>()
     });
     let title = "Milliseconds a batch on each database";
     markup::fold(title, &markup::table(title, &heads, &lines.collect::<Vec<_>>()))
+}
+
+/// Place of a database among those of the row.
+fn place(row: &Row<'_>, seed: u64) -> Option<usize> {
+    row.cell.databases.as_ref()?.each.iter().position(|of| of.seed == seed)
 }

@@ -1,22 +1,23 @@
 //! What a gate found, figure by figure: how much longer the new build takes, with the bounds that
 //! decided, and what changed against a stored result.
 
-use serde_json::Value;
+use result::gate::{Attempt, Compared, GateResult, Shift};
 
 use super::{
     data::{Report, Source},
+    figure::{Figure, Part, figure, part},
     markup::{self, Section, esc, number},
 };
 use crate::units;
 
 /// The part on gates; `None` where no result is one's.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
-    let is_gate = |source: &&Source<'_>| source.stored.json["gate"].is_object();
-    let sources: Vec<&Source<'_>> = report.sources.iter().filter(is_gate).collect();
-    if sources.is_empty() {
+    let of_gate = |source: &Source<'_>| Some((source.index, of_source(report, source)?));
+    let (results, body): (Vec<usize>, Vec<String>) =
+        report.sources.iter().filter_map(of_gate).unzip();
+    if results.is_empty() {
         return None;
     }
-    let body: Vec<String> = sources.iter().map(|source| of_source(report, source)).collect();
     Some(Section {
         id: "gate",
         title: "The gate",
@@ -26,39 +27,24 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
                bound lies below it."
                 .to_owned(),
         body: body.concat(),
-        results: sources.iter().map(|source| source.index).collect(),
+        results,
     })
 }
 
-fn of_source(report: &Report<'_>, source: &Source<'_>) -> String {
-    let gate = &source.stored.json["gate"];
-    let mut rows = Vec::new();
-    let all = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let attempts = all(&gate["attempts"]);
-    if let Some((last, attempt)) = attempts.iter().enumerate().next_back() {
-        for (at, cell) in all(&attempt["cells"]).iter().enumerate() {
-            for (which, figure) in all(&cell["figures"]).iter().enumerate() {
-                let below = format!("/gate/attempts/{last}/cells/{at}/figures/{which}");
-                let look = all(&figure["looks"]).len().saturating_sub(1);
-                let variant = format!("{} {}", word(&cell["variant"]), word(&figure["metric"]));
-                rows.push(row(source, &variant, figure, &format!("{below}/looks/{look}")));
-            }
-        }
+fn of_source(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
+    let result = source.gate()?;
+    let mut rows = judged(&result);
+    if let Some(compared) = part!(result, gate.baseline?) {
+        rows.extend(shifts(&compared));
     }
-    for (key, what) in [("ratios", "against its reference"), ("times", "time")] {
-        for (at, shift) in all(&gate["baseline"][key]).iter().enumerate() {
-            let variant = format!("{}, {what}", word(&shift["variant"]));
-            rows.push(row(source, &variant, shift, &format!("/gate/baseline/{key}/{at}")));
-        }
-    }
-    let changes: Vec<String> = attempts
-        .iter()
-        .flat_map(|attempt| all(&attempt["cells"]))
-        .flat_map(|cell| all(&cell["counter_changes"]))
-        .chain(all(&gate["baseline"]["counter_changes"]))
-        .map(|change| format!("<li><code>{}</code></li>", word(&change)))
+    let attempts = result.gate.attempts.iter().flat_map(|attempt: &Attempt| &attempt.cells);
+    let of_attempts = attempts.flat_map(|cell| &cell.counter_changes);
+    let of_baseline = result.gate.baseline.iter().flat_map(|compared| &compared.counter_changes);
+    let changes: String = of_attempts
+        .chain(of_baseline)
+        .map(|change| format!("<li><code>{}</code></li>", esc(change)))
         .collect();
-    let changes = match changes.concat() {
+    let changes = match changes {
         items if items.is_empty() => String::new(),
         items => format!("<p>Counters that changed:</p><ul>{items}</ul>"),
     };
@@ -66,28 +52,49 @@ fn of_source(report: &Report<'_>, source: &Source<'_>) -> String {
         1 => String::new(),
         _ => format!("<p><b>{}</b></p>", source.label),
     };
-    let delta = number(source.figure("/gate/delta").as_ref(), percent);
+    let delta = number(figure!(result, gate.delta).as_ref(), percent);
     let heads = ["Figure", "Verdict", "Change", "Lower bound", "Upper bound"];
-    format!(
+    Some(format!(
         "{label}<p>No change is up to {delta}.</p>{}{changes}",
         markup::table("Figures of the gate", &heads, &rows)
-    )
+    ))
 }
 
-/// Text of a value, escaped.
-fn word(value: &Value) -> String {
-    esc(value.as_str().unwrap_or_default())
+/// What the last try judged, by the last look.
+fn judged(result: &Part<'_, GateResult>) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let Some((last, attempt)) = result.gate.attempts.iter().enumerate().next_back() else {
+        return rows;
+    };
+    for (at, cell) in attempt.cells.iter().enumerate() {
+        for (which, judged) in cell.figures.iter().enumerate() {
+            let look = judged.looks.len().saturating_sub(1);
+            let look = part!(result, gate.attempts[last].cells[at].figures[which].looks[look]);
+            let bounds = look.map_or([None, None, None], |look| {
+                [figure!(look, change), figure!(look, lower), figure!(look, upper)]
+            });
+            let name = format!("{} {}", esc(&cell.variant), judged.metric);
+            rows.push(row(&name, judged.verdict.name(), &bounds));
+        }
+    }
+    rows
 }
 
-fn row(source: &Source<'_>, name: &str, judged: &Value, at: &str) -> Vec<String> {
-    let figure = |key: &str| number(source.figure(&format!("{at}/{key}")).as_ref(), percent);
-    vec![
-        name.to_owned(),
-        word(&judged["verdict"]),
-        figure("change"),
-        figure("lower"),
-        figure("upper"),
-    ]
+/// How each variant changed from the stored result.
+fn shifts(compared: &Part<'_, Compared>) -> Vec<Vec<String>> {
+    let shift = |shift: Part<'_, Shift>, what: &str| {
+        let bounds = [figure!(shift, change), figure!(shift, lower), figure!(shift, upper)];
+        row(&format!("{}, {what}", esc(&shift.variant)), shift.verdict.name(), &bounds)
+    };
+    let ratios = (0..compared.ratios.len()).filter_map(|at| part!(compared, ratios[at]));
+    let times = (0..compared.times.len()).filter_map(|at| part!(compared, times[at]));
+    let ratios = ratios.map(|ratio| shift(ratio, "against its reference"));
+    ratios.chain(times.map(|time| shift(time, "time"))).collect()
+}
+
+fn row(name: &str, verdict: &str, bounds: &[Option<Figure>; 3]) -> Vec<String> {
+    let bounds = bounds.iter().map(|bound| number(bound.as_ref(), percent));
+    [name.to_owned(), esc(verdict)].into_iter().chain(bounds).collect()
 }
 
 fn percent(share: f64) -> String {

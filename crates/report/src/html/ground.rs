@@ -2,42 +2,105 @@
 
 use std::collections::BTreeMap;
 
+use result::{Device, Environment, StoreFacts, Tool};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
     data::{Report, Source},
+    figure::{Figure, figure},
     markup::{self, Section, esc, unknown},
 };
 use crate::units;
 
-/// Facts that are shown first, by path and name.
-const FIRST: [(&str, &str); 18] = [
-    ("/environment/cpu/model", "Processor"),
-    ("/environment/cpu/allowed_count", "CPUs allowed"),
-    ("/environment/cpu/governor", "Governor"),
-    ("/environment/cpu/is_turbo_on", "Turbo"),
-    ("/environment/cpu/is_smt_on", "SMT"),
-    ("/environment/memory/total_bytes", "Memory"),
-    ("/environment/host/kernel", "Kernel"),
-    ("/environment/host/os", "System"),
-    ("/environment/host/virtualisation/product", "Virtual machine"),
-    ("/environment/data_dir/file_system", "File system"),
-    ("/environment/data_dir/device/model", "Disk"),
-    ("/device/ceiling_iops", "Device’s ceiling, reads a second"),
-    ("/device/method", "… found by"),
-    ("/device/depth1_p50_ns", "One read alone"),
-    ("/environment/steal_ns", "Stolen time"),
-    ("/environment/build/rustc", "Compiler"),
-    ("/tool/revm", "revm"),
-    ("/tool/commit", "Commit"),
+/// A fact that is shown first.
+struct First {
+    name: &'static str,
+    /// Its markup; `None` where it is not known.
+    text: fn(&Source<'_>) -> Option<String>,
+}
+
+const fn first(name: &'static str, text: fn(&Source<'_>) -> Option<String>) -> First {
+    First { name, text }
+}
+
+const FIRST: [First; 18] = [
+    first("Processor", |s| word(s.environment()?.cpu.model.as_deref())),
+    first("CPUs allowed", |s| count(figure!(s.environment()?, cpu.allowed_count))),
+    first("Governor", |s| word(s.environment()?.cpu.governor.as_deref())),
+    first("Turbo", |s| s.environment()?.cpu.is_turbo_on.map(yes_or_no)),
+    first("SMT", |s| s.environment()?.cpu.is_smt_on.map(yes_or_no)),
+    first("Memory", |s| bytes(figure!(s.environment()?, memory.total_bytes))),
+    first("Kernel", |s| word(s.environment()?.host.kernel.as_deref())),
+    first("System", |s| word(s.environment()?.host.os.as_deref())),
+    first("Virtual machine", |s| word(s.environment()?.host.virtualisation.product.as_deref())),
+    first("File system", |s| word(s.environment()?.data_dir.file_system.as_deref())),
+    first("Disk", |s| word(s.environment()?.data_dir.model.as_deref())),
+    first("Device’s ceiling, reads a second", |s| {
+        Some(number(&figure!(s.run()?, device?.ceiling_iops)?, units::number))
+    }),
+    first("… found by", |s| word(s.run()?.device.as_ref()?.method.as_deref())),
+    first("One read alone", |s| {
+        Some(number(&figure!(s.run()?, device?.depth1_p50_ns)?, units::time_ns))
+    }),
+    first("Stolen time", |s| {
+        let stolen = s.environment()?.figure("steal_ns", |of| of.steal.stolen_ns())?;
+        Some(number(&stolen, units::time_ns))
+    }),
+    first("Compiler", |s| word(s.environment()?.build.rustc.as_deref())),
+    first("revm", |s| word(Some(&s.shown.tool().revm))),
+    first("Commit", |s| word(s.shown.tool().commit.as_deref())),
 ];
+
+fn word(text: Option<&str>) -> Option<String> {
+    text.map(esc)
+}
+
+fn yes_or_no(is: bool) -> String {
+    if is { "yes".to_owned() } else { "no".to_owned() }
+}
+
+fn count(figure: Option<Figure>) -> Option<String> {
+    Some(number(&figure?, |value| value.to_string()))
+}
+
+fn bytes(figure: Option<Figure>) -> Option<String> {
+    Some(number(&figure?, |value| units::bytes(value as u64)))
+}
+
+fn number(figure: &Figure, text: impl Fn(f64) -> String) -> String {
+    markup::number(Some(figure), text)
+}
+
+/// The parts of a result that are facts of the ground, every one of which is shown.
+#[derive(Serialize)]
+struct Facts<'a> {
+    tool: &'a Tool,
+    environment: Option<&'a Environment>,
+    device: Option<&'a Device>,
+    stores: Option<&'a [StoreFacts]>,
+    choices: Option<&'a [String]>,
+}
+
+/// The same as a result writes them, to be walked whatever they are.
+fn facts(source: &Source<'_>) -> Value {
+    let run = source.shown.run();
+    let facts = Facts {
+        tool: source.shown.tool(),
+        environment: source.environment().map(|part| part.value),
+        device: run.and_then(|run| run.device.as_ref()),
+        stores: run.map(|run| run.stores.as_slice()),
+        choices: run.map(|run| run.choices.as_slice()),
+    };
+    serde_json::to_value(facts).unwrap_or_default()
+}
 
 /// What makes the figures doubtful.
 pub(super) fn warnings(report: &Report<'_>) -> Section {
     let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
     for source in &report.sources {
-        for text in source.texts("/warnings") {
-            match all.iter_mut().find(|(known, _)| *known == text) {
+        for text in source.shown.warnings() {
+            match all.iter_mut().find(|(known, _)| known == text) {
                 Some((_, labels)) => labels.push(&source.label),
                 None => all.push((text, vec![&source.label])),
             }
@@ -67,14 +130,18 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
 /// The machine and the stores.
 pub(super) fn environment(report: &Report<'_>) -> Section {
     let mut rows = Vec::new();
-    for (at, name) in FIRST {
-        rows.push((name.to_owned(), report.sources.iter().map(|s| value(s, at)).collect()));
+    for First { name, text } in FIRST {
+        let texts = report.sources.iter().map(|source| text(source).unwrap_or_else(unknown));
+        rows.push((name.to_owned(), texts.collect()));
     }
     let mut body = by_result(report, "The machine", &rows);
-    let paths = all_paths(report);
-    let full: Vec<(String, Vec<String>)> = paths
+    let facts: Vec<Value> = report.sources.iter().map(facts).collect();
+    let full: Vec<(String, Vec<String>)> = all_paths(&facts)
         .iter()
-        .map(|(at, name)| (name.clone(), report.sources.iter().map(|s| value(s, at)).collect()))
+        .map(|(at, name)| {
+            let texts = facts.iter().enumerate().map(|(result, facts)| value(result, facts, at));
+            (name.clone(), texts.collect())
+        })
         .collect();
     let full = by_result(report, "Every fact", &full);
     body.push_str(&markup::fold("Every fact of machine, device and stores", &full));
@@ -126,36 +193,33 @@ fn same(a: &[&String], b: &[&String]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bare(a) == bare(b))
 }
 
-fn value(source: &Source<'_>, at: &str) -> String {
-    match source.stored.json.pointer(at) {
-        None | Some(Value::Null) => unknown(),
-        Some(Value::Bool(true)) => "yes".to_owned(),
-        Some(Value::Bool(false)) => "no".to_owned(),
+/// A fact of the result at `result`.
+fn value(result: usize, facts: &Value, at: &str) -> String {
+    match facts.pointer(at) {
+        None | Some(Value::Null | Value::Object(_)) => unknown(),
+        Some(Value::Bool(is)) => yes_or_no(*is),
         Some(Value::String(text)) => esc(text),
         Some(Value::Array(all)) => {
             let texts: Vec<_> = all.iter().map(ToString::to_string).collect();
             esc(&texts.join(" "))
         }
-        Some(Value::Object(_)) => unknown(),
-        Some(Value::Number(_)) => {
+        Some(Value::Number(found)) => {
             let text = |value: f64| match at.rsplit('_').next() {
                 Some("bytes") => units::bytes(value as u64),
                 Some("ns") => units::time_ns(value),
                 Some("iops") => units::number(value),
                 _ => value.to_string(),
             };
-            markup::number(source.figure(at).as_ref(), text)
+            markup::number(Figure::new(result, at.to_owned(), found).as_ref(), text)
         }
     }
 }
 
 /// Paths of all leaves of the facts, with the names that they are shown by.
-fn all_paths(report: &Report<'_>) -> BTreeMap<String, String> {
+fn all_paths(facts: &[Value]) -> BTreeMap<String, String> {
     let mut paths = BTreeMap::new();
-    for source in &report.sources {
-        for part in ["tool", "environment", "device", "stores", "choices"] {
-            leaves(&source.stored.json[part], &format!("/{part}"), &mut paths);
-        }
+    for facts in facts {
+        leaves(facts, "", &mut paths);
     }
     paths
 }

@@ -2,8 +2,9 @@
 //! the others. Every field says its figure; shade only repeats it.
 
 use super::{
-    data::{self, Report, Row, SOURCE, Setting},
+    data::{self, Report, Row},
     markup::{self, Section, esc, number},
+    settings::{SOURCE, Setting},
 };
 use crate::units;
 
@@ -162,6 +163,6 @@ fn field(found: Option<(&Row<'_>, usize)>, low: f64, high: f64) -> String {
         "<td class=\"field{best}{ink}\" style=\"--share:{:.0}%\" title=\"{}\">{}{several}</td>",
         share.clamp(0.0, 1.0) * 100.0,
         esc(row.variant()),
-        number(row.figure("mgas_per_s/median").as_ref(), units::number)
+        number(row.throughput().as_ref(), units::number)
     )
 }

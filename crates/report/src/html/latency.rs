@@ -3,21 +3,38 @@
 
 use super::{
     chart::{Chart, Point, Scale, Series},
-    data::{OF_VARIANT, Report, Row},
+    data::{Report, Row},
+    figure::{Figure, Part, figure, part},
     markup::{self, Section, esc, number},
+    settings::OF_VARIANT,
 };
+use result::{Cell, Percentiles};
+
 use crate::units;
 
-/// Percentiles of a result by key and name, with the share of values beyond each.
-const PERCENTILES: [(&str, &str, f64); 7] = [
-    ("p50", "50", 0.5),
-    ("p75", "75", 0.25),
-    ("p90", "90", 0.1),
-    ("p95", "95", 0.05),
-    ("p99", "99", 0.01),
-    ("p999", "99.9", 0.001),
-    ("p9999", "99.99", 0.0001),
+/// A percentile of a result.
+struct Percentile {
+    name: &'static str,
+    /// Share of the values that lie beyond it.
+    beyond: f64,
+    of: Find,
+}
+
+/// Finds a percentile; `None` where it is not known.
+type Find = fn(&Part<'_, Percentiles>) -> Option<Figure>;
+
+/// Those that are drawn.
+const PERCENTILES: [Percentile; 7] = [
+    Percentile { name: "50", beyond: 0.5, of: |of| figure!(of, p50) },
+    Percentile { name: "75", beyond: 0.25, of: |of| figure!(of, p75) },
+    Percentile { name: "90", beyond: 0.1, of: |of| figure!(of, p90) },
+    Percentile { name: "95", beyond: 0.05, of: |of| figure!(of, p95) },
+    Percentile { name: "99", beyond: 0.01, of: |of| figure!(of, p99) },
+    Percentile { name: "99.9", beyond: 0.001, of: |of| figure!(of, p999) },
+    Percentile { name: "99.99", beyond: 0.0001, of: |of| figure!(of, p9999) },
 ];
+/// The largest value.
+const LARGEST: Find = |of| figure!(of, max);
 /// Where the largest value stands, in tenfold rarities beyond the last percentile drawn.
 const LARGEST_GAP: f64 = 0.7;
 /// Charts that stand open; the others are folded away.
@@ -27,14 +44,28 @@ const OPEN_CHART_COUNT: usize = 4;
 struct Kind {
     id: &'static str,
     title: &'static str,
-    key: &'static str,
+    latency: for<'a> fn(&Part<'a, Cell>) -> Option<Part<'a, Percentiles>>,
+    /// Whether each value of a cell is as long as the batch that it was read in.
+    is_of_batches: fn(&Cell) -> bool,
     lede: &'static str,
+}
+
+impl Kind {
+    fn figure(&self, row: &Row<'_>, find: Find) -> Option<Figure> {
+        find(&(self.latency)(&row.cell)?)
+    }
+}
+
+/// All that is drawn of a row.
+fn finds() -> impl Iterator<Item = Find> {
+    PERCENTILES.iter().map(|percentile| percentile.of).chain([LARGEST])
 }
 
 const TRANSACTIONS: Kind = Kind {
     id: "tx-latency",
     title: "Latency of a transaction",
-    key: "tx_latency_ns",
+    latency: |cell| part!(cell, tx_latency_ns),
+    is_of_batches: |_| false,
     lede: "Time of a transaction, its reads included, over the samples that count. Each step to the right \
            is a rarer case. A percentile is drawn where \
            ten values or more lie beyond it; <em>max</em> is the largest value, whatever their \
@@ -43,7 +74,8 @@ const TRANSACTIONS: Kind = Kind {
 const READS: Kind = Kind {
     id: "read-latency",
     title: "Latency of a read",
-    key: "read_latency_ns",
+    latency: |cell| part!(cell, read_latency_ns),
+    is_of_batches: |cell| cell.read_latency_of_batches,
     lede: "Time of a read of the store, over the samples that count. Where keys are read together \
            (marked <em>b</em> in the table), each counts as long as its batch.",
 };
@@ -54,18 +86,14 @@ pub(super) fn sections(report: &Report<'_>) -> Vec<Section> {
 }
 
 fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
-    let path = |key: &str| format!("{}/{key}", kind.key);
-    let known = |row: &&Row<'_>| {
-        let keys = PERCENTILES.iter().map(|(key, _, _)| *key).chain(["max"]);
-        keys.into_iter().any(|key| row.figure(&path(key)).is_some())
-    };
+    let known = |row: &&Row<'_>| finds().any(|find| kind.figure(row, find).is_some());
     let rows: Vec<&Row<'_>> = report.rows.iter().filter(known).collect();
     if rows.is_empty() {
         return None;
     }
     let groups = report.groups(rows.iter().copied(), &OF_VARIANT);
     let has_curve = |group: &&Vec<&Row<'_>>| {
-        group.iter().any(|row| row.figure(&path(PERCENTILES[0].0)).is_some())
+        group.iter().any(|row| kind.figure(row, PERCENTILES[0].of).is_some())
     };
     let charts: Vec<String> = groups
         .iter()
@@ -97,33 +125,32 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
 }
 
 fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
-    let of = |row: &Row<'_>, key: &str| row.figure(&format!("{}/{key}", kind.key));
-    let keys = || PERCENTILES.iter().map(|(key, _, _)| *key).chain(["max"]);
-    let values = rows.iter().flat_map(|row| keys().filter_map(|key| of(row, key)));
+    let values = rows.iter().flat_map(|row| finds().filter_map(|find| kind.figure(row, find)));
     let y = Scale::decades(values.map(|figure| figure.value));
-    let is_drawn = |(key, _, _): &&(&str, &str, f64)| rows.iter().any(|row| of(row, key).is_some());
+    let is_drawn =
+        |percentile: &&Percentile| rows.iter().any(|row| kind.figure(row, percentile.of).is_some());
     let drawn: Vec<_> = PERCENTILES.iter().filter(is_drawn).collect();
     let rarity = |beyond: f64| -beyond.log10();
-    let end = drawn.last().map_or(0.0, |(_, _, beyond)| rarity(*beyond)) + LARGEST_GAP;
+    let end = drawn.last().map_or(0.0, |last| rarity(last.beyond)) + LARGEST_GAP;
     let begin = rarity(0.5);
     let x = |beyond: f64| 0.03 + 0.94 * (rarity(beyond) - begin) / (end - begin).max(LARGEST_GAP);
     let mut x_ticks: Vec<_> =
-        drawn.iter().map(|(_, name, beyond)| (x(*beyond), (*name).to_owned())).collect();
+        drawn.iter().map(|drawn| (x(drawn.beyond), drawn.name.to_owned())).collect();
     x_ticks.push((0.97, "max".to_owned()));
     let series = rows.iter().map(|row| {
-        let name = format!("{} {}", row.text("design"), row.threads());
-        let point = |key: &str, what: &str, x: f64, is_joined: bool| {
-            let figure = of(row, key)?;
+        let name = format!("{} {}", row.cell.design, row.threads());
+        let point = |find: Find, what: &str, x: f64| {
+            let figure = kind.figure(row, find)?;
             let words = format!("{name}, percentile {what}: {}", units::time_ns(figure.value));
             let y = y.at(figure.value);
-            Some(Point { x, y, ends: None, words, figure, is_joined })
+            Some(Point { x, y, ends: None, words, figure, is_joined: true })
         };
-        let mut points: Vec<Point> = drawn
-            .iter()
-            .filter_map(|(key, what, beyond)| point(key, what, x(*beyond), true))
-            .collect();
-        points.extend(point("max", "100, the largest", 0.97, false));
-        Series { name: name.clone(), design: row.text("design").to_owned(), nth: 0, points }
+        let of_drawn =
+            drawn.iter().filter_map(|drawn| point(drawn.of, drawn.name, x(drawn.beyond)));
+        let mut points: Vec<Point> = of_drawn.collect();
+        let largest = point(LARGEST, "100, the largest", 0.97);
+        points.extend(largest.map(|point| Point { is_joined: false, ..point }));
+        Series { name: name.clone(), design: row.cell.design, nth: 0, points }
     });
     let chart = Chart {
         label: format!("{} by percentile {title}", kind.title),
@@ -154,20 +181,21 @@ fn short_time(ns: f64) -> String {
 
 fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
     let mut heads = vec!["Variant", "Values"];
-    heads.extend(PERCENTILES.iter().map(|(_, name, _)| *name));
+    heads.extend(PERCENTILES.iter().map(|percentile| percentile.name));
     heads.push("max");
     let cells = |row: &&Row<'_>| {
-        let time =
-            |key: &str| number(row.figure(&format!("{}/{key}", kind.key)).as_ref(), units::time_ns);
-        let batches = kind.key == READS.key && row.json["read_latency_of_batches"] == true;
-        let mark = if batches { " <abbr title=\"as long as its batch\">b</abbr>" } else { "" };
-        let count = row.figure(&format!("{}/count", kind.key));
+        let time = |find: Find| number(kind.figure(row, find).as_ref(), units::time_ns);
+        let mark = if (kind.is_of_batches)(&row.cell) {
+            " <abbr title=\"as long as its batch\">b</abbr>"
+        } else {
+            ""
+        };
+        let count = kind.figure(row, |of| figure!(of, count));
         let mut cells = vec![
             format!("{}{}{mark}", report.prefix(row), esc(row.variant())),
             number(count.as_ref(), |count| units::count(count as u64)),
         ];
-        cells.extend(PERCENTILES.iter().map(|(key, _, _)| time(key)));
-        cells.push(time("max"));
+        cells.extend(finds().map(time));
         cells
     };
     let rows: Vec<_> = rows.iter().map(cells).collect();

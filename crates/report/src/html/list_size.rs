@@ -2,9 +2,13 @@
 
 use super::{
     chart::{Chart, Point, Scale, Series},
-    data::{self, Figure, OF_VARIANT, Report, Row},
+    data::{self, Report, Row},
+    figure::{Figure, figure, interval},
     markup::{self, Section, esc, number},
+    settings::OF_VARIANT,
 };
+use variant::ListForm;
+
 use crate::units;
 
 /// Where designs without a list stand, as a share of the width.
@@ -52,20 +56,20 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 
 /// Length of the lists in the form that the row takes; `None` where it takes none.
 fn list_bytes(report: &Report<'_>, row: &Row<'_>) -> Option<Figure> {
-    let at = match row.text("list") {
-        "parallel-io" => "/workload/bal/parallel_io_bytes",
-        "batched-io" => "/workload/bal/batched_io_bytes",
-        "full" => "/workload/bal/full_bytes",
-        _ => return None,
+    let work = report.sources[row.source].workload()?;
+    let bytes = match row.cell.list? {
+        ListForm::ParallelIo => figure!(work, bal.parallel_io_bytes),
+        ListForm::BatchedIo => figure!(work, bal.batched_io_bytes),
+        ListForm::Full => figure!(work, bal.full_bytes),
     };
-    report.sources[row.source].figure(at).filter(|figure| figure.value > 0.0)
+    bytes.filter(|figure| figure.value > 0.0)
 }
 
 fn chart(report: &Report<'_>, title: &str, rows: &[&Row<'_>]) -> String {
     let bytes = |row: &Row<'_>| list_bytes(report, row).map(|figure| figure.value);
     let scale = Scale::log(rows.iter().filter_map(|row| bytes(row)), 2.0);
     let x = |bytes: f64| AXIS_BEGIN + (1.0 - AXIS_BEGIN) * scale.at(bytes);
-    let high = |row: &Row<'_>| row.figure("mgas_per_s/ci95/1").map(|figure| figure.value);
+    let high = |row: &Row<'_>| figure!(row.cell, mgas_per_s.ci95?[1]).map(|figure| figure.value);
     let y =
         Scale::linear(rows.iter().flat_map(|row| high(row).into_iter().chain([data::speed(row)])));
     let mut x_ticks: Vec<(f64, String)> = Vec::new();
@@ -75,20 +79,20 @@ fn chart(report: &Report<'_>, title: &str, rows: &[&Row<'_>]) -> String {
     let words = |tick: f64| units::bytes(tick as u64).replace(".00 ", " ").replace(".0 ", " ");
     x_ticks.extend(scale.ticks().into_iter().map(|tick| (x(tick), words(tick))));
     let series = rows.iter().filter_map(|row| {
-        let figure = row.figure("mgas_per_s/median")?;
+        let figure = row.throughput()?;
         let bytes = bytes(row);
         let size = bytes.map_or_else(|| "no list".to_owned(), |b| units::bytes(b as u64));
-        let name = format!("{} {}", row.text("design"), row.threads());
+        let name = format!("{} {}", row.cell.design, row.threads());
         let words = format!("{name}: {size}, {} million gas a second", units::number(figure.value));
         let point = Point {
             x: bytes.map_or(NO_LIST, x),
             y: y.at(figure.value),
-            ends: row.interval("mgas_per_s/ci95").map(|ends| ends.map(|end| y.at(end.value))),
+            ends: interval!(row.cell, mgas_per_s.ci95).map(|ends| ends.map(|end| y.at(end.value))),
             words,
             figure,
             is_joined: false,
         };
-        Some(Series { name, design: row.text("design").to_owned(), nth: 0, points: vec![point] })
+        Some(Series { name, design: row.cell.design, nth: 0, points: vec![point] })
     });
     let chart = Chart {
         label: format!("List size against throughput {title}"),
@@ -111,9 +115,9 @@ fn table(report: &Report<'_>, rows: &[&Row<'_>]) -> String {
         let bytes = list_bytes(report, row);
         vec![
             format!("{}{}", report.prefix(row), esc(row.variant())),
-            esc(row.text("list")),
+            esc(row.cell.list.map_or("none", ListForm::name)),
             number(bytes.as_ref(), |bytes| units::bytes(bytes as u64)),
-            number(row.figure("mgas_per_s/median").as_ref(), units::number),
+            number(row.throughput().as_ref(), units::number),
         ]
     };
     let rows: Vec<_> = rows.iter().map(cells).collect();

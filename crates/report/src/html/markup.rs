@@ -1,9 +1,10 @@
 //! Pieces of markup: escaped text, numbers with their place in the result, figures with the
 //! table and the commands behind them. Everything is written so that it is XML, too.
 
-use serde_json::Value;
-
-use super::data::{Figure, Report, Source};
+use super::{
+    data::{Report, Source},
+    figure::Figure,
+};
 
 /// Most commands that stand below a figure; the list of results has all.
 const SHOWN_COMMAND_COUNT: usize = 3;
@@ -132,7 +133,7 @@ fn commands(report: &Report<'_>, results: &[usize]) -> String {
     for place in results.iter().take(SHOWN_COMMAND_COUNT) {
         let source = &report.sources[*place];
         if report.sources.len() > 1 {
-            lines.push(esc(&format!("# {}: {}", source.label, source.stored.path.display())));
+            lines.push(esc(&format!("# {}: {}", source.label, source.shown.path.display())));
         }
         lines.push(esc(&command(source)));
     }
@@ -140,7 +141,7 @@ fn commands(report: &Report<'_>, results: &[usize]) -> String {
     if more > 0 {
         lines.push(esc(&format!("# and {more} more: see the list of results")));
     }
-    let paths = report.sources.iter().map(|source| quote(&source.stored.path.to_string_lossy()));
+    let paths = report.sources.iter().map(|source| quote(&source.shown.path.to_string_lossy()));
     let paths: Vec<_> = paths.take(SHOWN_COMMAND_COUNT).collect();
     let dots = if report.sources.len() > SHOWN_COMMAND_COUNT { " …" } else { "" };
     lines.push(esc(&format!("stress report {}{dots} --out report.html", paths.join(" "))));
@@ -151,8 +152,7 @@ fn commands(report: &Report<'_>, results: &[usize]) -> String {
 
 /// The command line of a result, for a shell.
 pub(super) fn command(source: &Source<'_>) -> String {
-    let words = source.stored.json["command"].as_array().into_iter().flatten();
-    words.filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" ")
+    source.shown.command().iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word for a shell.

@@ -2,23 +2,16 @@
 
 use super::{
     chart,
-    data::{Figure, OF_VARIANT, Report, Row},
+    data::{Report, Row},
+    figure::Figure,
     markup::{Section, esc, source_of, unknown},
+    settings::OF_VARIANT,
 };
+use result::PhasesNs;
+use variant::{Design, Phase};
+
 use crate::units;
 
-/// Phases by key and name, in the order in which they begin.
-const PHASES: [(&str, &str); 9] = [
-    ("decode", "decode"),
-    ("schedule", "schedule"),
-    ("warm_up", "warm up"),
-    ("order", "order keys"),
-    ("prefetch", "prefetch"),
-    ("execute", "execute"),
-    ("verify", "verify"),
-    ("validate", "validate"),
-    ("commit", "commit"),
-];
 /// Above this many rows only the best of each design is shown.
 const SHOWN_ROW_COUNT: usize = 24;
 
@@ -29,9 +22,9 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         0..=SHOWN_ROW_COUNT => groups.into_iter().flatten().collect(),
         _ => groups.iter().flat_map(|group| Report::best_of_designs(group)).collect(),
     };
-    let of = |row: &Row<'_>, key: &str| row.median(&format!("phases_ns/{key}"));
-    let any = |key: &str| rows.iter().any(|row| of(row, key).is_some_and(|f| f.value > 0.0));
-    let phases: Vec<_> = PHASES.into_iter().filter(|(key, _)| any(key)).collect();
+    let any =
+        |phase: &Phase| rows.iter().any(|row| time(row, *phase).is_some_and(|f| f.value > 0.0));
+    let phases: Vec<Phase> = Phase::ALL.iter().copied().filter(any).collect();
     if phases.is_empty() {
         return None;
     }
@@ -40,24 +33,24 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
          <table class=\"phases\"><caption class=\"sr\">Phases by variant</caption><thead><tr>\
          <th scope=\"col\">Variant</th><th scope=\"col\">Wall</th>",
     );
-    for (_, name) in &phases {
-        body.push_str(&format!("<th scope=\"col\">{name}</th>"));
+    for phase in &phases {
+        body.push_str(&format!("<th scope=\"col\">{}</th>", heading(*phase)));
     }
     body.push_str("</tr></thead><tbody>\n");
     for row in &rows {
-        let wall = row.median("wall_ns");
-        let design = row.text("design");
+        let wall = row.median("wall_ns", |sample| Some(sample.wall_ns));
+        let design = row.cell.design;
         body.push_str(&format!(
             "<tr><th scope=\"row\" title=\"{}\">{}{} <b>{}</b> {}</th><td>{}</td>",
             esc(row.variant()),
             report.prefix(row),
             chart::sample(design),
-            esc(design),
+            esc(design.name()),
             esc(&row.threads()),
             bar(wall.as_ref(), None, design)
         ));
-        for (key, _) in &phases {
-            let phase = of(row, key);
+        for phase in &phases {
+            let phase = time(row, *phase);
             body.push_str(&format!("<td>{}</td>", bar(phase.as_ref(), wall.as_ref(), design)));
         }
         body.push_str("</tr>\n");
@@ -82,14 +75,35 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     })
 }
 
-fn time(ns: f64) -> String {
+/// How the page names a phase.
+const fn heading(phase: Phase) -> &'static str {
+    match phase {
+        Phase::WarmUp => "warm up",
+        Phase::Order => "order keys",
+        Phase::Decode
+        | Phase::Schedule
+        | Phase::Prefetch
+        | Phase::Execute
+        | Phase::Verify
+        | Phase::Validate
+        | Phase::Commit => phase.name(),
+    }
+}
+
+/// How long a phase of a row's samples went on.
+fn time(row: &Row<'_>, phase: Phase) -> Option<Figure> {
+    let path = format!("phases_ns/{}", PhasesNs::key(phase));
+    row.median(&path, |sample| Some(sample.phases_ns[phase]))
+}
+
+fn words(ns: f64) -> String {
     if ns == 0.0 { "0".to_owned() } else { units::time_ns(ns) }
 }
 
 /// A time over a bar of its share.
-fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: &str) -> String {
+fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: Design) -> String {
     let Some(figure) = figure else { return unknown() };
-    let text = format!("<data{}>{}</data>", source_of(figure), time(figure.value));
+    let text = format!("<data{}>{}</data>", source_of(figure), words(figure.value));
     let share = whole.filter(|whole| whole.value > 0.0).map(|whole| figure.value / whole.value);
     match share.filter(|share| share.is_finite()) {
         Some(share) => format!(

@@ -3,10 +3,13 @@
 
 use super::{
     chart::{self, Chart, Guide, Point, Scale, Series},
-    data::{self, DESIGN, Figure, IO_THREADS, Report, Row, STORE, THREADS},
+    data::{self, Report, Row},
+    figure::{Figure, figure, interval},
     markup::{self, Section, esc, number},
+    settings::{DESIGN, IO_THREADS, OF_VARIANT, SOURCE, STORE, THREADS},
 };
-use result::stored;
+use result::Cell;
+use variant::CacheMode;
 
 use crate::units;
 
@@ -17,14 +20,12 @@ const OPEN_CHART_COUNT: usize = 4;
 const CEILING_MAX: f64 = 30.0;
 /// Room around the axes, as a factor.
 const ROOM: f64 = 1.25;
-/// Setting that says no more than where a row comes from.
-const SOURCE: usize = data::SOURCE;
 
 /// What is scaled.
 struct Kind {
     id: &'static str,
     title: &'static str,
-    key: &'static str,
+    count: fn(&Cell) -> u64,
     setting: usize,
     axis: &'static str,
 }
@@ -32,14 +33,14 @@ struct Kind {
 const BY_THREADS: Kind = Kind {
     id: "threads",
     title: "Scaling by threads that execute",
-    key: "threads",
+    count: |cell| cell.threads,
     setting: THREADS,
     axis: "threads that execute, doubling at equal steps",
 };
 const BY_IO_THREADS: Kind = Kind {
     id: "io-threads",
     title: "Scaling by I/O threads",
-    key: "io_threads",
+    count: |cell| cell.io_threads,
     setting: IO_THREADS,
     axis: "threads that only read, doubling at equal steps",
 };
@@ -97,7 +98,7 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
 
 /// What may differ within a chart.
 fn panel_free() -> Vec<usize> {
-    let mut free = data::OF_VARIANT.to_vec();
+    let mut free = OF_VARIANT.to_vec();
     free.extend([DESIGN, SOURCE]);
     free
 }
@@ -107,10 +108,11 @@ fn lines<'r, 'a>(report: &'r Report<'a>, kind: &Kind) -> Vec<Line<'r, 'a>> {
     let groups = report.groups(&report.rows, &[kind.setting, SOURCE]);
     let mut lines = Vec::new();
     for group in groups {
-        let value = |row: &Row<'_>| row.json[kind.key].as_f64().filter(|count| *count > 0.0);
+        let value =
+            |row: &Row<'_>| Some((kind.count)(&row.cell) as f64).filter(|count| *count > 0.0);
         let mut line: Line<'r, 'a> = group
             .into_iter()
-            .filter(|row| row.figure("mgas_per_s/median").is_some_and(|f| f.value > 0.0))
+            .filter(|row| row.throughput().is_some_and(|f| f.value > 0.0))
             .filter_map(|row| Some((value(row)?, row)))
             .collect();
         line.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -123,8 +125,8 @@ fn lines<'r, 'a>(report: &'r Report<'a>, kind: &Kind) -> Vec<Line<'r, 'a>> {
 
 fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
     let other = match kind.setting {
-        THREADS if report.varying.contains(&IO_THREADS) => row.figure("io_threads"),
-        IO_THREADS if report.varying.contains(&THREADS) => row.figure("threads"),
+        THREADS if report.varying.contains(&IO_THREADS) => figure!(row.cell, io_threads),
+        IO_THREADS if report.varying.contains(&THREADS) => figure!(row.cell, threads),
         _ => None,
     };
     let other = other.filter(|count| count.value > 0.0).map(|count| match kind.setting {
@@ -133,19 +135,21 @@ fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
     });
     let apart = report.told_apart_in_design(row);
     let apart = if apart.is_empty() { apart } else { format!(", {apart}") };
-    format!("{}{}{apart}", row.text("design"), other.unwrap_or_default())
+    format!("{}{}{apart}", row.cell.design, other.unwrap_or_default())
 }
 
 /// The device's ceiling in millions of gas a second, with the three numbers that it is made of:
 /// the least block reads of the rows, the device's reads a second, the gas.
 fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
     let rows = lines.iter().flatten().map(|(_, row)| *row);
-    let cold = rows.filter(|row| row.json["cache"]["want"] == "cold");
-    let reads = cold.filter_map(|row| Some((row, row.median("blocks_read")?)));
+    let cold = rows.filter(|row| row.cell.cache.want == CacheMode::Cold);
+    let reads =
+        cold.filter_map(|row| Some((row, row.median("blocks_read", |sample| sample.blocks_read)?)));
     let (row, least) = reads.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
     let source = &report.sources[row.source];
-    let rate = source.figure("/device/ceiling_iops")?;
-    let gas = source.figure("/workload/gas")?;
+    let run = source.run()?;
+    let rate = figure!(run, device?.ceiling_iops)?;
+    let gas = figure!(run, workload.gas)?;
     let ceiling = gas.value * rate.value / least.value / 1e6;
     (ceiling.is_finite() && ceiling > 0.0).then_some((ceiling, [least, rate, gas]))
 }
@@ -157,14 +161,14 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
     let fastest = points().map(|(_, row)| data::speed(row)).fold(0.0, f64::max);
     let drawn = ceiling.as_ref().map(|(value, _)| *value).filter(|v| *v <= fastest * CEILING_MAX);
     let speeds = points().flat_map(|(_, row)| {
-        let interval = row.interval("mgas_per_s/ci95").map(|ends| ends.map(|end| end.value));
+        let interval = interval!(row.cell, mgas_per_s.ci95).map(|ends| ends.map(|end| end.value));
         interval.into_iter().flatten().chain([data::speed(row)])
     });
     let y = Scale::log(speeds.chain(drawn), ROOM);
     let mut counts: Vec<f64> = points().map(|(count, _)| *count).collect();
     counts.sort_by(f64::total_cmp);
     counts.dedup();
-    let design = |line: &Line<'_, '_>| line[0].1.text("design").to_owned();
+    let design = |line: &Line<'_, '_>| line[0].1.cell.design;
     let nth = |at: usize| lines[..at].iter().filter(|l| design(l) == design(&lines[at])).count();
     let all = (0..lines.len()).map(|at| series(report, kind, &lines[at], nth(at), [x, y]));
     // One for each design: those of its other lines are parallel to it.
@@ -212,8 +216,8 @@ fn series(
     [x, y]: [Scale; 2],
 ) -> Series {
     let point = |(count, row): &(f64, &Row<'_>)| {
-        let figure = row.figure("mgas_per_s/median")?;
-        let interval = row.interval("mgas_per_s/ci95");
+        let figure = row.throughput()?;
+        let interval = interval!(row.cell, mgas_per_s.ci95);
         let words = format!(
             "{} at {} {}: {} million gas a second",
             name(report, kind, row),
@@ -227,7 +231,7 @@ fn series(
     let first = line[0].1;
     Series {
         name: name(report, kind, first),
-        design: first.text("design").to_owned(),
+        design: first.cell.design,
         nth,
         points: line.iter().filter_map(point).collect(),
     }
@@ -251,18 +255,18 @@ fn ideal(line: &Line<'_, '_>, x: Scale, y: Scale) -> Guide {
 fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
     let heads = ["Variant", "Threads", "I/O threads", "MGas/s", "95 %", "Share of the disk"];
     let rows = lines.iter().flatten().map(|(_, row)| {
-        let count = |key: &str| number(row.figure(key).as_ref(), |n| units::count(n as u64));
-        let values = stored::value_count(row.json);
-        let ends = row.interval("mgas_per_s/ci95");
+        let count = |figure: Option<Figure>| number(figure.as_ref(), |n| units::count(n as u64));
+        let values = row.cell.value_count();
+        let ends = interval!(row.cell, mgas_per_s.ci95);
         let store = report.told_apart(row, &[DESIGN, THREADS, IO_THREADS, STORE]);
         let store = if store.is_empty() { store } else { format!(" ({})", esc(&store)) };
         vec![
             format!("{}{}{store}", report.prefix(row), esc(row.variant())),
-            count("threads"),
-            count("io_threads"),
-            number(row.figure("mgas_per_s/median").as_ref(), units::number),
+            count(figure!(row.cell, threads)),
+            count(figure!(row.cell, io_threads)),
+            number(row.throughput().as_ref(), units::number),
             markup::interval(ends.as_ref(), values, units::number),
-            number(row.figure("device_fraction").as_ref(), |share| {
+            number(figure!(row.cell, device_fraction).as_ref(), |share| {
                 format!("{} %", units::percent(share))
             }),
         ]

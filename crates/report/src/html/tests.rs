@@ -1,23 +1,33 @@
 //! The page is compared with the results that it is made of, read back element by element.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 #[path = "../../../../tests/common/page.rs"]
 mod read;
 
 use super::page;
 use read::{Element, compared, elements};
-use result::{example, json, stored::Stored};
+use result::{
+    Content, FrameFacts, ProfileFacts, RunResult, Shown, Stored, Verdict, example, gate,
+    sweep::Keys,
+};
 
-fn result(change: impl FnOnce(&mut Value)) -> Stored {
-    let text = json(&example::sampled(8));
-    let mut json: Value = serde_json::from_str(&text).unwrap();
-    change(&mut json);
-    Stored::new("r.json".into(), json)
+fn result(change: impl FnOnce(&mut RunResult)) -> Shown {
+    let mut run = example::sampled(8);
+    change(&mut run);
+    shown(run)
 }
 
-fn jsons(results: &[Stored]) -> Vec<Value> {
-    results.iter().map(|stored| stored.json.clone()).collect()
+fn shown(run: RunResult) -> Shown {
+    Stored::new("r.json".into(), run).into()
+}
+
+fn jsons(results: &[Shown]) -> Vec<Value> {
+    let json = |shown: &Shown| match &shown.content {
+        Content::Run(run) => serde_json::to_value(run),
+        Content::Gate(gate) => serde_json::to_value(gate),
+    };
+    results.iter().map(|shown| json(shown).unwrap()).collect()
 }
 
 fn ids(elements: &[Element]) -> Vec<&str> {
@@ -25,19 +35,18 @@ fn ids(elements: &[Element]) -> Vec<&str> {
 }
 
 /// Results of a sweep over gas and threads.
-fn sweep() -> Vec<Stored> {
+fn sweep() -> Vec<Shown> {
     let mut results = Vec::new();
     for gas in [64_000_000_u64, 640_000_000] {
         for io_threads in [4_u64, 16, 64] {
-            results.push(result(|json| {
-                json["workload"]["gas"] = json!(gas);
-                json["workload"]["digest"] = json!(format!("0x{gas}"));
-                let mut cell = json["cells"][4].clone();
-                cell["io_threads"] = json!(io_threads);
-                cell["variant"] = json!(format!("rocksdb/batched-io/bal+batched@2+{io_threads}io"));
-                let speed = io_threads as f64 * 3.5 + gas as f64 / 1e8;
-                cell["mgas_per_s"]["median"] = json!(speed);
-                json["cells"] = json!([cell]);
+            results.push(result(|run| {
+                run.workload.gas = gas;
+                run.workload.digest = format!("0x{gas}");
+                let mut cell = run.cells[4].clone();
+                cell.io_threads = io_threads;
+                cell.variant = format!("rocksdb/batched-io/bal+batched@2+{io_threads}io");
+                cell.mgas_per_s.median = Some(io_threads as f64 * 3.5 + gas as f64 / 1e8);
+                run.cells = vec![cell];
             }));
         }
     }
@@ -93,24 +102,11 @@ fn every_number_is_the_one_of_its_result_and_every_cell_is_there() {
 
 #[test]
 fn each_database_is_one_value_of_a_phase_however_many_samples_it_has() {
-    let results = [result(|json| {
-        let counts = [4_usize, 2, 2];
-        json["databases"] =
-            counts.iter().enumerate().map(|(n, _)| json!({ "workload": { "seed": n } })).collect();
-        for cell in json["cells"].as_array_mut().unwrap() {
-            let of = |(n, count): (usize, &usize)| json!({ "seed": n, "sample_count": count });
-            cell["databases"] =
-                json!({ "each": counts.iter().enumerate().map(of).collect::<Vec<_>>() });
-            let walls = [1, 1, 1, 1, 3, 3, 5, 5];
-            for (sample, wall) in cell["samples"].as_array_mut().unwrap().iter_mut().zip(walls) {
-                sample["wall_ns"] = json!(wall * 1_000_000);
-            }
-        }
-    })];
+    let results = [shown(example::pooled(&[vec![1, 1, 1, 1], vec![3, 3], vec![5, 5]]))];
     let elements = elements(&page(&results));
     compared(&elements, &jsons(&results));
-    let shown = elements.iter().find(|one| one.get("data-at") == "/cells/0/samples/*/wall_ns");
-    assert_eq!(shown.unwrap().get("data-value"), "3000000");
+    let wall = elements.iter().find(|one| one.get("data-at") == "/cells/0/samples/*/wall_ns");
+    assert_eq!(wall.unwrap().get("data-value"), "3000000");
 }
 
 #[test]
@@ -142,22 +138,22 @@ fn a_sweep_has_heat_maps_and_lines_over_its_results() {
 
 /// Cells of a sweep over two keys that a result does not show; each changes the work a little, as
 /// gas and digest tell.
-fn swept(more: impl Fn(&mut Value)) -> Vec<Stored> {
+fn swept(more: impl Fn(&mut RunResult)) -> Vec<Shown> {
     let mut cells = Vec::new();
     for (a, share) in ["0.9", "1e-1", "0.5"].into_iter().enumerate() {
         for (b, size) in ["64MiB", "2GiB", "512B"].into_iter().enumerate() {
-            let stored = result(|json| {
-                let number = 10 * a + b;
-                json["workload"]["gas"] = json!(64_000_000 + number);
-                json["workload"]["digest"] = json!(format!("0x{number}"));
-                let mut cell = json["cells"][4].clone();
-                cell["mgas_per_s"]["median"] = json!(100 + number);
-                json["cells"] = json!([cell]);
-                more(json);
+            let shown = result(|run| {
+                let number = (10 * a + b) as u64;
+                run.workload.gas = 64_000_000 + number;
+                run.workload.digest = format!("0x{number}");
+                let mut cell = run.cells[4].clone();
+                cell.mgas_per_s.median = Some((100 + number) as f64);
+                run.cells = vec![cell];
+                more(run);
             });
             let keys = [("load.home", share), ("run.rocksdb.block_cache", size)];
             let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-            cells.push(stored.with_swept(keys.into_iter().collect()));
+            cells.push(shown.with_swept(keys.into_iter().collect()));
         }
     }
     cells
@@ -180,12 +176,12 @@ fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
     let places = ["512B", "64MiB", "2GiB"].map(|size| html.find(&format!(">{size}</th>")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
     // Without the sweep nothing tells which setting is which: no map.
-    let plain = cells.iter().map(|cell| Stored::new(cell.path.clone(), cell.json.clone()));
+    let plain = cells.iter().map(|cell| cell.clone().with_swept(Keys::new()));
     let plain: Vec<_> = plain.collect();
     assert_eq!(fields(&self::elements(&page(&plain))), 0);
     // What does not follow from the swept keys still tells rows apart: two maps.
     let mut both = cells;
-    both.extend(swept(|json| json["workload"]["fork"] = json!("osaka")));
+    both.extend(swept(|run| run.workload.fork = "osaka".to_owned()));
     let html = page(&both);
     assert_eq!(fields(&self::elements(&html)), 18);
     assert!(html.contains("fork osaka"), "{html}");
@@ -193,7 +189,7 @@ fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
 
 #[test]
 fn a_page_asks_for_nothing_and_runs_nothing() {
-    let mut all = vec![result(|json| json["profile"] = profile())];
+    let mut all = vec![result(|run| run.profile = Some(profile()))];
     all.extend(sweep());
     let html = page(&all);
     for word in ["http:", "https:", "<script", "@import", "url(", "<iframe", "<object", " on"] {
@@ -218,22 +214,22 @@ fn is_handler(text: &str) -> bool {
 fn text_of_a_result_stays_text() {
     let evil = "</style></title><script>alert(1)</script>\" onload='x' &amp; \u{1b}[31m";
     let results = [
-        result(|json| {
-            json["workload"]["scenario"] = json!(evil);
-            json["conclusion"] = json!(evil);
-            json["warnings"] = json!([evil]);
-            json["command"] = json!([evil]);
-            json["cells"][0]["variant"] = json!(evil);
-            json["cells"][0]["design"] = json!(evil);
-            json["environment"]["cpu"]["model"] = json!(evil);
-            json["expects"]["claims"][0]["metric"] = json!(evil);
-            json["stores"][0]["facts"][evil] = json!(evil);
-            json["profile"] = profile();
-            json["profile"]["frames"][0]["name"] = json!(evil);
+        result(|run| {
+            run.workload.scenario = evil.to_owned();
+            run.conclusion = Some(evil.to_owned());
+            run.warnings = vec![evil.to_owned()];
+            run.command = vec![evil.to_owned()];
+            run.cells[0].variant = evil.to_owned();
+            run.environment.cpu.model = Some(evil.to_owned());
+            run.expects.claims[0].metric = evil.to_owned();
+            run.stores[0].facts.insert(evil.to_owned(), evil.into());
+            let mut profile = profile();
+            profile.frames[0].name = evil.to_owned();
+            run.profile = Some(profile);
         }),
-        result(|json| {
-            json["agree"] = json!(false);
-            json["disagreements"] = json!([evil]);
+        result(|run| {
+            run.agree = Some(false);
+            run.disagreements = vec![evil.to_owned()];
         }),
     ];
     let html = page(&results);
@@ -246,8 +242,8 @@ fn text_of_a_result_stays_text() {
 #[test]
 fn of_designs_that_disagree_no_figure_is_shown() {
     for change in [
-        |json: &mut Value| json["agree"] = json!(false),
-        |json: &mut Value| json["cells"][1]["samples"][3]["agree"] = json!(false),
+        |run: &mut RunResult| run.agree = Some(false),
+        |run: &mut RunResult| run.cells[1].samples[3].agree = false,
     ] {
         let results = [result(change), result(|_| ())];
         let html = page(&results);
@@ -261,16 +257,16 @@ fn of_designs_that_disagree_no_figure_is_shown() {
 
 #[test]
 fn the_verdict_says_what_is_worst() {
-    let fails = |json: &mut Value| {
-        json["expects"]["status"] = json!("fails");
-        json["expects"]["claims"][0]["verdict"] = json!("fails");
+    let fails = |run: &mut RunResult| {
+        run.expects.status = Some(Verdict::Fails.name().to_owned());
+        run.expects.claims[0].verdict = Verdict::Fails;
     };
-    let gate = |json: &mut Value| json["gate"] = json!({ "verdict": "regression" });
+    let gate = result_of_gate();
     for (html, class, words) in [
         (page(&[result(|_| ())]), "good", "All designs agree"),
         (page(&[result(fails)]), "bad", "Claim fails: bal_bytes(batched-io)"),
-        (page(&[result(gate)]), "bad", "Gate: regression"),
-        (page(&[result(|json| json["interrupted"] = json!(true))]), "open", "Interrupted"),
+        (page(&[result(|_| ()), gate]), "bad", "Gate: regression"),
+        (page(&[result(|run| run.interrupted = true)]), "open", "Interrupted"),
     ] {
         assert!(html.contains(&format!("class=\"verdict {class}\"")), "{class}");
         assert!(html.contains(words), "{words}");
@@ -310,37 +306,53 @@ fn whoever_cannot_see_has_the_same() {
 
 #[test]
 fn a_result_of_nothing_is_a_page_all_the_same() {
-    for json in
-        [json!({}), json!({ "agree": null, "cells": [] }), json!({ "agree": true, "cells": [{}] })]
-    {
-        let results = [Stored::new("empty.json".into(), json)];
+    let unknown = |run: &mut RunResult| {
+        run.agree = None;
+        run.device = None;
+        run.conclusion = None;
+        run.stores.clear();
+    };
+    let bare = |run: &mut RunResult| {
+        unknown(run);
+        run.cells.clear();
+    };
+    let no_sample = |run: &mut RunResult| {
+        unknown(run);
+        run.agree = Some(true);
+        run.cells.iter_mut().for_each(|cell| cell.samples.clear());
+    };
+    for results in [[result(unknown)], [result(bare)], [result(no_sample)]] {
         compared(&elements(&page(&results)), &jsons(&results));
     }
 }
 
+/// Of a gate that found a regression, and compared with a stored result, too.
+fn result_of_gate() -> Shown {
+    let mut result = example::gate();
+    result.workload = None;
+    result.gate.verdict = Some(gate::Verdict::Regression);
+    result.gate.reason = "a <b> takes longer".to_owned();
+    let cell = &mut result.gate.attempts[0].cells[0];
+    cell.counter_changes = vec!["store_reads: 5 → 6".to_owned()];
+    let judged = &mut cell.figures[0];
+    let look = gate::LookFacts { change: 0.051, lower: 0.04, upper: 0.07, ..judged.looks[0] };
+    judged.looks.push(look);
+    let shift = gate::Shift {
+        variant: "b".to_owned(),
+        verdict: gate::Verdict::Pass,
+        change: Some(0.0),
+        lower: None,
+        upper: Some(0.01),
+    };
+    result.gate.baseline =
+        Some(gate::Compared { ratios: vec![shift], ..gate::Compared::default() });
+    let content = Content::Gate(Box::new(result));
+    Shown { path: "gate.json".into(), content, swept: Keys::new() }
+}
+
 #[test]
 fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
-    let look =
-        |lower: f64| json!({ "octet_count": 6, "change": 0.051, "lower": lower, "upper": 0.07 });
-    let figure =
-        json!({ "metric": "wall", "verdict": "regression", "looks": [look(0.01), look(0.04)] });
-    let shift =
-        json!({ "variant": "b", "verdict": "pass", "change": 0.0, "lower": null, "upper": 0.01 });
-    let json = json!({
-        "schema": "stress.gate/1",
-        "gate": {
-            "verdict": "regression",
-            "reason": "a <b> takes longer",
-            "delta": 0.03,
-            "attempts": [{ "cells": [{
-                "variant": "memory/none/a@1",
-                "figures": [figure],
-                "counter_changes": ["store_reads: 5 → 6"],
-            }] }],
-            "baseline": { "ratios": [shift], "times": [] },
-        },
-    });
-    let results = [Stored::new("gate.json".into(), json)];
+    let results = [result_of_gate()];
     let html = page(&results);
     let elements = elements(&html);
     let places = compared(&elements, &jsons(&results));
@@ -355,20 +367,24 @@ fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
     assert!(html.contains("store_reads: 5 → 6") && html.contains("+5.1 %"));
 }
 
-fn profile() -> Value {
-    json!({
-        "variant": "rocksdb/none/sequential+on-demand@1",
-        "sample_count": 3,
-        "stack_count": 1_000,
-        "outside_count": 12,
-        "flame_graph": "flame-graph-1.svg",
-        "frames": [{ "name": "executor::engine::run", "self_share": 0.25, "total_share": 0.75 }],
-    })
+fn profile() -> ProfileFacts {
+    ProfileFacts {
+        variant: "rocksdb/none/sequential+on-demand@1".to_owned(),
+        sample_count: 3,
+        stack_count: 1_000,
+        outside_count: 12,
+        flame_graph: "flame-graph-1.svg".to_owned(),
+        frames: vec![FrameFacts {
+            name: "executor::engine::run".to_owned(),
+            self_share: 0.25,
+            total_share: 0.75,
+        }],
+    }
 }
 
 #[test]
 fn a_profile_names_its_functions_and_its_flame_graph() {
-    let results = [result(|json| json["profile"] = profile())];
+    let results = [result(|run| run.profile = Some(profile()))];
     let html = page(&results);
     let places = compared(&elements(&html), &jsons(&results));
     assert!(places.iter().any(|(_, at)| at == "/profile/frames/0/self_share"));

@@ -2,15 +2,19 @@
 
 use super::{
     chart::{self, Scale},
-    data::{self, Figure, OF_VARIANT, Report, Row},
+    data::{self, Report, Row},
+    figure::{Figure, figure, interval},
     markup::{self, Section, esc, interval, number, unknown},
+    settings::OF_VARIANT,
 };
-use result::stored;
+use result::Bottleneck;
 
 use crate::units;
 
 /// Above this many rows only the best of each design is drawn; the table has all.
 const DRAWN_ROW_COUNT: usize = 40;
+/// The sample whose keys are shown: they are the same in all.
+const FIRST: usize = 0;
 /// Height of a row's picture, in pixels.
 const ROW_HEIGHT: u32 = 30;
 
@@ -24,8 +28,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         _ => groups.iter().map(|group| Report::best_of_designs(group)).collect(),
     };
     let highest = report.rows.iter().filter_map(|row| {
-        let high = row.figure("mgas_per_s/ci95/1");
-        high.or_else(|| row.figure("mgas_per_s/median")).map(|figure| figure.value)
+        let high = figure!(row.cell, mgas_per_s.ci95?[1]);
+        high.or_else(|| row.throughput()).map(|figure| figure.value)
     });
     let scale = Scale::linear(highest);
     let mut body = String::from(
@@ -82,10 +86,10 @@ fn head(scale: Scale) -> String {
 }
 
 fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, is_best: bool) -> String {
-    let design = row.text("design");
-    let median = row.figure("mgas_per_s/median");
-    let ends = row.interval("mgas_per_s/ci95");
-    let values = stored::value_count(row.json);
+    let design = row.cell.design;
+    let median = row.throughput();
+    let ends = interval!(row.cell, mgas_per_s.ci95);
+    let values = row.cell.value_count();
     let best = if is_best { " <span class=\"tag\">fastest</span>" } else { "" };
     let other = report.told_apart_in_design(row);
     let other = if other.is_empty() { other } else { format!(" {}", esc(&other)) };
@@ -95,7 +99,7 @@ fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, is_best: bool) -> Stri
          <span role=\"cell\" class=\"value\">{}</span><span role=\"cell\" class=\"ends\">{}</span></div>\n",
         esc(row.variant()),
         chart::sample(design),
-        esc(design),
+        esc(design.name()),
         esc(&row.threads()),
         picture(row, scale, median.as_ref(), ends.as_ref()),
         number(median.as_ref(), units::number),
@@ -118,7 +122,7 @@ fn picture(
         ));
     }
     let Some(median) = median else { return svg + "</svg>" };
-    let design = row.text("design");
+    let design = row.cell.design;
     let class = chart::class(design);
     let x = scale.at(median.value) * 100.0;
     svg.push_str(&format!(
@@ -168,25 +172,25 @@ fn table(report: &Report<'_>) -> String {
     ];
     let percent = |share: f64| format!("{} %", units::percent(share));
     let cells = |row: &Row<'_>| {
-        let values = stored::value_count(row.json);
-        let samples = row.json["samples"].as_array().map_or(0, Vec::len);
-        let of = |path: &str, text: fn(f64) -> String| number(row.figure(path).as_ref(), text);
-        let ends = |path: &str, text: fn(f64) -> String| {
-            interval(row.interval(path).as_ref(), values, text)
+        let cell = &row.cell;
+        let values = cell.value_count();
+        let of = |figure: Option<Figure>, text: fn(f64) -> String| number(figure.as_ref(), text);
+        let ends = |ends: Option<[Figure; 2]>, text: fn(f64) -> String| {
+            interval(ends.as_ref(), values, text)
         };
-        let binds = row.json["binds"].as_str();
+        let binds = cell.binds.map(Bottleneck::name);
         vec![
             format!("{}{}", report.prefix(row), esc(row.variant())),
-            samples.to_string(),
-            of("mgas_per_s/median", units::number),
-            ends("mgas_per_s/ci95", units::number),
-            of("ms_per_batch/median", units::plain),
-            ends("ms_per_batch/ci95", units::plain),
-            of("samples/0/unique_keys", |keys| units::count(keys as u64)),
-            of("blocks_per_present_key", units::ratio),
-            number(row.figure("device_fraction").as_ref(), percent),
-            of("reads_in_flight", units::number),
-            number(row.figure("longest_tx_share").as_ref(), percent),
+            cell.samples.len().to_string(),
+            of(row.throughput(), units::number),
+            ends(interval!(cell, mgas_per_s.ci95), units::number),
+            of(figure!(cell, ms_per_batch.median), units::plain),
+            ends(interval!(cell, ms_per_batch.ci95), units::plain),
+            of(figure!(cell, samples[FIRST].unique_keys), |keys| units::count(keys as u64)),
+            of(figure!(cell, blocks_per_present_key), units::ratio),
+            of(figure!(cell, device_fraction), percent),
+            of(figure!(cell, reads_in_flight), units::number),
+            of(figure!(cell, longest_tx_share), percent),
             binds.map_or_else(unknown, esc),
         ]
     };

@@ -1,11 +1,13 @@
 //! What comes first: do the designs agree, do the claims hold, what did the gate say, what was
 //! found; and which results the page is made of.
 
-use serde_json::Value;
+use result::{Bound, Claim, RunResult, Verdict, gate};
 
 use super::{
-    data::{OF_VARIANT, Report, Source},
+    data::{Report, Source, speed},
+    figure::{Figure, Part, figure, part},
     markup::{self, Section, command, esc, number, unknown},
+    settings::OF_VARIANT,
 };
 use crate::units;
 
@@ -89,7 +91,7 @@ pub(super) fn html(report: &Report<'_>) -> String {
 fn of_result(report: &Report<'_>, source: &Source<'_>, lines: &[Line]) -> String {
     let mut html = String::from("<div class=\"result\">");
     if report.sources.len() > 1 {
-        let name = source.stored.path.display().to_string();
+        let name = source.shown.path.display().to_string();
         html.push_str(&format!("<h3>{} <small>{}</small></h3>", source.label, esc(&name)));
     }
     html.push_str("<ul class=\"lines\">\n");
@@ -103,8 +105,8 @@ fn of_result(report: &Report<'_>, source: &Source<'_>, lines: &[Line]) -> String
         ));
     }
     html.push_str("</ul>");
-    let conclusion = source.stored.text("/conclusion").filter(|_| source.is_sound);
-    if let Some(conclusion) = conclusion {
+    let sound = source.shown.run().filter(|_| source.is_sound);
+    if let Some(conclusion) = sound.and_then(|run| run.conclusion.as_ref()) {
         html.push_str(&format!("<p class=\"found\">{}</p>", esc(conclusion)));
     }
     html.push_str("</div>\n");
@@ -113,41 +115,39 @@ fn of_result(report: &Report<'_>, source: &Source<'_>, lines: &[Line]) -> String
 
 fn lines(source: &Source<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
-    // A gate's result of its own has no samples.
-    if source.stored.json.get("cells").is_some() || source.stored.json["gate"].is_null() {
-        lines.push(agreement(source));
+    // A gate's result has no samples.
+    if let Some(run) = source.run() {
+        lines.push(agreement(run.value));
+        if source.is_sound {
+            lines.extend(claims(&run));
+        }
+        if run.interrupted {
+            let text = "Interrupted: what was finished is shown".to_owned();
+            lines.push(Line { grade: Grade::Open, text, more: String::new() });
+        }
     }
-    if source.is_sound {
-        lines.extend(claims(source));
-    }
-    lines.extend(gate(source));
-    if source.stored.json["interrupted"] == true {
-        let text = "Interrupted: what was finished is shown".to_owned();
-        lines.push(Line { grade: Grade::Open, text, more: String::new() });
-    }
+    lines.extend(source.gate().map(|result| gate(&result.gate)));
     lines
 }
 
-fn agreement(source: &Source<'_>) -> Line {
-    let differences = source.texts("/disagreements");
-    if source.is_sound {
-        let samples = |cell: &Value| cell["samples"].as_array().map_or(0, Vec::len) as u64;
-        let count: u64 = source.stored.cells().iter().map(samples).sum();
-        let cells = units::things(source.stored.cells().len() as u64, "variant");
+fn agreement(run: &RunResult) -> Line {
+    if run.is_sound() {
+        let count: u64 = run.cells.iter().map(|cell| cell.samples.len() as u64).sum();
+        let cells = units::things(run.cells.len() as u64, "variant");
         let text = format!(
             "Every sample equals the reference ({} of {cells})",
             units::things(count, "sample")
         );
         return Line { grade: Grade::Good, text, more: String::new() };
     }
-    match source.stored.agrees() {
+    match run.agree {
         None => Line {
             grade: Grade::Open,
             text: "Nothing was compared: no sample was taken".to_owned(),
             more: String::new(),
         },
         Some(_) => {
-            let shown = differences.iter().take(SHOWN_COUNT);
+            let shown = run.disagreements.iter().take(SHOWN_COUNT);
             let items: String =
                 shown.map(|text| format!("<li><code>{}</code></li>", esc(text))).collect();
             Line {
@@ -162,80 +162,83 @@ fn agreement(source: &Source<'_>) -> Line {
 }
 
 /// What the scenario claims: those that hold in one line, each other one in its own.
-fn claims(source: &Source<'_>) -> Vec<Line> {
-    let expects = &source.stored.json["expects"];
-    let claims = expects["claims"].as_array().map_or(&[][..], Vec::as_slice);
+fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
+    let expects = &run.expects;
     let mut lines = Vec::new();
-    if claims.is_empty() {
-        if let (Some(status), Some(count)) = (expects["status"].as_str(), expects["count"].as_u64())
-        {
-            let text = format!("{} of the scenario: {status}", units::things(count, "claim"));
+    if expects.claims.is_empty() {
+        if let Some(status) = &expects.status {
+            let count = units::things(expects.count, "claim");
+            let text = format!("{count} of the scenario: {status}");
             lines.push(Line { grade: Grade::Open, text, more: String::new() });
         }
         return lines;
     }
-    let holds = |claim: &&(usize, &Value)| claim.1["verdict"] == "holds";
-    let numbered: Vec<(usize, &Value)> = claims.iter().enumerate().collect();
-    let held = numbered.iter().filter(holds).count();
-    if held > 0 {
-        let text = format!("{held} of {} claims hold", claims.len());
-        let rows: Vec<_> = numbered
-            .iter()
-            .filter(holds)
-            .map(|(at, claim)| claim_row(source, *at, claim))
-            .collect();
+    let all = (0..expects.claims.len()).filter_map(|at| part!(run, expects.claims[at]));
+    let (held, others): (Vec<_>, Vec<_>) = all.partition(|claim| claim.verdict == Verdict::Holds);
+    if !held.is_empty() {
+        let text = format!("{} of {} claims hold", held.len(), expects.claims.len());
+        let rows: Vec<_> = held.iter().map(claim_row).collect();
         let heads = ["Claim", "Bound", "Value", "Near end"];
         let more = markup::fold("Claims", &markup::table("Claims that hold", &heads, &rows));
         lines.push(Line { grade: Grade::Good, text, more });
     }
-    for (at, claim) in numbered.iter().filter(|claim| !holds(claim)).take(SHOWN_COUNT) {
-        let verdict = claim["verdict"].as_str().unwrap_or("not judged");
-        let grade = if verdict == "fails" { Grade::Bad } else { Grade::Open };
-        let figure = |key: &str| {
-            number(source.figure(&format!("/expects/claims/{at}/{key}")).as_ref(), units::plain)
-        };
-        let bound = if claim["bound"] == "min" { "at least" } else { "at most" };
-        let on = claim["store"].as_str().map(|store| format!(" on {store}")).unwrap_or_default();
-        let metric = claim["metric"].as_str().unwrap_or("a claim");
-        let why = claim["reason"].as_str().map(|why| format!("; {}", esc(why)));
-        let more = format!(
-            ": {}, near end {}; claimed {bound} {}{}",
-            figure("value"),
-            figure("near_end"),
-            figure("limit"),
-            why.unwrap_or_default()
-        );
-        lines.push(Line { grade, text: format!("Claim {verdict}: {metric}{on}"), more });
-    }
+    lines.extend(others.iter().take(SHOWN_COUNT).map(claim_line));
     lines
 }
 
-fn claim_row(source: &Source<'_>, at: usize, claim: &Value) -> Vec<String> {
-    let figure = |key: &str| {
-        number(source.figure(&format!("/expects/claims/{at}/{key}")).as_ref(), units::plain)
+/// A claim that does not hold.
+fn claim_line(claim: &Part<'_, Claim>) -> Line {
+    let grade = match claim.verdict {
+        Verdict::Fails => Grade::Bad,
+        Verdict::Holds | Verdict::Inconclusive | Verdict::NotJudged => Grade::Open,
     };
-    let on = claim["store"].as_str().map(|store| format!(" on {store}")).unwrap_or_default();
-    let bound = if claim["bound"] == "min" { "at least" } else { "at most" };
+    let why = claim.reason.as_ref().map(|why| format!("; {}", esc(why)));
+    let more = format!(
+        ": {}, near end {}; claimed {} {}{}",
+        plain(figure!(claim, value)),
+        plain(figure!(claim, near_end)),
+        bound(claim),
+        plain(figure!(claim, limit)),
+        why.unwrap_or_default()
+    );
+    let text = format!("Claim {}: {}{}", claim.verdict, claim.metric, on(claim));
+    Line { grade, text, more }
+}
+
+fn claim_row(claim: &Part<'_, Claim>) -> Vec<String> {
     vec![
-        esc(&format!("{}{on}", claim["metric"].as_str().unwrap_or_default())),
-        format!("{bound} {}", figure("limit")),
-        figure("value"),
-        figure("near_end"),
+        esc(&format!("{}{}", claim.metric, on(claim))),
+        format!("{} {}", bound(claim), plain(figure!(claim, limit))),
+        plain(figure!(claim, value)),
+        plain(figure!(claim, near_end)),
     ]
 }
 
-/// What a gate found, where the result is one's.
-fn gate(source: &Source<'_>) -> Option<Line> {
-    let gate = source.stored.json.get("gate").filter(|gate| gate.is_object())?;
-    let verdict = gate["verdict"].as_str()?;
-    let grade = match verdict {
-        "pass" => Grade::Good,
-        "regression" | "claim fails" | "work changed" | "error" => Grade::Bad,
-        _ => Grade::Open,
+fn plain(figure: Option<Figure>) -> String {
+    number(figure.as_ref(), units::plain)
+}
+
+const fn bound(claim: &Claim) -> &'static str {
+    match claim.bound {
+        Bound::Min => "at least",
+        Bound::Max => "at most",
+    }
+}
+
+fn on(claim: &Claim) -> String {
+    claim.store.map(|store| format!(" on {store}")).unwrap_or_default()
+}
+
+/// What a gate found.
+fn gate(gate: &gate::Gate) -> Line {
+    use gate::Verdict;
+    let grade = match gate.verdict {
+        Some(Verdict::Pass) => Grade::Good,
+        Some(Verdict::Regression | Verdict::ClaimFails | Verdict::WorkChanged) | None => Grade::Bad,
+        Some(Verdict::Inconclusive | Verdict::Untrusted) => Grade::Open,
     };
-    let why = gate["reason"].as_str();
-    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    Some(Line { grade, text: format!("Gate: {verdict}{why}"), more: String::new() })
+    let verdict = gate.verdict.map_or("error", Verdict::name);
+    Line { grade, text: format!("Gate: {verdict}: {}", gate.reason), more: String::new() }
 }
 
 /// The results that the page is made of.
@@ -243,36 +246,37 @@ pub(super) fn results(report: &Report<'_>) -> Section {
     let heads =
         ["", "File", "Begun", "Work", "Agree", "Best, MGas/s", "Warnings", "Commit", "Command"];
     let rows = report.sources.iter().map(|source| {
-        let json = &source.stored.json;
+        let work = source.workload();
         let own = report.rows.iter().filter(|row| row.source == source.index);
-        let best = own.max_by(|a, b| super::data::speed(a).total_cmp(&super::data::speed(b)));
-        let agree = match source.stored.agrees() {
+        let best = own.max_by(|a, b| speed(a).total_cmp(&speed(b)));
+        let agree = match source.shown.agrees() {
             Some(_) if source.is_sound => "yes",
             Some(_) => "<strong>NO</strong>",
-            None if json["gate"].is_object() => "gate",
+            None if source.shown.gate().is_some() => "gate",
             None => "nothing compared",
         };
-        let text = |at: &str| source.stored.text(at).map_or_else(unknown, esc);
-        let digest = source.stored.text("/workload/digest").unwrap_or_default();
+        let scenario = work.as_ref().map_or_else(unknown, |work| esc(&work.scenario));
+        let digest = work.as_ref().map_or("", |work| &work.digest);
         let digest: String = digest.chars().take(12).collect();
+        let commit = source.shown.tool().commit.as_deref();
         let apart = best.map(|row| report.told_apart(row, &OF_VARIANT)).unwrap_or_default();
         let apart = if apart.is_empty() { apart } else { format!("<br/>{}", esc(&apart)) };
         vec![
             source.label.clone(),
-            esc(&source.stored.path.display().to_string()),
-            json["started_unix_s"].as_u64().map_or_else(unknown, |s| esc(&markup::time(s))),
-            format!("{} <code>{}</code>{apart}", text("/workload/scenario"), esc(&digest)),
+            esc(&source.shown.path.display().to_string()),
+            esc(&markup::time(source.shown.started_unix_s())),
+            format!("{scenario} <code>{}</code>{apart}", esc(&digest)),
             agree.to_owned(),
             best.map_or_else(unknown, |row| {
                 format!(
                     "{} {} {}",
-                    number(row.figure("mgas_per_s/median").as_ref(), units::number),
-                    esc(row.text("design")),
+                    number(row.throughput().as_ref(), units::number),
+                    esc(row.cell.design.name()),
                     esc(&row.threads())
                 )
             }),
-            source.texts("/warnings").len().to_string(),
-            text("/tool/commit"),
+            source.shown.warnings().len().to_string(),
+            commit.map_or_else(unknown, esc),
             format!("<code>{}</code>", esc(&command(source))),
         ]
     });

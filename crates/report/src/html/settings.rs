@@ -1,0 +1,169 @@
+//! What may tell one row of the page from another, and where in a result it stands.
+
+use std::{cmp::Ordering, ops::RangeInclusive};
+
+use serde_json::Value;
+
+use result::{Cell, RunResult};
+
+use crate::units;
+
+/// A setting of a row. Equal are those that are shown as the same.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    /// As it is shown.
+    pub(super) text: String,
+    /// Where it is a number.
+    pub(super) number: Option<f64>,
+}
+
+impl PartialEq for Setting {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Setting {
+    /// A text.
+    fn text(text: &str) -> Self {
+        Self { text: text.to_owned(), number: None }
+    }
+
+    /// A number of things.
+    fn count(count: u64) -> Self {
+        Self { text: units::count(count), number: Some(count as f64) }
+    }
+
+    /// A number of which every digit counts.
+    fn exact(number: u64) -> Self {
+        Self { text: number.to_string(), number: Some(number as f64) }
+    }
+
+    /// A fact of a store.
+    fn of(value: &Value) -> Option<Self> {
+        let (text, number) = match value {
+            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+            Value::String(text) => (text.clone(), None),
+            Value::Bool(is) => (is.to_string(), None),
+            Value::Number(number) => {
+                let count = number.as_u64().map(units::count);
+                (count.unwrap_or_else(|| number.to_string()), number.as_f64())
+            }
+        };
+        Some(Self { text, number })
+    }
+
+    /// Of a key that was swept: as it was given, with what it counts.
+    pub(super) fn swept(text: &str) -> Self {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (digits, unit) = text.split_at(end);
+        let unit = UNITS.iter().find(|(name, _)| *name == unit);
+        let number = digits.parse::<f64>().ok().zip(unit).map(|(number, (_, of))| number * of);
+        Self { text: text.to_owned(), number }
+    }
+
+    /// Numbers by size, before texts by their letters.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        match (self.number, other.number) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => self.text.cmp(&other.text),
+        }
+    }
+}
+
+/// Units of a scenario's values; of one key all are of one kind.
+const UNITS: [(&str, f64); 13] = [
+    ("", 1.0),
+    ("k", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3_600.0),
+];
+
+/// What a row's settings are found in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'a> {
+    /// The result, as the page names it.
+    pub(super) label: &'a str,
+    /// The result.
+    pub(super) run: &'a RunResult,
+    /// The row's cell.
+    pub(super) cell: &'a Cell,
+}
+
+impl Found<'_> {
+    /// Among the facts of the cell's store, which are the store's own.
+    fn store(&self, key: &str) -> Option<Setting> {
+        let of_cell = self.run.stores.iter().find(|store| store.store == self.cell.store)?;
+        Setting::of(of_cell.facts.get(key)?)
+    }
+
+    /// All of [`SETTINGS`] in their order.
+    pub(super) fn settings(&self) -> Vec<Option<Setting>> {
+        SETTINGS.iter().map(|(_, setting)| setting(self)).collect()
+    }
+}
+
+/// Finds a setting; `None` where the row has not got it.
+type Find = fn(&Found<'_>) -> Option<Setting>;
+
+/// What may tell one row from another, as the page names it. `result` counts only where nothing
+/// else does.
+pub(super) const SETTINGS: [(&str, Find); 32] = [
+    ("store", |of| Some(Setting::text(of.cell.store.name()))),
+    ("design", |of| Some(Setting::text(of.cell.design.name()))),
+    ("threads", |of| Some(Setting::count(of.cell.threads))),
+    ("I/O threads", |of| Some(Setting::count(of.cell.io_threads))),
+    ("scenario", |of| Some(Setting::text(&of.run.workload.scenario))),
+    ("fork", |of| Some(Setting::text(&of.run.workload.fork))),
+    ("seed", |of| Some(Setting::exact(of.run.workload.seed))),
+    ("gas", |of| Some(Setting::count(of.run.workload.gas))),
+    ("blocks", |of| Some(Setting::count(of.run.workload.block_count))),
+    ("blocks a batch", |of| Some(Setting::count(of.run.workload.blocks_per_batch))),
+    ("slots", |of| Some(Setting::count(of.run.workload.state_slot_count))),
+    ("accounts", |of| Some(Setting::count(of.run.workload.state_account_count))),
+    ("layout", |of| Some(Setting::text(&of.run.workload.layout))),
+    ("cache", |of| Some(Setting::text(of.cell.cache.want.name()))),
+    ("schedule", |of| Some(Setting::text(of.cell.schedule.name()))),
+    ("reads a reader", |of| of.cell.reads_per_reader.map(Setting::count)),
+    ("prefetch time", |of| Some(Setting::text(of.cell.prefetch?.time.name()))),
+    ("prefetch order", |of| Some(Setting::text(of.cell.prefetch?.order.name()))),
+    ("prefetch accounts", |of| Some(Setting::text(of.cell.prefetch?.accounts.name()))),
+    ("prefetch codes", |of| Some(Setting::text(of.cell.prefetch?.codes.name()))),
+    ("prefetch stop", |of| Some(Setting::text(of.cell.prefetch?.stop.name()))),
+    ("prefetch share", |of| Some(Setting::text(of.cell.prefetch?.share.name()))),
+    ("keys a chunk", |of| of.cell.prefetch?.chunk_key_count.map(Setting::count)),
+    ("shape", |of| of.store("shape")),
+    ("reads", |of| of.store("reads")),
+    ("read method", |of| of.store("read_method")),
+    ("block cache", |of| of.store("block_cache_bytes")),
+    ("cache fill", |of| of.store("cache_fill")),
+    ("commit", |of| of.store("commit")),
+    ("databases", |of| Some(Setting::exact(of.run.databases.len().max(1) as u64))),
+    ("digest", |of| Some(Setting::text(&of.run.workload.digest))),
+    ("result", |of| Some(Setting::text(of.label))),
+];
+
+/// Places in [`SETTINGS`].
+pub(super) const STORE: usize = 0;
+pub(super) const DESIGN: usize = 1;
+pub(super) const THREADS: usize = 2;
+pub(super) const IO_THREADS: usize = 3;
+/// Design, threads, schedule and prefetch: what tells the variants of one result apart, beside
+/// the store.
+pub(super) const OF_VARIANT: [usize; 12] =
+    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22];
+/// Schedule and prefetch: what tells variants of one design apart beside their threads.
+pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=22;
+pub(super) const DIGEST: usize = 30;
+pub(super) const SOURCE: usize = 31;
