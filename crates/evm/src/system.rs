@@ -64,11 +64,11 @@ pub fn contracts(fork: Fork) -> Vec<GenesisAccount> {
         all.push((BUILDER_DEPOSIT_CONTRACT_ADDRESS, &BUILDER_DEPOSIT_CONTRACT_CODE));
         all.push((BUILDER_EXIT_CONTRACT_ADDRESS, &BUILDER_EXIT_CONTRACT_CODE));
     }
-    let account = |(address, code): (Address, &Bytes)| GenesisAccount {
+    let account = |address: Address, code: &Bytes| GenesisAccount {
         address,
         nonce: 1,
         code: code.clone(),
         ..GenesisAccount::default()
     };
-    all.into_iter().map(account).collect()
+    all.into_iter().map(|(address, code)| account(address, code)).collect()
 }

@@ -160,11 +160,11 @@ impl CodeHashes {
 
     /// All hashes with the place of their family and their place in it.
     pub fn iter(&self) -> impl Iterator<Item = (B256, usize, u64)> + '_ {
-        let of_family = |(place, hashes): (usize, &'_ Vec<B256>)| {
+        let of_family = |place: usize, hashes: &Vec<B256>| {
             let codes = hashes.iter().copied().zip(0..);
             codes.map(move |(hash, code)| (hash, place, code)).collect::<Vec<_>>()
         };
-        self.0.iter().enumerate().flat_map(of_family)
+        self.0.iter().enumerate().flat_map(move |(place, hashes)| of_family(place, hashes))
     }
 }
 

@@ -23,11 +23,11 @@ pub(crate) struct Computations {
 impl Computations {
     /// Calls of the contract at `contract`.
     pub(crate) fn new(compute: &Compute, contract: Address) -> Self {
-        let (signature, precompiles): (_, &[u8]) = match compute.work {
-            Work::Keccak => ("hash(uint256)", &[]),
-            Work::Modexp => ("modexp(uint256)", &[5]),
-            Work::Pairing => ("pairing(uint256)", &[6, 7, 8]),
-            Work::Loop => ("loop(uint256)", &[]),
+        let (signature, precompiles) = match compute.work {
+            Work::Keccak => ("hash(uint256)", &[][..]),
+            Work::Modexp => ("modexp(uint256)", &[5][..]),
+            Work::Pairing => ("pairing(uint256)", &[6, 7, 8][..]),
+            Work::Loop => ("loop(uint256)", &[][..]),
         };
         let size = Size::of("rounds", compute.round_count);
         Self { contract, signature, precompiles, size }

@@ -1,7 +1,7 @@
 //! Checks what a workload says against the reference: the last word on a workload file.
 
 use alloy_primitives::keccak256;
-use workload::{Batch, TxOutcome, Workload};
+use workload::{Batch, Workload};
 
 use super::{Answer, BatchReference, ReferenceError, ReferenceRun};
 
@@ -29,8 +29,8 @@ pub fn verify<A: Answer>(
 fn difference(batch: &Batch, made: &BatchReference) -> Option<(&'static str, String)> {
     let (said, expected) = (&batch.expected, &made.expected);
     if said.transactions != expected.transactions {
-        let differs = |(a, b): (&TxOutcome, &TxOutcome)| a != b;
-        let place = said.transactions.iter().zip(&expected.transactions).position(differs);
+        let mut both = said.transactions.iter().zip(&expected.transactions);
+        let place = both.position(|(a, b)| a != b);
         let place = place.unwrap_or(said.transactions.len().min(expected.transactions.len()));
         let (a, b) = (said.transactions.get(place), expected.transactions.get(place));
         return Some(("the outcome of a transaction", format!("{place}: {a:?}, {b:?}")));

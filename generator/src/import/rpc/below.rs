@@ -176,12 +176,13 @@ impl<'a> Below<'a> {
 
     /// All accounts that are known to exist, by ascending address.
     pub(super) fn into_accounts(self) -> Vec<GenesisAccount> {
-        let account = |(address, known): (Address, Known)| {
+        let account = |address: Address, known: Known| {
             let Fields { nonce, balance, code, .. } = known.fields.unwrap_or_default();
             let storage = known.slots.into_iter().filter(|(_, value)| !value.is_zero()).collect();
             GenesisAccount { address, nonce, balance, code, storage }
         };
-        self.accounts.into_iter().map(account).filter(read::is_there).collect()
+        let accounts = self.accounts.into_iter();
+        accounts.map(|(address, known)| account(address, known)).filter(read::is_there).collect()
     }
 
     fn info(&mut self, address: Address) -> Result<Option<AccountInfo>, ImportError> {

@@ -79,7 +79,7 @@ fn result<'n>(node: &Node<'n>) -> Result<Node<'n>, ImportError> {
 }
 
 fn accounts(node: &Node<'_>) -> Result<BTreeMap<Address, Traced>, ImportError> {
-    let account = |(key, node): (&str, Node<'_>)| {
+    let account = |key: &str, node: Node<'_>| {
         let mut slots = BTreeMap::new();
         if let Some(storage) = node.find(&["storage"])? {
             for (key, value) in storage.entries()? {
@@ -94,13 +94,13 @@ fn accounts(node: &Node<'_>) -> Result<BTreeMap<Address, Traced>, ImportError> {
         };
         Ok((node.address_of_key(key)?, traced))
     };
-    node.entries()?.into_iter().map(account).collect()
+    node.entries()?.into_iter().map(|(key, node)| account(key, node)).collect()
 }
 
 impl TxTrace {
     /// Where `made`, what the transaction has changed here, is not what the tracer says.
     pub(super) fn difference(&self, made: &EvmState) -> Option<Difference> {
-        let account = |(address, said): (&Address, &Traced)| {
+        let account = |address: &Address, said: &Traced| {
             let Some(made) = made.get(address) else {
                 let what = format!("account {address}");
                 let (said, made) = ("changed".to_owned(), "not touched".to_owned());
@@ -135,6 +135,6 @@ impl TxTrace {
                 }
             })
         };
-        self.changed_after.iter().find_map(account)
+        self.changed_after.iter().find_map(|(address, said)| account(address, said))
     }
 }

@@ -46,7 +46,7 @@ impl<'g> At<'g, '_> {
 
     /// The load's slot families, each asked by its own contract, which is told their seed.
     fn slots(&self, tail: &[B256]) -> Vec<Target<'g>> {
-        let target = |(place, family): (u32, &'g SlotFamily)| Target {
+        let target = |place: u32, family: &'g SlotFamily| Target {
             to: family.address,
             asked: Asked::Slots,
             family: place,
@@ -55,7 +55,7 @@ impl<'g> At<'g, '_> {
             tail: tail.to_vec(),
             start: None,
         };
-        self.families().map(target).collect()
+        self.families().map(|(place, family)| target(place, family)).collect()
     }
 
     fn meter(&self, contract: Contract, ground: &Ground) -> Result<Meter, GeneratorError> {

@@ -62,14 +62,15 @@ struct Cursor {
 impl<'g> Storm<'g> {
     /// A storm of `parts`. The stream gives the indices it starts at.
     pub(crate) fn new(parts: Parts<'g>, stream: &Stream) -> Self {
-        let cursor = |(place, target): (usize, &Target<'_>)| {
+        let cursor = |place: usize, target: &Target<'_>| {
             let word = stream.word(format_args!("start/{place}"));
             let [start, absent, ..] = *U256::from_be_bytes(word.0).as_limbs();
             let start = target.start.unwrap_or(start % target.held_count.max(1));
             let absent = target.held_count + absent % ABSENT_SPREAD;
             Cursor { start, used_count: 0, asked_count: 0, absent }
         };
-        let cursors = parts.targets.iter().enumerate().map(cursor).collect();
+        let cursors =
+            parts.targets.iter().enumerate().map(|(place, target)| cursor(place, target)).collect();
         let stream = stream.within("calldata");
         Self { parts, cursors, stream, tx_count: 0, asked_count: 0, present_count: 0 }
     }
