@@ -2,13 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::sources::{Texts, packages, root, texts};
+use crate::sources::{Texts, every_path, packages, texts};
 
 /// Endings by which a word in backticks is known as the name of a file of the repository.
 const ENDINGS: [&str; 3] = [".rs", ".md", ".workload"];
 
 /// Files that are written by the program or by a user, or that an example invents.
 const NOT_OURS: [&str; 4] = ["table.md", "summary.md", "NAME.md", "x.md"];
+
+/// Names of others' code that the pages on the code mention.
+const NOT_OUR_CODE: [&str; 1] = ["RocksDbIOUringEnable"];
+
+/// Values of JSON that a header may mention beside modules.
+const JSON_WORDS: [&str; 3] = ["null", "true", "false"];
 
 /// Pages whose names of types and functions are those of the code as it is.
 const CODE_PAGES: [&str; 2] = ["docs/architecture.md", "docs/adding.md"];
@@ -184,13 +190,19 @@ fn missing_code(there: &There, text: &str) -> Vec<String> {
                 .iter()
                 .all(|part| there.words.contains(*part) || there.modules.contains(*part))
     };
-    quoted(text).into_iter().filter(is_missing).map(str::to_owned).collect()
+    quoted(text)
+        .into_iter()
+        .filter(|word| !NOT_OUR_CODE.contains(word))
+        .filter(is_missing)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Modules that a file's header lists beside its own and that are none.
 fn missing_modules(source: &str, there: &There) -> Vec<String> {
     let (text, declared) = header(source);
-    let words: Vec<&str> = quoted(&text);
+    let words: Vec<&str> =
+        quoted(&text).into_iter().filter(|word| !JSON_WORDS.contains(word)).collect();
     // A header that names several of its modules is a map of them.
     let named = declared.iter().filter(|name| words.contains(name)).count();
     if named < 2 {
@@ -202,29 +214,13 @@ fn missing_modules(source: &str, there: &There) -> Vec<String> {
 }
 
 fn there() -> There {
-    let endings = [
-        "rs", "md", "toml", "workload", "yul", "sol", "yml", "yaml", "json", "jsonl", "lock",
-        "sbatch",
-    ];
-    let named = endings.iter().flat_map(|ending| texts_or_names(ending));
     let mut code = texts("", "rs");
     code.retain(|path, _| !path.starts_with("tests/repository/"));
     let mut roots = vec!["docs".to_owned(), "fixtures".to_owned(), "contracts".to_owned()];
     for package in packages() {
         roots.extend([package.at("src"), package.folder]);
     }
-    There::of(named.collect::<Vec<_>>().into_iter(), roots, &code)
-}
-
-/// The paths of all files with this extension.
-fn texts_or_names(extension: &str) -> Vec<String> {
-    let mut paths = Vec::new();
-    crate::sources::files(root(), extension, &mut paths);
-    let name = |path: std::path::PathBuf| {
-        let path = path.strip_prefix(root()).expect("below the root").to_owned();
-        path.to_string_lossy().replace('\\', "/")
-    };
-    paths.into_iter().map(name).collect()
+    There::of(every_path().into_iter(), roots, &code)
 }
 
 fn pages() -> Texts {
