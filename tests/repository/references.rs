@@ -174,7 +174,7 @@ fn missing_code(there: &There, text: &str) -> Vec<String> {
         let is_name = |part: &&str| {
             part.starts_with(|c: char| c.is_ascii_alphabetic()) && part.chars().all(is_of_word)
         };
-        if !parts.iter().all(|part| is_name(&part)) {
+        if !parts.iter().all(is_name) {
             return false;
         }
         let has_capital = name.starts_with(|c: char| c.is_ascii_uppercase());
