@@ -1,8 +1,8 @@
 //! The gate: is this build slower than that one? (`docs/gate.md`)
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
-//! `measure` takes octets until all is decided. `baseline` judges against a stored result instead,
-//! `calibration` learns what a machine can decide.
+//! `measure` takes octets until all is decided, `work` who is asked for samples. `baseline` judges
+//! against a stored result instead, `calibration` learns what a machine can decide.
 //! Figures only: nothing here prints, starts a process or knows the command line.
 
 pub mod baseline;
