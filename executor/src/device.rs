@@ -37,7 +37,7 @@ const RING_THREAD_COUNT_MAX: usize = 4;
 /// Thread counts that are tried where `io_uring` is not to be had.
 const THREAD_COUNTS: [usize; 2] = [16, 64];
 
-/// Blocks of one pass of the host-cache probe (`measuring.md`).
+/// Blocks of one pass of the host-cache probe (`docs/methodology.md`).
 const HOST_CACHE_BLOCK_COUNT: usize = 20_000;
 
 /// Fewer blocks than this say nothing about a host's cache.

@@ -1,6 +1,8 @@
 //! Executions in this process: every variant against the reference, wrong lists, failing stores,
 //! and what a sample says of itself. One binary, as linking the stores takes longest.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod agreement;
 mod block_stm;
 mod common;

@@ -1,6 +1,8 @@
 //! The program as a user meets it: every test starts it, and reads what it prints, writes and
 //! returns. One binary; `machine.rs` keeps tests that measure apart from the others.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod cli;
 mod databases;
 mod describe;

@@ -49,7 +49,9 @@ pub(crate) fn edges(modules: &Modules) -> Edges {
             }
         };
         for import in module.imports.values().flatten() {
-            let Meaning::Item(from) = modules.meaning(index, &import.path) else { continue };
+            let Meaning::Item(from) = modules.meaning_of_import(index, &import.path) else {
+                continue;
+            };
             let to = modules.all[from].file;
             let is_below = modules.files[to].path.starts_with(&modules.files[module.file].path);
             if !(import.is_reexport && is_below) {

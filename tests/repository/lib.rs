@@ -14,20 +14,18 @@ mod sources;
 use std::fs;
 
 use modules::Modules;
-use sources::{files, packages, root, texts};
+use sources::{packages, root, texts};
 
 const LINES_MAX: usize = 500;
 
 #[test]
 fn every_rust_file_is_short_and_begins_by_saying_what_it_owns() {
-    let mut all = Vec::new();
-    files(root(), "rs", &mut all);
+    let all = texts("", "rs");
     assert!(all.len() > 100);
-    for path in all {
-        let text = fs::read_to_string(&path).expect("text");
+    for (path, text) in all {
         let lines = text.lines().count();
-        assert!(lines <= LINES_MAX, "{} has {lines} lines", path.display());
-        assert!(text.starts_with("//!"), "{} does not say what it owns", path.display());
+        assert!(lines <= LINES_MAX, "{path} has {lines} lines");
+        assert!(text.starts_with("//!"), "{path} does not say what it owns");
     }
 }
 

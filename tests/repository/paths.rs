@@ -22,6 +22,12 @@ impl Modules {
         self.resolve(module, path, true, &mut Seen::new()).unwrap_or(Meaning::Outside)
     }
 
+    /// What an import brings; the module where a module and an item have one name, as the code
+    /// that uses the item says so by itself.
+    pub(crate) fn meaning_of_import(&self, module: usize, path: &[String]) -> Meaning {
+        self.resolve(module, path, false, &mut Seen::new()).unwrap_or(Meaning::Outside)
+    }
+
     fn resolve(
         &self,
         module: usize,

@@ -33,32 +33,45 @@ pub(crate) fn root() -> &'static Path {
     own.ancestors().nth(2).expect("the root of the repository")
 }
 
-/// Every file below `dir` with this extension, outside of what builds leave there.
-pub(crate) fn files(dir: &Path, extension: &str, out: &mut Vec<PathBuf>) {
+/// Every file below `dir`, outside of what builds leave there.
+fn walk(dir: &Path, each: &mut impl FnMut(PathBuf)) {
     let entries = fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
     for entry in entries {
         let path = entry.expect("an entry of a folder").path();
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        if path.is_dir() && name != "target" && name != "node_modules" && !name.starts_with('.') {
-            files(&path, extension, out);
-        } else if path.extension().is_some_and(|found| found == extension) {
-            out.push(path);
+        if !path.is_dir() {
+            each(path);
+        } else if name != "target" && name != "node_modules" && !name.starts_with('.') {
+            walk(&path, each);
         }
     }
 }
 
+fn from_root(path: &Path) -> String {
+    let path = path.strip_prefix(root()).expect("below the root");
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// The paths of all files of the repository.
+pub(crate) fn every_path() -> Vec<String> {
+    let mut paths = Vec::new();
+    walk(root(), &mut |path| paths.push(from_root(&path)));
+    paths
+}
+
 /// All texts with this extension below a folder of the repository; none where there is no folder.
 pub(crate) fn texts(folder: &str, extension: &str) -> Texts {
-    let mut paths = Vec::new();
+    let mut texts = Texts::new();
     if root().join(folder).is_dir() {
-        files(&root().join(folder), extension, &mut paths);
+        walk(&root().join(folder), &mut |path| {
+            if path.extension().is_some_and(|found| found == extension) {
+                let text = fs::read_to_string(&path);
+                let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                texts.insert(from_root(&path), text);
+            }
+        });
     }
-    let read = |path: PathBuf| {
-        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let name = path.strip_prefix(root()).expect("below the root");
-        (name.to_string_lossy().replace('\\', "/"), text)
-    };
-    paths.into_iter().map(read).collect()
+    texts
 }
 
 /// The packages of the workspace, the program's first.

@@ -1,6 +1,6 @@
 //! The finding in one line. It compares each design at its best setting with the others at
 //! theirs, and batched with on-demand reads at equal depth: against fewer readers "batched wins"
-//! would only say that more reads were under way (`measuring.md`).
+//! would only say that more reads were under way (`docs/methodology.md`).
 
 use variant::Design;
 

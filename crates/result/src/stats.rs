@@ -20,7 +20,7 @@ pub use trimmed::Trimmed;
 /// with 95 % confidence.
 pub const INTERVAL_COUNT_MIN: usize = 6;
 
-/// A percentile needs this many values beyond it (`measuring.md`).
+/// A percentile needs this many values beyond it (`docs/methodology.md`).
 const BEYOND_COUNT_MIN: u64 = 10;
 
 /// What an interval for the median may miss at each end: 2.5 %.
