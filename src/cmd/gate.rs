@@ -15,13 +15,12 @@ use result::gate::{Gate, GateResult};
 use crate::{
     args::{DriveArgs, Format, RunArgs},
     exit::{Code, Failure, OrExit},
-    facts,
     gate::{
         Metric,
         baseline::Times,
         judge::{self, Builds, Frame, Judgement, Mode, New, Results},
     },
-    terminal,
+    minimal, terminal,
 };
 
 /// What stands for the verdict where the gate failed.
@@ -166,7 +165,7 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
 }
 
 fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
-    let deadline = args.deadline.as_deref().map(|text| facts::duration("--deadline", text));
+    let deadline = args.deadline.as_deref().map(|text| minimal::duration("--deadline", text));
     deadline.transpose().or_exit(Code::Usage)
 }
 

@@ -18,7 +18,7 @@ use super::{
     measure::{self, Plan},
 };
 use result::{
-    Environment, WorkloadFacts,
+    Environment, Verdict as ClaimVerdict, WorkloadFacts,
     gate::{self, Attempt, Binary, Calibration, Gate, GateResult, SCHEMA},
     stored::Stored,
 };
@@ -27,7 +27,7 @@ use crate::{
     claims::{self, Grounds},
     environment,
     exit::{Code, Failure, OrExit, Strictness},
-    facts, prepare,
+    facts, minimal, prepare,
     progress::Progress,
     run::RunInput,
     terminal,
@@ -188,23 +188,26 @@ impl Frame {
     /// The outcome with that of the claims.
     fn with_claims(&self, sofar: Outcome, expects: Option<&Value>) -> Outcome {
         let Some(expects) = expects else { return sofar };
-        let of_verdict = |verdict: &str| {
+        let of_verdict = |verdict: ClaimVerdict| {
             let claims = expects["claims"].as_array().into_iter().flatten();
-            let mut claims = claims.filter(|claim| claim["verdict"] == verdict);
+            let mut claims = claims.filter(|claim| claim["verdict"] == verdict.name());
             claims.next().map(|claim| {
                 let figure = [&claim["near_end"], &claim["value"]];
                 let figure = figure.into_iter().find(|value| !value.is_null());
                 format!(
-                    "{} {} {} {verdict}: {}",
+                    "{} {} {} {}: {}",
                     claim["metric"].as_str().unwrap_or_default(),
                     claim["bound"].as_str().unwrap_or_default(),
                     claim["limit"],
+                    verdict.name(),
                     figure.unwrap_or(&claim["reason"])
                 )
             })
         };
-        let open = || of_verdict("inconclusive").or_else(|| of_verdict("not judged"));
-        let of_claims = match (of_verdict("fails"), self.strictness) {
+        let open = || {
+            of_verdict(ClaimVerdict::Inconclusive).or_else(|| of_verdict(ClaimVerdict::NotJudged))
+        };
+        let of_claims = match (of_verdict(ClaimVerdict::Fails), self.strictness) {
             (Some(reason), _) => Outcome { verdict: Verdict::ClaimFails, reason },
             (None, Strictness::Strict) => match open() {
                 Some(reason) => Outcome { verdict: Verdict::Inconclusive, reason },
@@ -335,7 +338,7 @@ fn ran(input: &RunInput, deadline: Option<Duration>) -> Result<(Stored, Workload
     let mut finished = input.run()?;
     let result = &mut finished.result;
     if let Some(deadline) = deadline {
-        let run = facts::default_run(&input.how).or_exit(Code::Usage)?;
+        let run = minimal::default_run(&input.how).or_exit(Code::Usage)?;
         let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
         let of_run = of_deadline(deadline, &run).into_iter().filter(|expect| match expect.metric {
             Claimed::MsPerBlock(design) => designs.contains(&design.name()),
