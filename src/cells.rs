@@ -8,19 +8,18 @@ mod sample;
 mod scheduling;
 
 use executor::{
-    process::Priority,
+    process,
     recover::Recovered,
     sample::Measurement,
     store::{flat::FlatSettings, rocksdb::READS_AT_ONCE},
 };
 use hdrhistogram::Histogram;
-use variant::{CacheMode, Engine, Io, Prefetch, ReadTime};
-
 use report::units;
 use result::{
-    CacheFacts, Cell, Counters, PrefetchFacts, SampleFacts,
+    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts,
     stats::{self, Warmup},
 };
+use variant::{CacheMode, Engine, Io, Prefetch, ReadTime, StoreKind};
 
 use crate::counters;
 
@@ -34,7 +33,6 @@ pub use input::CellInput;
 pub use pieces::piece_size;
 
 /// The store whose readers have a ring of their own.
-const FLAT: &str = "flat";
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
 pub const COLD_SHARE: f64 = 0.95;
 /// Reads on demand are few where they are at most one in so many.
@@ -53,7 +51,7 @@ pub struct CellSamples {
     /// Whether reads were made in batches and each counts as long as its batch.
     reads_together: bool,
     /// How the threads that verify were scheduled.
-    verifier_priority: Option<&'static str>,
+    verifier_priority: Option<Priority>,
     reads_in_flight: Vec<f64>,
     /// Of each sample, block reads a second, first read to last.
     block_rates: Vec<Option<f64>>,
@@ -119,7 +117,7 @@ impl CellSamples {
             None => counted,
         });
         self.scheduling.push(scheduling);
-        self.verifier_priority = executed.verifier_priority.map(Priority::name);
+        self.verifier_priority = executed.verifier_priority.map(priority);
         self.tx_latencies.add(executed.tx_latencies.histogram());
         let is_batched = matches!(input.variant.io, Io::Batched(_) | Io::FromList);
         self.reads_together = is_batched && executed.prefetch_reads_together;
@@ -148,7 +146,11 @@ impl CellSamples {
     /// Reads that a reader has under way at most.
     fn reads_per_reader(&self, input: &CellInput<'_>) -> u64 {
         let chunk = input.variant.io.prefetch().and_then(|policy| policy.chunk);
-        let most = if input.store == FLAT { FlatSettings::default().depth } else { READS_AT_ONCE };
+        let most = if input.store == StoreKind::Flat {
+            FlatSettings::default().depth
+        } else {
+            READS_AT_ONCE
+        };
         match self.reads_together {
             true => chunk.map_or(most, |keys| most.min(keys.get() as usize)) as u64,
             false => 1,
@@ -212,12 +214,12 @@ impl CellSamples {
         Cell {
             variant: format!("{}/{variant}", input.store),
             store: input.store,
-            design: variant.design.name(),
-            list: variant.list_name(),
-            engine: variant.engine.name(),
-            io: variant.io.name(),
+            design: variant.design,
+            list: variant.list,
+            engine: variant.engine,
+            io: variant.io.into(),
             prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),
-            schedule: variant.schedule.name(),
+            schedule: variant.schedule,
             threads: variant.thread_count as u64,
             io_threads: variant.io_thread_count as u64,
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
@@ -261,7 +263,7 @@ impl CellSamples {
 
     /// The largest of the terms that bound the time from below: the device's reads, the CPU's
     /// work, the reads that one thread makes one after the other (see [`chain`]).
-    fn binds(&self, input: &CellInput<'_>) -> Option<&'static str> {
+    fn binds(&self, input: &CellInput<'_>) -> Option<Bottleneck> {
         let device = input.device?;
         let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
         let cpu_s = self.median(|s| s.cpu_ns.map(|ns| ns as f64 / 1e9))?;
@@ -269,16 +271,19 @@ impl CellSamples {
         let threads = input.variant.thread_count + input.variant.io_thread_count;
         let busy = threads.clamp(1, input.core_count.max(1));
         let terms = [
-            ("device", blocks / device.ceiling_iops?),
-            ("cpu", cpu_s / busy as f64),
+            (Bottleneck::Device, blocks / device.ceiling_iops?),
+            (Bottleneck::Cpu, cpu_s / busy as f64),
             // Reads made together do not wait for one another.
-            ("chain", if self.reads_together { 0.0 } else { chain(input, blocks) * latency_s }),
+            (
+                Bottleneck::Chain,
+                if self.reads_together { 0.0 } else { chain(input, blocks) * latency_s },
+            ),
         ];
-        terms.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+        terms.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(term, _)| term)
     }
 
     fn cache(&self, input: &CellInput<'_>) -> CacheFacts {
-        let want = input.cache.name();
+        let want = input.cache;
         let facts = |proved, reason: String| CacheFacts { want, proved, reason };
         if let Some(reason) = input.never_cold {
             return facts(None, reason.to_owned());
@@ -312,14 +317,22 @@ impl CellSamples {
     }
 }
 
+const fn priority(of: process::Priority) -> Priority {
+    match of {
+        process::Priority::Idle => Priority::Idle,
+        process::Priority::Nice19 => Priority::Nice19,
+        process::Priority::Normal => Priority::Normal,
+    }
+}
+
 fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
     PrefetchFacts {
-        time: policy.time.name(),
-        order: policy.order.name(),
-        accounts: policy.accounts.name(),
-        codes: policy.codes.name(),
-        stop: policy.stop.name(),
-        share: policy.share.name(),
+        time: policy.time,
+        order: policy.order,
+        accounts: policy.accounts,
+        codes: policy.codes,
+        stop: policy.stop,
+        share: policy.share,
         chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
     }
 }

@@ -8,7 +8,7 @@ use result::{
     BalBytes, Cell, Claim, Expects, Verdict, WorkloadFacts, databases::DatabaseFacts, stats,
 };
 use spec::{Bound, Expect, Metric};
-use variant::{CacheMode, Design, ListForm};
+use variant::{CacheMode, Design, ListForm, StoreKind};
 
 const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
 const DATABASES_NEEDED: &str = "a database is one value, and six are needed (--databases 6)";
@@ -69,7 +69,7 @@ pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'
 /// that is inconclusive, and that one what was not judged.
 pub fn worst(claims: &[Claim]) -> Option<Verdict> {
     let order = [Verdict::Fails, Verdict::Inconclusive, Verdict::NotJudged, Verdict::Holds];
-    order.into_iter().find(|verdict| claims.iter().any(|claim| claim.verdict == verdict.name()))
+    order.into_iter().find(|verdict| claims.iter().any(|claim| claim.verdict == *verdict))
 }
 
 /// One claim for each store it speaks of.
@@ -81,20 +81,20 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
     if let Metric::BalBytes(list) = expect.metric {
         return vec![by_figure(expect, None, bal_bytes(list, grounds), grounds)];
     }
-    let mut stores: Vec<&'static str> = Vec::new();
+    let mut stores: Vec<StoreKind> = Vec::new();
     for cell in grounds.cells {
         if !stores.contains(&cell.store) {
             stores.push(cell.store);
         }
     }
     if let Some(wanted) = expect.when.store {
-        stores.retain(|store| *store == wanted.name());
+        stores.retain(|store| *store == wanted);
         if stores.is_empty() {
             let reason = format!("the run has no cell on {wanted}");
             return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
         }
     }
-    let on_store = |store: &'static str| {
+    let on_store = |store: StoreKind| {
         if let Some(reason) = not_proved_cold(expect, store, grounds) {
             return claim(expect, Some(store), Verdict::NotJudged, None, Some(reason));
         }
@@ -110,7 +110,7 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
 }
 
 /// Why a claim about cold runs is none about this store: what was asked for is no proof.
-fn not_proved_cold(expect: &Expect, store: &str, grounds: &Grounds<'_>) -> Option<String> {
+fn not_proved_cold(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> Option<String> {
     let cells = grounds.cells.iter().filter(|cell| cell.store == store);
     let mut doubtful = cells.filter(|cell| cell.cache.proved != Some(true));
     let wants_cold = expect.when.cache == Some(CacheMode::Cold);
@@ -119,10 +119,10 @@ fn not_proved_cold(expect: &Expect, store: &str, grounds: &Grounds<'_>) -> Optio
 }
 
 /// The figure of `metric` on one store, or the design that was not run there.
-fn figure(metric: Metric, store: &str, grounds: &Grounds<'_>) -> Result<Figure, Design> {
+fn figure(metric: Metric, store: StoreKind, grounds: &Grounds<'_>) -> Result<Figure, Design> {
     let best = |design: Design| {
         let of_design = grounds.cells.iter().filter(|cell| cell.store == store);
-        report::best(of_design.filter(|cell| cell.design == design.name())).ok_or(design)
+        report::best(of_design.filter(|cell| cell.design == design)).ok_or(design)
     };
     Ok(match metric {
         Metric::Speedup { of, over } => {
@@ -188,7 +188,7 @@ fn bal_bytes(list: ListForm, grounds: &Grounds<'_>) -> Figure {
 
 fn by_figure(
     expect: &Expect,
-    store: Option<&'static str>,
+    store: Option<StoreKind>,
     figure: Figure,
     grounds: &Grounds<'_>,
 ) -> Claim {
@@ -219,14 +219,14 @@ fn by_figure(
 /// `figure`: its value and, where it has an interval, the end near to the bound.
 fn claim(
     expect: &Expect,
-    store: Option<&'static str>,
+    store: Option<StoreKind>,
     verdict: Verdict,
     figure: Option<(f64, Option<f64>)>,
     reason: Option<String>,
 ) -> Claim {
     let (bound, limit) = match expect.bound {
-        Bound::Min(min) => ("min", min),
-        Bound::Max(max) => ("max", max),
+        Bound::Min(min) => (result::Bound::Min, min),
+        Bound::Max(max) => (result::Bound::Max, max),
     };
     Claim {
         metric: expect.metric.to_string(),
@@ -235,7 +235,7 @@ fn claim(
         limit,
         value: figure.map(|(value, _)| value),
         near_end: figure.and_then(|(_, near_end)| near_end),
-        verdict: verdict.name(),
+        verdict,
         reason,
     }
 }
@@ -243,7 +243,6 @@ fn claim(
 #[cfg(test)]
 mod tests {
     use spec::When;
-    use variant::StoreKind;
 
     use super::*;
     use result::{
@@ -266,7 +265,7 @@ mod tests {
         judge(expects, None, &grounds).claims
     }
 
-    fn verdict(result: &RunResult, metric: Metric, bound: Bound) -> &'static str {
+    fn verdict(result: &RunResult, metric: Metric, bound: Bound) -> Verdict {
         let claims = judged(result, &[expect(metric, bound)]);
         assert_eq!(claims.len(), 1, "{claims:?}");
         claims[0].verdict
@@ -278,14 +277,14 @@ mod tests {
     #[test]
     fn the_end_of_the_interval_near_to_the_bound_decides() {
         let mut result = example::sampled(8);
-        for cell in result.cells.iter_mut().filter(|cell| cell.design == "batched-io") {
+        for cell in result.cells.iter_mut().filter(|cell| cell.design == Design::BatchedIo) {
             cell.mgas_per_s.median = Some(100.0);
             cell.mgas_per_s.ci95 = Some([90.0, 110.0]);
         }
-        assert_eq!(verdict(&result, RATE, Bound::Min(90.0)), "holds");
-        assert_eq!(verdict(&result, RATE, Bound::Min(95.0)), "fails");
-        assert_eq!(verdict(&result, RATE, Bound::Max(110.0)), "holds");
-        assert_eq!(verdict(&result, RATE, Bound::Max(105.0)), "fails");
+        assert_eq!(verdict(&result, RATE, Bound::Min(90.0)), Verdict::Holds);
+        assert_eq!(verdict(&result, RATE, Bound::Min(95.0)), Verdict::Fails);
+        assert_eq!(verdict(&result, RATE, Bound::Max(110.0)), Verdict::Holds);
+        assert_eq!(verdict(&result, RATE, Bound::Max(105.0)), Verdict::Fails);
         let claim = &judged(&result, &[expect(RATE, Bound::Max(105.0))])[0];
         assert_eq!((claim.value, claim.near_end), (Some(100.0), Some(110.0)));
     }
@@ -296,19 +295,19 @@ mod tests {
         for cell in &mut result.cells {
             for (round, sample) in (1..).zip(&mut cell.samples) {
                 // Every round is slower than the one before it, for all cells alike.
-                let times = if cell.design == "sequential" { 3 } else { 1 };
+                let times = if cell.design == Design::Sequential { 3 } else { 1 };
                 sample.wall_ns = times * round * 1_000_000;
             }
         }
-        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.0)), "holds");
-        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.01)), "fails");
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.0)), Verdict::Holds);
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(3.01)), Verdict::Fails);
     }
 
     #[test]
     fn without_an_interval_nothing_is_proved() {
         let result = example::typical();
-        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), "inconclusive");
-        assert_eq!(verdict(&result, RATE, Bound::Max(1e9)), "inconclusive");
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), Verdict::Inconclusive);
+        assert_eq!(verdict(&result, RATE, Bound::Max(1e9)), Verdict::Inconclusive);
     }
 
     #[test]
@@ -319,8 +318,8 @@ mod tests {
             cell.ms_per_batch.ci95 = Some([900.0, 1_000.0]);
         }
         let metric = Metric::MsPerBlock(Design::BatchedIo);
-        assert_eq!(verdict(&result, metric, Bound::Max(250.0)), "holds");
-        assert_eq!(verdict(&result, metric, Bound::Max(249.0)), "fails");
+        assert_eq!(verdict(&result, metric, Bound::Max(250.0)), Verdict::Holds);
+        assert_eq!(verdict(&result, metric, Bound::Max(249.0)), Verdict::Fails);
     }
 
     #[test]
@@ -338,7 +337,8 @@ mod tests {
         let all: Vec<Ran> = (1..=7).map(ran).collect();
         let size = Metric::BalBytes(ListForm::BatchedIo);
         let p99 = Metric::TxLatencyP99(Design::BatchedIo);
-        for (count, verdict_of_times, mean) in [(5, "inconclusive", 3_000.0), (7, "holds", 4_000.0)]
+        for (count, verdict_of_times, mean) in
+            [(5, Verdict::Inconclusive, 3_000.0), (7, Verdict::Holds, 4_000.0)]
         {
             result.cells = databases::pool(&all[..count], &[]);
             result.databases = all[..count].iter().map(|ran| ran.facts.clone()).collect();
@@ -346,13 +346,13 @@ mod tests {
             assert_eq!(verdict(&result, RATE, Bound::Min(1.0)), verdict_of_times);
             assert_eq!(verdict(&result, p99, Bound::Max(7e-9)), verdict_of_times);
             // Exact: the mean of all blocks of all databases.
-            assert_eq!(verdict(&result, size, Bound::Max(mean)), "holds");
-            assert_eq!(verdict(&result, size, Bound::Max(mean - 1.0)), "fails");
+            assert_eq!(verdict(&result, size, Bound::Max(mean)), Verdict::Holds);
+            assert_eq!(verdict(&result, size, Bound::Max(mean - 1.0)), Verdict::Fails);
             let claim = &judged(&result, &[expect(RATE, Bound::Min(1.0))])[0];
             let reason = claim.reason.clone().unwrap_or_default();
             assert_eq!(reason.contains("--databases 6"), count < 6, "{reason}");
         }
-        assert_eq!(verdict(&result, p99, Bound::Max(6e-9)), "fails");
+        assert_eq!(verdict(&result, p99, Bound::Max(6e-9)), Verdict::Fails);
     }
 
     #[test]
@@ -374,11 +374,11 @@ mod tests {
             result.databases = all.iter().map(|ran| ran.facts.clone()).collect();
             judged(&result, std::slice::from_ref(&p99)).remove(0)
         };
-        assert_eq!(judged_on(&all).verdict, "holds");
+        assert_eq!(judged_on(&all).verdict, Verdict::Holds);
         // Seven are enough for an interval, but they were chosen by what is measured.
         all[0].cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = None);
         let claim = judged_on(&all);
-        assert_eq!((claim.verdict, claim.value), ("inconclusive", None));
+        assert_eq!((claim.verdict, claim.value), (Verdict::Inconclusive, None));
         let reason = claim.reason.unwrap_or_default();
         assert!(reason.contains("--samples") && !reason.contains("--databases"), "{reason}");
     }
@@ -387,8 +387,8 @@ mod tests {
     fn a_size_needs_no_interval() {
         let result = example::typical();
         let size = Metric::BalBytes(ListForm::BatchedIo);
-        assert_eq!(verdict(&result, size, Bound::Max(9_600_412.0)), "holds");
-        assert_eq!(verdict(&result, size, Bound::Max(9_600_411.0)), "fails");
+        assert_eq!(verdict(&result, size, Bound::Max(9_600_412.0)), Verdict::Holds);
+        assert_eq!(verdict(&result, size, Bound::Max(9_600_411.0)), Verdict::Fails);
     }
 
     #[test]
@@ -399,10 +399,10 @@ mod tests {
         let mut warm = expect(RATE, Bound::Min(1.0));
         warm.when.cache = Some(CacheMode::Warm);
         for claim in judged(&result, &[other_store, warm]) {
-            assert_eq!((claim.verdict, claim.value), ("not judged", None), "{claim:?}");
+            assert_eq!((claim.verdict, claim.value), (Verdict::NotJudged, None), "{claim:?}");
         }
-        result.cells.retain(|cell| cell.design != "sequential");
-        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), "not judged");
+        result.cells.retain(|cell| cell.design != Design::Sequential);
+        assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), Verdict::NotJudged);
     }
 
     #[test]
@@ -410,13 +410,16 @@ mod tests {
         let mut result = example::sampled(8);
         let mut more = result.cells.clone();
         for cell in &mut more {
-            cell.store = "memory";
+            cell.store = StoreKind::Memory;
             cell.mgas_per_s.ci95 = Some([1e6, 2e6]);
         }
         result.cells.extend(more);
         let claims = judged(&result, &[expect(RATE, Bound::Min(1e6))]);
         let verdicts: Vec<_> = claims.iter().map(|claim| (claim.store, claim.verdict)).collect();
-        assert_eq!(verdicts, [(Some("rocksdb"), "fails"), (Some("memory"), "holds")]);
+        assert_eq!(
+            verdicts,
+            [(Some(StoreKind::Rocksdb), Verdict::Fails), (Some(StoreKind::Memory), Verdict::Holds)]
+        );
         assert_eq!(worst(&claims), Some(Verdict::Fails));
     }
 

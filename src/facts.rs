@@ -93,7 +93,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     WorkloadFacts {
         scenario: workload.scenario.clone(),
         seed: workload.seed,
-        fork: workload.fork.name(),
+        fork: workload.fork.name().to_owned(),
         gas: workload.gas_used(),
         header_gas: workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum(),
         block_count: workload.blocks().count() as u64,
@@ -110,7 +110,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         list_slot_count: keys.slot_count,
         state_slot_count: workload.genesis.slot_count(),
         state_account_count: workload.genesis.account_count(),
-        layout: workload.layout.name(),
+        layout: workload.layout.name().to_owned(),
         overridden,
     }
 }
@@ -123,7 +123,7 @@ pub fn stores(session: &Session) -> Vec<StoreFacts> {
 /// What a store says of itself.
 pub fn store(store: &AnyStore) -> StoreFacts {
     let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
-    StoreFacts { store: store.name(), facts: facts.collect::<Map<_, _>>() }
+    StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
 }
 
 /// A number where the text is a plain one, a truth or its absence where it says so, otherwise the

@@ -92,7 +92,7 @@ impl<'a> Measuring<'a> {
     pub fn input(&self, keys: AskedKeys, device: Option<&'a Device>) -> CellInput<'a> {
         let store = &self.session.stores()[self.store];
         CellInput {
-            store: store.name(),
+            store: store.kind(),
             never_cold: store.never_cold(),
             slots_per_block: store.slots_per_block(),
             variant: self.variant,

@@ -1,6 +1,6 @@
 //! What is known of a cell before it is sampled, and what follows from that alone.
 
-use variant::{AccountReads, CacheMode, Engine, Io, ReadTime, Variant};
+use variant::{AccountReads, CacheMode, Engine, Io, ReadTime, StoreKind, Variant};
 use workload::Workload;
 
 use super::numbers::ratio;
@@ -11,8 +11,8 @@ use crate::facts::DeclaredKeys;
 /// What is known of a cell beside its measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct CellInput<'a> {
-    /// The store's name.
-    pub store: &'static str,
+    /// The store.
+    pub store: StoreKind,
     /// Why the store cannot be cold, if so.
     pub never_cold: Option<&'static str>,
     /// About how many slots lie in a block of its files.

@@ -1,7 +1,7 @@
 //! From one measurement to what a result says of the sample.
 
 use executor::{engine::Speculation, sample::Measurement, span};
-use variant::{Io, Phase};
+use variant::Io;
 
 use super::{input::CellInput, numbers::ns, scheduling::Scheduling};
 use result::{PhasesNs, SampleFacts, SpeculationFacts, WarmUpFacts};
@@ -15,7 +15,6 @@ pub(super) fn sample(
     let executed = &measurement.executed;
     let (io, usage) = (measurement.process.io, measurement.process.usage);
     let on_disk = input.never_cold.is_none();
-    let phase = |phase| ns(span::total(&executed.spans, phase));
     let gas = executed.batches.iter().flat_map(|batch| &batch.outcomes).map(|tx| tx.gas_used).sum();
     let warm_up = executed.warm_up.map(|warm_up| WarmUpFacts {
         reads: warm_up.read_count,
@@ -30,17 +29,7 @@ pub(super) fn sample(
         warm_up,
         gas,
         agree: measurement.disagreement.is_none(),
-        phases_ns: PhasesNs {
-            decode: phase(Phase::Decode),
-            schedule: phase(Phase::Schedule),
-            warm_up: phase(Phase::WarmUp),
-            order: phase(Phase::Order),
-            prefetch: phase(Phase::Prefetch),
-            execute: phase(Phase::Execute),
-            verify: phase(Phase::Verify),
-            validate: phase(Phase::Validate),
-            commit: phase(Phase::Commit),
-        },
+        phases_ns: PhasesNs::of(|phase| ns(span::total(&executed.spans, phase))),
         store_reads: executed.counters.key_count,
         unique_keys: input.declared.count(),
         blocks_read: on_disk.then_some(executed.counters.block_count),

@@ -85,7 +85,6 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         let error = anyhow!("this program does not do the same twice: {}", attempt.reason);
         return Err(error).or_exit(Code::Disagree);
     }
-    let environment = serde_json::to_value(&environment).or_exit(Code::Io)?;
     let spreads = calibration::spreads(&attempt.cells);
     let digest = work.facts.digest;
     let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);

@@ -1,5 +1,7 @@
 //! `stress gate`: is this build slower than another one, or than a stored result?
 
+use report::JsonOut;
+use result::gate::{Gate, GateResult, Mode};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -9,22 +11,18 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use variant::Named;
 
-use report::JsonOut;
-use result::gate::{Gate, GateResult};
-
 use crate::{
     args::{DriveArgs, Format, RunArgs},
     exit::{Code, Failure, OrExit},
     gate::{
         Metric,
         baseline::Times,
-        judge::{self, Builds, Frame, Judgement, Mode, New, Results},
+        exit_code,
+        judge::{self, Builds, Frame, Judgement, New, Results},
     },
     minimal, terminal,
 };
 
-/// What stands for the verdict where the gate failed.
-const ERROR: &str = "error";
 /// Largest δ: above it nothing is gated.
 const DELTA_MAX: f64 = 1.0;
 
@@ -113,7 +111,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
             return Err(error).or_exit(Code::Usage);
         }
     };
-    let code = judgement.verdict().code(strictness);
+    let code = exit_code(judgement.verdict(), strictness);
     let mut result = frame.result(judgement);
     let failure = judged.err();
     if let Some(failure) = &failure {
@@ -173,7 +171,7 @@ fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
 /// or talks nonsense, a damaged baseline. Whoever looks for a result finds one, with all that was
 /// known by then.
 fn failed(gate: &mut Gate, failure: &Failure) {
-    gate.verdict = ERROR;
+    gate.verdict = None;
     gate.exit_code = failure.code as u8;
     // An error may be of several lines.
     gate.reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -187,8 +185,8 @@ fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
 
 fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     let named = |name: &str| {
-        Metric::from_name(name)
-            .with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
+        let known = Metric::from_name(name);
+        known.with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
     };
     let mut metrics = Vec::new();
     for name in text.split(',').map(str::trim) {

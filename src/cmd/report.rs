@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use report::{WholeFile, formats, html};
-use result::stored::Stored;
+use result::stored::Untyped as Stored;
 
 use crate::{
     exit::{Code, Failure, OrExit},

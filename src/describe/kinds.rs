@@ -1,6 +1,7 @@
 //! `stress describe --table`: every shipped scenario in small, described and measured.
 
 use spec::{Override, Scenario, shipped};
+use variant::Design;
 
 use super::seen::of_scenario;
 use report::KindRow;
@@ -98,7 +99,10 @@ fn row(
         operation_gas,
         operations_per_tx_cap: (TX_GAS_CAP / operation_gas).floor(),
         list_bytes_per_mgas: described.list_bytes_per_mgas,
-        in_order_mgas_per_s: cells.iter().find(|cell| cell.design == "sequential").and_then(rate),
+        in_order_mgas_per_s: cells
+            .iter()
+            .find(|cell| cell.design == Design::Sequential)
+            .and_then(rate),
         best: report::best(&cells).and_then(|cell| Some((best_name(cell), rate(cell)?))),
         about: about(text, &described),
     })

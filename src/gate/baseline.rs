@@ -4,25 +4,38 @@
 
 use report::compare;
 use result::{
-    gate::{self, Shift},
+    Cell, SampleFacts,
+    databases::OnDatabase,
+    gate::{Compared, Shift},
     stats::{self, Trimmed},
-    stored::{self, Stored},
+    stored::Stored,
 };
 use std::collections::BTreeMap;
+use variant::Engine;
 
 use anyhow::Result;
 use serde_json::Value;
 
 use super::{
-    Outcome, Verdict,
+    Verdict,
     decide::{ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
 };
 
-/// Counters of a sample that the work alone decides.
-const COUNTERS: [&str; 3] = ["gas", "unique_keys", "store_reads"];
-/// Engines whose reads depend on which thread came first.
-const INEXACT_ENGINES: [&str; 3] = ["block-stm", "prewarm-shared", "prewarm-per-worker"];
+/// A counter of a sample that the work alone decides.
+struct Exact {
+    name: &'static str,
+    of: fn(&SampleFacts) -> u64,
+}
+
+/// Reads that the store was asked for: exact but for engines whose reads depend on which thread
+/// came first.
+const READS: &str = "store_reads";
+const EXACT: [Exact; 3] = [
+    Exact { name: "gas", of: |sample| sample.gas },
+    Exact { name: "unique_keys", of: |sample| sample.unique_keys },
+    Exact { name: READS, of: |sample| sample.store_reads },
+];
 /// What a result's warning of stolen time begins with.
 const STEAL_WARNING: &str = "the hypervisor took";
 
@@ -35,38 +48,25 @@ pub enum Times {
     Absolute,
 }
 
-/// A result set against a stored one.
-#[derive(Clone, Debug)]
-pub struct Compared {
-    /// What it comes to.
-    pub outcome: Outcome,
-    /// What was compared, as a gate's result says it.
-    pub facts: gate::Compared,
-}
-
-/// A figure's change, judged.
-struct Judged {
-    verdict: Verdict,
-    shift: Shift,
-}
-
 /// Judges `new` against `base`.
 ///
 /// # Errors
 /// They are of different work, or one of them disagrees or has no sample.
-pub fn judge(base: &Stored, new: &Stored, delta: f64, times: Times) -> Result<Compared> {
+pub fn judge(
+    base: &Stored,
+    new: &Stored,
+    delta: f64,
+    times: Times,
+) -> Result<(Verdict, String, Compared)> {
     compare::compare(&[base.clone(), new.clone()])?;
-    let path = base.path.display().to_string();
-    let mut compared = gate::Compared { path, ..gate::Compared::default() };
+    let mut compared = Compared { path: base.path.display().to_string(), ..Compared::default() };
     counters(base, new, &mut compared);
     if !compared.counter_changes.is_empty() {
         let reason = compared.counter_changes.join(", ");
-        let outcome = Outcome { verdict: Verdict::WorkChanged, reason };
-        return Ok(Compared { outcome, facts: compared });
+        return Ok((Verdict::WorkChanged, reason, compared));
     }
     let common = common(base, new, &mut compared);
-    let environments = [&base.json["environment"], &new.json["environment"]];
-    let other_machine = fingerprint::differences(environments[0], environments[1]);
+    let other_machine = fingerprint::differences(&base.result.environment, &new.result.environment);
     let judges_times = times == Times::Absolute && other_machine.is_empty();
     compared.times_note = match (times, other_machine.as_slice()) {
         (Times::Ratios, _) => "times are of two days: only ratios inside each run are judged",
@@ -80,9 +80,7 @@ pub fn judge(base: &Stored, new: &Stored, delta: f64, times: Times) -> Result<Co
         compared.times_note.push_str(&format!(" ({})", other_machine.join(", ")));
     }
     let [reference, others @ ..] = common.as_slice() else {
-        let reason = "no variant is in both".to_owned();
-        let outcome = Outcome { verdict: Verdict::Inconclusive, reason };
-        return Ok(Compared { outcome, facts: compared });
+        return Ok((Verdict::Inconclusive, "no variant is in both".to_owned(), compared));
     };
     compared.reference = Some(reference.clone());
     let judged_count = others.len() + if judges_times { common.len() } else { 0 };
@@ -96,29 +94,32 @@ pub fn judge(base: &Stored, new: &Stored, delta: f64, times: Times) -> Result<Co
         false => Vec::new(),
     };
     let all = || ratios.iter().chain(&absolute);
-    let verdict = Verdict::worst(all().map(|judged| judged.verdict));
-    let outcome = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
-        Some(stored) => Outcome {
-            verdict: Verdict::Untrusted,
-            reason: format!("{}: {STEAL_WARNING} CPU time", stored.path.display()),
-        },
-        None => Outcome { verdict, reason: reason(verdict, all(), needed(base)) },
+    let verdict = Verdict::worst(all().map(|(verdict, _)| *verdict));
+    let (verdict, reason) = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
+        Some(stored) => {
+            (Verdict::Untrusted, format!("{}: {STEAL_WARNING} CPU time", stored.path.display()))
+        }
+        None => (verdict, reason(verdict, all(), needed(base))),
     };
-    compared.ratios = ratios.into_iter().map(|judged| judged.shift).collect();
-    compared.times = absolute.into_iter().map(|judged| judged.shift).collect();
-    Ok(Compared { outcome, facts: compared })
+    compared.ratios = ratios.into_iter().map(|(_, shift)| shift).collect();
+    compared.times = absolute.into_iter().map(|(_, shift)| shift).collect();
+    Ok((verdict, reason, compared))
 }
 
 /// What a variant without an interval lacks.
 fn needed(base: &Stored) -> &'static str {
-    match base.databases() {
+    match base.result.databases.as_slice() {
         [] => "six samples are needed in both (--samples 6)",
         _ => "a database is one value, and six are needed in both (--databases 6)",
     }
 }
 
-fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a Judged>, needed: &str) -> String {
-    let of_verdict = all.filter(|judged| judged.verdict == verdict).map(|judged| &judged.shift);
+fn reason<'a>(
+    verdict: Verdict,
+    all: impl Iterator<Item = &'a (Verdict, Shift)>,
+    needed: &str,
+) -> String {
+    let of_verdict = all.filter(|(of, _)| *of == verdict).map(|(_, shift)| shift);
     let change = |shift: &Shift| shift.change.unwrap_or(f64::NEG_INFINITY);
     let worst = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b)));
     let Some(shift) = worst else {
@@ -139,17 +140,15 @@ fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a Judged>, needed: &
 }
 
 fn was_disturbed(stored: &Stored) -> bool {
-    let warnings = stored.json["warnings"].as_array().into_iter().flatten();
-    warnings.filter_map(Value::as_str).any(|warning| warning.starts_with(STEAL_WARNING))
+    stored.result.warnings.iter().any(|warning| warning.starts_with(STEAL_WARNING))
 }
 
 fn variants(stored: &Stored) -> Vec<String> {
-    let name = |cell: &Value| cell["variant"].as_str().map(str::to_owned);
-    stored.cells().iter().filter_map(name).collect()
+    stored.result.cells.iter().map(|cell| cell.variant.clone()).collect()
 }
 
 /// Variants that both have, in the order of the stored result.
-fn common(base: &Stored, new: &Stored, compared: &mut gate::Compared) -> Vec<String> {
+fn common(base: &Stored, new: &Stored, compared: &mut Compared) -> Vec<String> {
     let (before, after) = (variants(base), variants(new));
     let only = |of: &[String], other: &[String]| {
         of.iter().filter(|name| !other.contains(name)).cloned().collect::<Vec<_>>()
@@ -160,7 +159,7 @@ fn common(base: &Stored, new: &Stored, compared: &mut gate::Compared) -> Vec<Str
 }
 
 /// Compares the counters of the variants that both have.
-fn counters(base: &Stored, new: &Stored, compared: &mut gate::Compared) {
+fn counters(base: &Stored, new: &Stored, compared: &mut Compared) {
     let after = exact(new);
     for (key, before) in exact(base) {
         let Some(now) = after.get(&key) else { continue };
@@ -175,25 +174,21 @@ fn counters(base: &Stored, new: &Stored, compared: &mut gate::Compared) {
 /// of the cell that a sample has not.
 fn exact(stored: &Stored) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
-    for cell in stored.cells() {
-        let variant = cell["variant"].as_str().unwrap_or_default();
-        let engine = cell["engine"].as_str().unwrap_or_default();
-        for database in stored::by_database(cell) {
-            let of = database.words();
-            for name in COUNTERS {
-                let samples = database.samples.iter();
-                let mut values: Vec<_> = samples.filter_map(|s| s[name].as_u64()).collect();
+    for cell in &stored.result.cells {
+        let reads_are_exact = matches!(cell.engine, Engine::Sequential | Engine::Bal);
+        for database in cell.by_database() {
+            let name = |counter: &str| format!("{}{} {counter}", cell.variant, database.words());
+            for Exact { name: counter, of } in EXACT {
+                let mut values: Vec<_> = database.samples.iter().map(of).collect();
                 values.dedup();
-                let is_exact = name != "store_reads" || !INEXACT_ENGINES.contains(&engine);
-                if let ([value], true) = (values.as_slice(), is_exact) {
-                    found.insert(format!("{variant}{of} {name}"), Value::from(*value));
+                if let ([value], true) = (values.as_slice(), counter != READS || reads_are_exact) {
+                    found.insert(name(counter), Value::from(*value));
                 }
             }
-            for name in ["receipts", "net_changes", "list_bytes"] {
-                let value = &database.counters[name];
-                if !value.is_null() {
-                    found.insert(format!("{variant}{of} {name}"), value.clone());
-                }
+            if let Some(counters) = database.counters {
+                found.insert(name("receipts"), Value::from(counters.receipts.clone()));
+                found.insert(name("net_changes"), Value::from(counters.net_changes.clone()));
+                found.insert(name("list_bytes"), Value::from(counters.list_bytes));
             }
         }
     }
@@ -204,27 +199,27 @@ fn exact(stored: &Stored) -> BTreeMap<String, Value> {
 /// has both, by its seed; without the warm-up.
 fn times(stored: &Stored, variant: &str, over: Option<&str>) -> BTreeMap<Option<u64>, Vec<f64>> {
     let of = |variant: &str| -> BTreeMap<Option<u64>, Vec<f64>> {
-        let databases = stored.cell(variant).map(stored::by_database).unwrap_or_default();
-        let time = |sample: &Value| sample["wall_ns"].as_f64();
-        let times = |of: &stored::OfDatabase<'_>| of.counted().iter().filter_map(time).collect();
+        let databases = stored.cell(variant).map(Cell::by_database).unwrap_or_default();
+        let times =
+            |of: &OnDatabase<'_>| of.counted().iter().map(|sample| sample.wall_ns as f64).collect();
         databases.iter().map(|database| (database.seed, times(database))).collect()
     };
     let own = of(variant);
     let Some(over) = over else { return own };
     // An interrupted run may have only one of both on its last database.
     let others = of(over);
-    let ratios = own.into_iter().filter_map(|(seed, own)| {
+    let ratios = |(seed, own): (Option<u64>, Vec<f64>)| {
         let pairs = own.iter().zip(others.get(&seed)?);
         Some((seed, pairs.map(|(own, over)| own / over).collect()))
-    });
-    ratios.collect()
+    };
+    own.into_iter().filter_map(ratios).collect()
 }
 
 /// How far the logarithm of a variant's time, or of its time over another's, moved. Samples of two
 /// runs on one database are independent of each other. Of several databases both runs have the
 /// same: each is one value, the difference of its medians, which it does not itself spread.
 fn change(base: &Stored, new: &Stored, variant: &str, over: Option<&str>) -> Option<Trimmed> {
-    let (is_one, base) = (base.databases().is_empty(), times(base, variant, over));
+    let (is_one, base) = (base.result.databases.is_empty(), times(base, variant, over));
     let new = times(new, variant, over);
     if is_one {
         let of = |times: BTreeMap<_, Vec<f64>>| {
@@ -238,13 +233,12 @@ fn change(base: &Stored, new: &Stored, variant: &str, over: Option<&str>) -> Opt
     Trimmed::of(&moved.collect::<Vec<_>>())
 }
 
-fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> Judged {
+fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> (Verdict, Shift) {
     let variant = variant.to_owned();
     let Some(change) = change else {
         let verdict = Verdict::Inconclusive;
         let (change, lower, upper) = (None, None, None);
-        let shift = Shift { variant, verdict: verdict.name(), change, lower, upper };
-        return Judged { verdict, shift };
+        return (verdict, Shift { variant, verdict, change, lower, upper });
     };
     let lower = change.lower(split.share(ALPHA_FAIL));
     let upper = change.upper(split.share(ALPHA_PASS));
@@ -252,12 +246,12 @@ fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> Ju
     let share = |log: f64| Some(log.exp_m1()).filter(|share| share.is_finite());
     let shift = Shift {
         variant,
-        verdict: verdict.name(),
+        verdict,
         change: share(change.mean),
         lower: share(lower),
         upper: share(upper),
     };
-    Judged { verdict, shift }
+    (verdict, shift)
 }
 
 #[cfg(test)]
@@ -279,7 +273,7 @@ mod tests {
             }
         }
         change(&mut json);
-        Stored::new("r.json".into(), json)
+        Stored::from_json("r.json".into(), json).unwrap()
     }
 
     fn slow(cell: usize, factor: f64) -> impl FnOnce(&mut Value) {
@@ -291,9 +285,8 @@ mod tests {
         }
     }
 
-    fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, gate::Compared) {
-        let Compared { outcome, facts } = judge(base, new, 0.03, times).unwrap();
-        (outcome.verdict, outcome.reason, facts)
+    fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, Compared) {
+        judge(base, new, 0.03, times).unwrap()
     }
 
     #[test]
@@ -359,15 +352,25 @@ mod tests {
     /// The same samples as of so many databases.
     fn on_databases(json: &mut Value, count: usize) {
         let all: Vec<usize> = (0..count).collect();
-        json["databases"] = all
-            .iter()
-            .map(|n| json!({ "workload": { "seed": n, "digest": format!("d{n}") } }))
-            .collect();
+        let workload = |n: &usize| {
+            let mut workload = json["workload"].clone();
+            (workload["seed"], workload["digest"]) = (json!(n), json!(format!("d{n}")));
+            json!({ "workload": workload, "device": null, "stores": [] })
+        };
+        json["databases"] = all.iter().map(workload).collect();
         for cell in json["cells"].as_array_mut().unwrap() {
             let own = cell["samples"].as_array().unwrap().len() / count;
             let counters = cell["counters"].clone();
-            let of = |n: &usize| json!({ "seed": n, "sample_count": own, "counters": counters });
-            cell["databases"] = json!({ "each": all.iter().map(of).collect::<Vec<_>>() });
+            let of = |n: &usize| {
+                json!({
+                    "seed": n, "sample_count": own, "counters": counters, "mgas_per_s": {},
+                    "ms_per_batch": {}, "tx_latency_ns": { "count": 0 }
+                })
+            };
+            cell["databases"] = json!({
+                "each": all.iter().map(of).collect::<Vec<_>>(),
+                "time_ratio_over": "", "time_ratio": {}
+            });
         }
     }
 
@@ -388,7 +391,7 @@ mod tests {
         assert!(reason.contains("--databases 6"), "{reason}");
         let mut new = of(4, 1.0);
         for sample in 6..8 {
-            new.json["cells"][0]["samples"][sample]["store_reads"] = json!(1);
+            new.result.cells[0].samples[sample].store_reads = 1;
         }
         let (verdict, reason, compared) = judged(&of(4, 1.0), &new, Times::Ratios);
         assert_eq!((verdict, compared.counter_changes.len()), (Verdict::WorkChanged, 1));

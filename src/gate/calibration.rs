@@ -2,12 +2,11 @@
 //! against the δ that is asked for. Nothing is widened by it; it only warns.
 
 use result::{
+    Environment,
     gate::{Calibration, GateCell, Spread},
     stats::Trimmed,
 };
 use std::{env, path::PathBuf};
-
-use serde_json::Value;
 
 use super::{
     Metric,
@@ -58,7 +57,7 @@ pub fn warning(
     calibration: &Calibration,
     variant: &str,
     delta: f64,
-    environment: &Value,
+    environment: &Environment,
 ) -> Option<String> {
     let other = fingerprint::differences(&calibration.environment, environment);
     if !other.is_empty() {
@@ -91,7 +90,7 @@ pub fn default_path() -> Option<PathBuf> {
 mod tests {
     use std::fs;
 
-    use serde_json::json;
+    use result::example;
 
     use super::*;
 
@@ -110,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_delta_below_what_can_be_decided_is_told_and_another_machine_too() {
-        let here = json!({"cpu": {"model": "x"}});
+        let here = example::environment();
         let cells = vec![Spread {
             variant: "memory/x".to_owned(),
             base_ns: 1,
@@ -122,7 +121,9 @@ mod tests {
         assert!(told.contains("3.0 %") && told.contains("10.0 %"), "{told}");
         assert_eq!(warning(&calibration, "memory/x", 0.11, &here), None);
         assert_eq!(warning(&calibration, "memory/y", 0.03, &here), None);
-        let there = warning(&calibration, "memory/x", 0.11, &json!({"cpu": {"model": "y"}}));
+        let mut elsewhere = here.clone();
+        elsewhere.cpu.model = Some("y".to_owned());
+        let there = warning(&calibration, "memory/x", 0.11, &elsewhere);
         assert!(there.is_some_and(|warning| warning.contains("another machine")));
     }
 
@@ -133,7 +134,8 @@ mod tests {
         assert_eq!(Calibration::read(&path).unwrap(), None);
         fs::write(&path, "{\"schema\": \"stress.ca").unwrap();
         assert!(format!("{:#}", Calibration::read(&path).unwrap_err()).contains("no calibration"));
-        let mut other = Calibration::new(0, json!({}), String::new(), Vec::new(), Vec::new());
+        let here = example::environment();
+        let mut other = Calibration::new(0, here, String::new(), Vec::new(), Vec::new());
         other.schema = "stress.calibration/9".to_owned();
         fs::write(&path, serde_json::to_string(&other).unwrap()).unwrap();
         let error = format!("{:#}", Calibration::read(&path).unwrap_err());

@@ -1,64 +1,64 @@
 //! Whether two results are of one machine: what must be the same for their times to mean
 //! anything beside each other. Memory that is free, load and steal are of the moment and no part.
 
-use serde_json::Value;
+use result::Environment;
+use serde_json::{Value, json};
 
-/// Facts of an environment that make a machine.
-const FACTS: [&str; 14] = [
-    "/cpu/model",
-    "/cpu/logical_count",
-    "/cpu/allowed_count",
-    "/cpu/governor",
-    "/cpu/is_turbo_on",
-    "/cgroup/cpu_limit_millicpus",
-    "/memory/total_bytes",
-    "/host/kernel",
-    "/host/os",
-    "/host/architecture",
-    "/host/virtualisation/product",
-    "/data_dir/file_system",
-    "/data_dir/source",
-    "/build/rustc",
-];
+/// The fact that must be known.
+const CPU_MODEL: &str = "cpu/model";
 
-/// The facts of `environment`, as a result writes it; missing ones are `null`.
-pub(super) fn of(environment: &Value) -> Vec<(&'static str, Value)> {
-    let fact =
-        |path: &'static str| (path, environment.pointer(path).cloned().unwrap_or(Value::Null));
-    FACTS.into_iter().map(fact).collect()
+/// The facts of `environment` that make a machine, as a result writes them; `null` where one is not
+/// known.
+fn of(environment: &Environment) -> [(&'static str, Value); 14] {
+    let Environment { cpu, cgroup, memory, host, data_dir, build, .. } = environment;
+    [
+        (CPU_MODEL, json!(cpu.model)),
+        ("cpu/logical_count", json!(cpu.logical_count)),
+        ("cpu/allowed_count", json!(cpu.allowed_count)),
+        ("cpu/governor", json!(cpu.governor)),
+        ("cpu/is_turbo_on", json!(cpu.is_turbo_on)),
+        ("cgroup/cpu_limit_millicpus", json!(cgroup.cpu_limit_millicpus)),
+        ("memory/total_bytes", json!(memory.total_bytes)),
+        ("host/kernel", json!(host.kernel)),
+        ("host/os", json!(host.os)),
+        ("host/architecture", json!(host.architecture)),
+        ("host/virtualisation/product", json!(host.virtualisation.product)),
+        ("data_dir/file_system", json!(data_dir.file_system)),
+        ("data_dir/source", json!(data_dir.source)),
+        ("build/rustc", json!(build.rustc)),
+    ]
 }
 
 /// Facts that are not the same in both, as `cpu/model: "a" against "b"`. Two machines of which the
 /// processor is unknown are not known to be the same.
-pub(super) fn differences(a: &Value, b: &Value) -> Vec<String> {
+pub(super) fn differences(a: &Environment, b: &Environment) -> Vec<String> {
     let pairs = of(a).into_iter().zip(of(b));
-    let differs = |path: &str, a: &Value, b: &Value| a != b || (path == FACTS[0] && a.is_null());
-    let differing = pairs.filter(|((path, a), (_, b))| differs(path, a, b));
-    let told = |((path, a), (_, b)): ((&str, Value), (&str, Value))| {
-        format!("{}: {a} against {b}", path.trim_start_matches('/'))
-    };
-    differing.map(told).collect()
+    let differs = |name: &str, a: &Value, b: &Value| a != b || (name == CPU_MODEL && a.is_null());
+    let differing = pairs.filter(|((name, a), (_, b))| differs(name, a, b));
+    differing.map(|((name, a), (_, b))| format!("{name}: {a} against {b}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use result::example;
 
     use super::*;
 
     #[test]
     fn one_machine_is_itself_and_another_kernel_is_another_machine() {
-        let machine = json!({"cpu": {"model": "x"}, "host": {"kernel": "6.1", "load_average": 1}});
+        let machine = example::environment();
         assert_eq!(differences(&machine, &machine), Vec::<String>::new());
         let mut other = machine.clone();
-        other["host"]["load_average"] = json!(9);
+        other.host.load_average = Some([9.0; 3]);
         assert_eq!(differences(&machine, &other), Vec::<String>::new());
-        other["host"]["kernel"] = json!("6.2");
-        assert_eq!(differences(&machine, &other), ["host/kernel: \"6.1\" against \"6.2\""]);
+        other.host.kernel = Some("6.2".to_owned());
+        assert_eq!(differences(&machine, &other), ["host/kernel: \"6.12.0\" against \"6.2\""]);
     }
 
     #[test]
-    fn a_machine_that_says_nothing_is_not_known_to_be_the_same() {
-        assert_eq!(differences(&json!({}), &json!({})), ["cpu/model: null against null"]);
+    fn a_machine_that_does_not_tell_its_processor_is_not_known_to_be_the_same() {
+        let mut machine = example::environment();
+        machine.cpu.model = None;
+        assert_eq!(differences(&machine, &machine), ["cpu/model: null against null"]);
     }
 }

@@ -1,6 +1,11 @@
 //! What a gate comes to: two builds interleaved, or a result against a stored one, with the
 //! claims of the scenario; and the result that says so.
 
+use result::{
+    Claim, Environment, Expects, WorkloadFacts,
+    gate::{Attempt, Binary, Calibration, Compared, Gate, GateResult, Mode, SCHEMA},
+    stored::Stored,
+};
 use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -11,23 +16,20 @@ use serde_json::Value;
 use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 
 use super::{
-    Metric, Outcome, Verdict,
-    baseline::{self, Compared, Times},
+    Metric, Verdict,
+    baseline::{self, Times},
     builds::{self, Driving, Trio, Work, WorkInput},
     calibration,
     measure::{self, Plan},
-};
-use result::{
-    Environment, Verdict as ClaimVerdict, WorkloadFacts,
-    gate::{self, Attempt, Binary, Calibration, Gate, GateResult, SCHEMA},
-    stored::Stored,
 };
 
 use crate::{
     claims::{self, Grounds},
     environment,
     exit::{Code, Failure, OrExit, Strictness},
-    facts, minimal, prepare,
+    facts,
+    gate::exit_code,
+    minimal, prepare,
     progress::Progress,
     run::RunInput,
     terminal,
@@ -82,26 +84,6 @@ pub enum New {
     },
 }
 
-/// With what a result is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// With another build.
-    #[default]
-    Against,
-    /// With a stored result.
-    Baseline,
-}
-
-impl Mode {
-    /// Name in a result.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Against => "against",
-            Self::Baseline => "baseline",
-        }
-    }
-}
-
 /// What every result of a gate has.
 #[derive(Debug)]
 pub struct Frame {
@@ -121,11 +103,25 @@ pub struct Judgement {
     /// `None` where something failed before there was one.
     outcome: Option<Outcome>,
     attempts: Vec<Attempt>,
-    baseline: Option<gate::Compared>,
+    baseline: Option<Compared>,
     workload: Option<WorkloadFacts>,
     binaries: Vec<Binary>,
-    expects: Option<Value>,
+    expects: Option<Expects>,
     warnings: Vec<String>,
+}
+
+/// A verdict with its reason.
+#[derive(Clone, Debug)]
+struct Outcome {
+    verdict: Verdict,
+    reason: String,
+}
+
+impl Outcome {
+    /// The worse of two, and of equals the first.
+    fn or_worse(self, other: Self) -> Self {
+        if Verdict::worst([self.verdict, other.verdict]) == self.verdict { self } else { other }
+    }
 }
 
 impl Judgement {
@@ -173,9 +169,9 @@ impl Frame {
             warnings,
             binaries: judgement.binaries,
             gate: Gate {
-                mode: judgement.mode.name(),
-                verdict: verdict.name(),
-                exit_code: verdict.code(self.strictness) as u8,
+                mode: judgement.mode,
+                verdict: Some(verdict),
+                exit_code: exit_code(verdict, self.strictness) as u8,
                 reason: judgement.outcome.map_or_else(String::new, |outcome| outcome.reason),
                 delta: self.delta,
                 attempts: judgement.attempts,
@@ -186,28 +182,16 @@ impl Frame {
     }
 
     /// The outcome with that of the claims.
-    fn with_claims(&self, sofar: Outcome, expects: Option<&Value>) -> Outcome {
+    fn with_claims(&self, sofar: Outcome, expects: Option<&Expects>) -> Outcome {
         let Some(expects) = expects else { return sofar };
-        let of_verdict = |verdict: ClaimVerdict| {
-            let claims = expects["claims"].as_array().into_iter().flatten();
-            let mut claims = claims.filter(|claim| claim["verdict"] == verdict.name());
-            claims.next().map(|claim| {
-                let figure = [&claim["near_end"], &claim["value"]];
-                let figure = figure.into_iter().find(|value| !value.is_null());
-                format!(
-                    "{} {} {} {}: {}",
-                    claim["metric"].as_str().unwrap_or_default(),
-                    claim["bound"].as_str().unwrap_or_default(),
-                    claim["limit"],
-                    verdict.name(),
-                    figure.unwrap_or(&claim["reason"])
-                )
-            })
+        let of_verdict = |verdict: result::Verdict| {
+            expects.claims.iter().find(|claim| claim.verdict == verdict).map(words)
         };
         let open = || {
-            of_verdict(ClaimVerdict::Inconclusive).or_else(|| of_verdict(ClaimVerdict::NotJudged))
+            of_verdict(result::Verdict::Inconclusive)
+                .or_else(|| of_verdict(result::Verdict::NotJudged))
         };
-        let of_claims = match (of_verdict(ClaimVerdict::Fails), self.strictness) {
+        let of_claims = match (of_verdict(result::Verdict::Fails), self.strictness) {
             (Some(reason), _) => Outcome { verdict: Verdict::ClaimFails, reason },
             (None, Strictness::Strict) => match open() {
                 Some(reason) => Outcome { verdict: Verdict::Inconclusive, reason },
@@ -217,6 +201,14 @@ impl Frame {
         };
         sofar.or_worse(of_claims)
     }
+}
+
+/// A claim with its verdict and what that rests on, as JSON writes it.
+fn words(claim: &Claim) -> String {
+    let figure = claim.near_end.or(claim.value).map(Value::from);
+    let found = figure.unwrap_or_else(|| Value::from(claim.reason.clone()));
+    let Claim { metric, bound, limit, verdict, .. } = claim;
+    format!("{metric} {bound} {} {verdict}: {found}", Value::from(*limit))
 }
 
 /// Judges two builds, interleaved.
@@ -264,6 +256,7 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
         sofar
     } else {
         let (judged, disturbances) = trio.judge(expects.iter().map(of_expect).collect())?;
+        let judged = serde_json::from_value(judged).or_exit(Code::Io)?;
         let judged = judgement.expects.insert(judged);
         match disturbances.as_slice() {
             [] => frame.with_claims(sofar, Some(judged)),
@@ -319,12 +312,12 @@ pub fn with_baseline(
             new
         }
     };
-    judgement.expects = new.json.get("expects").cloned();
+    judgement.expects = Some(new.result.expects.clone());
     let disagrees = [&base, &new].into_iter().any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
     let judged = baseline::judge(&base, &new, frame.delta, results.times);
-    let Compared { outcome, facts: compared } = judged.or_exit(code)?;
-    let outcome = frame.with_claims(outcome, judgement.expects.as_ref());
+    let (verdict, reason, compared) = judged.or_exit(code)?;
+    let outcome = frame.with_claims(Outcome { verdict, reason }, judgement.expects.as_ref());
     if let Times::Absolute = results.times {
         judgement.warnings.push(compared.times_note.clone());
     }
@@ -341,7 +334,7 @@ fn ran(input: &RunInput, deadline: Option<Duration>) -> Result<(Stored, Workload
         let run = minimal::default_run(&input.how).or_exit(Code::Usage)?;
         let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
         let of_run = of_deadline(deadline, &run).into_iter().filter(|expect| match expect.metric {
-            Claimed::MsPerBlock(design) => designs.contains(&design.name()),
+            Claimed::MsPerBlock(design) => designs.contains(&design),
             _ => true,
         });
         let grounds = Grounds {
@@ -354,14 +347,13 @@ fn ran(input: &RunInput, deadline: Option<Duration>) -> Result<(Stored, Workload
         result.expects.count += judged.count;
         result.expects.claims.extend(judged.claims);
     }
-    let json = serde_json::to_value(&finished.result).or_exit(Code::Io)?;
-    let workload = finished.result.workload.clone();
+    let stored = Stored::new(PathBuf::from("this run"), result.clone());
+    let workload = stored.result.workload.clone();
     // What ended the run before its time, or is wrong, comes before any verdict.
     match finished.code(input.strictness)? {
         Code::Fine | Code::Claim | Code::Inconclusive => {}
         code => return Err(anyhow!("the run gave no result to judge")).or_exit(code),
     }
-    let stored = Stored::new(PathBuf::from("this run"), json);
     Ok((stored, workload))
 }
 
@@ -397,9 +389,9 @@ fn calibrated(
         }
         return Ok(Vec::new());
     };
-    let here = serde_json::to_value(&frame.environment).or_exit(Code::Io)?;
-    let warning =
-        |variant: &String| calibration::warning(&calibration, variant, frame.delta, &here);
+    let warning = |variant: &String| {
+        calibration::warning(&calibration, variant, frame.delta, &frame.environment)
+    };
     let mut warnings: Vec<_> = variants.iter().filter_map(warning).collect();
     warnings.dedup();
     Ok(warnings)

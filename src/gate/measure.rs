@@ -8,7 +8,7 @@ use result::{
 };
 use std::time::Duration;
 
-use crate::exit::Failure;
+use crate::{exit::Failure, gate::floor_ns};
 
 use super::{
     Metric, Verdict,
@@ -209,7 +209,7 @@ fn ended(
 ) -> (Verdict, Attempt) {
     let cells = cells.into_iter().map(Cell::facts).collect();
     let coin_seed = plan.coin_seed;
-    (verdict, Attempt { verdict: verdict.name(), reason, coin_seed, disturbances, cells })
+    (verdict, Attempt { verdict, reason, coin_seed, disturbances, cells })
 }
 
 /// The verdict in words, by the figure that it rests on.
@@ -263,7 +263,7 @@ impl Cell {
         };
         let figure = |metric: &Metric| {
             let base_ns = base_ns(*metric);
-            let floor = if base_ns > 0.0 { metric.floor_ns() as f64 / base_ns } else { 0.0 };
+            let floor = if base_ns > 0.0 { floor_ns(*metric) as f64 / base_ns } else { 0.0 };
             Figure {
                 metric: *metric,
                 base_ns: base_ns as u64,
@@ -434,8 +434,8 @@ impl Figure {
 
     fn facts(self) -> Judged {
         Judged {
-            metric: self.metric.name(),
-            verdict: self.verdict().name(),
+            metric: self.metric,
+            verdict: self.verdict(),
             delta: self.delta,
             base_ns: self.base_ns,
             looks: self.looks.into_iter().map(LookFacts::from).collect(),

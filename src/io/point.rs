@@ -1,6 +1,7 @@
 //! From a raw measurement to what the result says of it.
 
 use executor::raw::RawPoint;
+use variant::CacheMode;
 
 use result::{
     CacheFacts,
@@ -66,7 +67,7 @@ pub fn share_of_device(store: &mut IoStore) {
 }
 
 fn cache(input: &PointInput, measured: &RawPoint) -> CacheFacts {
-    let facts = |proved, reason: String| CacheFacts { want: "cold", proved, reason };
+    let facts = |proved, reason: String| CacheFacts { want: CacheMode::Cold, proved, reason };
     if let Some(reason) = input.never_cold {
         return facts(None, reason.to_owned());
     }

@@ -2,7 +2,7 @@
 //! is an error that names the file; it is never taken for a cell that has not been run.
 
 use result::{
-    Verdict,
+    RunResult, Verdict,
     stored::Stored,
     sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix, Program},
 };
@@ -67,10 +67,10 @@ impl FinishedCell {
         if !same_sweep || self.file.index != index || self.file.keys != matrix.keys(index) {
             bail!("{name} is not of cell {index} ({}) of this sweep", matrix.name(index));
         }
-        if self.result.text("/workload/digest") != Some(&self.file.work_digest) {
+        if self.result.result.workload.digest != self.file.work_digest {
             bail!("{name} is of other work than {CELL_FILE} beside it says");
         }
-        if self.result.json["interrupted"] != false {
+        if self.result.result.interrupted {
             bail!("{name} is of a run that ended before its plan did");
         }
         Ok(())
@@ -79,7 +79,7 @@ impl FinishedCell {
     /// How the run ended.
     pub fn code(&self) -> Code {
         match self.result.agrees() {
-            Some(true) if claim_fails(&self.result.json) => Code::Claim,
+            Some(true) if claim_fails(&self.result.result) => Code::Claim,
             Some(true) => Code::Fine,
             _ => Code::Disagree,
         }
@@ -87,10 +87,8 @@ impl FinishedCell {
 }
 
 /// Whether a claim of the scenario fails in a result.
-pub fn claim_fails(result: &Value) -> bool {
-    let claims = result["expects"]["claims"].as_array();
-    let fails = |claim: &Value| claim["verdict"] == Verdict::Fails.name();
-    claims.is_some_and(|claims| claims.iter().any(fails))
+pub fn claim_fails(result: &RunResult) -> bool {
+    result.expects.claims.iter().any(|claim| claim.verdict == Verdict::Fails)
 }
 
 fn read_cell_file(path: &Path) -> Result<CellFile> {

@@ -1,14 +1,12 @@
 //! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`): whether they belong
 //! together, which are missing, what is the same in all, and where more threads stop paying.
 
-use result::{
-    stored::{self, Stored},
-    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges},
+use result::sweep::{
+    self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail};
-use serde_json::Value;
 
 use super::{cell::FinishedCell, dir::SweepDir};
 
@@ -36,7 +34,7 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     same_work(dir.matrix(), &cells).or_exit(Code::Usage)?;
     let points = cells
         .iter()
-        .flat_map(|cell| sweep::of_result(cell.file.index, &cell.file.keys, &cell.result));
+        .flat_map(|cell| sweep::of_result(cell.file.index, &cell.file.keys, &cell.result.result));
     let points: Vec<_> = points.collect();
     let machines = machines(&cells);
     let counters = counters(&cells);
@@ -57,7 +55,7 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
 }
 
 fn merged_cell(cell: FinishedCell) -> MergedCell {
-    MergedCell { index: cell.file.index, keys: cell.file.keys, result: cell.result.json }
+    MergedCell { index: cell.file.index, keys: cell.file.keys, result: cell.result.result }
 }
 
 fn same_program(cells: &[FinishedCell]) -> Result<()> {
@@ -109,19 +107,20 @@ fn same_work(matrix: &Matrix, cells: &[FinishedCell]) -> Result<()> {
 fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
     let mut machines: Vec<MachineKind> = Vec::new();
     for cell in cells {
-        let of = |pointer: &str| {
-            let found = cell.result.json["environment"].pointer(pointer);
-            found.cloned().unwrap_or(Value::Null)
-        };
+        let environment = &cell.result.result.environment;
         let machine = MachineKind {
-            cpu_model: of("/cpu/model"),
-            cpu_count: of("/cpu/allowed_count"),
-            memory_bytes: of("/memory/total_bytes"),
-            kernel: of("/host/kernel"),
-            disk_model: of("/data_dir/model"),
+            cpu_model: environment.cpu.model.clone(),
+            cpu_count: environment.cpu.allowed_count,
+            memory_bytes: environment.memory.total_bytes,
+            kernel: environment.host.kernel.clone(),
+            disk_model: environment.data_dir.model.clone(),
             cells: vec![cell.file.index],
         };
-        match machines.iter_mut().find(|known| facts(known) == facts(&machine)) {
+        let is_same = |known: &&mut MachineKind| {
+            let cells = known.cells.clone();
+            **known == MachineKind { cells, ..machine.clone() }
+        };
+        match machines.iter_mut().find(is_same) {
             Some(known) => known.cells.push(cell.file.index),
             None => machines.push(machine),
         }
@@ -129,22 +128,12 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
     machines
 }
 
-const fn facts(machine: &MachineKind) -> [&Value; 5] {
-    [
-        &machine.cpu_model,
-        &machine.cpu_count,
-        &machine.memory_bytes,
-        &machine.kernel,
-        &machine.disk_model,
-    ]
-}
-
 fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
     let mut all: BTreeMap<(Keys, String), Counters> = BTreeMap::new();
     let agreeing = cells.iter().filter(|cell| cell.result.agrees() == Some(true));
     for cell in agreeing {
-        for variant_cell in Stored::cells(&cell.result) {
-            let variant = variant_cell["variant"].as_str().unwrap_or_default().to_owned();
+        for variant_cell in &cell.result.result.cells {
+            let variant = variant_cell.variant.clone();
             let keys = sweep::untold(&cell.file.keys);
             let counters = all.entry((keys.clone(), variant.clone())).or_insert_with(|| Counters {
                 keys,
@@ -157,13 +146,12 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
             });
             counters.cells.push(cell.file.index);
             // Databases differ in their keys. The first is the same in all cells of one work.
-            let first = stored::by_database(variant_cell).into_iter().next();
+            let first = variant_cell.by_database().into_iter().next();
             for sample in first.map_or(&[][..], |database| database.samples) {
-                counters.gas.extend(sample["gas"].as_u64());
-                counters.unique_keys.extend(sample["unique_keys"].as_u64());
-                counters.store_reads.extend(sample["store_reads"].as_u64());
-                let is_extra = |name: &str| !sample[name].is_null();
-                counters.is_speculative |= is_extra("speculation") || is_extra("warm_up");
+                counters.gas.insert(sample.gas);
+                counters.unique_keys.insert(sample.unique_keys);
+                counters.store_reads.insert(sample.store_reads);
+                counters.is_speculative |= sample.speculation.is_some() || sample.warm_up.is_some();
             }
         }
     }

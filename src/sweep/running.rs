@@ -236,7 +236,7 @@ fn found(cell: &FinishedCell) -> String {
     if cell.code() == Code::Disagree {
         return "THE DESIGNS DISAGREE".to_owned();
     }
-    let points = result::sweep::of_result(cell.file.index, &cell.file.keys, &cell.result);
+    let points = result::sweep::of_result(cell.file.index, &cell.file.keys, &cell.result.result);
     let with_figure = points.iter().filter_map(|point| Some((point.mgas_per_s?, point)));
     let fastest = with_figure.max_by(|a, b| a.0.total_cmp(&b.0));
     fastest.map_or_else(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use report::Paint;
-use result::{example, sweep::Matrix};
+use result::{SpeculationFacts, example, sweep::Matrix};
 
 use super::{dir::SweepDir, merged};
 
@@ -199,7 +199,8 @@ fn counters_that_differ_are_a_doubt_unless_steps_ran_before_their_turn() {
 
     let path = tempfile::tempdir().unwrap();
     let dir = filled(path.path(), 0..7);
-    other["cells"][0]["samples"][0]["speculation"] = json!({});
+    other["cells"][0]["samples"][0]["speculation"] =
+        serde_json::to_value(SpeculationFacts::default()).unwrap();
     publish(&dir, 7, &other);
     let merged = merged::merge(&dir).unwrap();
     assert!(merged.doubts.is_empty(), "{:?}", merged.doubts);

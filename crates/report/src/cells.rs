@@ -1,7 +1,7 @@
 //! The cells as a table: one line each, as many columns as the width has room for.
 
 use unicode_width::UnicodeWidthStr;
-use variant::Schedule;
+use variant::{Schedule, StoreKind};
 
 use result::{Cell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
 
@@ -65,7 +65,7 @@ pub(super) fn cells(page: &mut Page, result: &RunResult) {
     let mut index = 0;
     for (store, cells) in &groups {
         if groups.len() > 1 {
-            page.line(Tone::Faint, store);
+            page.line(Tone::Faint, store.name());
         }
         for cell in cells {
             let is_best = marks && best.iter().any(|best| std::ptr::eq(*best, *cell));
@@ -98,7 +98,7 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     }
 }
 
-fn best_per_design<'a>(groups: &[(&str, Vec<&'a Cell>)]) -> Vec<&'a Cell> {
+fn best_per_design<'a>(groups: &[(StoreKind, Vec<&'a Cell>)]) -> Vec<&'a Cell> {
     let mut best = Vec::new();
     for (_, cells) in groups {
         for (index, cell) in cells.iter().enumerate() {
@@ -125,7 +125,7 @@ pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     let label = |cell: &&Cell| match policy_words(cell) {
         Some(words) if differs_in_policy(cell) => words,
         _ if differs(cell) => format!("{} {}+{}", cell.design, cell.engine, cell.io),
-        _ => cell.design.to_owned(),
+        _ => cell.design.name().to_owned(),
     };
     cells.iter().map(label).collect()
 }
@@ -161,9 +161,8 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         let mark = if cell.read_latency_of_batches { "b" } else { "" };
         Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
     };
-    let in_order = Schedule::BlockOrder.name();
-    let is_scheduled = cells.iter().any(|cell| cell.schedule != in_order);
-    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.to_owned());
+    let is_scheduled = cells.iter().any(|cell| cell.schedule != Schedule::BlockOrder);
+    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.name().to_owned());
     vec![
         column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
         column(1, ["", "schedule"], &schedule),
@@ -191,7 +190,7 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
         column(16, ["idle", "%"], &|cell| of(cell.idle_share, units::percent)),
         column(6, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
         column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
-        column(12, ["", "binds"], &|cell| cell.binds.map(str::to_owned)),
+        column(12, ["", "binds"], &|cell| Some(cell.binds?.name().to_owned())),
     ]
 }
 

@@ -156,11 +156,12 @@ mod tests {
     fn page(width: usize, count: usize) -> String {
         let json: Value = serde_json::from_str(&super::super::json(&example::sampled(8)))
             .expect("a result is JSON");
-        let mut results = vec![Stored::new("a.json".into(), json.clone())];
+        let mut results = vec![Stored::from_json("a.json".into(), json.clone()).unwrap()];
         for _ in 1..count {
             let mut json = json.clone();
             json["environment"]["host"]["kernel"] = json!("another");
-            results.push(Stored::new("a-rather-long/way/to/b.json".into(), json));
+            let path = "a-rather-long/way/to/b.json".into();
+            results.push(Stored::from_json(path, json).unwrap());
         }
         let compared = compare(&results).expect("the same work");
         comparison(&compared, width, Paint::Plain)

@@ -2,12 +2,14 @@
 //! theirs, and batched with on-demand reads at equal depth: against fewer readers "batched wins"
 //! would only say that more reads were under way (`measuring.md`).
 
+use variant::Design;
+
 use result::{Cell, RunResult, stats::INTERVAL_COUNT_MIN};
 
 use super::{facts, units};
 
-const BATCHED: &str = "batched-io";
-const ON_DEMAND: &str = "parallel-io";
+const BATCHED: Design = Design::BatchedIo;
+const ON_DEMAND: Design = Design::ParallelIo;
 
 /// What was found, in one line; `None` where nothing was measured. A run whose designs disagree
 /// finds that and no figure.
@@ -105,7 +107,7 @@ fn equal_depth(cells: &[&Cell]) -> Option<String> {
     if reader_depth(batched) == on_demand.threads {
         return None;
     }
-    let at = |design: &'static str, depth: fn(&Cell) -> u64, wanted: u64| {
+    let at = |design: Design, depth: fn(&Cell) -> u64, wanted: u64| {
         let same = cells.iter().copied().filter(move |c| c.design == design && depth(c) == wanted);
         facts::best(same)
     };
@@ -153,7 +155,7 @@ fn reads(cell: &Cell) -> Option<String> {
     Some(parts.join(", "))
 }
 
-fn best_of<'a>(cells: &[&'a Cell], design: &str) -> Option<&'a Cell> {
+fn best_of<'a>(cells: &[&'a Cell], design: Design) -> Option<&'a Cell> {
     facts::best(cells.iter().copied().filter(|cell| cell.design == design))
 }
 

@@ -43,7 +43,7 @@ pub(super) fn databases(page: &mut Page, result: &RunResult) {
     }
     for (place, (cell, _)) in cells.iter().enumerate() {
         if groups.len() > 1 && (place == 0 || cells[place - 1].0.store != cell.store) {
-            page.line(Tone::Faint, cell.store);
+            page.line(Tone::Faint, cell.store.name());
         }
         let label = pad_right(&clip(&labels[place], width), width);
         let texts = columns.iter().map(|column| column.values[place].as_str());

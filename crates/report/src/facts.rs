@@ -1,6 +1,7 @@
 //! What the table and the finding both say of a result.
 
 use result::{Cell, HOST_CACHE_RATIO, RunResult};
+use variant::{CacheMode, Design, StoreKind};
 
 use super::units;
 
@@ -16,8 +17,8 @@ pub(super) fn disagrees(result: &RunResult) -> bool {
 }
 
 /// Cells by store, in the order in which stores and designs first appear.
-pub(super) fn by_store(result: &RunResult) -> Vec<(&str, Vec<&Cell>)> {
-    let mut groups: Vec<(&str, Vec<&Cell>)> = Vec::new();
+pub(super) fn by_store(result: &RunResult) -> Vec<(StoreKind, Vec<&Cell>)> {
+    let mut groups: Vec<(StoreKind, Vec<&Cell>)> = Vec::new();
     for cell in &result.cells {
         match groups.iter_mut().find(|(store, _)| *store == cell.store) {
             Some((_, cells)) => cells.push(cell),
@@ -25,7 +26,7 @@ pub(super) fn by_store(result: &RunResult) -> Vec<(&str, Vec<&Cell>)> {
         }
     }
     for (_, cells) in &mut groups {
-        let mut designs: Vec<&str> = Vec::new();
+        let mut designs: Vec<Design> = Vec::new();
         for cell in cells.iter() {
             if !designs.contains(&cell.design) {
                 designs.push(cell.design);
@@ -93,14 +94,16 @@ fn warm_words(cells: &[&Cell]) -> Option<String> {
     let want = cells.first()?.cache.want;
     let samples = cells.iter().flat_map(|cell| &cell.samples);
     let most = samples.filter_map(|sample| sample.device_read_bytes).max();
-    Some(most.map_or(want.to_owned(), |bytes| {
-        format!("{want}: at most {} from the device in a sample", units::bytes(bytes))
-    }))
+    Some(most.map_or_else(
+        || want.name().to_owned(),
+        |bytes| format!("{want}: at most {} from the device in a sample", units::bytes(bytes)),
+    ))
 }
 
 /// How cold some cells were, in words; `None` for none.
 pub(super) fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
-    let cold: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.cache.want == "cold").collect();
+    let cold: Vec<&Cell> =
+        cells.iter().copied().filter(|cell| cell.cache.want == CacheMode::Cold).collect();
     if cold.is_empty() {
         return warm_words(cells);
     }

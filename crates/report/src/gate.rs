@@ -1,7 +1,10 @@
 //! What a gate says, as a page: the verdict first, then what it rests on. And what a calibration
 //! has learned.
 
-use result::gate::{Attempt, Calibration, GateCell, GateResult, Judged, LookFacts};
+use serde_json::Value;
+
+use result::Claim;
+use result::gate::{Attempt, Calibration, GateCell, GateResult, Judged, LookFacts, Verdict};
 
 use super::{
     Paint,
@@ -13,8 +16,9 @@ use super::{
 pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     let gate = &result.gate;
-    let tone = if gate.verdict == "pass" { Tone::Strong } else { Tone::Warning };
-    page.labelled(tone, "verdict", &format!("{}: {}", gate.verdict.to_uppercase(), gate.reason));
+    let verdict = gate.verdict.map_or("error", Verdict::name);
+    let tone = if gate.verdict == Some(Verdict::Pass) { Tone::Strong } else { Tone::Warning };
+    page.labelled(tone, "verdict", &format!("{}: {}", verdict.to_uppercase(), gate.reason));
     if let Some(work) = &result.workload {
         let digest: String = work.digest.chars().take(12).collect();
         let text = format!("{}, {} gas, workload {digest}", work.scenario, units::count(work.gas));
@@ -89,7 +93,7 @@ fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
         percent(upper),
         percent(figure.delta)
     );
-    page.labelled(Tone::Plain, figure.metric, &text);
+    page.labelled(Tone::Plain, figure.metric.name(), &text);
     page.labelled(Tone::Plain, "A itself", &format!("{} to {}", percent(low), percent(high)));
     let passes = match cell.passes_per_octet {
         1 => "1 pass".to_owned(),
@@ -105,16 +109,12 @@ fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
 }
 
 fn claims(page: &mut Page, result: &GateResult) {
-    let claims = result.expects.as_ref().and_then(|expects| expects["claims"].as_array());
-    for claim in claims.into_iter().flatten() {
-        let verdict = claim["verdict"].as_str().unwrap_or_default();
-        let tone = if verdict == "holds" { Tone::Plain } else { Tone::Warning };
-        let text = format!(
-            "{} {} {}: {verdict}",
-            claim["metric"].as_str().unwrap_or_default(),
-            claim["bound"].as_str().unwrap_or_default(),
-            claim["limit"]
-        );
+    for Claim { metric, bound, limit, verdict, .. } in
+        result.expects.iter().flat_map(|expects| &expects.claims)
+    {
+        let holds = *verdict == result::Verdict::Holds;
+        let tone = if holds { Tone::Plain } else { Tone::Warning };
+        let text = format!("{metric} {bound} {}: {verdict}", Value::from(*limit));
         page.labelled(tone, "claim", &text);
     }
 }

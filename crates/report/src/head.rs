@@ -17,9 +17,9 @@ const DIGEST_LENGTH: usize = 12;
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     workload(page, &result.workload);
     for store in &result.stores {
-        let words = store_words(store.store, &store.facts);
+        let words = store_words(store.store.name(), &store.facts);
         if !words.is_empty() {
-            page.labelled(Tone::Plain, store.store, &words);
+            page.labelled(Tone::Plain, store.store.name(), &words);
         }
     }
 }
@@ -39,7 +39,7 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
     if workload.header_gas != workload.gas {
         size.push_str(&format!(", header gas {}", units::count(workload.header_gas)));
     }
-    let (scenario, fork, seed) = (&workload.scenario, workload.fork, workload.seed);
+    let (scenario, fork, seed) = (&workload.scenario, &workload.fork, workload.seed);
     let text = format!("{scenario} on {fork}: {size}; seed {seed}");
     page.labelled(Tone::Plain, "work", &text);
     if !workload.overridden.is_empty() {

@@ -24,7 +24,7 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-use result::stored::Stored;
+use result::stored::Untyped as Stored;
 
 pub use markup::quote;
 

@@ -40,7 +40,11 @@ pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
     );
     page.labelled(Tone::Plain, "raw", &text);
     for store in &result.stores {
-        page.labelled(Tone::Plain, store.store, &store_words(store.store, &store.facts));
+        page.labelled(
+            Tone::Plain,
+            store.store.name(),
+            &store_words(store.store.name(), &store.facts),
+        );
         device_words(&mut page, store.device.as_ref());
         page.labelled(Tone::Plain, "cache", &cache_words(store));
         page.gap();
@@ -107,8 +111,9 @@ fn cache_words(store: &IoStore) -> String {
 
 fn points(page: &mut Page, store: &IoStore) {
     let sweep = store.device.iter().flat_map(|device| &device.sweep).map(device_line);
-    let lines: Vec<Line<'_>> =
-        sweep.chain(store.points.iter().map(|point| point_line(store.store, point))).collect();
+    let lines: Vec<Line<'_>> = sweep
+        .chain(store.points.iter().map(|point| point_line(store.store.name(), point)))
+        .collect();
     if lines.is_empty() {
         return;
     }

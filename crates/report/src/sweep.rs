@@ -86,7 +86,7 @@ fn head(page: &mut Page, merged: &Merged) {
         let text = "equal wherever the work is: gas, keys of the lists, store reads of a variant";
         page.labelled(Tone::Plain, "counters", text);
     }
-    let warned = merged.cells.iter().filter(|cell| has_warnings(&cell.result)).count();
+    let warned = merged.cells.iter().filter(|cell| !cell.result.warnings.is_empty()).count();
     if warned > 0 {
         let cells = units::things(warned as u64, "cell");
         page.labelled(
@@ -96,10 +96,6 @@ fn head(page: &mut Page, merged: &Merged) {
         );
     }
     page.gap();
-}
-
-fn has_warnings(result: &serde_json::Value) -> bool {
-    result["warnings"].as_array().is_some_and(|warnings| !warnings.is_empty())
 }
 
 /// One line for each cell and variant.
@@ -134,8 +130,8 @@ fn names(merged: &Merged) -> Vec<Column> {
     let is_axis = |key: &str| merged.sweep.axes.iter().any(|axis| axis.key == key);
     let of = |value: fn(&Point) -> String| points.iter().map(value);
     let facts = [
-        ("run.stores", Column::new("store", of(|point| point.store.clone()))),
-        ("run.designs", Column::new("design", of(|point| point.design.clone()))),
+        ("run.stores", Column::new("store", of(|point| point.store.name().to_owned()))),
+        ("run.designs", Column::new("design", of(|point| point.design.name().to_owned()))),
         ("run.threads", Column::new("thr", of(|point| point.threads.to_string()))),
         ("run.io_threads", Column::new("io", of(|point| point.io_threads.to_string()))),
     ];

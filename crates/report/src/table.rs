@@ -1,6 +1,6 @@
 //! The page that a user reads after a run, from what was run to what was found.
 
-use result::{Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
+use result::{Bound, Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
 
 use super::{
     Paint, cells, conclude, databases, facts, head,
@@ -10,9 +10,6 @@ use super::{
 
 /// Differences that are shown; all are in the JSON.
 const SHOWN_DISAGREEMENT_COUNT: usize = 8;
-
-const HOLDS: &str = Verdict::Holds.name();
-const FAILS: &str = Verdict::Fails.name();
 
 const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --set KEY=VALUE";
 const OUT: &str = "--out DIR: every sample, phases, histograms";
@@ -97,13 +94,13 @@ fn claims(page: &mut Page, result: &RunResult) {
         page.labelled(Tone::Plain, "claims", &format!("{claims} of the scenario: {status}"));
     }
     let mut label = "claims";
-    let held = expects.claims.iter().filter(|claim| claim.verdict == HOLDS).count();
+    let held = expects.claims.iter().filter(|claim| claim.verdict == Verdict::Holds).count();
     if held > 0 {
         page.labelled(Tone::Plain, label, &format!("{held} of {} hold", expects.claims.len()));
         label = "";
     }
-    for claim in expects.claims.iter().filter(|claim| claim.verdict != HOLDS) {
-        let fails = claim.verdict == FAILS;
+    for claim in expects.claims.iter().filter(|claim| claim.verdict != Verdict::Holds) {
+        let fails = claim.verdict == Verdict::Fails;
         let tone = if fails { Tone::Alarm } else { Tone::Warning };
         page.labelled(tone, label, &claim_words(claim));
         label = "";
@@ -113,12 +110,15 @@ fn claims(page: &mut Page, result: &RunResult) {
 
 /// `FAILS: speedup(a, b) on rocksdb is 1.31 (near end 1.22), claimed at least 1.5`.
 fn claim_words(claim: &Claim) -> String {
-    let verdict = if claim.verdict == FAILS { "FAILS" } else { claim.verdict };
+    let verdict = if claim.verdict == Verdict::Fails { "FAILS" } else { claim.verdict.name() };
     let on = claim.store.map(|store| format!(" on {store}")).unwrap_or_default();
     let value =
         claim.value.map_or_else(|| "is not known".to_owned(), |v| format!("is {}", figure(v)));
     let end = claim.near_end.map(|end| format!(" (near end {})", figure(end))).unwrap_or_default();
-    let bound = if claim.bound == "min" { "at least" } else { "at most" };
+    let bound = match claim.bound {
+        Bound::Min => "at least",
+        Bound::Max => "at most",
+    };
     let why = claim.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
     format!("{verdict}: {}{on} {value}{end}, claimed {bound} {}{why}", claim.metric, claim.limit)
 }

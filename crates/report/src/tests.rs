@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
+use variant::{CacheMode, Design, ReadOrder, ReadTime, StoreKind};
 
 use result::example;
 
 use super::{Paint, conclude, json, table};
 use result::{
-    Cell, Estimate, FrameFacts, PrefetchFacts, ProfileFacts, RunResult, SpeculationFacts,
+    Cell, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RunResult, SpeculationFacts,
     WarmUpFacts,
     databases::{self, DatabaseFacts, Ran},
 };
@@ -126,9 +127,9 @@ fn a_full_run_concludes_with_each_design_at_its_best() {
 #[test]
 fn full_is_shown_with_and_without_waiting_and_prewarm_with_what_it_found() {
     let mut result = example::typical();
-    let mut full = example::cell("full", (2, 16), 5_000.0);
+    let mut full = example::cell(Design::Full, (2, 16), 5_000.0);
     full.unverified_ms_per_batch.median = Some(400.0);
-    let mut prewarm = example::cell("prewarm", (2, 0), 6_000.0);
+    let mut prewarm = example::cell(Design::Prewarm, (2, 0), 6_000.0);
     prewarm.warm_up_found_share = Some(0.987);
     result.cells.extend([full, prewarm]);
     let found = conclude(&result).unwrap();
@@ -142,20 +143,20 @@ fn full_is_shown_with_and_without_waiting_and_prewarm_with_what_it_found() {
 
 #[test]
 fn a_partial_run_concludes_with_what_it_has() {
-    let with = |designs: &[&str]| {
+    let with = |designs: &[Design]| {
         let mut result = example::sampled(8);
         result.cells.retain(|cell| designs.contains(&cell.design));
         conclude(&result).unwrap()
     };
     let tail = "291k keys, 0.94 blocks a present key, 79 % of the disk; binds: device; \
                 cold: proved in this machine";
-    assert_eq!(with(&["batched-io"]), format!("batched 4.90 s at 2+64io; {tail}"));
-    let on_demand = with(&["parallel-io"]);
+    assert_eq!(with(&[Design::BatchedIo]), format!("batched 4.90 s at 2+64io; {tail}"));
+    let on_demand = with(&[Design::ParallelIo]);
     assert!(
         on_demand.starts_with("on demand 5.10 s at 64 threads and 12.0 s at 2; "),
         "{on_demand}"
     );
-    assert!(with(&["sequential"]).starts_with("sequential 20.1 s; 291k keys"));
+    assert!(with(&[Design::Sequential]).starts_with("sequential 20.1 s; 291k keys"));
     let mut nothing = example::typical();
     nothing.cells.iter_mut().for_each(|cell| {
         cell.samples.clear();
@@ -171,7 +172,7 @@ fn a_partial_run_concludes_with_what_it_has() {
 #[test]
 fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
     let mut result = example::typical();
-    result.cells.push(example::cell("batched-io", (2, 128), 4_800.0));
+    result.cells.push(example::cell(Design::BatchedIo, (2, 128), 4_800.0));
     let found = conclude(&result).unwrap();
     assert!(found.contains("; both at depth 64: 4.90 s and 5.10 s; "), "{found}");
     result.cells.retain(|cell| cell.threads != 64);
@@ -197,8 +198,12 @@ fn cells_that_differ_in_their_policy_are_named_by_it() {
     let mut result = example::typical();
     let cell = result.cells.last_mut().unwrap();
     cell.variant = "rocksdb/batched-io/bal+batched-while.listed@2+64io".to_owned();
-    cell.io = "batched-while";
-    cell.prefetch = Some(PrefetchFacts { time: "while", order: "listed", ..example::PREFETCH });
+    cell.io = IoKind::BatchedWhile;
+    cell.prefetch = Some(PrefetchFacts {
+        time: ReadTime::While,
+        order: ReadOrder::Listed,
+        ..example::PREFETCH
+    });
     let text = table(&result, 100, Paint::Plain);
     show(&text);
     assert!(text.contains("\n  batched  ") && text.contains("\n* while listed  "), "{text}");
@@ -227,7 +232,8 @@ fn how_cold_it_was_is_never_flattered() {
         result.cells[0].cache.reason = "no counter".to_owned();
     });
     assert!(one.ends_with("cold not proved in 1 of 5 cells: no counter"), "{one}");
-    let warm = found(&|result| result.cells.iter_mut().for_each(|cell| cell.cache.want = "warm"));
+    let warm =
+        found(&|result| result.cells.iter_mut().for_each(|cell| cell.cache.want = CacheMode::Warm));
     assert!(warm.ends_with("; warm: at most 1.13 GB from the device in a sample"), "{warm}");
     let unprobed = found(&|result| {
         let device = result.device.as_mut().unwrap();
@@ -360,20 +366,23 @@ fn keys_of(value: &Value, keys: &mut Vec<String>) {
 fn two_stores() -> RunResult {
     let mut result = example::sampled(8);
     let mut stores = result.stores.clone();
-    stores[0].store = "memory";
+    stores[0].store = StoreKind::Memory;
     stores[0].facts = serde_json::Map::new();
     result.stores.extend(stores);
-    result.cells.extend([("parallel-io", (2, 0), 330.0), ("batched-io", (2, 1), 312.0)].map(
-        |(design, threads, ms)| {
-            let mut cell = example::cell(design, threads, ms);
-            cell.store = "memory";
-            cell.variant = cell.variant.replace("rocksdb", "memory");
-            (cell.device_fraction, cell.blocks_per_present_key, cell.binds) = (None, None, None);
-            cell.cache.proved = None;
-            cell.cache.reason = "the memory store has no device".to_owned();
-            cell
-        },
-    ));
+    result.cells.extend(
+        [(Design::ParallelIo, (2, 0), 330.0), (Design::BatchedIo, (2, 1), 312.0)].map(
+            |(design, threads, ms)| {
+                let mut cell = example::cell(design, threads, ms);
+                cell.store = StoreKind::Memory;
+                cell.variant = cell.variant.replace("rocksdb", "memory");
+                (cell.device_fraction, cell.blocks_per_present_key, cell.binds) =
+                    (None, None, None);
+                cell.cache.proved = None;
+                cell.cache.reason = "the memory store has no device".to_owned();
+                cell
+            },
+        ),
+    );
     result
 }
 
@@ -410,11 +419,11 @@ prop_compose! {
         sample_count in 0_usize..9,
         of_batches in any::<bool>(),
     ) -> Cell {
-        let designs = ["sequential", "parallel-io", "batched-io", "a-design-of-a-long-name-漢字"];
-        let stores = ["rocksdb", "memory", "a-store-with-a-name-that-is-beyond-all-reason"];
+        let designs = [Design::Sequential, Design::ParallelIo, Design::BatchedIo, Design::BlockStm];
+        let stores = [StoreKind::Rocksdb, StoreKind::Memory, StoreKind::Mdbx];
         let mut cell = example::cell(designs[names.0], (threads, io_threads), 4_900.0);
         cell.store = stores[names.1];
-        cell.io = if of_batches { "batched-before" } else { "batched" };
+        cell.io = if of_batches { IoKind::BatchedWhile } else { IoKind::Batched };
         cell.samples = vec![cell.samples[0].clone(); sample_count];
         cell.samples.iter_mut().for_each(|sample| sample.unique_keys = threads);
         let ci95 = numbers[1].zip(numbers[2]).map(Into::into);

@@ -6,7 +6,7 @@
 //! pooled cell are over the databases' figures, each of them one value, and so are its intervals.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     counters::Counters,
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A database of a run on several.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseFacts {
     /// What was generated for it; its seed is the database's.
     pub workload: WorkloadFacts,
@@ -29,7 +29,7 @@ pub struct DatabaseFacts {
 }
 
 /// What a cell of a run on several databases is pooled of.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellDatabases {
     /// Each database, in the order of the run; the cell's samples are in the same order.
     pub each: Vec<OfDatabase>,
@@ -50,7 +50,7 @@ pub struct CellDatabases {
 }
 
 /// A cell on one database: its figures are over its samples.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfDatabase {
     /// The database's seed.
     pub seed: u64,
@@ -73,7 +73,7 @@ pub struct OfDatabase {
 }
 
 /// A spread in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Of what all samples of a database have in common; 0 where the databases lie no further
     /// apart than chance puts them on average.
@@ -121,21 +121,33 @@ impl Cell {
 
     /// The samples that count, all but those of a warm-up, by database; of a run on one, of it.
     pub fn counted(&self) -> Vec<&[SampleFacts]> {
-        self.counted_by_seed().into_iter().map(|(_, samples)| samples).collect()
+        self.by_database().iter().map(OnDatabase::counted).collect()
     }
 
-    /// The same with the databases' seeds; `None` of a run on one.
-    fn counted_by_seed(&self) -> Vec<(Option<u64>, &[SampleFacts])> {
+    /// The samples by database; of a run on one all of them.
+    pub fn by_database(&self) -> Vec<OnDatabase<'_>> {
         let Some(databases) = &self.databases else {
-            return vec![(None, steady(&self.samples, self.warm_up_sample_count))];
+            return vec![OnDatabase {
+                seed: None,
+                samples: &self.samples,
+                counters: self.counters.as_ref(),
+                warm_up_count: self.warm_up_sample_count,
+            }];
         };
         let mut rest = self.samples.as_slice();
-        let of = |of: &OfDatabase| {
-            let (own, others) = rest.split_at(of.sample_count as usize);
+        let mut all = Vec::with_capacity(databases.each.len());
+        for of in &databases.each {
+            let count = usize::try_from(of.sample_count).unwrap_or(usize::MAX);
+            let (samples, others) = rest.split_at(count.min(rest.len()));
             rest = others;
-            (Some(of.seed), steady(own, of.warm_up_sample_count))
-        };
-        databases.each.iter().map(of).collect()
+            all.push(OnDatabase {
+                seed: Some(of.seed),
+                samples,
+                counters: of.counters.as_ref(),
+                warm_up_count: of.warm_up_sample_count,
+            });
+        }
+        all
     }
 
     /// How many times as long as `other` it takes, of samples of the same round: what slows a
@@ -149,9 +161,30 @@ impl Cell {
     }
 }
 
-fn steady(samples: &[SampleFacts], warm_up: Option<u64>) -> &[SampleFacts] {
-    let warm_up = usize::try_from(warm_up.unwrap_or(0)).unwrap_or(usize::MAX);
-    samples.get(warm_up..).unwrap_or_default()
+/// The samples of a cell on one database.
+#[derive(Clone, Copy, Debug)]
+pub struct OnDatabase<'a> {
+    /// The database's seed; `None` of a run on one.
+    pub seed: Option<u64>,
+    /// The samples, in the order in which they were taken.
+    pub samples: &'a [SampleFacts],
+    /// The exact figures of each of them.
+    pub counters: Option<&'a Counters>,
+    /// How many of the first are a warm-up; `None` where that is not known.
+    warm_up_count: Option<u64>,
+}
+
+impl<'a> OnDatabase<'a> {
+    /// ` on database 7` where there are several, by their seeds.
+    pub fn words(&self) -> String {
+        self.seed.map_or_else(String::new, |seed| format!(" on database {seed}"))
+    }
+
+    /// The samples that count.
+    pub fn counted(&self) -> &'a [SampleFacts] {
+        let warm_up = usize::try_from(self.warm_up_count.unwrap_or(0)).unwrap_or(usize::MAX);
+        self.samples.get(warm_up..).unwrap_or_default()
+    }
 }
 
 /// Values of each database, by its seed; by `None` of a run on one.
@@ -160,14 +193,14 @@ type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 /// The wall times of `of` over those of `over`, round by round, of each database that both have,
 /// by its seed.
 fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
-    let others = over.counted_by_seed();
-    let of_database = |(seed, own): (Option<u64>, &[SampleFacts])| {
-        let (_, other) = others.iter().find(|(other, _)| *other == seed)?;
-        let pairs = own.iter().zip(*other).filter(|(_, over)| over.wall_ns > 0);
+    let others = over.by_database();
+    let of_database = |own: OnDatabase<'_>| {
+        let other = others.iter().find(|other| other.seed == own.seed)?;
+        let pairs = own.counted().iter().zip(other.counted()).filter(|(_, over)| over.wall_ns > 0);
         let ratios = pairs.map(|(of, over)| of.wall_ns as f64 / over.wall_ns as f64);
-        Some((seed, ratios.collect()))
+        Some((own.seed, ratios.collect()))
     };
-    of.counted_by_seed().into_iter().filter_map(of_database).collect()
+    of.by_database().into_iter().filter_map(of_database).collect()
 }
 
 fn medians(by_database: &[Vec<f64>]) -> Vec<f64> {
@@ -270,9 +303,6 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         let log = logs.iter().find(|log| log.variant == variant && log.what == kind);
         log.map_or_else(Percentiles::default, |log| stats::percentiles(&log.histogram))
     };
-    let in_common = |value: fn(&Cell) -> Option<&'static str>| {
-        value(first).filter(|name| own.iter().all(|(_, cell)| value(cell) == Some(*name)))
-    };
     let device_fraction = estimate(|cell| cell.device_fraction);
     Some(Cell {
         databases: Some(CellDatabases::of(&own)),
@@ -283,7 +313,7 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         mgas_per_s: estimate(|cell| cell.mgas_per_s.median),
         ms_per_batch: estimate(|cell| cell.ms_per_batch.median),
         unverified_ms_per_batch: estimate(|cell| cell.unverified_ms_per_batch.median),
-        verifier_priority: in_common(|cell| cell.verifier_priority),
+        verifier_priority: in_common(&own, |cell| cell.verifier_priority),
         warm_up_found_share: median(|cell| cell.warm_up_found_share),
         tx_latency_ns: percentiles(LogKind::Transactions),
         read_latency_ns: percentiles(LogKind::Reads),
@@ -302,11 +332,18 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         ready_share: median(|cell| cell.ready_share),
         cpu_ns_per_read: median(|cell| cell.cpu_ns_per_read),
         vain_share: median(|cell| cell.vain_share),
-        binds: in_common(|cell| cell.binds),
+        binds: in_common(&own, |cell| cell.binds),
         cache: cache(&own)?,
         // What the variant is: the same on all databases.
         ..(*first).clone()
     })
+}
+
+/// The value that all of them have.
+fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>) -> Option<T> {
+    let (_, first) = own.first()?;
+    value(first)
+        .filter(|of_first| own.iter().all(|(_, cell)| value(cell).as_ref() == Some(of_first)))
 }
 
 /// As cold as the least cold of them.

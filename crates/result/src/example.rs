@@ -1,6 +1,10 @@
 //! Results for tests: two cores, a state of 10 GB, figures as they come out.
 
 use serde_json::json;
+use variant::{
+    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, Phase, ReadOrder, ReadTime,
+    Schedule, Sharing, StopRule, StoreKind,
+};
 
 use crate::{
     counters::Counters,
@@ -9,9 +13,15 @@ use crate::{
         Build, Cgroup, Cpu, Disk, Environment, Ground, Host, Limit, Memory, StealClock,
         Virtualisation,
     },
+    gate::{
+        self, Attempt, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode, OctetFacts,
+        PassFacts,
+    },
+    names::{Bottleneck, Bound, IoKind, Verdict},
+    phases::PhasesNs,
     run::{
-        BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PhasesNs,
-        PrefetchFacts, RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+        BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts,
+        RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
     },
     stats::estimate,
 };
@@ -20,12 +30,12 @@ const GAS: u64 = 639_998_214;
 
 /// How the readers of an example read.
 pub const PREFETCH: PrefetchFacts = PrefetchFacts {
-    time: "before",
-    order: "on-disk",
-    accounts: "first",
-    codes: "on-demand",
-    stop: "executed",
-    share: "next",
+    time: ReadTime::Before,
+    order: ReadOrder::OnDisk,
+    accounts: AccountReads::First,
+    codes: CodeReads::OnDemand,
+    stop: StopRule::Executed,
+    share: Sharing::Next,
     chunk_key_count: None,
 };
 
@@ -60,7 +70,7 @@ pub fn typical() -> RunResult {
             reason: None,
         }),
         stores: vec![StoreFacts {
-            store: "rocksdb",
+            store: StoreKind::Rocksdb,
             facts: facts.as_object().cloned().unwrap_or_default(),
         }],
         choices: Vec::new(),
@@ -70,11 +80,11 @@ pub fn typical() -> RunResult {
         expects: expects(),
         warnings: Vec::new(),
         cells: vec![
-            cell("sequential", (1, 0), 20_134.0),
-            cell("parallel-io", (2, 0), 12_012.0),
-            cell("parallel-io", (64, 0), 5_103.0),
-            cell("batched-io", (2, 16), 6_021.0),
-            cell("batched-io", (2, 64), 4_902.0),
+            cell(Design::Sequential, (1, 0), 20_134.0),
+            cell(Design::ParallelIo, (2, 0), 12_012.0),
+            cell(Design::ParallelIo, (64, 0), 5_103.0),
+            cell(Design::BatchedIo, (2, 16), 6_021.0),
+            cell(Design::BatchedIo, (2, 64), 4_902.0),
         ],
         databases: Vec::new(),
         profile: None,
@@ -87,11 +97,11 @@ fn expects() -> Expects {
     let claim = Claim {
         metric: "bal_bytes(batched-io)".to_owned(),
         store: None,
-        bound: "max",
+        bound: Bound::Max,
         limit: 1e7,
         value: Some(9_600_412.0),
         near_end: None,
-        verdict: "holds",
+        verdict: Verdict::Holds,
         reason: None,
     };
     Expects { count: 1, status: Some("holds".to_owned()), claims: vec![claim] }
@@ -180,7 +190,7 @@ fn workload() -> WorkloadFacts {
     WorkloadFacts {
         scenario: "sload-storm".to_owned(),
         seed: 0,
-        fork: "amsterdam",
+        fork: "amsterdam".to_owned(),
         gas: GAS,
         header_gas: GAS,
         block_count: 1,
@@ -197,18 +207,19 @@ fn workload() -> WorkloadFacts {
         list_slot_count: 290_912,
         state_slot_count: 128_000_000,
         state_account_count: 100_000,
-        layout: "hashed",
+        layout: "hashed".to_owned(),
         overridden: Vec::new(),
     }
 }
 
 /// A cell with one sample of `ms`.
-pub fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
+pub fn cell(design: Design, threads: (u64, u64), ms: f64) -> Cell {
     let (list, engine, io) = match design {
-        "sequential" => ("none", "sequential", "on-demand"),
-        "parallel-io" => ("parallel-io", "bal", "on-demand"),
-        _ => ("batched-io", "bal", "batched"),
+        Design::Sequential => (None, Engine::Sequential, IoKind::OnDemand),
+        Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, IoKind::OnDemand),
+        _ => (Some(ListForm::BatchedIo), Engine::Bal, IoKind::Batched),
     };
+    let list_name = list.map_or("none", ListForm::name);
     let suffix = if threads.1 > 0 { format!("+{}io", threads.1) } else { String::new() };
     let blocks = 273_457.0;
     let p50 = match threads.0.max(threads.1) {
@@ -217,14 +228,14 @@ pub fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         _ => 1_020_000,
     };
     Cell {
-        variant: format!("rocksdb/{list}/{engine}+{io}@{}{suffix}", threads.0),
-        store: "rocksdb",
+        variant: format!("rocksdb/{list_name}/{}+{io}@{}{suffix}", engine.name(), threads.0),
+        store: StoreKind::Rocksdb,
         design,
         list,
         engine,
         io,
         prefetch: (threads.1 > 0).then_some(PREFETCH),
-        schedule: "block-order",
+        schedule: Schedule::BlockOrder,
         threads: threads.0,
         io_threads: threads.1,
         reads_per_reader: (threads.1 > 0).then_some(1),
@@ -265,9 +276,9 @@ pub fn cell(design: &'static str, threads: (u64, u64), ms: f64) -> Cell {
         ready_share: None,
         cpu_ns_per_read: Some(11_200.0),
         vain_share: None,
-        binds: if ms < 6_000.0 { Some("device") } else { Some("chain") },
+        binds: Some(if ms < 6_000.0 { Bottleneck::Device } else { Bottleneck::Chain }),
         cache: CacheFacts {
-            want: "cold",
+            want: CacheMode::Cold,
             proved: Some(true),
             reason: "device bytes are 1.00 of the bytes asked for".to_owned(),
         },
@@ -282,7 +293,11 @@ fn sample(ms: f64) -> SampleFacts {
         warm_up: None,
         gas: GAS,
         agree: true,
-        phases_ns: PhasesNs { decode: 9_000_000, execute: wall_ns, ..PhasesNs::default() },
+        phases_ns: PhasesNs::of(|phase| match phase {
+            Phase::Decode => 9_000_000,
+            Phase::Execute => wall_ns,
+            _ => 0,
+        }),
         store_reads: 290_955,
         unique_keys: 290_955,
         blocks_read: Some(273_457),
@@ -313,7 +328,7 @@ pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<Ran> {
         workload.seed = 10 + index;
         workload.digest = format!("d{index}");
         let cell = |name: &str, factor: u64| {
-            let mut cell = cell("batched-io", (2, 4), 1.0);
+            let mut cell = cell(Design::BatchedIo, (2, 4), 1.0);
             cell.variant = name.to_owned();
             let sample = cell.samples[0].clone();
             let sample =
@@ -339,4 +354,68 @@ pub fn pooled(times: &[Vec<u64>]) -> RunResult {
     result.cells = pool(&ran, &[]);
     result.databases = ran.into_iter().map(|ran| ran.facts).collect();
     result
+}
+
+/// A gate against another build that passes.
+pub fn gate() -> GateResult {
+    let RunResult { tool, command, started_unix_s, workload, environment, expects, .. } = typical();
+    let counters = Counters { gas: GAS, ..Counters::default() };
+    let look = LookFacts {
+        octet_count: 6,
+        change: 0.001,
+        lower: -0.004,
+        upper: 0.006,
+        null: [-0.003, 0.002],
+    };
+    let figure = Judged {
+        metric: Metric::Wall,
+        verdict: gate::Verdict::Pass,
+        delta: 0.03,
+        base_ns: 4_902_000_000,
+        looks: vec![look],
+    };
+    let pass = PassFacts {
+        generation: 0,
+        order: "NABBANNBAABN".to_owned(),
+        wall_ns: vec![4_902_000_000; 12],
+        cpu_ns: vec![None; 12],
+    };
+    let cell = GateCell {
+        variant: "rocksdb/batched-io/bal+batched@2+64io".to_owned(),
+        counters,
+        counter_changes: Vec::new(),
+        warm_up_sample_counts: [3, 3, 3],
+        passes_per_octet: 1,
+        samples_per_slot: 1,
+        figures: vec![figure],
+        octets: vec![OctetFacts { cpus: Some(vec![0]), passes: vec![pass] }],
+    };
+    let attempt = Attempt {
+        verdict: gate::Verdict::Pass,
+        reason: "surely below 0.6 %".to_owned(),
+        coin_seed: 0,
+        disturbances: Vec::new(),
+        cells: vec![cell],
+    };
+    GateResult {
+        schema: gate::SCHEMA,
+        tool,
+        command,
+        started_unix_s,
+        took_s: 61.5,
+        workload: Some(workload),
+        environment,
+        warnings: Vec::new(),
+        binaries: Vec::new(),
+        gate: Gate {
+            mode: Mode::Against,
+            verdict: Some(gate::Verdict::Pass),
+            exit_code: 0,
+            reason: "surely below 0.6 %".to_owned(),
+            delta: 0.03,
+            attempts: vec![attempt],
+            baseline: None,
+        },
+        expects: Some(expects),
+    }
 }

@@ -1,29 +1,38 @@
 //! What a gate says as it is written (`stress.gate/1`, `docs/gate.md`). Shares are of one: 0.03
 //! is 3 %. What is not known is `null`.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     counters::Counters,
     environment::Environment,
-    run::{Tool, WorkloadFacts},
+    named,
+    run::{Expects, Tool, WorkloadFacts},
+    schema::schema,
+    sorted,
 };
 
 mod baseline;
 mod calibration;
+mod names;
 
 pub use baseline::{Compared, Shift};
 pub use calibration::{Calibration, Spread};
+pub use names::{Metric, Mode, Verdict};
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.gate/1";
+schema! {
+    /// The schema of a [`GateResult`].
+    GateSchema = "stress.gate/1"
+}
+
+/// The schema of a [`GateResult`].
+pub const SCHEMA: GateSchema = GateSchema;
 
 /// All that a gate says.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: GateSchema,
     /// What made it.
     pub tool: Tool,
     /// The command line, to make it again.
@@ -43,11 +52,12 @@ pub struct GateResult {
     /// The verdict and what it rests on.
     pub gate: Gate,
     /// The claims judged on B, as in a result; `null` where there are none.
-    pub expects: Option<Value>,
+    #[serde(default, with = "sorted")]
+    pub expects: Option<Expects>,
 }
 
 /// A build.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Binary {
     /// `A` or `B`.
     pub arm: char,
@@ -66,13 +76,14 @@ pub struct Binary {
 }
 
 /// The verdict.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// `against` another build, or a `baseline`.
-    pub mode: &'static str,
-    /// `pass`, `regression`, `claim fails`, `work changed`, `inconclusive`, `untrusted`; `error`
-    /// where something failed before there was one.
-    pub verdict: &'static str,
+    #[serde(with = "named")]
+    pub mode: Mode,
+    /// `None`, written as `error`, where something failed before there was one.
+    #[serde(with = "named::or_error")]
+    pub verdict: Option<Verdict>,
     /// The exit code.
     pub exit_code: u8,
     /// Why, in one line.
@@ -86,10 +97,11 @@ pub struct Gate {
 }
 
 /// One try.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Its verdict.
-    pub verdict: &'static str,
+    #[serde(with = "named")]
+    pub verdict: Verdict,
     /// Why.
     pub reason: String,
     /// Seed of the coin that says which build begins an octet.
@@ -101,7 +113,7 @@ pub struct Attempt {
 }
 
 /// A variant.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateCell {
     /// Its name.
     pub variant: String,
@@ -122,12 +134,14 @@ pub struct GateCell {
 }
 
 /// A figure of a variant, judged.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// `wall` or `cpu`.
-    pub metric: &'static str,
+    #[serde(with = "named")]
+    pub metric: Metric,
     /// Its verdict.
-    pub verdict: &'static str,
+    #[serde(with = "named")]
+    pub verdict: Verdict,
     /// The change that is still none: δ, or the floor of the metric where that is more.
     pub delta: f64,
     /// Median of a sample of A.
@@ -137,7 +151,7 @@ pub struct Judged {
 }
 
 /// A look.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookFacts {
     /// Octets.
     pub octet_count: u64,
@@ -152,7 +166,7 @@ pub struct LookFacts {
 }
 
 /// An octet.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OctetFacts {
     /// The CPUs that all of its samples were confined to; `null`: they could use all.
     pub cpus: Option<Vec<usize>>,
@@ -161,7 +175,7 @@ pub struct OctetFacts {
 }
 
 /// A pass over an octet's slots.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PassFacts {
     /// Passes of the same number used the same three processes.
     pub generation: u64,

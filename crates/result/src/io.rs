@@ -2,9 +2,11 @@
 //! `docs/io.md`). What is not known is `null`.
 
 use serde::Serialize;
+use variant::{ReadMethod, StoreKind};
 
 use crate::{
     environment::Environment,
+    named,
     run::{CacheFacts, Percentiles, StoreFacts, Tool},
 };
 
@@ -32,7 +34,8 @@ pub struct IoResult {
     /// What is read.
     pub state: IoState,
     /// `get` or `multi-get`.
-    pub read: &'static str,
+    #[serde(with = "named")]
+    pub read: ReadMethod,
     /// Seed of the draw of keys.
     pub seed: u64,
     /// How long each point reads.
@@ -48,12 +51,12 @@ pub struct IoResult {
 }
 
 /// The rows.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct IoState {
     /// Slots.
     pub rows: u64,
     /// `hashed` or `plain`.
-    pub key_layout: &'static str,
+    pub key_layout: String,
     /// Bytes of a row's key.
     pub key_bytes: u64,
     /// Bytes of a row's value.
@@ -66,7 +69,8 @@ pub struct IoState {
 #[derive(Clone, Debug, Serialize)]
 pub struct IoStore {
     /// Its name.
-    pub store: &'static str,
+    #[serde(with = "named")]
+    pub store: StoreKind,
     /// Settings and sizes.
     pub facts: serde_json::Map<String, serde_json::Value>,
     /// The device below it; `null` for a store without files.

@@ -11,20 +11,25 @@ pub mod gate;
 pub mod io;
 mod json;
 mod latency;
+mod named;
+mod names;
+mod phases;
 mod run;
+mod schema;
+mod sorted;
 pub mod stats;
 pub mod stored;
 pub mod sweep;
-mod verdict;
 
 pub use counters::Counters;
 pub use environment::Environment;
 pub use json::json;
 pub use latency::{HistogramLog, LogKind};
+pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
+pub use phases::PhasesNs;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
-    Percentiles, PhasesNs, PrefetchFacts, ProfileFacts, RunResult, SCHEMA, SampleFacts,
+    Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
     SpeculationFacts, StoreFacts, Tool, WarmUpFacts, WorkloadFacts,
 };
-pub use stored::Stored;
-pub use verdict::Verdict;
+pub use stored::{Content, Shown, Stored};

@@ -2,17 +2,30 @@
 //! out, sample by sample. What is not known is `null`, never a default. Times are integer
 //! nanoseconds. `docs/result.md` explains each key; changing one is a change of the schema.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use variant::{
+    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, ReadOrder, ReadTime, Schedule,
+    Sharing, StopRule, StoreKind,
+};
 
 use crate::{
     counters::Counters,
     databases::{CellDatabases, DatabaseFacts},
     environment::Environment,
+    named,
+    names::{Bottleneck, Bound, IoKind, Priority, Verdict},
+    phases::PhasesNs,
+    schema::schema,
 };
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.result/1";
+schema! {
+    /// The schema of a [`RunResult`].
+    RunSchema = "stress.result/1"
+}
+
+/// The schema of a [`RunResult`].
+pub const SCHEMA: RunSchema = RunSchema;
 
 /// A second pass over the same blocks that is faster than the first by more than this factor was
 /// answered by a cache below this machine. Where it is not, there may be one all the same: one
@@ -20,10 +33,10 @@ pub const SCHEMA: &str = "stress.result/1";
 pub const HOST_CACHE_RATIO: f64 = 1.3;
 
 /// A whole result.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: RunSchema,
     /// What made it.
     pub tool: Tool,
     /// The command line, to make it again.
@@ -39,20 +52,24 @@ pub struct RunResult {
     /// The stores that were used.
     pub stores: Vec<StoreFacts>,
     /// What was chosen for this machine where the user said nothing, and why.
+    #[serde(default)]
     pub choices: Vec<String>,
     /// Whether every sample of every cell equals the reference; `null` before the first.
     pub agree: Option<bool>,
     /// Where not, the first differences.
+    #[serde(default)]
     pub disagreements: Vec<String>,
     /// Whether the run ended before its plan did.
     pub interrupted: bool,
     /// What the scenario claims, and whether it holds.
     pub expects: Expects,
     /// What makes the figures doubtful, each with its remedy.
+    #[serde(default)]
     pub warnings: Vec<String>,
     /// One per store and variant.
     pub cells: Vec<Cell>,
     /// The databases of a run on several; empty of a run on one.
+    #[serde(default)]
     pub databases: Vec<DatabaseFacts>,
     /// Where the CPU's time of a variant goes; `null` where that was not asked for.
     pub profile: Option<ProfileFacts>,
@@ -60,8 +77,21 @@ pub struct RunResult {
     pub conclusion: Option<String>,
 }
 
+impl RunResult {
+    /// Whether its designs agree in every sample, so that its figures may be shown.
+    pub fn is_sound(&self) -> bool {
+        let mut samples = self.cells.iter().flat_map(|cell| &cell.samples);
+        self.agree == Some(true) && samples.all(|sample| sample.agree)
+    }
+
+    /// The cell of this variant.
+    pub fn cell(&self, variant: &str) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.variant == variant)
+    }
+}
+
 /// Where the CPU's time of a variant goes, from samples that count for no other figure.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProfileFacts {
     /// Which variant.
     pub variant: String,
@@ -78,7 +108,7 @@ pub struct ProfileFacts {
 }
 
 /// A function.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameFacts {
     /// Its name.
     pub name: String,
@@ -89,7 +119,7 @@ pub struct FrameFacts {
 }
 
 /// The tool.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     /// Version.
     pub version: String,
@@ -104,14 +134,14 @@ pub struct Tool {
 }
 
 /// The workload.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadFacts {
     /// The scenario's name.
     pub scenario: String,
     /// The seed.
     pub seed: u64,
     /// The fork.
-    pub fork: &'static str,
+    pub fork: String,
     /// Gas used: the sum of all receipts.
     pub gas: u64,
     /// Sum over the blocks of the header's gas, where it is another (EIP-8037).
@@ -137,13 +167,13 @@ pub struct WorkloadFacts {
     /// Accounts of the state.
     pub state_account_count: u64,
     /// Layout of the state's rows.
-    pub layout: &'static str,
+    pub layout: String,
     /// Work keys that were overridden from outside the scenario.
     pub overridden: Vec<String>,
 }
 
 /// Encoded length of the list in each form.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BalBytes {
     /// Changes only.
     pub parallel_io_bytes: u64,
@@ -154,7 +184,7 @@ pub struct BalBytes {
 }
 
 /// The device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Random reads of 4 KiB a second, the best that was found in this run.
     pub ceiling_iops: Option<f64>,
@@ -172,16 +202,17 @@ pub struct Device {
 }
 
 /// A store.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoreFacts {
     /// Its name.
-    pub store: &'static str,
+    #[serde(with = "named")]
+    pub store: StoreKind,
     /// Settings and sizes.
     pub facts: serde_json::Map<String, Value>,
 }
 
 /// What the scenario claims.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Expects {
     /// Number of claims.
     pub count: u64,
@@ -192,14 +223,16 @@ pub struct Expects {
 }
 
 /// A bound on a figure, judged.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// `speedup(batched-io, parallel-io)`.
     pub metric: String,
     /// On which store; `null` where it does not matter.
-    pub store: Option<&'static str>,
+    #[serde(default, with = "named::option")]
+    pub store: Option<StoreKind>,
     /// `min` or `max`.
-    pub bound: &'static str,
+    #[serde(with = "named")]
+    pub bound: Bound,
     /// The bound, in the metric's unit.
     pub limit: f64,
     /// The figure; a median where it is of samples.
@@ -207,30 +240,37 @@ pub struct Claim {
     /// The end of the figure's 95 % interval that lies nearest to the bound.
     pub near_end: Option<f64>,
     /// `holds`, `fails`, `inconclusive`, `not judged`.
-    pub verdict: &'static str,
+    #[serde(with = "named")]
+    pub verdict: Verdict,
     /// Why there is no verdict.
     pub reason: Option<String>,
 }
 
 /// One store and variant.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// `rocksdb/batched-io/bal+batched@2+64io`.
     pub variant: String,
     /// The store.
-    pub store: &'static str,
+    #[serde(with = "named")]
+    pub store: StoreKind,
     /// The design.
-    pub design: &'static str,
+    #[serde(with = "named")]
+    pub design: Design,
     /// The list's form.
-    pub list: &'static str,
+    #[serde(with = "named::or_none")]
+    pub list: Option<ListForm>,
     /// The engine.
-    pub engine: &'static str,
+    #[serde(with = "named")]
+    pub engine: Engine,
     /// Its I/O.
-    pub io: &'static str,
+    #[serde(with = "named")]
+    pub io: IoKind,
     /// How its readers read ahead; `null` where there are none.
     pub prefetch: Option<PrefetchFacts>,
     /// In which order threads take transactions.
-    pub schedule: &'static str,
+    #[serde(with = "named")]
+    pub schedule: Schedule,
     /// Threads that execute.
     pub threads: u64,
     /// Threads that only read.
@@ -254,7 +294,8 @@ pub struct Cell {
     /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
     pub unverified_ms_per_batch: Estimate,
     /// How the threads that verify were scheduled: `idle`, `nice 19` or `normal`; `null` without.
-    pub verifier_priority: Option<&'static str>,
+    #[serde(default, with = "named::option")]
+    pub verifier_priority: Option<Priority>,
     /// Share of the keys that the run in order asked for and the warm-up had read; median;
     /// `null` without a warm-up.
     pub warm_up_found_share: Option<f64>,
@@ -295,35 +336,43 @@ pub struct Cell {
     /// before its turn.
     pub vain_share: Option<f64>,
     /// Which term bounds the time from below: `device`, `cpu`, `chain`, or `null`.
-    pub binds: Option<&'static str>,
+    #[serde(default, with = "named::option")]
+    pub binds: Option<Bottleneck>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
 }
 
 /// How readers read ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefetchFacts {
     /// When they read.
-    pub time: &'static str,
+    #[serde(with = "named")]
+    pub time: ReadTime,
     /// In which order.
-    pub order: &'static str,
+    #[serde(with = "named")]
+    pub order: ReadOrder,
     /// When accounts are read.
-    pub accounts: &'static str,
+    #[serde(with = "named")]
+    pub accounts: AccountReads,
     /// When codes are read.
-    pub codes: &'static str,
+    #[serde(with = "named")]
+    pub codes: CodeReads,
     /// What ends their work.
-    pub stop: &'static str,
+    #[serde(with = "named")]
+    pub stop: StopRule,
     /// Which keys each takes.
-    pub share: &'static str,
+    #[serde(with = "named")]
+    pub share: Sharing,
     /// Keys that each takes at a time; `null`: as many as the store reads best.
     pub chunk_key_count: Option<u64>,
 }
 
 /// Whether the state was as cold as asked.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheFacts {
     /// `cold` or `warm`.
-    pub want: &'static str,
+    #[serde(with = "named")]
+    pub want: CacheMode,
     /// Whether it is proved; `null` where it cannot be.
     pub proved: Option<bool>,
     /// Why, or why not.
@@ -331,7 +380,7 @@ pub struct CacheFacts {
 }
 
 /// One sample.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleFacts {
     /// From the clock's start to the last commit.
     pub wall_ns: u64,
@@ -387,7 +436,7 @@ pub struct SampleFacts {
 }
 
 /// What running steps before their turn cost.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpeculationFacts {
     /// Steps: transactions, and two for each block.
     pub step_count: u64,
@@ -406,7 +455,7 @@ pub struct SpeculationFacts {
 }
 
 /// What a speculative pass was good for. A key is an account, a slot or a code.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WarmUpFacts {
     /// Reads of the store that it made.
     pub reads: u64,
@@ -418,31 +467,8 @@ pub struct WarmUpFacts {
     pub unused: u64,
 }
 
-/// Time per phase.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct PhasesNs {
-    /// Decoding and indexing the list.
-    pub decode: u64,
-    /// Ordering the steps for the threads, where the order is another than the block's.
-    pub schedule: u64,
-    /// Running transactions speculatively.
-    pub warm_up: u64,
-    /// Bringing declared keys into the order in which they are read.
-    pub order: u64,
-    /// Readers reading ahead.
-    pub prefetch: u64,
-    /// Executing, reads on demand included.
-    pub execute: u64,
-    /// Reading what the list has values for and comparing.
-    pub verify: u64,
-    /// Checking against the list, joining changes.
-    pub validate: u64,
-    /// Committing.
-    pub commit: u64,
-}
-
 /// A figure over samples.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Median.
     pub median: Option<f64>,
@@ -455,7 +481,7 @@ pub struct Estimate {
 }
 
 /// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     /// Median.
     pub p50: Option<u64>,

@@ -1,6 +1,8 @@
 //! Designs, the presets that a user types, and the axes that they set: list form, engine, I/O.
 
-use crate::{Prefetch, ReadTime};
+use std::fmt;
+
+use crate::{Named, Prefetch, ReadTime};
 
 crate::named! {
     /// A preset of list, engine and I/O.
@@ -80,6 +82,27 @@ impl Engine {
             Self::BlockStm => "block-stm",
             Self::Bal => "bal",
         }
+    }
+}
+
+impl Named for Engine {
+    const NOUN: &'static str = "engine";
+    const ALL: &'static [Self] = &[
+        Self::Sequential,
+        Self::Prewarm(WarmCache::Shared),
+        Self::Prewarm(WarmCache::PerWorker),
+        Self::BlockStm,
+        Self::Bal,
+    ];
+
+    fn name(self) -> &'static str {
+        Self::name(self)
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -1,6 +1,8 @@
 //! A store of any kind, chosen when the program runs. One match finds the kind; what is called on
 //! it then is generic, and compiled in this crate for each kind.
 
+use variant::StoreKind;
+
 use super::{
     Store, flat::FlatStore, handicap::Handicapped, mdbx::MdbxStore, memory::MemoryStore,
     rocksdb::RocksStore,
@@ -47,6 +49,16 @@ macro_rules! on_store {
 pub(crate) use on_store;
 
 impl AnyStore {
+    /// Which store it is; a handicapped one is the memory store.
+    pub const fn kind(&self) -> StoreKind {
+        match self {
+            Self::Rocks(_) => StoreKind::Rocksdb,
+            Self::Mdbx(_) => StoreKind::Mdbx,
+            Self::Flat(_) => StoreKind::Flat,
+            Self::Memory(_) | Self::Handicapped(_) => StoreKind::Memory,
+        }
+    }
+
     /// Name as in a variant.
     pub fn name(&self) -> &'static str {
         on_store!(self, store => store.name())

@@ -341,7 +341,7 @@ proptest! {
         noise in 0.0..0.05,
     ) {
         let (verdict, attempt) = judged(&mut Drawn::new(seed, factor, noise));
-        prop_assert_eq!(verdict.name(), attempt.verdict);
+        prop_assert_eq!(verdict, attempt.verdict);
         prop_assert!(attempt.reason.contains("memory/x wall"), "{}", attempt.reason);
         let figure = &attempt.cells[0].figures[0];
         prop_assert!(!figure.looks.is_empty() && figure.looks.len() <= LOOKS.len());

@@ -1,6 +1,6 @@
 //! Laws of the page of a run on several databases.
 
-use result::{RunResult, Stored, example::pooled, json};
+use result::{RunResult, example::pooled, json, stored::Untyped as Stored};
 
 use crate::{Paint, html, table};
 

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use result::{json, stored::Stored};
+use result::{json, stored::Untyped as Stored};
 
 /// Which figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use result::stored::Stored;
+use result::stored::Untyped as Stored;
 
 /// Columns of the result: name and path.
 const OF_RESULT: [(&str, &str); 12] = [

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use result::stored::{self, Stored};
+use result::stored::{self, Untyped as Stored};
 
 use crate::{html, units};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Better, benchmark, csv, markdown};
-use result::{example, json, stored::Stored};
+use result::{example, json, stored::Untyped as Stored};
 
 fn result(change: impl FnOnce(&mut Value)) -> Stored {
     let text = json(&example::sampled(8));

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use result::{
     stats,
-    stored::{self, Stored},
+    stored::{self, Untyped as Stored},
     sweep,
 };
 

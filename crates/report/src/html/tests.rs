@@ -7,7 +7,7 @@ mod read;
 
 use super::page;
 use read::{Element, compared, elements};
-use result::{example, json, stored::Stored};
+use result::{example, json, stored::Untyped as Stored};
 
 fn result(change: impl FnOnce(&mut Value)) -> Stored {
     let text = json(&example::sampled(8));

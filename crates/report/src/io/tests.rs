@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
+use variant::{CacheMode, ReadMethod, StoreKind};
 
 use super::*;
 use result::{
@@ -42,7 +43,7 @@ fn point(threads: u64, keys_per_call: u64, gets_per_s: f64) -> IoPoint {
         keys_exhausted: false,
         earlier_passes: 0,
         cache: CacheFacts {
-            want: "cold",
+            want: CacheMode::Cold,
             proved: Some(true),
             reason: "1.00 of the bytes asked of the files came from a device".to_owned(),
         },
@@ -76,17 +77,17 @@ fn typical() -> IoResult {
         environment: of_run.environment,
         state: IoState {
             rows: 32_000_000,
-            key_layout: "hashed",
+            key_layout: "hashed".to_owned(),
             key_bytes: 64,
             value_bytes: 32,
             present_share: 1.0,
         },
-        read: "get",
+        read: ReadMethod::Get,
         seed: 0,
         seconds: 3.0,
         order: ORDER,
         stores: vec![IoStore {
-            store: "rocksdb",
+            store: StoreKind::Rocksdb,
             facts: of_run.stores[0].facts.clone(),
             device: Some(device),
             points: vec![point(1, 1, 14_500.0), point(16, 1, 49_700.0), point(64, 1, 61_800.0)],

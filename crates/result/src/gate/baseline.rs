@@ -1,9 +1,12 @@
 //! What was compared with a stored result.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::names::Verdict;
+use crate::named;
 
 /// What was compared.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// The stored result.
     pub path: String,
@@ -24,12 +27,13 @@ pub struct Compared {
 }
 
 /// How a figure changed from the stored result to the new one.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shift {
     /// The variant.
     pub variant: String,
     /// Its verdict.
-    pub verdict: &'static str,
+    #[serde(with = "named")]
+    pub verdict: Verdict,
     /// How much longer it takes now, as a share: a difference of trimmed means of logarithms; on
     /// several databases the trimmed mean of the databases' differences.
     pub change: Option<f64>,

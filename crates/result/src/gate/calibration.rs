@@ -4,7 +4,8 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+use crate::{environment::Environment, sorted};
 
 /// Name and version of the schema.
 const SCHEMA: &str = "stress.calibration/1";
@@ -17,7 +18,8 @@ pub struct Calibration {
     /// When, seconds since 1970.
     pub started_unix_s: u64,
     /// The machine, as a result writes it.
-    pub environment: Value,
+    #[serde(with = "sorted")]
+    pub environment: Environment,
     /// Digest of the workload.
     pub digest: String,
     /// What disturbed it.
@@ -43,7 +45,7 @@ impl Calibration {
     /// What was learned now.
     pub fn new(
         started_unix_s: u64,
-        environment: Value,
+        environment: Environment,
         digest: String,
         disturbances: Vec<String>,
         cells: Vec<Spread>,

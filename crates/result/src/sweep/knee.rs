@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{matrix::Keys, points::Point};
 use crate::stats;
@@ -12,7 +12,7 @@ use crate::stats;
 pub const SHARE: f64 = 0.95;
 
 /// A count of threads that is varied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// Threads that only read.
@@ -22,7 +22,7 @@ pub enum Over {
 }
 
 /// What one count came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// Threads.
     pub count: u64,
@@ -35,7 +35,7 @@ pub struct Count {
 }
 
 /// Where more threads stop paying.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// What is varied.
     pub over: Over,
@@ -121,6 +121,8 @@ fn count(count: u64, points: &[&Point]) -> Option<Count> {
 
 #[cfg(test)]
 mod tests {
+    use variant::{Design, StoreKind};
+
     use super::*;
 
     fn point(cell: u64, gas: &str, (threads, io_threads): (u64, u64), mgas_per_s: f64) -> Point {
@@ -133,8 +135,8 @@ mod tests {
             cell,
             keys: keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             variant: format!("rocksdb/batched-io/bal+batched@{threads}+{io_threads}io"),
-            store: "rocksdb".to_owned(),
-            design: "batched-io".to_owned(),
+            store: StoreKind::Rocksdb,
+            design: Design::BatchedIo,
             threads,
             io_threads,
             sample_count: 8,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::{run::RunResult, schema::schema, sorted};
 
 use super::{
     cell::Program,
@@ -12,14 +13,19 @@ use super::{
     points::Point,
 };
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.sweep-merged/1";
+schema! {
+    /// The schema of a [`Merged`].
+    MergedSchema = "stress.sweep-merged/1"
+}
+
+/// The schema of a [`Merged`].
+pub const SCHEMA: MergedSchema = MergedSchema;
 
 /// All results of a sweep.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: MergedSchema,
     /// The matrix.
     pub sweep: Matrix,
     /// What made all results.
@@ -43,35 +49,36 @@ pub struct Merged {
 }
 
 /// A cell's result.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MergedCell {
     /// Its index.
     pub index: u64,
     /// Its value of each axis.
     pub keys: Keys,
     /// The whole result.
-    pub result: Value,
+    #[serde(with = "sorted")]
+    pub result: RunResult,
 }
 
 /// What tells one kind of machine from another.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineKind {
     /// Name of the processor.
-    pub cpu_model: Value,
+    pub cpu_model: Option<String>,
     /// CPUs that a run may use.
-    pub cpu_count: Value,
+    pub cpu_count: Option<u64>,
     /// Memory.
-    pub memory_bytes: Value,
+    pub memory_bytes: Option<u64>,
     /// The kernel's release.
-    pub kernel: Value,
+    pub kernel: Option<String>,
     /// The disk under the states.
-    pub disk_model: Value,
+    pub disk_model: Option<String>,
     /// Cells that ran on one.
     pub cells: Vec<u64>,
 }
 
 /// What does not depend on the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Values of the axes that the variant does not tell.
     pub keys: Keys,

@@ -1,10 +1,13 @@
-//! The figures of a sweep's results, one point for each cell and variant, read from their JSON.
+//! The figures of a sweep's results, one point for each cell and variant.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use variant::{Design, StoreKind};
 
 use super::matrix::{Axis, Keys};
-use crate::stored::{self, Stored};
+use crate::{
+    named,
+    run::{Cell, RunResult},
+};
 
 /// Axes that a variant's name tells: cells that differ in nothing else may have equal variants.
 const TOLD_BY_VARIANT: [&str; 5] =
@@ -13,7 +16,7 @@ const TOLD_BY_VARIANT: [&str; 5] =
 const TOLD_BY_VARIANT_FROM: &str = "run.prefetch";
 
 /// A variant's figures in one cell.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Index of the cell.
     pub cell: u64,
@@ -22,9 +25,11 @@ pub struct Point {
     /// The variant.
     pub variant: String,
     /// Its store.
-    pub store: String,
+    #[serde(with = "named")]
+    pub store: StoreKind,
     /// Its design.
-    pub design: String,
+    #[serde(with = "named")]
+    pub design: Design,
     /// Threads that execute.
     pub threads: u64,
     /// Threads that only read.
@@ -70,36 +75,25 @@ pub fn work_keys(axes: &[Axis], keys: &Keys) -> Keys {
 }
 
 /// The points of one result. One whose designs disagree has none.
-pub fn of_result(index: u64, keys: &Keys, result: &Stored) -> Vec<Point> {
-    if result.agrees() != Some(true) {
+pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
+    if result.agree != Some(true) {
         return Vec::new();
     }
-    let point = |cell: &Value| {
-        let text = |name: &str| cell[name].as_str().unwrap_or_default().to_owned();
-        let count = |name: &str| cell[name].as_u64().unwrap_or_default();
-        Point {
-            cell: index,
-            keys: keys.clone(),
-            variant: text("variant"),
-            store: text("store"),
-            design: text("design"),
-            threads: count("threads"),
-            io_threads: count("io_threads"),
-            sample_count: cell["samples"].as_array().map_or(0, |samples| samples.len() as u64),
-            value_count: stored::value_count(cell) as u64,
-            ms_per_batch: median(&cell["ms_per_batch"]),
-            ms_per_batch_ci95: interval(&cell["ms_per_batch"]),
-            mgas_per_s: median(&cell["mgas_per_s"]),
-            mgas_per_s_ci95: interval(&cell["mgas_per_s"]),
-        }
+    let positive = |median: Option<f64>| median.filter(|value| value.is_finite() && *value > 0.0);
+    let point = |cell: &Cell| Point {
+        cell: index,
+        keys: keys.clone(),
+        variant: cell.variant.clone(),
+        store: cell.store,
+        design: cell.design,
+        threads: cell.threads,
+        io_threads: cell.io_threads,
+        sample_count: cell.samples.len() as u64,
+        value_count: cell.value_count() as u64,
+        ms_per_batch: positive(cell.ms_per_batch.median),
+        ms_per_batch_ci95: cell.ms_per_batch.ci95,
+        mgas_per_s: positive(cell.mgas_per_s.median),
+        mgas_per_s_ci95: cell.mgas_per_s.ci95,
     };
-    result.cells().iter().map(point).collect()
-}
-
-fn median(estimate: &Value) -> Option<f64> {
-    estimate["median"].as_f64().filter(|value| value.is_finite() && *value > 0.0)
-}
-
-fn interval(estimate: &Value) -> Option<[f64; 2]> {
-    Some([estimate["ci95"][0].as_f64()?, estimate["ci95"][1].as_f64()?])
+    result.cells.iter().map(point).collect()
 }

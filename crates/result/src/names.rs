@@ -1,0 +1,78 @@
+//! The closed sets of names in a result that are no axes.
+
+use variant::{Io, ReadTime};
+
+variant::named! {
+    /// What became of a claim.
+    pub enum Verdict: "verdict on a claim" {
+        /// The near end of the interval keeps the bound.
+        Holds = "holds",
+        /// It does not.
+        Fails = "fails",
+        /// There are too few samples to tell.
+        Inconclusive = "inconclusive",
+        /// The claim is about another store, cache state or design than was run.
+        NotJudged = "not judged",
+    }
+}
+
+variant::named! {
+    /// Which end of a figure a claim bounds.
+    pub enum Bound: "bound" {
+        /// The figure is this much at least.
+        Min = "min",
+        /// It is this much at most.
+        Max = "max",
+    }
+}
+
+variant::named! {
+    /// The term that bounds the time of a cell from below.
+    pub enum Bottleneck: "bottleneck" {
+        /// The device's reads a second.
+        Device = "device",
+        /// CPU time.
+        Cpu = "cpu",
+        /// Reads that follow one another.
+        Chain = "chain",
+    }
+}
+
+variant::named! {
+    /// How the scheduler treated the threads that verify.
+    pub enum Priority: "priority" {
+        /// They run when no other thread wants the CPU, or next to never (`SCHED_IDLE`).
+        Idle = "idle",
+        /// They have the smallest share of the CPU among others (nice 19).
+        Nice19 = "nice 19",
+        /// As all threads: the system refused both.
+        Normal = "normal",
+    }
+}
+
+variant::named! {
+    /// How state below the batch is read, without the policy of reading ahead.
+    pub enum IoKind: "I/O" {
+        /// When the EVM asks.
+        OnDemand = "on-demand",
+        /// All declared keys, before any transaction begins.
+        Batched = "batched",
+        /// All declared keys, while transactions run.
+        BatchedWhile = "batched-while",
+        /// Not at all: values come from the list.
+        FromList = "from-list",
+    }
+}
+
+impl From<Io> for IoKind {
+    fn from(io: Io) -> Self {
+        match io {
+            Io::OnDemand => Self::OnDemand,
+            Io::Batched(prefetch) => match prefetch.time {
+                ReadTime::Before => Self::Batched,
+                ReadTime::While => Self::BatchedWhile,
+            },
+            Io::FromList => Self::FromList,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The name and version that a file begins with: a type for each, so that a value read has the
+//! schema it says.
+
+/// Declares the type of a schema, written and read as its name.
+macro_rules! schema {
+    ($(#[$doc:meta])* $kind:ident = $name:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $kind;
+
+        impl $kind {
+            /// Name and version.
+            pub const NAME: &'static str = $name;
+        }
+
+        impl ::serde::Serialize for $kind {
+            fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(Self::NAME)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $kind {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let found = <String as ::serde::Deserialize>::deserialize(from)?;
+                if found == Self::NAME {
+                    return Ok(Self);
+                }
+                let wanted = Self::NAME;
+                Err(::serde::de::Error::custom(format!("schema {found}, and not {wanted}")))
+            }
+        }
+    };
+}
+
+pub(crate) use schema;

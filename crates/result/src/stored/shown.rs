@@ -1,0 +1,181 @@
+//! What a report is made of: results of runs, those that a sweep has joined, and a gate's.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{
+    gate::{GateResult, GateSchema},
+    run::{Cell, RunResult, RunSchema},
+    sweep::{CELL_FILE, CellFile, Keys, MergedCell, MergedSchema},
+};
+
+use super::{Stored, parse, typed};
+
+/// Where a sweep has the cells that are not whole.
+const UNFINISHED: &str = "running";
+/// How far below a directory results are looked for.
+const MAX_DEPTH: usize = 4;
+/// The schema stands first in a result.
+const HEAD_BYTES: u64 = 200;
+
+/// A result that is shown, alone or beside others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Where it was found.
+    pub path: PathBuf,
+    /// What it is.
+    pub content: Content,
+    /// The keys of the sweep that it is a cell of, with the cell's values; none where it is no
+    /// sweep's.
+    pub swept: Keys,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// The result of a run.
+    Run(Box<RunResult>),
+    /// The result of a gate.
+    Gate(Box<GateResult>),
+}
+
+impl From<Stored> for Shown {
+    fn from(stored: Stored) -> Self {
+        let Stored { path, result } = stored;
+        Self { path, content: Content::Run(Box::new(result)), swept: Keys::new() }
+    }
+}
+
+impl Shown {
+    /// The same as a cell of a sweep.
+    #[must_use]
+    pub fn with_swept(self, swept: Keys) -> Self {
+        Self { swept, ..self }
+    }
+
+    /// The run, where it is one.
+    pub const fn run(&self) -> Option<&RunResult> {
+        match &self.content {
+            Content::Run(run) => Some(run),
+            Content::Gate(_) => None,
+        }
+    }
+
+    /// The gate, where it is one.
+    pub const fn gate(&self) -> Option<&GateResult> {
+        match &self.content {
+            Content::Gate(gate) => Some(gate),
+            Content::Run(_) => None,
+        }
+    }
+
+    /// Its cells; none of a gate.
+    pub fn cells(&self) -> &[Cell] {
+        self.run().map_or(&[], |run| &run.cells)
+    }
+
+    /// Whether its variants reached the reference's outcome; `None` where nothing was compared.
+    pub fn agrees(&self) -> Option<bool> {
+        self.run()?.agree
+    }
+
+    /// Whether its designs agree in every sample, so that its figures may be shown.
+    pub fn is_sound(&self) -> bool {
+        self.run().is_some_and(RunResult::is_sound)
+    }
+
+    /// Reads a result, also one of a gate, or those that a sweep has joined; the `result.json` of a
+    /// directory, or, where a directory has none, all results in it and below it, by their names.
+    ///
+    /// # Errors
+    /// As [`Stored::read`], or a directory without a result. Files of other schemas in a directory
+    /// are left out; one that is cut short is not.
+    pub fn read_all(path: &Path) -> Result<Vec<Self>> {
+        if path.is_dir() && path.join("result.json").exists() {
+            return Ok(vec![Self::from(Stored::read(path)?).with_swept(swept_beside(path))]);
+        }
+        if !path.is_dir() {
+            return Self::of_json(path, parse(path)?);
+        }
+        let mut files = Vec::new();
+        json_files(path, 0, &mut files)?;
+        files.sort();
+        let mut results = Vec::new();
+        for file in files {
+            if is_result(&file)? {
+                let dir = file.parent().unwrap_or(path);
+                results.push(Self::from(Stored::read(&file)?).with_swept(swept_beside(dir)));
+            }
+        }
+        if results.is_empty() {
+            bail!("{} holds no result of stress ({})", path.display(), RunSchema::NAME);
+        }
+        Ok(results)
+    }
+
+    /// The results that `json`, found at `path`, is or holds.
+    fn of_json(path: &Path, json: Value) -> Result<Vec<Self>> {
+        match json["schema"].as_str() {
+            Some(GateSchema::NAME) => {
+                let content = Content::Gate(Box::new(typed(path, json)?));
+                Ok(vec![Self { path: path.to_owned(), content, swept: Keys::new() }])
+            }
+            Some(MergedSchema::NAME) => Self::of_merged(path, json),
+            _ => Ok(vec![Stored::from_json(path.to_owned(), json)?.into()]),
+        }
+    }
+
+    /// The results that a sweep has joined into one file.
+    fn of_merged(path: &Path, mut merged: Value) -> Result<Vec<Self>> {
+        let cells: Vec<MergedCell> = typed(path, merged["cells"].take())?;
+        let all = cells.into_iter().map(|MergedCell { index, keys, result }| {
+            let name = format!("{}, cell {index}", path.display());
+            Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys)
+        });
+        let all: Vec<Self> = all.collect();
+        if all.is_empty() {
+            bail!("{} is of a sweep without a result", path.display());
+        }
+        Ok(all)
+    }
+}
+
+/// What a sweep says beside a cell's result, in the same directory; nothing where there is no such
+/// file: a result is shown all the same.
+fn swept_beside(dir: &Path) -> Keys {
+    let text = fs::read_to_string(dir.join(CELL_FILE)).unwrap_or_default();
+    serde_json::from_str::<CellFile>(&text).map_or_else(|_| Keys::new(), |cell| cell.keys)
+}
+
+/// Names of files below `dir` that end in `.json`.
+fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let cannot = || format!("cannot read {}", dir.display());
+    for entry in fs::read_dir(dir).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let (path, kind) = (entry.path(), entry.file_type().with_context(cannot)?);
+        if kind.is_dir() && depth < MAX_DEPTH && !path.ends_with(UNFINISHED) {
+            json_files(&path, depth + 1, files)?;
+        } else if path.extension().is_some_and(|ending| ending == "json") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file begins as a result does, or is none of another schema.
+fn is_result(path: &Path) -> Result<bool> {
+    let cannot = || format!("cannot read {}", path.display());
+    let mut start = String::new();
+    let file = fs::File::open(path).with_context(cannot)?;
+    // What is not text is no result.
+    if file.take(HEAD_BYTES).read_to_string(&mut start).is_err() {
+        return Ok(false);
+    }
+    Ok(start.contains(&format!("\"{}\"", RunSchema::NAME)))
+}

@@ -1,0 +1,130 @@
+//! Laws of reading results back.
+
+use super::*;
+use crate::{Claim, Expects, example, sweep::MergedSchema};
+
+fn error(text: &str) -> String {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(file.path(), text).expect("written");
+    let error = Stored::read(file.path()).expect_err(text);
+    assert!(format!("{error:#}").contains(&file.path().display().to_string()), "{error:#}");
+    format!("{error:#}")
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_its_reason() {
+    assert!(error("{\"schema\": \"stress.res").contains("no whole JSON"));
+    assert!(error("{}").contains("has no `schema`"));
+    assert!(error("{\"schema\": 7}").contains("has no `schema`"));
+    assert!(error("[]").contains("has no `schema`"));
+    assert!(error("{\"schema\": \"stress.result/9\"}").contains("stress.result/9"));
+    let missing = Stored::read(Path::new("/no/such/file")).expect_err("is not there");
+    assert!(format!("{missing:#}").contains("/no/such/file"));
+}
+
+#[test]
+fn a_directory_without_one_stands_for_all_results_below_it_but_unfinished_ones() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let json = crate::json(&example::typical());
+    for name in ["cell-0001", "cell-0000", "running/cell-0002"] {
+        fs::create_dir_all(dir.path().join(name)).expect("made");
+        fs::write(dir.path().join(name).join("result.json"), &json).expect("written");
+    }
+    fs::write(dir.path().join("sweep.json"), "{\"schema\": \"stress.sweep/1\"}").expect("written");
+    fs::write(dir.path().join("cell-0000/note.json"), [0xff, 0xfe]).expect("written");
+    let all = Shown::read_all(dir.path()).expect("has results");
+    let names: Vec<_> = all.iter().map(|stored| stored.path.clone()).collect();
+    let cell = |name: &str| dir.path().join(name).join("result.json");
+    assert_eq!(names, [cell("cell-0000"), cell("cell-0001")]);
+
+    // One that is cut short is not left out.
+    fs::write(cell("cell-0001"), &json[..json.len() / 2]).expect("written");
+    let error = format!("{:#}", Shown::read_all(dir.path()).expect_err("cut short"));
+    assert!(error.contains("cell-0001") && error.contains("no whole JSON"), "{error}");
+    let empty = tempfile::tempdir().expect("a directory");
+    let error = Shown::read_all(empty.path()).expect_err("nothing there").to_string();
+    assert!(error.contains("holds no result"), "{error}");
+}
+
+#[test]
+fn joined_results_and_those_of_a_gate_are_read_by_their_schema() {
+    let json = crate::json(&example::typical());
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let merged = MergedSchema::NAME;
+    let joined = format!(
+        "{{\"schema\": \"{merged}\", \"cells\": [{{\"index\": 7, \"keys\": {{}}, \"result\": {json}}}]}}"
+    );
+    fs::write(file.path(), joined).expect("written");
+    let all = Shown::read_all(file.path()).expect("joined");
+    assert!(all.len() == 1 && all[0].path.to_string_lossy().ends_with("cell 7"));
+    assert!(all[0].is_sound());
+    fs::write(file.path(), crate::json(&example::gate())).expect("written");
+    let all = Shown::read_all(file.path()).expect("a gate's");
+    assert_eq!(all[0].gate(), Some(&example::gate()));
+    assert!(Stored::read(file.path()).is_err());
+}
+
+#[test]
+fn a_directory_stands_for_the_result_in_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let json = crate::json(&example::typical());
+    fs::write(dir.path().join("result.json"), json).expect("written");
+    let stored = Stored::read(dir.path()).expect("is a result");
+    assert_eq!(stored.result.cells.len(), 5);
+    assert_eq!((stored.agrees(), &*stored.result.workload.fork), (Some(true), "amsterdam"));
+    assert!(stored.cell("rocksdb/none/sequential+on-demand@1").is_some());
+}
+
+/// What is written is read back as the same value, which is written as the same bytes.
+fn returns<T>(written: &T)
+where
+    T: serde::Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let text = crate::json(written);
+    let read: T = serde_json::from_str(&text).expect("what is written can be read");
+    assert_eq!(&read, written);
+    assert_eq!(crate::json(&read), text);
+}
+
+#[test]
+fn a_result_read_back_is_the_one_that_was_written_to_the_last_bit() {
+    returns(&example::typical());
+    returns(&example::sampled(9));
+    returns(&example::pooled(&[vec![10, 11, 13], vec![20, 21, 22], vec![30, 31, 37]]));
+    returns(&example::gate());
+    let mut result = example::typical();
+    for (cell, third) in result.cells.iter_mut().zip(1..) {
+        cell.vain_share = Some(1.0 / f64::from(3 * third));
+        cell.tx_latency_ns.p999 = Some(u64::MAX - third as u64);
+        cell.samples[0].phases_ns[variant::Phase::WarmUp] = third as u64;
+    }
+    returns(&result);
+}
+
+#[test]
+fn a_key_that_is_not_known_is_left_out_and_one_that_is_missing_is_absent() {
+    let mut json = serde_json::to_value(example::typical()).expect("JSON");
+    json["of_tomorrow"] = serde_json::json!({"a": 1});
+    json["cells"][0]["samples"][0]["phases_ns"]["of_tomorrow"] = serde_json::json!(7);
+    let cell = json["cells"][0].as_object_mut().expect("a cell");
+    cell.remove("vain_share");
+    cell.remove("binds");
+    let read = Stored::from_json("r.json".into(), json).expect("a result");
+    let mut wanted = example::typical();
+    wanted.cells[0].binds = None;
+    assert_eq!(read.result, wanted);
+}
+
+#[test]
+fn a_name_that_is_none_is_refused_with_those_that_there_are() {
+    let mut result = example::typical();
+    let claim = Claim { limit: 1.5, ..result.expects.claims[0].clone() };
+    result.expects = Expects { count: 1, status: None, claims: vec![claim] };
+    let text = crate::json(&result);
+    for (name, words) in [("\"holds\"", "holds, fails"), ("\"device\"", "device, cpu, chain")] {
+        let json = serde_json::from_str(&text.replace(name, "\"odd\"")).expect("JSON");
+        let error = Stored::from_json("r.json".into(), json).expect_err("an unknown name");
+        let error = format!("{error:#}");
+        assert!(error.contains("r.json") && error.contains(words), "{error}");
+    }
+}
