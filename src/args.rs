@@ -13,8 +13,8 @@ use variant::{CacheMode, Design, Named, Schedule, StoreKind};
 use crate::{
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
-    facts,
     gate::builds::{Driving, WorkInput},
+    minimal,
     prepare::{InUse, Size, Source},
     run::RunInput,
 };
@@ -263,10 +263,10 @@ impl DriveArgs {
     /// # Errors
     /// A time that is none.
     pub fn driving(&self) -> Result<Driving, Failure> {
-        let slot = facts::duration("--slot", &self.slot).or_exit(Code::Usage)?;
+        let slot = minimal::duration("--slot", &self.slot).or_exit(Code::Usage)?;
         Ok(Driving {
             slot_ns: u64::try_from(slot.as_nanos()).unwrap_or(u64::MAX),
-            timeout: facts::duration("--timeout", &self.timeout).or_exit(Code::Usage)?,
+            timeout: minimal::duration("--timeout", &self.timeout).or_exit(Code::Usage)?,
             coin_seed: self.coin,
         })
     }

@@ -1,36 +1,19 @@
-//! What a result says beside the figures: the tool, the workload, the stores, and the device.
+//! What a result says beside the figures: the tool, the workload, the stores, reasons for doubt.
 
-use result::{BalBytes, Cell, Device, StoreFacts, Tool, WorkloadFacts, environment::Build, stats};
-use std::{
-    sync::atomic::AtomicBool,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use result::{BalBytes, Cell, StoreFacts, Tool, WorkloadFacts, environment::Build};
 
-use executor::{
-    device::{self, DirectFiles, Unmeasured},
-    state::BuiltState,
-    store::any::AnyStore,
-};
+use executor::store::any::AnyStore;
 use generator::GENERATOR_VERSION;
 use serde_json::{Map, Value};
-use spec::{Expect, Override, RunSpec, Scenario, ScenarioError};
 use workload::{
     Workload,
     list::{ListBounds, ListIndex},
 };
 
-use crate::{environment, session::Session};
+use crate::session::Session;
 
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
-/// The least scenario there is.
-const LEAST: &str = "schema = 1\nname = \"workload-file\"\ndescription = \"\"\n\
-    [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
-    [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
-/// Seed of the random reads that measure the device.
-const DEVICE_SEED: u64 = 1;
-/// Share of the machine's free memory that the memory store may take.
-const MEMORY_SHARE: u64 = 2;
 
 /// What made the result: the binary whose `build` is in the environment.
 pub fn tool(build: &Build) -> Tool {
@@ -179,84 +162,6 @@ pub fn doubts(cells: &[Cell], failure: Option<&anyhow::Error>) -> Vec<String> {
     doubts
 }
 
-/// How a workload file is run where no scenario says so.
-///
-/// # Errors
-/// A flag that is not valid.
-pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
-    Ok(least_scenario("a workload file", how)?.run)
-}
-
-/// The least scenario there is, with overrides: for options that mean what its keys mean.
-///
-/// # Errors
-/// An option that is not valid.
-pub fn least_scenario(
-    source_name: &str,
-    overrides: &[Override],
-) -> Result<Scenario, ScenarioError> {
-    Scenario::parse(source_name, LEAST, overrides)
-}
-
-/// A duration as a scenario writes it: `200ms`, `3s`, `10m`; `option` is how errors call it.
-///
-/// # Errors
-/// It is none.
-pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
-    let key = "run.budget".to_owned();
-    let given = Override { key, value: text.to_owned(), origin: format!("{option} {text}") };
-    Ok(least_scenario("the options", &[given])?.run.budget)
-}
-
-/// Claims from the lines of their `[[expect]]`.
-///
-/// # Errors
-/// One that is not valid.
-pub fn expects(texts: &[String]) -> Result<Vec<Expect>, ScenarioError> {
-    let claims: String = texts.iter().map(|text| format!("[[expect]]\n{text}\n")).collect();
-    Ok(Scenario::parse("the claims", &format!("{LEAST}{claims}"), &[])?.expects)
-}
-
-/// Bytes that the memory store may take.
-pub fn memory_limit_bytes() -> u64 {
-    environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
-}
-
-/// Measures the device under `state`.
-pub fn device(state: &BuiltState, cancel: &AtomicBool) -> Device {
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
-    let mut facts = Device {
-        ceiling_iops: None,
-        method: None,
-        depth1_p50_ns: None,
-        host_cache_ratio: None,
-        state_age_s: now_s.map(|now_s| now_s.saturating_sub(state.manifest().created_unix_s)),
-        reason: None,
-    };
-    if let Err(reason) = measure(state, cancel, &mut facts) {
-        // Beside why the host's cache was not probed, if it was not.
-        let reasons = facts.reason.into_iter().chain([reason.to_string()]);
-        facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
-    }
-    facts
-}
-
-fn measure(state: &BuiltState, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
-    let files = DirectFiles::open(&state.table_files())?;
-    let settings = device::Settings { seed: DEVICE_SEED, ..device::Settings::default() };
-    // The probe comes first: what the ceiling reads would be in a host's cache already.
-    match device::probe_host_cache(&files, DEVICE_SEED, cancel) {
-        Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
-        Err(reason) => facts.reason = Some(format!("host cache not probed: {reason}")),
-    }
-    let ceiling = device::ceiling(&files, &settings, cancel)?;
-    facts.ceiling_iops = Some(ceiling.best.iops);
-    facts.method = Some(ceiling.best.method.to_string());
-    let serial = device::serial_latency(&files, &settings, cancel)?;
-    facts.depth1_p50_ns = stats::percentiles(serial.latencies.histogram()).p50;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,7 +195,7 @@ mod tests {
         let build = Build {
             commit: Some("c0ffee".to_owned()),
             profile: "odd".to_owned(),
-            ..environment::build()
+            ..crate::environment::build()
         };
         let tool = tool(&build);
         assert_eq!((tool.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));

@@ -20,22 +20,6 @@ pub use result::gate::{Metric, Verdict};
 
 use crate::exit::{Code, Strictness};
 
-/// A verdict with its reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why, in one line.
-    pub reason: String,
-}
-
-impl Outcome {
-    /// The worse of two, and of equals the first.
-    pub fn or_worse(self, other: Self) -> Self {
-        if Verdict::worst([self.verdict, other.verdict]) == self.verdict { self } else { other }
-    }
-}
-
 /// How the program ends on a verdict; `strict`: also where nothing is sure.
 pub const fn exit_code(verdict: Verdict, strict: Strictness) -> Code {
     match (verdict, strict) {

@@ -22,6 +22,7 @@ mod gate;
 mod interrupt;
 mod io;
 mod measure;
+mod minimal;
 mod node;
 mod plan;
 mod prepare;

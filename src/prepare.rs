@@ -3,6 +3,7 @@
 //! signed. None of it is on a clock.
 
 mod data_dir;
+mod device;
 mod lists;
 mod request;
 mod stores;
@@ -17,7 +18,7 @@ use result::Device;
 
 use crate::{
     exit::{Code, Failure, OrExit},
-    facts, interrupt,
+    interrupt,
     plan::Machine,
     progress::Progress,
     session::Session,
@@ -25,7 +26,7 @@ use crate::{
 
 pub use data_dir::{data_dir, data_path};
 pub use request::{Request, Size, Source, on_one_database, scenario};
-pub use stores::{Databases, InUse, Place};
+pub use stores::{Databases, InUse, StoreOpener, memory_limit_bytes};
 pub use work::{full_lists, generate, generate_by_load, read_workload};
 
 /// How a workload is prepared.
@@ -71,7 +72,7 @@ impl Preparation<'_> {
         let mut device = None;
         for store in &self.run.stores {
             let work = session.workload();
-            let place = Place {
+            let opener = StoreOpener {
                 databases: self.databases,
                 genesis: &work.genesis,
                 layout: work.layout,
@@ -79,7 +80,7 @@ impl Preparation<'_> {
                 machine: self.machine,
                 progress: self.progress,
             };
-            let open = place.open(*store, self.run)?;
+            let open = opener.open(*store, self.run)?;
             // Once a run: all its stores lie in one directory.
             if let (None, Some(state)) = (&device, open.state()) {
                 device = Some(self.measure_device(state));
@@ -91,7 +92,7 @@ impl Preparation<'_> {
 
     fn measure_device(&self, state: &BuiltState) -> Device {
         let stage = self.progress.stage("measuring the device", 0);
-        let device = facts::device(state, interrupt::flag());
+        let device = device::measure(state, interrupt::flag());
         stage.finish();
         device
     }

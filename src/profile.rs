@@ -33,7 +33,7 @@ const FRAME_COUNT: usize = 10;
 /// No stack is walked that begins in these: the walk would take locks that the thread may hold.
 const NOT_WALKED: [&str; 5] = ["libc.so", "libgcc_s.so", "libpthread.so", "ld-linux", "vdso"];
 /// Threads that do nothing outside an engine's clock.
-const CREW: [&str; 2] = ["executor", "reader"];
+const WORKER_THREADS: [&str; 2] = ["executor", "reader"];
 /// What the names of all functions of engines have in them.
 const ENGINE: &str = "executor::engine::";
 /// The profiler's own functions at the top of a stack.
@@ -42,9 +42,9 @@ const OWN: [&str; 3] = ["backtrace::", "pprof::", "<pprof::"];
 /// What `--profile` asks for: a cell, or the fastest of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// The cell at this place.
+    /// The cell at this index.
     Cell(usize),
-    /// One of the cells at these places.
+    /// One of the cells at these indices.
     FastestOf(Vec<usize>),
 }
 
@@ -54,7 +54,7 @@ pub enum Wanted {
 /// It is neither a design of theirs nor the name of one.
 pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted> {
     let of_design: Vec<usize> =
-        (0..designs.len()).filter(|place| designs[*place] == wanted).collect();
+        (0..designs.len()).filter(|index| designs[*index] == wanted).collect();
     if !of_design.is_empty() {
         return Ok(Wanted::FastestOf(of_design));
     }
@@ -70,7 +70,7 @@ pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted
 pub struct Profile {
     variant: String,
     sample_count: u64,
-    /// Of the crew, from the thread's first function to the running one, with how often each was
+    /// Of worker threads, from the first function to the running one, with how often each was
     /// seen.
     stacks: BTreeMap<Vec<String>, u64>,
     /// Stacks outside the clock.
@@ -121,7 +121,7 @@ impl Profile {
             // The running function comes first.
             let mut names: Vec<String> =
                 names.skip_while(|name| OWN.iter().any(|own| name.starts_with(own))).collect();
-            let is_inside = CREW.contains(&frames.thread_name.as_str())
+            let is_inside = WORKER_THREADS.contains(&frames.thread_name.as_str())
                 || (frames.thread_name != WARMING_THREAD
                     && names.iter().any(|name| name.contains(ENGINE)));
             if names.is_empty() || !is_inside {
@@ -233,10 +233,10 @@ mod tests {
     fn a_design_or_a_variant_is_wanted_and_nothing_else() {
         let names = ["memory/none/a@1", "memory/none/b@1", "memory/none/b@2"].map(str::to_owned);
         let designs = ["a", "b", "b"];
-        let place = |text: &str| wanted(&names, &designs, text);
-        assert_eq!(place("b").unwrap(), Wanted::FastestOf(vec![1, 2]));
-        assert_eq!(place("none/b@2").unwrap(), Wanted::Cell(2));
-        let error = place("c").unwrap_err().to_string();
+        let named = |text: &str| wanted(&names, &designs, text);
+        assert_eq!(named("b").unwrap(), Wanted::FastestOf(vec![1, 2]));
+        assert_eq!(named("none/b@2").unwrap(), Wanted::Cell(2));
+        let error = named("c").unwrap_err().to_string();
         assert!(error.contains("--profile c") && error.contains("a design: a, b"), "{error}");
     }
 }

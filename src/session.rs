@@ -69,27 +69,28 @@ impl Session {
         &self.stores
     }
 
-    /// Rebuilds the workload's lists over the store at `place`, outside any clock, and compares.
+    /// Rebuilds the workload's lists over the open store of index `store`, outside any clock, and
+    /// compares.
     ///
     /// # Errors
     /// [`EngineError`]: the lists could not be rebuilt.
     pub fn check_lists(
         &self,
-        place: usize,
+        store: usize,
         cancel: &AtomicBool,
     ) -> Result<Option<Disagreement>, EngineError> {
         let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
         let task = Task::new(&self.workload, &[], variant, cancel);
-        sample::check_lists_any(&self.stores[place], &task)
+        sample::check_lists_any(&self.stores[store], &task)
     }
 
-    /// Takes one sample on the store at `place`.
+    /// Takes one sample on the open store of index `store`.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.
     pub fn take(
         &self,
-        place: usize,
+        store: usize,
         how: How<'_>,
         cache: CacheMode,
         cancel: &AtomicBool,
@@ -98,6 +99,6 @@ impl Session {
         let lists = self.lists.iter().find(|(form, _)| *form == variant.list);
         let (_, lists) = lists.unwrap_or_else(|| panic!("no list for {variant}"));
         let task = Task { known_costs, trace, ..Task::new(&self.workload, lists, variant, cancel) };
-        sample::take_any(&self.stores[place], &task, cache)
+        sample::take_any(&self.stores[store], &task, cache)
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 
-/// The place of the cell that `wanted` names among `names`, with or without its store; `None`
+/// The index of the cell that `wanted` names among `names`, with or without its store; `None`
 /// where nothing is wanted.
 ///
 /// # Errors
@@ -11,7 +11,7 @@ pub fn wanted(names: &[String], wanted: Option<&str>) -> Result<Option<usize>> {
     wanted.map(|wanted| named(names, wanted, "--trace-variant")).transpose()
 }
 
-/// The place of the cell that `wanted`, given by `option`, names among `names`, with or without
+/// The index of the cell that `wanted`, given by `option`, names among `names`, with or without
 /// its store.
 ///
 /// # Errors
@@ -19,16 +19,16 @@ pub fn wanted(names: &[String], wanted: Option<&str>) -> Result<Option<usize>> {
 pub fn named(names: &[String], wanted: &str, option: &str) -> Result<usize> {
     let without_store = |name: &str| name.split_once('/').map(|(_, variant)| variant.to_owned());
     let is_it = |name: &String| name == wanted || without_store(name).as_deref() == Some(wanted);
-    let found: Vec<_> = (0..names.len()).filter(|place| is_it(&names[*place])).collect();
+    let found: Vec<_> = (0..names.len()).filter(|index| is_it(&names[*index])).collect();
     match found[..] {
-        [place] => Ok(place),
+        [index] => Ok(index),
         [] => Err(anyhow!(
             "{option} {wanted}: this run has no such variant; it has {}",
             names.join(", ")
         )),
         _ => Err(anyhow!(
             "{option} {wanted}: several stores have it; write one of {}",
-            found.iter().map(|place| names[*place].as_str()).collect::<Vec<_>>().join(", ")
+            found.iter().map(|index| names[*index].as_str()).collect::<Vec<_>>().join(", ")
         )),
     }
 }

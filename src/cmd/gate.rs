@@ -14,14 +14,13 @@ use variant::Named;
 use crate::{
     args::{DriveArgs, Format, RunArgs},
     exit::{Code, Failure, OrExit},
-    facts,
     gate::{
         Metric,
         baseline::Times,
         exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results},
     },
-    terminal,
+    minimal, terminal,
 };
 
 /// Largest δ: above it nothing is gated.
@@ -164,7 +163,7 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
 }
 
 fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
-    let deadline = args.deadline.as_deref().map(|text| facts::duration("--deadline", text));
+    let deadline = args.deadline.as_deref().map(|text| minimal::duration("--deadline", text));
     deadline.transpose().or_exit(Code::Usage)
 }
 
@@ -186,8 +185,8 @@ fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
 
 fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     let named = |name: &str| {
-        Metric::from_name(name)
-            .with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
+        let known = Metric::from_name(name);
+        known.with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
     };
     let mut metrics = Vec::new();
     for name in text.split(',').map(str::trim) {

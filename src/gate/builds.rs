@@ -344,7 +344,7 @@ impl Taker for Trio<'_> {
         self.watch.resume(self.cpu_count.max(1));
     }
 
-    fn look_away(&mut self) {
+    fn pause_watch(&mut self) {
         self.watch.pause();
     }
 

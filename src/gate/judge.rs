@@ -3,7 +3,7 @@
 
 use result::{
     Claim, Environment, Expects, WorkloadFacts,
-    gate::{self, Attempt, Binary, Calibration, Gate, GateResult, Mode, SCHEMA},
+    gate::{Attempt, Binary, Calibration, Compared, Gate, GateResult, Mode, SCHEMA},
     stored::Stored,
 };
 use std::{
@@ -16,8 +16,8 @@ use serde_json::Value;
 use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 
 use super::{
-    Metric, Outcome, Verdict,
-    baseline::{self, Compared, Times},
+    Metric, Verdict,
+    baseline::{self, Times},
     builds::{self, Driving, Trio, Work, WorkInput},
     calibration,
     measure::{self, Plan},
@@ -29,7 +29,7 @@ use crate::{
     exit::{Code, Failure, OrExit, Strictness},
     facts,
     gate::exit_code,
-    prepare,
+    minimal, prepare,
     progress::Progress,
     run::RunInput,
     terminal,
@@ -103,11 +103,25 @@ pub struct Judgement {
     /// `None` where something failed before there was one.
     outcome: Option<Outcome>,
     attempts: Vec<Attempt>,
-    baseline: Option<gate::Compared>,
+    baseline: Option<Compared>,
     workload: Option<WorkloadFacts>,
     binaries: Vec<Binary>,
     expects: Option<Expects>,
     warnings: Vec<String>,
+}
+
+/// A verdict with its reason.
+#[derive(Clone, Debug)]
+struct Outcome {
+    verdict: Verdict,
+    reason: String,
+}
+
+impl Outcome {
+    /// The worse of two, and of equals the first.
+    fn or_worse(self, other: Self) -> Self {
+        if Verdict::worst([self.verdict, other.verdict]) == self.verdict { self } else { other }
+    }
 }
 
 impl Judgement {
@@ -302,8 +316,8 @@ pub fn with_baseline(
     let disagrees = [&base, &new].into_iter().any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
     let judged = baseline::judge(&base, &new, frame.delta, results.times);
-    let Compared { outcome, facts: compared } = judged.or_exit(code)?;
-    let outcome = frame.with_claims(outcome, judgement.expects.as_ref());
+    let (verdict, reason, compared) = judged.or_exit(code)?;
+    let outcome = frame.with_claims(Outcome { verdict, reason }, judgement.expects.as_ref());
     if let Times::Absolute = results.times {
         judgement.warnings.push(compared.times_note.clone());
     }
@@ -317,7 +331,7 @@ fn ran(input: &RunInput, deadline: Option<Duration>) -> Result<(Stored, Workload
     let mut finished = input.run()?;
     let result = &mut finished.result;
     if let Some(deadline) = deadline {
-        let run = facts::default_run(&input.how).or_exit(Code::Usage)?;
+        let run = minimal::default_run(&input.how).or_exit(Code::Usage)?;
         let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
         let of_run = of_deadline(deadline, &run).into_iter().filter(|expect| match expect.metric {
             Claimed::MsPerBlock(design) => designs.contains(&design),

@@ -69,8 +69,8 @@ pub trait Taker {
     /// Begins to look what takes time away: what follows counts.
     fn watch(&mut self);
 
-    /// Looks away: what follows does not count.
-    fn look_away(&mut self);
+    /// Pauses looking: what follows does not count.
+    fn pause_watch(&mut self);
 
     /// What took time away while it looked: steal, throttling. Forgets it.
     fn disturbances(&mut self) -> Vec<String>;
@@ -143,7 +143,7 @@ struct Life {
 
 impl Life {
     fn renew(&mut self, taker: &mut impl Taker) -> Result<(), Failure> {
-        taker.look_away();
+        taker.pause_watch();
         let took = taker.renew()?;
         let cost_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         *self = Self { number: self.number + 1, cost_ns, spent_ns: 0 };
@@ -333,7 +333,7 @@ impl Cell {
             life.spent_ns += pass.wall_ns.iter().sum::<u64>();
             facts.passes.push(pass);
         }
-        taker.look_away();
+        taker.pause_watch();
         for figure in &mut self.figures {
             figure.octets.extend(octet::of_facts(&facts, figure.metric));
         }
@@ -345,7 +345,7 @@ impl Cell {
     /// needed, so that all have done equal work, but no longer than theirs, and no more than those
     /// of an octet that do count.
     fn warm_again(&mut self, life: &mut Life, taker: &mut impl Taker) -> Result<(), Failure> {
-        taker.look_away();
+        taker.pause_watch();
         let mut spent_ns = [0_u64; 3];
         let needed = self.warm_up_counts.into_iter().max().unwrap_or_default() as usize;
         let counted =

@@ -18,7 +18,7 @@ use crate::{
     exit::{Code, Failure, OrExit},
     facts, interrupt,
     plan::Machine,
-    prepare::{Databases, InUse, Place},
+    prepare::{Databases, InUse, StoreOpener},
     progress::Progress,
 };
 
@@ -55,7 +55,7 @@ impl Measuring<'_> {
     /// The store, its state built where there is none.
     fn open(&self, name: StoreKind) -> Result<AnyStore, Failure> {
         let plan = self.plan;
-        let place = Place {
+        let opener = StoreOpener {
             databases: Databases { dir: self.data_dir, in_use: InUse::Refuse },
             genesis: &plan.genesis,
             layout: plan.layout,
@@ -63,7 +63,7 @@ impl Measuring<'_> {
             machine: &Machine::this(),
             progress: self.progress,
         };
-        place.open(name, &plan.run)
+        opener.open(name, &plan.run)
     }
 
     /// Device, points, device again.

@@ -11,7 +11,7 @@ use workload::{
     Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
 };
 
-use crate::facts;
+use crate::minimal;
 
 /// Depths where none are named.
 const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
@@ -97,7 +97,7 @@ impl IoPlan {
             let (key, value) = (BLOCK_CACHE.0.to_owned(), BLOCK_CACHE.1.to_owned());
             overrides.push(Override { key, value, origin: "stress io".to_owned() });
         }
-        let scenario = facts::least_scenario("stress io", &overrides)?;
+        let scenario = minimal::scenario("stress io", &overrides)?;
         let mut run = scenario.run;
         let read = run.read.unwrap_or(ReadMethod::Get);
         let depths = depth.as_deref().map(|text| depths(text, read)).transpose()?;

@@ -9,7 +9,7 @@ use workload::Workload;
 use super::work::{generate, read_workload};
 use crate::{
     exit::{Code, Failure, OrExit},
-    facts,
+    minimal,
     progress::Progress,
 };
 
@@ -68,7 +68,7 @@ impl Request {
                 Ok(Self { workload, run: scenario.run.clone(), scenario: Some(scenario) })
             }
             Source::File(path) => {
-                let run = facts::default_run(how).or_exit(Code::Usage)?;
+                let run = minimal::default_run(how).or_exit(Code::Usage)?;
                 on_one_database(&run, "a workload file is of one seed, and is run")?;
                 let workload = read_workload(path, progress)?;
                 Ok(Self { workload, run, scenario: None })

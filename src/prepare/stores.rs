@@ -19,14 +19,18 @@ use workload::{Genesis, Layout};
 
 use super::data_dir::data_dir;
 use crate::{
+    environment,
     exit::{Code, Failure, OrExit},
-    facts, interrupt,
+    interrupt,
     plan::Machine,
     progress::Progress,
 };
 
 /// Between two looks whether a state is free.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Share of the machine's free memory that the memory store may take.
+const MEMORY_SHARE: u64 = 2;
 
 /// What to do about a state that another process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +52,7 @@ pub struct Databases<'a> {
 
 /// What state is wanted, where, and on what machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct StoreOpener<'a> {
     /// Where it is.
     pub databases: Databases<'a>,
     /// The state.
@@ -63,7 +67,7 @@ pub struct Place<'a> {
     pub progress: &'a Progress,
 }
 
-impl Place<'_> {
+impl StoreOpener<'_> {
     /// The store of this name, as `run` asks for it.
     pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<AnyStore, Failure> {
         let durability = run.commit;
@@ -88,7 +92,7 @@ impl Place<'_> {
 
     fn memory(&self) -> Result<AnyStore, Failure> {
         let stage = self.progress.stage("building the state in memory", 0);
-        let limit_bytes = facts::memory_limit_bytes();
+        let limit_bytes = memory_limit_bytes();
         let store = MemoryStore::build(self.genesis, limit_bytes).or_exit(Code::Usage)?;
         stage.finish();
         Ok(AnyStore::Memory(store))
@@ -130,6 +134,11 @@ impl Place<'_> {
     }
 }
 
+/// Bytes that the memory store may take.
+pub fn memory_limit_bytes() -> u64 {
+    environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
+}
+
 /// What shapes the files of `RocksDB`.
 fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
     RocksFormat {
@@ -167,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_defaults_of_a_scenario_are_those_of_the_store() {
-        let run = crate::facts::default_run(&[]).unwrap();
+        let run = crate::minimal::default_run(&[]).unwrap();
         assert_eq!(rocks_format(&RocksdbSpec::default()), RocksFormat::default());
         // How many keys are asked for at once is chosen for the machine.
         let machine = Machine::this();
@@ -199,7 +208,7 @@ mod tests {
             aged_ppm: 300_000,
         };
         assert_eq!(rocks_format(&spec), expected);
-        let mut run = crate::facts::default_run(&[]).unwrap();
+        let mut run = crate::minimal::default_run(&[]).unwrap();
         (run.rocksdb, run.read) = (spec, Some(ReadMethod::MultiGet));
         let settings = rocks_settings(&run, &Machine::this());
         assert_eq!(settings.access, FileAccess::Buffered);

@@ -32,8 +32,9 @@ use crate::{
     exit::{Code, Failure, OrExit},
     facts::{self, AskedKeys},
     measure::{KnownCosts, Measured, Measuring, Unmeasured},
+    minimal,
     plan::{self, Machine, PlannedCell},
-    prepare::{self, Databases, InUse, Place},
+    prepare::{self, Databases, InUse, StoreOpener},
     progress::{Look, Progress},
     session::Session,
     terminal,
@@ -140,7 +141,7 @@ impl Worker {
             value: value.clone(),
             origin: format!("{key} = {value}"),
         });
-        let run = facts::default_run(&overrides.collect::<Vec<_>>()).or_exit(Code::Usage)?;
+        let run = minimal::default_run(&overrides.collect::<Vec<_>>()).or_exit(Code::Usage)?;
         let is_memory = run.stores.iter().all(|store| *store == StoreKind::Memory);
         if !handicap.is_none() && !is_memory {
             let error = anyhow!("{SLOW_READ} and {READ_TWICE} are for the memory store only");
@@ -187,7 +188,7 @@ impl Worker {
         }
         let opened = if self.handicap.is_none() {
             let workload = self.session.workload();
-            let place = Place {
+            let opener = StoreOpener {
                 databases: Databases { dir: self.data_dir.as_deref(), in_use: InUse::Refuse },
                 genesis: &workload.genesis,
                 layout: workload.layout,
@@ -195,10 +196,10 @@ impl Worker {
                 machine: &self.machine,
                 progress: &self.progress,
             };
-            place.open(store, &self.run)?
+            opener.open(store, &self.run)?
         } else {
             let genesis = &self.session.workload().genesis;
-            let memory = MemoryStore::build(genesis, facts::memory_limit_bytes());
+            let memory = MemoryStore::build(genesis, prepare::memory_limit_bytes());
             let memory = memory.or_exit(Code::Usage)?;
             AnyStore::Handicapped(Handicapped::new(memory, self.handicap))
         };
@@ -244,7 +245,7 @@ impl Worker {
 
     /// Judges claims on all samples so far.
     fn judge(&mut self, expects: &[String]) -> Result<Answer, Failure> {
-        let expects = facts::expects(expects).or_exit(Code::Usage)?;
+        let expects = minimal::expects(expects).or_exit(Code::Usage)?;
         let mut cells = Vec::new();
         let warm_up = cells::left_out(self.samples.iter().filter(|samples| !samples.is_empty()));
         for index in 0..self.cells.len() {

@@ -4,7 +4,7 @@
 
 use spec::{Bound, Expect, RunSpec, Scenario, ScenarioError};
 
-use crate::facts;
+use crate::minimal;
 
 /// Keys that say how long a run goes on: the driver decides that.
 const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_senders"];
@@ -14,7 +14,7 @@ const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_send
 /// # Errors
 /// None that a user could make: the least scenario is valid.
 pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
-    let least = facts::least_scenario("the defaults", &[])?;
+    let least = minimal::scenario("the defaults", &[])?;
     let defaults = entries(&least);
     let given = entries(&Scenario { run: run.clone(), ..least });
     let is_set = |entry: &(String, String)| {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_defaults_need_no_words() {
-        let run = facts::default_run(&[]).unwrap();
+        let run = minimal::default_run(&[]).unwrap();
         assert_eq!(of_run(&run).unwrap(), []);
     }
 
@@ -91,7 +91,7 @@ mod tests {
             },
         ];
         let described: Vec<_> = claims.iter().map(of_expect).collect();
-        assert_eq!(facts::expects(&described).unwrap(), claims);
+        assert_eq!(minimal::expects(&described).unwrap(), claims);
     }
 
     #[test]
@@ -107,9 +107,9 @@ mod tests {
             ("run.rocksdb.aged", "0.5"),
         ];
         let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let run = facts::default_run(&overrides(&text)).unwrap();
+        let run = minimal::default_run(&overrides(&text)).unwrap();
         let described = of_run(&run).unwrap();
         assert_eq!(described.len(), text.len(), "{described:?}");
-        assert_eq!(facts::default_run(&overrides(&described)).unwrap(), run);
+        assert_eq!(minimal::default_run(&overrides(&described)).unwrap(), run);
     }
 }

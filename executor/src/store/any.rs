@@ -49,7 +49,7 @@ macro_rules! on_store {
 pub(crate) use on_store;
 
 impl AnyStore {
-    /// Which store it is.
+    /// Which store it is; a handicapped one is the memory store.
     pub const fn kind(&self) -> StoreKind {
         match self {
             Self::Rocks(_) => StoreKind::Rocksdb,

@@ -84,7 +84,7 @@ impl Taker for Drawn {
         self.is_watched = true;
     }
 
-    fn look_away(&mut self) {
+    fn pause_watch(&mut self) {
         self.is_watched = false;
     }
 
@@ -179,7 +179,7 @@ fn small_samples_have_a_larger_delta_and_the_result_says_which() {
             None
         }
         fn watch(&mut self) {}
-        fn look_away(&mut self) {}
+        fn pause_watch(&mut self) {}
         fn disturbances(&mut self) -> Vec<String> {
             Vec::new()
         }
@@ -309,7 +309,7 @@ impl Taker for Jumping {
 
     fn watch(&mut self) {}
 
-    fn look_away(&mut self) {}
+    fn pause_watch(&mut self) {}
 
     fn disturbances(&mut self) -> Vec<String> {
         Vec::new()

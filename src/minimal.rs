@@ -1,0 +1,46 @@
+//! The minimal scenario: how options are read that mean what a scenario's keys mean, where there is
+//! no scenario.
+
+use std::time::Duration;
+
+use spec::{Expect, Override, RunSpec, Scenario, ScenarioError};
+
+/// A scenario with nothing in it that could be left out.
+const MINIMAL_SCENARIO: &str = "schema = 1\nname = \"workload-file\"\ndescription = \"\"\n\
+    [state]\nslots = 20_000\n[block]\ngas = \"1M\"\n\
+    [[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n";
+
+/// How a workload file is run where no scenario says so.
+///
+/// # Errors
+/// An option that is not valid.
+pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
+    Ok(scenario("a workload file", how)?.run)
+}
+
+/// The minimal scenario with overrides: for options that mean what its keys mean.
+///
+/// # Errors
+/// An option that is not valid.
+pub fn scenario(source_name: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(source_name, MINIMAL_SCENARIO, overrides)
+}
+
+/// A duration as a scenario writes it: `200ms`, `3s`, `10m`; `option` is how errors call it.
+///
+/// # Errors
+/// The text is no duration.
+pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
+    let key = "run.budget".to_owned();
+    let given = Override { key, value: text.to_owned(), origin: format!("{option} {text}") };
+    Ok(scenario("the options", &[given])?.run.budget)
+}
+
+/// Claims from the lines of their `[[expect]]`.
+///
+/// # Errors
+/// One that is not valid.
+pub fn expects(texts: &[String]) -> Result<Vec<Expect>, ScenarioError> {
+    let claims: String = texts.iter().map(|text| format!("[[expect]]\n{text}\n")).collect();
+    Ok(Scenario::parse("the claims", &format!("{MINIMAL_SCENARIO}{claims}"), &[])?.expects)
+}
