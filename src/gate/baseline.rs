@@ -94,15 +94,15 @@ pub fn judge(
         false => Vec::new(),
     };
     let all = || ratios.iter().chain(&absolute);
-    let verdict = Verdict::worst(all().map(|(verdict, _)| *verdict));
+    let verdict = Verdict::worst(all().map(|shift| shift.verdict));
     let (verdict, reason) = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
         Some(stored) => {
             (Verdict::Untrusted, format!("{}: {STEAL_WARNING} CPU time", stored.path.display()))
         }
         None => (verdict, reason(verdict, all(), needed(base))),
     };
-    compared.ratios = ratios.into_iter().map(|(_, shift)| shift).collect();
-    compared.times = absolute.into_iter().map(|(_, shift)| shift).collect();
+    compared.ratios = ratios;
+    compared.times = absolute;
     Ok((verdict, reason, compared))
 }
 
@@ -114,12 +114,8 @@ fn needed(base: &Stored) -> &'static str {
     }
 }
 
-fn reason<'a>(
-    verdict: Verdict,
-    all: impl Iterator<Item = &'a (Verdict, Shift)>,
-    needed: &str,
-) -> String {
-    let of_verdict = all.filter(|(of, _)| *of == verdict).map(|(_, shift)| shift);
+fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a Shift>, needed: &str) -> String {
+    let of_verdict = all.filter(|shift| shift.verdict == verdict);
     let change = |shift: &Shift| shift.change.unwrap_or(f64::NEG_INFINITY);
     let worst = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b)));
     let Some(shift) = worst else {
@@ -208,11 +204,11 @@ fn times(stored: &Stored, variant: &str, over: Option<&str>) -> BTreeMap<Option<
     let Some(over) = over else { return own };
     // An interrupted run may have only one of both on its last database.
     let others = of(over);
-    let ratios = |(seed, own): (Option<u64>, Vec<f64>)| {
+    let ratios = own.into_iter().filter_map(|(seed, own)| {
         let pairs = own.iter().zip(others.get(&seed)?);
         Some((seed, pairs.map(|(own, over)| own / over).collect()))
-    };
-    own.into_iter().filter_map(ratios).collect()
+    });
+    ratios.collect()
 }
 
 /// How far the logarithm of a variant's time, or of its time over another's, moved. Samples of two
@@ -233,25 +229,23 @@ fn change(base: &Stored, new: &Stored, variant: &str, over: Option<&str>) -> Opt
     Trimmed::of(&moved.collect::<Vec<_>>())
 }
 
-fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> (Verdict, Shift) {
+fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> Shift {
     let variant = variant.to_owned();
     let Some(change) = change else {
         let verdict = Verdict::Inconclusive;
         let (change, lower, upper) = (None, None, None);
-        return (verdict, Shift { variant, verdict, change, lower, upper });
+        return Shift { variant, verdict, change, lower, upper };
     };
     let lower = change.lower(split.share(ALPHA_FAIL));
     let upper = change.upper(split.share(ALPHA_PASS));
-    let verdict = by_bounds(lower, upper, delta);
     let share = |log: f64| Some(log.exp_m1()).filter(|share| share.is_finite());
-    let shift = Shift {
+    Shift {
         variant,
-        verdict,
+        verdict: by_bounds(lower, upper, delta),
         change: share(change.mean),
         lower: share(lower),
         upper: share(upper),
-    };
-    (verdict, shift)
+    }
 }
 
 #[cfg(test)]
