@@ -112,9 +112,9 @@ pub fn sampled(n: usize) -> RunResult {
     let mut result = typical();
     for cell in &mut result.cells {
         cell.samples = vec![cell.samples[0].clone(); n];
-        let ms = cell.ms_per_batch.median.unwrap();
+        let ms = cell.ms_per_batch.median.unwrap_or_default();
         cell.ms_per_batch.ci95 = Some([ms * 0.985, ms * 1.021]);
-        let speed = cell.mgas_per_s.median.unwrap();
+        let speed = cell.mgas_per_s.median.unwrap_or_default();
         cell.mgas_per_s.ci95 = Some([speed * 0.98, speed * 1.015]);
     }
     result
