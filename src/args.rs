@@ -154,7 +154,7 @@ pub struct HowArgs {
     #[arg(long)]
     pub recover_senders: bool,
     /// What is in memory when a sample starts.
-    #[arg(long, value_name = "MODE", help = names::<CacheMode>())]
+    #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
     /// Run on so many databases, each built from a seed of its own: each is one observation,
     /// and from 6 on there is an interval over them [default: 1]

@@ -9,6 +9,7 @@ use std::{
 use executor::{
     device::{self, DirectFiles, Unmeasured},
     state::BuiltState,
+    store::any::AnyStore,
 };
 use generator::GENERATOR_VERSION;
 use serde_json::{Map, Value};
@@ -18,10 +19,7 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
-use crate::{
-    environment,
-    session::{OpenStore, Session},
-};
+use crate::{environment, session::Session};
 
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
@@ -140,7 +138,7 @@ pub fn stores(session: &Session) -> Vec<StoreFacts> {
 }
 
 /// What a store says of itself.
-pub fn store(store: &OpenStore) -> StoreFacts {
+pub fn store(store: &AnyStore) -> StoreFacts {
     let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
     StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
 }

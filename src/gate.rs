@@ -30,6 +30,22 @@ pub const fn exit_code(verdict: Verdict, strict: Strictness) -> Code {
     }
 }
 
+/// A verdict with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+impl Outcome {
+    /// The worse of two, and of equals the first.
+    pub fn or_worse(self, other: Self) -> Self {
+        if Verdict::worst([self.verdict, other.verdict]) == self.verdict { self } else { other }
+    }
+}
+
 /// A change of a sample below this many nanoseconds is none, however small a sample is: waking
 /// threads varies by that much.
 pub const fn floor_ns(metric: Metric) -> u64 {

@@ -14,7 +14,6 @@ mod cli;
 mod cmd;
 mod counters;
 mod describe;
-mod description;
 mod environment;
 mod exit;
 mod extras;

@@ -12,6 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
+use executor::sample::WARMING_THREAD;
 use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 
 use result::{FrameFacts, ProfileFacts};
@@ -121,7 +122,8 @@ impl Profile {
             let mut names: Vec<String> =
                 names.skip_while(|name| OWN.iter().any(|own| name.starts_with(own))).collect();
             let is_inside = CREW.contains(&frames.thread_name.as_str())
-                || names.iter().any(|name| name.contains(ENGINE));
+                || (frames.thread_name != WARMING_THREAD
+                    && names.iter().any(|name| name.contains(ENGINE)));
             if names.is_empty() || !is_inside {
                 outside_count += count;
                 continue;
@@ -153,18 +155,18 @@ impl Profile {
         let share = |count: u64| count as f64 / all.max(1) as f64;
         let mut own: Vec<(&str, u64)> = own.into_iter().collect();
         own.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let frame = |(name, count): (&str, u64)| FrameFacts {
+        let frames = own.into_iter().take(FRAME_COUNT).map(|(name, count)| FrameFacts {
             name: name.to_owned(),
             self_share: share(count),
             total_share: share(total.get(name).copied().unwrap_or_default()),
-        };
+        });
         ProfileFacts {
             variant: self.variant.clone(),
             sample_count: self.sample_count,
             stack_count: all,
             outside_count: self.outside_count,
             flame_graph: file,
-            frames: own.into_iter().take(FRAME_COUNT).map(frame).collect(),
+            frames: frames.collect(),
         }
     }
 
@@ -173,13 +175,13 @@ impl Profile {
     /// # Errors
     /// It cannot be written.
     pub fn write_flame_graph(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let line = |(stack, count): (&Vec<String>, &u64)| {
+        let lines = self.stacks.iter().map(|(stack, count)| {
             // A name must not end where a stack's format says that it does.
             let names: Vec<String> =
                 stack.iter().map(|name| name.replace([';', '\n'], ":")).collect();
             format!("{} {count}", names.join(";"))
-        };
-        let lines: Vec<String> = self.stacks.iter().map(line).collect();
+        });
+        let lines: Vec<String> = lines.collect();
         let mut options = flamegraph::Options::default();
         options.title = format!("stress {}", self.variant);
         options.count_name = "stacks".to_owned();

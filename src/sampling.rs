@@ -309,7 +309,7 @@ mod tests {
         let workload = generator::generate(&scenario, |_| {}).unwrap();
         let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
         let mut session = Session::new(workload).unwrap();
-        session.add(crate::session::OpenStore::Memory(store.unwrap()));
+        session.add(executor::store::any::AnyStore::Memory(store.unwrap()));
         let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
         let prepared = Prepared { session, device: None, signatures: None };
         let progress = Progress::new(crate::progress::Look::Lines);

@@ -25,7 +25,7 @@ use std::{
 
 use alloy_primitives::Bytes;
 use executor::{
-    engine::{EngineError, prewarm::WarmUp},
+    engine::{EngineError, WarmUp},
     sample::Measurement,
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{

@@ -10,8 +10,7 @@ use std::{
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use executor::{
-    check::ListFault,
-    engine::{EngineError, Task},
+    engine::{EngineError, ListFault, Task},
     sample::{self, Measurement},
     store::{
         ReadCounters, Reader, Sample, Store, StoreError,

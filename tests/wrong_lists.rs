@@ -14,8 +14,7 @@ use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, Bytes, U256};
 use executor::{
-    check::ListFault,
-    engine::{self, EngineError, Spent, Task},
+    engine::{self, EngineError, ListFault, Spent, Task},
     sample,
     store::{
         Reader, Sample, Store,

@@ -1,39 +1,31 @@
 //! What the device below a state can do at best: random 4-KiB reads of the state's own files
 //! with `O_DIRECT`, so that a store's reads can be given as a fraction of the ceiling.
 //!
-//! `device/files.rs` opens the files and draws blocks; `crew.rs` runs the reading threads, which
+//! `device/files.rs` opens the files and draws blocks; `workers.rs` runs the reading threads, which
 //! read with `io_uring` (`ring.rs`) or `pread` (`threads.rs`); `cache.rs` drops and counts pages
 //! of buffered files; `file_system.rs` tells those that lie in memory. Nothing here writes, and
 //! nothing knows a store. No figure is given when the reads did not reach a block device: an
 //! error says why.
 
-use std::{
-    fmt,
-    num::NonZero,
-    sync::atomic::{AtomicBool, AtomicUsize},
-    thread,
-    time::Duration,
-};
+use std::{fmt, num::NonZero, sync::atomic::AtomicBool, thread, time::Duration};
 
 use crate::{latency::Latencies, process::IoCounters};
 
 mod cache;
-mod crew;
 mod error;
 mod file_system;
 mod files;
 #[cfg(feature = "io-uring")]
 mod ring;
 mod threads;
+mod workers;
 
 pub use cache::{fadvise_dontneed, resident_fraction};
 pub use error::Unmeasured;
 pub(crate) use file_system::memory_file_system;
-pub use files::DirectFiles;
-use files::{Draw, SplitMix64};
-
-/// Size and alignment of every read.
-pub const BLOCK_BYTES: usize = 4096;
+use files::SplitMix64;
+pub use files::{BLOCK_BYTES, DirectFiles};
+use workers::Work;
 
 /// Depths at which one thread's `io_uring` is tried for the ceiling.
 const RING_DEPTHS: [usize; 2] = [64, 256];
@@ -242,43 +234,6 @@ pub fn probe_host_cache(
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
 }
 
-/// Which blocks to read.
-enum Work<'a> {
-    /// Uniformly drawn ones, until the time is over.
-    Random { seed: u64, time: Duration },
-    /// These, each once.
-    Listed(&'a [u64]),
-}
-
-impl Work<'_> {
-    /// The blocks for worker number `worker`; `cursor` is shared by all workers.
-    fn draw<'a>(&'a self, files: &DirectFiles, worker: u64, cursor: &'a AtomicUsize) -> Draw<'a> {
-        match self {
-            Self::Random { seed, .. } => Draw::Random {
-                rng: SplitMix64::stream(*seed, worker),
-                block_count: files.block_count(),
-            },
-            Self::Listed(blocks) => Draw::Listed { blocks, cursor },
-        }
-    }
-
-    /// When to stop although there is more to read.
-    const fn time(&self) -> Option<Duration> {
-        match self {
-            Self::Random { time, .. } => Some(*time),
-            Self::Listed(_) => None,
-        }
-    }
-}
-
-/// What a method did.
-struct Outcome {
-    read_count: u64,
-    elapsed: Duration,
-    latencies: Latencies,
-    cpu: Option<Duration>,
-}
-
 fn measure(
     files: &DirectFiles,
     method: Method,
@@ -289,7 +244,7 @@ fn measure(
     let outcome = match method {
         #[cfg(feature = "io-uring")]
         Method::Ring { depth, threads } => {
-            crew::read(files, threads, work, cancel, &|shared, draw| {
+            workers::read(files, threads, work, cancel, &|shared, draw| {
                 ring::read(shared, depth, draw)
             })
         }
@@ -297,7 +252,7 @@ fn measure(
         Method::Ring { .. } => {
             Err(Unmeasured::RingRefused { reason: "built without the feature io-uring".into() })
         }
-        Method::Threads { count } => crew::read(files, count, work, cancel, &threads::read),
+        Method::Threads { count } => workers::read(files, count, work, cancel, &threads::read),
     }?;
     let read_bytes = outcome.read_count * BLOCK_BYTES as u64;
     let device_read_bytes =

@@ -6,109 +6,29 @@
 //! recipe's: a wrong value is an error, never a rate.
 
 use std::{
-    num::NonZeroUsize,
     panic::resume_unwind,
-    sync::{Condvar, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Condvar, Mutex, PoisonError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
-
-use workload::SlotFamily;
 
 use crate::{
     latency::Latencies,
     process::{Delta, Snapshot},
-    store::{ReadCounters, Store, StoreError},
+    store::{
+        ReadCounters, Store,
+        any::{AnyStore, on_store},
+    },
 };
 use variant::CacheMode;
 
 mod keys;
+mod reads;
 mod worker;
 
 pub use keys::Draw;
+pub use reads::{Asking, RawError, RawPoint, RawReads};
 use worker::{Part, Shared};
-
-/// How a thread asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Asking {
-    /// One slot after the other.
-    OneByOne,
-    /// So many slots in a call.
-    Together(NonZeroUsize),
-}
-
-/// What to read, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct RawReads<'a> {
-    /// The slots; values by [`workload::ValueRule::Random`], or a reading thread allocates.
-    pub family: &'a SlotFamily,
-    /// Which of them, in which order; shared by all points of a run.
-    pub draw: &'a Draw,
-    /// Threads.
-    pub thread_count: NonZeroUsize,
-    /// How each asks.
-    pub asking: Asking,
-    /// How long each reads.
-    pub time: Duration,
-    /// Set by another thread to stop.
-    pub cancel: &'a AtomicBool,
-}
-
-/// What came out.
-#[derive(Clone, Debug)]
-pub struct RawPoint {
-    /// Gets of slots that exist.
-    pub present_count: u64,
-    /// Gets of slots that do not.
-    pub absent_count: u64,
-    /// Times of gets of slots that exist; of those asked together, each as long as its call.
-    /// Empty for a store whose reads are too short for a clock.
-    pub present: Latencies,
-    /// The same of slots that do not exist.
-    pub absent: Latencies,
-    /// From the first get of the first thread to the last of the last.
-    pub elapsed: Duration,
-    /// What the store counted.
-    pub counters: ReadCounters,
-    /// CPU time of the reading threads, making the keys included; interrupts are not in it.
-    pub cpu: Option<Duration>,
-    /// What the process did meanwhile.
-    pub process: Delta,
-    /// Whether every key was asked for before the time was over.
-    pub is_exhausted: bool,
-}
-
-impl RawPoint {
-    /// Gets.
-    pub const fn get_count(&self) -> u64 {
-        self.present_count + self.absent_count
-    }
-}
-
-/// Why there is no point.
-#[derive(Debug, thiserror::Error)]
-pub enum RawError {
-    /// The store failed, or a value was not the recipe's.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Slots were to be asked together, and the store asks for one after the other.
-    #[error("{store} reads one key after the other here: it has no multi-get, or none that works")]
-    NotTogether {
-        /// The store's name.
-        store: &'static str,
-    },
-    /// The system gave no threads.
-    #[error("cannot start {count} threads: {source}")]
-    NoThreads {
-        /// How many were wanted.
-        count: usize,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// The user asked to stop.
-    #[error("interrupted")]
-    Cancelled,
-}
 
 /// Reads from a fresh cold sample of `store`.
 ///
@@ -120,6 +40,14 @@ pub fn measure<S: Store>(store: &S, reads: &RawReads<'_>) -> Result<RawPoint, Ra
     // The state is put back whatever came out.
     store.close_sample(sample)?;
     point
+}
+
+/// Reads from a fresh cold sample of a store of any kind.
+///
+/// # Errors
+/// [`RawError`].
+pub fn measure_any(store: &AnyStore, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
+    on_store!(store, store => measure(store, reads))
 }
 
 /// Holds the threads until all are there, so that none is measured while others are made.
@@ -172,6 +100,7 @@ fn read<S: crate::store::Sample>(
     let count = reads.thread_count.get();
     let shared = Shared::new(reads, store);
     let gate = Gate::default();
+    // Threads of their own: as many reads are under way as the caller asks, not as there are cores.
     let (parts, process) = thread::scope(|scope| {
         let (shared, gate) = (&shared, &gate);
         let work = move || {
@@ -211,7 +140,10 @@ fn read<S: crate::store::Sample>(
 fn merge(parts: Vec<Part>, process: Delta) -> RawPoint {
     let start = parts.iter().map(|part| part.start).min();
     let end = parts.iter().map(|part| part.end).max();
-    let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start): (Instant, _)| end - start);
+    let elapsed = match (start, end) {
+        (Some(start), Some(end)) => end - start,
+        _ => Duration::ZERO,
+    };
     let mut point = RawPoint {
         present_count: 0,
         absent_count: 0,

@@ -26,7 +26,7 @@ use workload::{
     signing::{self, Signature},
 };
 
-use crate::{crew::Crew, latency::Latencies};
+use crate::{latency::Latencies, pool::WorkerPool};
 
 pub use sign::sign;
 
@@ -161,28 +161,29 @@ pub fn recover(
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
     assert_eq!(transactions.len(), signatures.len(), "transactions, and signatures");
     let stop = AtomicBool::new(false);
-    let crew = Crew::<Job>::new(thread_count.max(1), &stop, cancel);
+    // The threads of the engines and not rayon's: the time is measured, thread by thread.
+    let pool = WorkerPool::<Job>::new(thread_count.max(1), &stop, cancel);
     let curve = Curve::default();
     let no_thread = |error: io::Error| RecoverError::Thread(error.to_string());
     let live = |_| {
         let check =
             |tx: usize| check(&curve, tx, transactions[tx], workload.chain_id, &signatures[tx]);
-        crew.serve(|job| work(job, transactions.len(), &stop, check));
+        pool.serve(|job| work(job, transactions.len(), &stop, check));
         Ok(())
     };
     let lead = || {
-        crew.wait_idle();
+        pool.wait_idle();
         let job = Job {
             next_chunk: AtomicUsize::new(0),
             parts: Mutex::default(),
             failure: Mutex::default(),
         };
         let start = Instant::now();
-        crew.post(Arc::new(job));
-        let job = crew.finish().unwrap_or_else(|| panic!("a job was posted"));
+        pool.post(Arc::new(job));
+        let job = pool.finish().unwrap_or_else(|| panic!("a job was posted"));
         (job, start.elapsed())
     };
-    let ((job, wall), _) = crew.run(|_| "recoverer", no_thread, live, lead)?;
+    let ((job, wall), _) = pool.run(|_| "recoverer", no_thread, live, lead)?;
     let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(failure) = failure {
         return Err(failure);

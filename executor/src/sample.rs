@@ -12,18 +12,24 @@ use workload::{
 };
 
 use crate::{
-    engine::{self, EngineError, Executed, Task},
-    prefetch::{Lane, ReadAhead, Target},
-    prestate::Declared,
+    engine::{
+        self, EngineError, Executed, ReadTally, Reading, Task,
+        bal::{CodeRows, Declared, Lane, ReadAhead, Target},
+    },
+    error::StoreError,
     process,
     span::Spans,
-    store::{Reader, Sample, Store, StoreError},
-    view::{CodeRows, ReadTally},
+    store::{
+        Reader, Sample, Store,
+        any::{AnyStore, on_store},
+    },
 };
 use variant::{CacheMode, ListForm, Prefetch};
 
 /// Threads that warm a state up.
 const WARMING_THREADS: usize = 16;
+/// Their name. They run outside any clock.
+pub const WARMING_THREAD: &str = "warm-up";
 
 /// Where a result is not the reference's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -111,6 +117,18 @@ pub fn take<S: Store>(
     checked
 }
 
+/// Takes one sample on a store of any kind.
+///
+/// # Errors
+/// Those of [`take()`].
+pub fn take_any(
+    store: &AnyStore,
+    task: &Task<'_>,
+    cache: CacheMode,
+) -> Result<Measurement, EngineError> {
+    on_store!(store, store => take(store, task, cache))
+}
+
 /// Rebuilds the lists of the task's workload by executing in order, outside any clock, and
 /// compares: what an engine without a list does with one. Returns the first difference.
 ///
@@ -121,10 +139,11 @@ pub fn check_lists<S: Store>(
     task: &Task<'_>,
 ) -> Result<Option<Disagreement>, EngineError> {
     let sample = store.open_sample(CacheMode::Warm)?;
-    let rebuilt =
-        warm(&sample, task).and_then(|()| engine::sequential::rebuild_lists(&sample, task));
+    let rebuilt = warm(&sample, task).and_then(|()| engine::rebuild_lists(&sample, task));
     store.close_sample(sample)?;
-    let differs = |(batch, (rebuilt, given)): (usize, (Bytes, &Bytes))| {
+    let given = task.workload.batches.iter().map(|batch| &batch.list);
+    let difference = rebuilt?.into_iter().zip(given).enumerate().find_map(|(batch, lists)| {
+        let (rebuilt, given) = lists;
         if rebuilt == *given {
             return None;
         }
@@ -136,9 +155,19 @@ pub fn check_lists<S: Store>(
             at.unwrap_or(rebuilt.len().min(given.len()))
         );
         Some(Disagreement::List { batch, difference })
-    };
-    let given = task.workload.batches.iter().map(|batch| &batch.list);
-    Ok(rebuilt?.into_iter().zip(given).enumerate().find_map(differs))
+    });
+    Ok(difference)
+}
+
+/// Rebuilds and compares the lists on a store of any kind.
+///
+/// # Errors
+/// Those of [`check_lists()`].
+pub fn check_lists_any(
+    store: &AnyStore,
+    task: &Task<'_>,
+) -> Result<Option<Disagreement>, EngineError> {
+    on_store!(store, store => check_lists(store, task))
 }
 
 /// Reads all that the workload reads, once, through the caches that the sample will use.
@@ -155,13 +184,19 @@ fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
         let work = |number| {
             let (mut reader, mut tally) = (sample.reader()?, ReadTally::default());
             let lane = Lane { number, count: WARMING_THREADS };
-            ahead.read(target, lane, (&mut reader, &mut tally), task.cancel)
+            let reading = Reading { reader: &mut reader, tally: &mut tally };
+            ahead.read(target, lane, reading, task.cancel)
         };
+        // They wait for the device, so they are no work for a pool of as many threads as cores.
         thread::scope(|scope| {
-            let begin = |number| scope.spawn(move || work(number));
+            let begin = |number| {
+                let thread = thread::Builder::new().name(WARMING_THREAD.to_owned());
+                let begun = thread.spawn_scoped(scope, move || work(number));
+                begun.map_err(|error| StoreError::no_thread(WARMING_THREAD, &error))
+            };
             let workers: Vec<_> = (0..WARMING_THREADS).map(begin).collect();
             workers.into_iter().try_for_each(|worker| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
         })?;
     }
@@ -243,7 +278,7 @@ pub fn lists_for(
     if form == Some(ListForm::Full) {
         return Ok(full());
     }
-    let list = |(place, batch): (usize, &workload::Batch)| match form {
+    let lists = workload.batches.iter().enumerate().map(|(place, batch)| match form {
         None | Some(ListForm::Full) => Ok(Bytes::new()),
         Some(ListForm::BatchedIo) => Ok(batch.list.clone()),
         Some(ListForm::ParallelIo) => {
@@ -252,6 +287,6 @@ pub fn lists_for(
                 .map_err(|fault| EngineError::rejected(place, fault))?;
             Ok(workload::list::encode(&workload::list::parallel_io_form(&index.to_changes())))
         }
-    };
-    workload.batches.iter().enumerate().map(list).collect()
+    });
+    lists.collect()
 }

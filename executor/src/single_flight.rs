@@ -13,12 +13,25 @@ use std::{
 
 use alloy_primitives::map::{DefaultHashBuilder, Entry, HashMap};
 
-use crate::handover::{Arrival, Cancelled};
-
 /// Shards; far more than threads, so that they seldom meet.
 const SHARD_COUNT: usize = 256;
 /// How often a waiter looks whether the run was cancelled.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
+
+/// A wait or a read ended because the run was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cancelled;
+
+/// How a value came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It was there.
+    Ready,
+    /// The caller read it itself.
+    Read,
+    /// Another thread was reading it; the caller waited.
+    Waited,
+}
 
 #[derive(Debug)]
 struct Shard<K, V> {
@@ -28,7 +41,7 @@ struct Shard<K, V> {
 }
 
 /// A map in which each key is read once.
-pub struct SingleFlight<K, V> {
+pub(crate) struct SingleFlight<K, V> {
     shards: Vec<Shard<K, V>>,
     /// Randomly seeded, as the maps' own: keys may be crafted to collide.
     hasher: DefaultHashBuilder,
@@ -59,7 +72,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
     ///
     /// # Errors
     /// What `read` fails with, or [`Cancelled`].
-    pub fn get_or_read<E: From<Cancelled>>(
+    pub(crate) fn get_or_read<E: From<Cancelled>>(
         &self,
         key: K,
         cancel: &AtomicBool,
@@ -89,7 +102,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
     ///
     /// # Errors
     /// What `read` fails with.
-    pub fn fill<E>(&self, key: K, read: impl FnOnce() -> Result<V, E>) -> Result<(), E> {
+    pub(crate) fn fill<E>(&self, key: K, read: impl FnOnce() -> Result<V, E>) -> Result<(), E> {
         let shard = self.shard(&key);
         match lock(&shard.map).entry(key) {
             Entry::Occupied(_) => return Ok(()),

@@ -15,12 +15,13 @@ mod error;
 mod keep;
 mod lock;
 mod manifest;
+mod names;
 
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
-    time::{SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use alloy_primitives::B256;
@@ -322,8 +323,4 @@ impl BuiltState {
             }),
         }
     }
-}
-
-fn unix_now_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

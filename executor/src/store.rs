@@ -8,6 +8,11 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use variant::CacheMode;
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
+use crate::state::BuiltState;
+
+pub use crate::error::StoreError;
+
+pub mod any;
 pub mod flat;
 pub mod handicap;
 pub mod mdbx;
@@ -37,49 +42,6 @@ impl ReadCounters {
         self.block_count += other.block_count;
         self.block_bytes += other.block_bytes;
         self.cache_hit_count += other.cache_hit_count;
-    }
-}
-
-/// A store that failed.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The store's library reported an error.
-    #[error("{store}: cannot {action}: {reason}")]
-    Failed {
-        /// The store's name.
-        store: &'static str,
-        /// What was tried, in words that fit after "cannot".
-        action: String,
-        /// What the library says.
-        reason: String,
-    },
-    /// A row cannot be what the state's layout says.
-    #[error("{store}: the row of {what} is damaged: {reason}; `stress state verify` tells more")]
-    Damaged {
-        /// The store's name.
-        store: &'static str,
-        /// Whose row.
-        what: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// After a sample the state was not as before it.
-    #[error("{store}: {what} is not back at its start: {reason}")]
-    NotRestored {
-        /// The store's name.
-        store: &'static str,
-        /// Which key.
-        what: String,
-        /// What was found.
-        reason: String,
-    },
-}
-
-impl StoreError {
-    /// That an engine has no thread to execute with.
-    pub(crate) fn no_thread(engine: &'static str, error: &std::io::Error) -> Self {
-        let action = "start a thread to execute with".to_owned();
-        Self::Failed { store: engine, action, reason: error.to_string() }
     }
 }
 
@@ -250,6 +212,11 @@ pub trait Store: Sync {
 
     /// Why the store cannot have been cold, if so: `memory` never is.
     fn never_cold(&self) -> Option<&'static str>;
+
+    /// The files below, where there are any.
+    fn built_state(&self) -> Option<&BuiltState> {
+        None
+    }
 
     /// About how many slots lie in one block of 4 KiB; `None` where there are no blocks, or it
     /// is not known yet.

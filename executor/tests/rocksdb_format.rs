@@ -15,7 +15,7 @@ use executor::{
         rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
 };
-use variant::{CacheMode, IndexShape};
+use variant::{CacheMode, FilterKind, IndexShape};
 use workload::{Genesis, Layout};
 
 const SLOTS: u64 = 6_000;

@@ -1,26 +1,21 @@
 //! Laws of what a result says of a cell.
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
-    engine::{BatchResult, Executed, prewarm::WarmUp},
+    engine::{BatchResult, Executed, WarmUp},
     process,
     sample::Disagreement,
 };
-use variant::{Design, Prefetch};
+use result::Device;
+use variant::{Design, Prefetch, Variant};
 use workload::{
     Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
+    Workload,
 };
 
-use std::time::Duration;
-
-use result::Device;
-use variant::Variant;
-use workload::Workload;
-
-use crate::facts::DeclaredKeys;
-
 use super::*;
+use crate::facts::DeclaredKeys;
 
 /// Gas of the transactions of the workload.
 const GAS: [u64; 4] = [50, 25, 15, 10];
@@ -108,8 +103,8 @@ fn cell(input: &CellInput<'_>, measurements: &[Measurement]) -> Cell {
 }
 
 /// Reads of `count` that lasted `ms` each, all within a second.
-fn tally(count: u64, ms: u64) -> executor::view::ReadTally {
-    let mut tally = executor::view::ReadTally::default();
+fn tally(count: u64, ms: u64) -> executor::engine::ReadTally {
+    let mut tally = executor::engine::ReadTally::default();
     (0..count).for_each(|_| tally.latencies.record(Duration::from_millis(ms)));
     let start = std::time::Instant::now();
     tally.window = Some((start, start + Duration::from_secs(1)));

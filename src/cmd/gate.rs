@@ -186,8 +186,8 @@ fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
 
 fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     let named = |name: &str| {
-        let known = Metric::from_name(name);
-        known.with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
+        Metric::from_name(name)
+            .with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
     };
     let mut metrics = Vec::new();
     for name in text.split(',').map(str::trim) {

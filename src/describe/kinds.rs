@@ -3,7 +3,7 @@
 use spec::{Override, Scenario, shipped};
 use variant::Design;
 
-use super::of_scenario;
+use super::seen::of_scenario;
 use report::KindRow;
 use result::{
     Cell,

@@ -6,7 +6,7 @@ use report::compare;
 use result::{
     Cell, SampleFacts,
     databases::OnDatabase,
-    gate::{Compared, Shift},
+    gate::{self, Shift},
     stats::{self, Trimmed},
     stored::Stored,
 };
@@ -17,7 +17,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::{
-    Verdict,
+    Outcome, Verdict,
     decide::{ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
 };
@@ -48,22 +48,34 @@ pub enum Times {
     Absolute,
 }
 
+/// A result set against a stored one.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// What was compared, as a gate's result says it.
+    pub facts: gate::Compared,
+}
+
+/// A figure's change, judged.
+struct Judged {
+    verdict: Verdict,
+    shift: Shift,
+}
+
 /// Judges `new` against `base`.
 ///
 /// # Errors
 /// They are of different work, or one of them disagrees or has no sample.
-pub fn judge(
-    base: &Stored,
-    new: &Stored,
-    delta: f64,
-    times: Times,
-) -> Result<(Verdict, String, Compared)> {
+pub fn judge(base: &Stored, new: &Stored, delta: f64, times: Times) -> Result<Compared> {
     compare::compare(&[base.clone(), new.clone()])?;
-    let mut compared = Compared { path: base.path.display().to_string(), ..Compared::default() };
+    let path = base.path.display().to_string();
+    let mut compared = gate::Compared { path, ..gate::Compared::default() };
     counters(base, new, &mut compared);
     if !compared.counter_changes.is_empty() {
         let reason = compared.counter_changes.join(", ");
-        return Ok((Verdict::WorkChanged, reason, compared));
+        let outcome = Outcome { verdict: Verdict::WorkChanged, reason };
+        return Ok(Compared { outcome, facts: compared });
     }
     let common = common(base, new, &mut compared);
     let other_machine = fingerprint::differences(&base.result.environment, &new.result.environment);
@@ -80,7 +92,9 @@ pub fn judge(
         compared.times_note.push_str(&format!(" ({})", other_machine.join(", ")));
     }
     let [reference, others @ ..] = common.as_slice() else {
-        return Ok((Verdict::Inconclusive, "no variant is in both".to_owned(), compared));
+        let reason = "no variant is in both".to_owned();
+        let outcome = Outcome { verdict: Verdict::Inconclusive, reason };
+        return Ok(Compared { outcome, facts: compared });
     };
     compared.reference = Some(reference.clone());
     let judged_count = others.len() + if judges_times { common.len() } else { 0 };
@@ -94,16 +108,17 @@ pub fn judge(
         false => Vec::new(),
     };
     let all = || ratios.iter().chain(&absolute);
-    let verdict = Verdict::worst(all().map(|(verdict, _)| *verdict));
-    let (verdict, reason) = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
-        Some(stored) => {
-            (Verdict::Untrusted, format!("{}: {STEAL_WARNING} CPU time", stored.path.display()))
-        }
-        None => (verdict, reason(verdict, all(), needed(base))),
+    let verdict = Verdict::worst(all().map(|judged| judged.verdict));
+    let outcome = match [base, new].into_iter().find(|stored| was_disturbed(stored)) {
+        Some(stored) => Outcome {
+            verdict: Verdict::Untrusted,
+            reason: format!("{}: {STEAL_WARNING} CPU time", stored.path.display()),
+        },
+        None => Outcome { verdict, reason: reason(verdict, all(), needed(base)) },
     };
-    compared.ratios = ratios.into_iter().map(|(_, shift)| shift).collect();
-    compared.times = absolute.into_iter().map(|(_, shift)| shift).collect();
-    Ok((verdict, reason, compared))
+    compared.ratios = ratios.into_iter().map(|judged| judged.shift).collect();
+    compared.times = absolute.into_iter().map(|judged| judged.shift).collect();
+    Ok(Compared { outcome, facts: compared })
 }
 
 /// What a variant without an interval lacks.
@@ -114,12 +129,8 @@ fn needed(base: &Stored) -> &'static str {
     }
 }
 
-fn reason<'a>(
-    verdict: Verdict,
-    all: impl Iterator<Item = &'a (Verdict, Shift)>,
-    needed: &str,
-) -> String {
-    let of_verdict = all.filter(|(of, _)| *of == verdict).map(|(_, shift)| shift);
+fn reason<'a>(verdict: Verdict, all: impl Iterator<Item = &'a Judged>, needed: &str) -> String {
+    let of_verdict = all.filter(|judged| judged.verdict == verdict).map(|judged| &judged.shift);
     let change = |shift: &Shift| shift.change.unwrap_or(f64::NEG_INFINITY);
     let worst = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b)));
     let Some(shift) = worst else {
@@ -148,7 +159,7 @@ fn variants(stored: &Stored) -> Vec<String> {
 }
 
 /// Variants that both have, in the order of the stored result.
-fn common(base: &Stored, new: &Stored, compared: &mut Compared) -> Vec<String> {
+fn common(base: &Stored, new: &Stored, compared: &mut gate::Compared) -> Vec<String> {
     let (before, after) = (variants(base), variants(new));
     let only = |of: &[String], other: &[String]| {
         of.iter().filter(|name| !other.contains(name)).cloned().collect::<Vec<_>>()
@@ -159,7 +170,7 @@ fn common(base: &Stored, new: &Stored, compared: &mut Compared) -> Vec<String> {
 }
 
 /// Compares the counters of the variants that both have.
-fn counters(base: &Stored, new: &Stored, compared: &mut Compared) {
+fn counters(base: &Stored, new: &Stored, compared: &mut gate::Compared) {
     let after = exact(new);
     for (key, before) in exact(base) {
         let Some(now) = after.get(&key) else { continue };
@@ -208,11 +219,11 @@ fn times(stored: &Stored, variant: &str, over: Option<&str>) -> BTreeMap<Option<
     let Some(over) = over else { return own };
     // An interrupted run may have only one of both on its last database.
     let others = of(over);
-    let ratios = |(seed, own): (Option<u64>, Vec<f64>)| {
+    let ratios = own.into_iter().filter_map(|(seed, own)| {
         let pairs = own.iter().zip(others.get(&seed)?);
         Some((seed, pairs.map(|(own, over)| own / over).collect()))
-    };
-    own.into_iter().filter_map(ratios).collect()
+    });
+    ratios.collect()
 }
 
 /// How far the logarithm of a variant's time, or of its time over another's, moved. Samples of two
@@ -233,12 +244,13 @@ fn change(base: &Stored, new: &Stored, variant: &str, over: Option<&str>) -> Opt
     Trimmed::of(&moved.collect::<Vec<_>>())
 }
 
-fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> (Verdict, Shift) {
+fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> Judged {
     let variant = variant.to_owned();
     let Some(change) = change else {
         let verdict = Verdict::Inconclusive;
         let (change, lower, upper) = (None, None, None);
-        return (verdict, Shift { variant, verdict, change, lower, upper });
+        let shift = Shift { variant, verdict, change, lower, upper };
+        return Judged { verdict, shift };
     };
     let lower = change.lower(split.share(ALPHA_FAIL));
     let upper = change.upper(split.share(ALPHA_PASS));
@@ -251,7 +263,7 @@ fn shift(variant: &str, change: Option<Trimmed>, delta: f64, split: Split) -> (V
         lower: share(lower),
         upper: share(upper),
     };
-    (verdict, shift)
+    Judged { verdict, shift }
 }
 
 #[cfg(test)]
@@ -285,8 +297,9 @@ mod tests {
         }
     }
 
-    fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, Compared) {
-        judge(base, new, 0.03, times).unwrap()
+    fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, gate::Compared) {
+        let Compared { outcome, facts } = judge(base, new, 0.03, times).unwrap();
+        (outcome.verdict, outcome.reason, facts)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use result::{
     Claim, Environment, Expects, WorkloadFacts,
-    gate::{Attempt, Binary, Calibration, Compared, Gate, GateResult, Mode, SCHEMA},
+    gate::{self, Attempt, Binary, Calibration, Gate, GateResult, Mode, SCHEMA},
     stored::Stored,
 };
 use std::{
@@ -16,8 +16,8 @@ use serde_json::Value;
 use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 
 use super::{
-    Metric, Verdict,
-    baseline::{self, Times},
+    Metric, Outcome, Verdict,
+    baseline::{self, Compared, Times},
     builds::{self, Driving, Trio, Work, WorkInput},
     calibration,
     measure::{self, Plan},
@@ -103,25 +103,11 @@ pub struct Judgement {
     /// `None` where something failed before there was one.
     outcome: Option<Outcome>,
     attempts: Vec<Attempt>,
-    baseline: Option<Compared>,
+    baseline: Option<gate::Compared>,
     workload: Option<WorkloadFacts>,
     binaries: Vec<Binary>,
     expects: Option<Expects>,
     warnings: Vec<String>,
-}
-
-/// A verdict with its reason.
-#[derive(Clone, Debug)]
-struct Outcome {
-    verdict: Verdict,
-    reason: String,
-}
-
-impl Outcome {
-    /// The worse of two, and of equals the first.
-    fn or_worse(self, other: Self) -> Self {
-        if Verdict::worst([self.verdict, other.verdict]) == self.verdict { self } else { other }
-    }
 }
 
 impl Judgement {
@@ -316,8 +302,8 @@ pub fn with_baseline(
     let disagrees = [&base, &new].into_iter().any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
     let judged = baseline::judge(&base, &new, frame.delta, results.times);
-    let (verdict, reason, compared) = judged.or_exit(code)?;
-    let outcome = frame.with_claims(Outcome { verdict, reason }, judgement.expects.as_ref());
+    let Compared { outcome, facts: compared } = judged.or_exit(code)?;
+    let outcome = frame.with_claims(outcome, judgement.expects.as_ref());
     if let Times::Absolute = results.times {
         judgement.warnings.push(compared.times_note.clone());
     }

@@ -188,11 +188,11 @@ mod tests {
             factor in 0.5..2.0_f64,
         ) {
             let order = order(number, if is_new_first { Arm::New } else { Arm::Base });
-            let rate = |(place, arm): (usize, &Arm)| {
+            let rates = order.iter().enumerate().map(|(slot, arm)| {
                 let own: f64 = if *arm == Arm::New { factor } else { 1.0 };
-                own * (drift * place as f64).exp()
-            };
-            let rates: Vec<_> = order.iter().enumerate().map(rate).collect();
+                own * (drift * slot as f64).exp()
+            });
+            let rates: Vec<_> = rates.collect();
             let found = differences(&order, &rates).expect("all above zero");
             prop_assert!((found.new - factor.ln()).abs() < 1e-9, "{:?}", found);
             prop_assert!(found.null.abs() < 1e-9, "{:?}", found);

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use executor::raw::{Draw, RawError, RawReads};
+use executor::{
+    raw::{self, Draw, RawError, RawReads},
+    store::any::AnyStore,
+};
 use result::io::{IoDevice, IoResult, IoStore};
 use variant::StoreKind;
 
@@ -17,7 +20,6 @@ use crate::{
     plan::Machine,
     prepare::{Databases, InUse, Place},
     progress::Progress,
-    session::OpenStore,
 };
 
 /// Called after each point, so that whatever ends the run leaves what is finished.
@@ -51,7 +53,7 @@ impl Measuring<'_> {
     }
 
     /// The store, its state built where there is none.
-    fn open(&self, name: StoreKind) -> Result<OpenStore, Failure> {
+    fn open(&self, name: StoreKind) -> Result<AnyStore, Failure> {
         let plan = self.plan;
         let place = Place {
             databases: Databases { dir: self.data_dir, in_use: InUse::Refuse },
@@ -65,7 +67,7 @@ impl Measuring<'_> {
     }
 
     /// Device, points, device again.
-    fn one_store(&mut self, store: &OpenStore, save: &mut Save<'_>) -> Result<(), Failure> {
+    fn one_store(&mut self, store: &AnyStore, save: &mut Save<'_>) -> Result<(), Failure> {
         let device = store.state().map(|state| DeviceUnder::of(state, self.plan.time));
         let mut device_facts = device.is_some().then(IoDevice::default);
         let device = match (device, &mut device_facts) {
@@ -84,24 +86,24 @@ impl Measuring<'_> {
             }
             _ => None,
         };
-        self.place().device = device_facts;
+        self.current().device = device_facts;
         let points = self.points(store, save);
         let progress = self.progress;
-        if let (Some(device), Some(facts), Ok(())) = (device, &mut self.place().device, &points) {
+        if let (Some(device), Some(facts), Ok(())) = (device, &mut self.current().device, &points) {
             let stage = progress.stage("measuring the device again", 0);
             if let Err(reason) = device.end(facts, interrupt::flag()) {
                 note_reason(facts, reason);
             }
             stage.finish();
         }
-        let place = self.place();
+        let current = self.current();
         // What was found out only by reading, such as the memory of the index.
-        place.facts = facts::store(store).facts;
-        point::share_of_device(place);
+        current.facts = facts::store(store).facts;
+        point::share_of_device(current);
         points
     }
 
-    fn points(&mut self, store: &OpenStore, save: &mut Save<'_>) -> Result<(), Failure> {
+    fn points(&mut self, store: &AnyStore, save: &mut Save<'_>) -> Result<(), Failure> {
         let plan = self.plan;
         let family = plan.family();
         let draw = Draw::new(family, plan.seed, plan.present_share);
@@ -119,22 +121,22 @@ impl Measuring<'_> {
             };
             let earlier_passes = draw.draw_count() / draw.period();
             let paused = self.progress.pause();
-            let measured = store.read_raw(&reads);
+            let measured = raw::measure_any(store, &reads);
             drop(paused);
             stage.finish();
             let measured = measured.map_err(failure)?;
             let never_cold = store.never_cold();
             let input = PointInput { planned: *planned, never_cold, earlier_passes };
-            let place = self.place();
-            place.points.push(point::figures(&input, &measured));
-            point::share_of_device(place);
+            let current = self.current();
+            current.points.push(point::figures(&input, &measured));
+            point::share_of_device(current);
             save(self.result).or_exit(Code::Io)?;
         }
         Ok(())
     }
 
     /// The store that is being measured.
-    fn place(&mut self) -> &mut IoStore {
+    fn current(&mut self) -> &mut IoStore {
         let last = self.result.stores.last_mut();
         last.unwrap_or_else(|| panic!("a store is open before it is measured"))
     }

@@ -6,6 +6,7 @@ use std::{path::Path, thread, time::Duration};
 use executor::{
     state::{BuiltState, StateError, StateFormat, StateSpec},
     store::{
+        any::AnyStore,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
@@ -22,7 +23,6 @@ use crate::{
     facts, interrupt,
     plan::Machine,
     progress::Progress,
-    session::OpenStore,
 };
 
 /// Between two looks whether a state is free.
@@ -65,33 +65,33 @@ pub struct Place<'a> {
 
 impl Place<'_> {
     /// The store of this name, as `run` asks for it.
-    pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<OpenStore, Failure> {
+    pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<AnyStore, Failure> {
         let durability = run.commit;
         Ok(match name {
             StoreKind::Memory => self.memory()?,
             StoreKind::Rocksdb => {
                 let built = self.state(&rocks_format(&run.rocksdb))?;
                 let store = RocksStore::open(built, rocks_settings(run, self.machine));
-                OpenStore::Rocks(Box::new(store.or_exit(Code::Io)?))
+                AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
             }
             StoreKind::Mdbx => {
                 let store = MdbxStore::open(self.state(&MdbxFormat)?, MdbxSettings { durability });
-                OpenStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
+                AnyStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
             }
             StoreKind::Flat => {
                 let settings = FlatSettings { durability, ..FlatSettings::default() };
                 let store = FlatStore::open(self.state(&FlatFormat)?, settings);
-                OpenStore::Flat(Box::new(store.or_exit(Code::Io)?))
+                AnyStore::Flat(Box::new(store.or_exit(Code::Io)?))
             }
         })
     }
 
-    fn memory(&self) -> Result<OpenStore, Failure> {
+    fn memory(&self) -> Result<AnyStore, Failure> {
         let stage = self.progress.stage("building the state in memory", 0);
         let limit_bytes = facts::memory_limit_bytes();
         let store = MemoryStore::build(self.genesis, limit_bytes).or_exit(Code::Usage)?;
         stage.finish();
-        Ok(OpenStore::Memory(store))
+        Ok(AnyStore::Memory(store))
     }
 
     /// The state in `format`, built first where there is none.

@@ -13,6 +13,7 @@ use executor::{
     engine::EngineError,
     sample::Measurement,
     store::{
+        any::AnyStore,
         handicap::{Handicap, Handicapped},
         memory::MemoryStore,
     },
@@ -34,7 +35,7 @@ use crate::{
     plan::{self, Machine, PlannedCell},
     prepare::{self, Databases, InUse, Place},
     progress::{Look, Progress},
-    session::{OpenStore, Session},
+    session::Session,
     terminal,
 };
 
@@ -180,7 +181,7 @@ impl Worker {
 
     /// Opens the store unless it is, and says which it is among the open ones.
     fn open(&mut self, store: StoreKind) -> Result<usize, Failure> {
-        let is_wanted = |open: &OpenStore| open.name() == store.name();
+        let is_wanted = |open: &AnyStore| open.name() == store.name();
         if let Some(index) = self.session.stores().iter().position(is_wanted) {
             return Ok(index);
         }
@@ -199,7 +200,7 @@ impl Worker {
             let genesis = &self.session.workload().genesis;
             let memory = MemoryStore::build(genesis, facts::memory_limit_bytes());
             let memory = memory.or_exit(Code::Usage)?;
-            OpenStore::Handicapped(Handicapped::new(memory, self.handicap))
+            AnyStore::Handicapped(Handicapped::new(memory, self.handicap))
         };
         self.session.add(opened);
         Ok(self.session.stores().len() - 1)

@@ -3,7 +3,6 @@
 //! nanoseconds. `docs/result.md` explains each key; changing one is a change of the schema.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use variant::{
     AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, ReadOrder, ReadTime, Schedule,
     Sharing, StopRule, StoreKind,
@@ -11,12 +10,17 @@ use variant::{
 
 use crate::{
     counters::Counters,
-    databases::{CellDatabases, DatabaseFacts},
     environment::Environment,
     named,
     names::{Bottleneck, Bound, IoKind, Priority, Verdict},
     phases::PhasesNs,
+    pooled::{CellDatabases, DatabaseFacts},
     schema::schema,
+};
+
+pub use crate::{
+    facts::{BalBytes, Device, HOST_CACHE_RATIO, StoreFacts, Tool, WorkloadFacts},
+    figures::{Estimate, Percentiles},
 };
 
 schema! {
@@ -26,11 +30,6 @@ schema! {
 
 /// The schema of a [`RunResult`].
 pub const SCHEMA: RunSchema = RunSchema;
-
-/// A second pass over the same blocks that is faster than the first by more than this factor was
-/// answered by a cache below this machine. Where it is not, there may be one all the same: one
-/// that had all blocks before the first pass, as soon after writing them.
-pub const HOST_CACHE_RATIO: f64 = 1.3;
 
 /// A whole result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,99 +115,6 @@ pub struct FrameFacts {
     pub self_share: f64,
     /// Share of the stacks that it is in.
     pub total_share: f64,
-}
-
-/// The tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tool {
-    /// Version.
-    pub version: String,
-    /// Commit, with `-dirty` where files differed; `null` outside a repository.
-    pub commit: Option<String>,
-    /// Cargo's profile.
-    pub build_profile: String,
-    /// Version of revm.
-    pub revm: String,
-    /// Version of the generator: workloads are comparable under one only.
-    pub generator_version: u32,
-}
-
-/// The workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadFacts {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The seed.
-    pub seed: u64,
-    /// The fork.
-    pub fork: String,
-    /// Gas used: the sum of all receipts.
-    pub gas: u64,
-    /// Sum over the blocks of the header's gas, where it is another (EIP-8037).
-    pub header_gas: u64,
-    /// Blocks.
-    pub block_count: u64,
-    /// Batches that the blocks are run in.
-    pub batch_count: u64,
-    /// Blocks of a batch: run as one, and committed once.
-    pub blocks_per_batch: u64,
-    /// Transactions.
-    pub tx_count: u64,
-    /// BLAKE3 of the workload.
-    pub digest: String,
-    /// Encoded length of all lists.
-    pub bal: BalBytes,
-    /// Accounts that the lists name.
-    pub list_account_count: u64,
-    /// Slots that the lists name.
-    pub list_slot_count: u64,
-    /// Slots of the state.
-    pub state_slot_count: u64,
-    /// Accounts of the state.
-    pub state_account_count: u64,
-    /// Layout of the state's rows.
-    pub layout: String,
-    /// Work keys that were overridden from outside the scenario.
-    pub overridden: Vec<String>,
-}
-
-/// Encoded length of the list in each form.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BalBytes {
-    /// Changes only.
-    pub parallel_io_bytes: u64,
-    /// The EIP-7928 list.
-    pub batched_io_bytes: u64,
-    /// Changes, keys and values.
-    pub full_bytes: u64,
-}
-
-/// The device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Device {
-    /// Random reads of 4 KiB a second, the best that was found in this run.
-    pub ceiling_iops: Option<f64>,
-    /// How: `io_uring depth 256`.
-    pub method: Option<String>,
-    /// Median latency of one read with nothing else under way.
-    pub depth1_p50_ns: Option<u64>,
-    /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
-    /// machine answers.
-    pub host_cache_ratio: Option<f64>,
-    /// Seconds since the state was built: what a host has just written it may still hold.
-    pub state_age_s: Option<u64>,
-    /// Why something is not known.
-    pub reason: Option<String>,
-}
-
-/// A store.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StoreFacts {
-    /// Its name.
-    #[serde(with = "named")]
-    pub store: StoreKind,
-    /// Settings and sizes.
-    pub facts: serde_json::Map<String, Value>,
 }
 
 /// What the scenario claims.
@@ -465,40 +371,4 @@ pub struct WarmUpFacts {
     pub found: u64,
     /// Keys that the pass had read and the run in order did not ask for.
     pub unused: u64,
-}
-
-/// A figure over samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// Median.
-    pub median: Option<f64>,
-    /// 95 % confidence interval of the median; `null` below six samples.
-    pub ci95: Option<[f64; 2]>,
-    /// Mean of what is left without the lowest and the highest fifth; `null` below six samples.
-    pub trimmed_mean: Option<f64>,
-    /// Yuen's 95 % confidence interval of that mean; `null` below six samples.
-    pub trimmed_ci95: Option<[f64; 2]>,
-}
-
-/// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Percentiles {
-    /// Median.
-    pub p50: Option<u64>,
-    /// 75th.
-    pub p75: Option<u64>,
-    /// 90th.
-    pub p90: Option<u64>,
-    /// 95th.
-    pub p95: Option<u64>,
-    /// 99th.
-    pub p99: Option<u64>,
-    /// 99.9th.
-    pub p999: Option<u64>,
-    /// 99.99th.
-    pub p9999: Option<u64>,
-    /// Largest.
-    pub max: Option<u64>,
-    /// Number of values.
-    pub count: u64,
 }

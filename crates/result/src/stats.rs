@@ -10,7 +10,7 @@ mod trimmed;
 
 use hdrhistogram::Histogram;
 
-use crate::run::{Estimate, Percentiles};
+use crate::figures::{Estimate, Percentiles};
 
 pub use components::{CHANCE_P, Components, components};
 pub use steady::{Warmup, warm_up};

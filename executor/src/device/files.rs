@@ -10,7 +10,10 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use super::{BLOCK_BYTES, Unmeasured, memory_file_system};
+use super::{error::Unmeasured, file_system::memory_file_system};
+
+/// Size and alignment of every read.
+pub const BLOCK_BYTES: usize = 4096;
 
 /// More files are not opened: a state has few large ones, and descriptors are limited.
 const FILE_COUNT_MAX: usize = 256;

@@ -9,9 +9,9 @@ use std::{io, mem, time::Instant};
 use io_uring::{IoUring, opcode, squeue, types};
 
 use super::{
-    BLOCK_BYTES, DirectFiles, Unmeasured,
-    crew::{Part, Shared},
-    files::{Block, Draw},
+    error::Unmeasured,
+    files::{BLOCK_BYTES, Block, DirectFiles, Draw},
+    workers::{Part, Shared},
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
 

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use super::{
-    Unmeasured,
-    crew::{Part, Shared},
+    error::Unmeasured,
     files::{Block, Draw},
+    workers::{Part, Shared},
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
 

@@ -20,13 +20,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use workload::{Batch, BlockAccessIndex, Steps};
+use variant::Phase;
+use workload::{BlockAccessIndex, Steps};
 
 use self::{
     board::Board,
@@ -36,16 +37,21 @@ use self::{
     view::Ground,
     worker::{Logs, Run, Work},
 };
-use super::{BatchResult, EngineError, Executed, Speculation, Task, commit};
-use crate::{
-    crew::Crew,
-    process,
-    span::Spans,
-    store::{ReadCounters, Reader, Sample, StoreError},
-    trace::Track,
-    view::ReadTally,
+use super::{
+    clock::{Engine, Execution, Turn},
+    error::EngineError,
+    executed::{BatchResult, Executed, Speculation},
+    tally::{ReadTally, Reading},
+    task::Task,
 };
-use variant::Phase;
+use crate::{
+    error::StoreError,
+    lock::lock,
+    pool::WorkerPool,
+    span::Spans,
+    store::{ReadCounters, Reader, Sample},
+    trace::Track,
+};
 
 mod board;
 mod cell;
@@ -60,9 +66,24 @@ mod view;
 mod window;
 mod worker;
 
+/// The engine.
+pub(super) struct BlockStm<'a, S>(pub(super) Execution<'a, S>);
+
+/// State of the leading thread.
+pub(super) struct Lead<R> {
+    reader: R,
+    speculation: Speculation,
+}
+
+/// Counts of one worker.
+pub(super) struct Leavings {
+    tally: ReadTally,
+    counters: ReadCounters,
+}
+
 /// One batch as its workers see it.
 #[derive(Debug)]
-struct Job<'a> {
+pub(super) struct Job<'a> {
     place: usize,
     steps: Steps,
     memory: Memory,
@@ -74,117 +95,92 @@ struct Job<'a> {
     failures: Mutex<Vec<(BlockAccessIndex, EngineError)>>,
 }
 
-/// Executes all batches in order, the steps of each optimistically at once.
-///
-/// # Errors
-/// [`EngineError`].
-pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
-    let size = task.variant.thread_count;
-    let stop = AtomicBool::new(false);
-    let crew = Crew::<Job<'_>>::new(size, &stop, task.cancel);
-    let no_thread = |error| StoreError::no_thread("block-stm", &error);
-    let live = |worker| work(sample, task, worker, &crew, &stop);
-    let lead = || run_batches(sample, task, &crew, &stop);
-    let (executed, lives) =
-        crew.run(|_| "executor", no_thread, live, lead).map_err(EngineError::Store)?;
-    let mut executed = executed?;
-    for (tally, counters) in &lives {
-        executed.on_demand.merge(tally);
-        executed.counters.add(counters);
-    }
-    Ok(executed)
-}
+impl<'a, S: Sample> Engine for BlockStm<'a, S> {
+    type Job = Job<'a>;
+    type Lead = Lead<S::Reader<'a>>;
+    type Leavings = Leavings;
 
-/// A worker's life, and what it counted.
-fn work<S: Sample>(
-    sample: &S,
-    task: &Task<'_>,
-    worker: usize,
-    crew: &Crew<'_, Job<'_>>,
-    stop: &AtomicBool,
-) -> Result<(ReadTally, ReadCounters), StoreError> {
-    let mut reader = sample.reader()?;
-    let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
-    let mut tally = ReadTally { trace, ..ReadTally::default() };
-    crew.serve(|job: &Job<'_>| {
-        let start = job.spans.elapsed();
-        let (ground, place) = (job.ground(task, stop), job.place);
-        let work = Work { ground, steps: &job.steps, logs: &job.logs, place };
-        match worker::work(&work, (&mut reader, &mut tally)) {
-            Ok(runs) => lock(&job.runs).push(runs),
-            Err(failure) => {
-                stop.store(true, Ordering::Relaxed);
-                lock(&job.failures).push(failure);
+    const NAME: &'static str = "block-stm";
+    const LEAD_PHASES: &'static [Phase] = &[Phase::Validate, Phase::Commit];
+
+    fn worker_count(&self) -> usize {
+        self.0.task.variant.thread_count
+    }
+
+    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job<'a>>) -> Result<Leavings, StoreError> {
+        let Execution { sample, task, stop } = self.0;
+        let mut reader = sample.reader()?;
+        let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
+        let mut tally = ReadTally { trace, ..ReadTally::default() };
+        pool.serve(|job: &Job<'_>| {
+            let start = job.spans.elapsed();
+            let (ground, place) = (job.ground(task, stop), job.place);
+            let work = Work { ground, steps: &job.steps, logs: &job.logs, place };
+            match worker::work(&work, Reading { reader: &mut reader, tally: &mut tally }) {
+                Ok(runs) => lock(&job.runs).push(runs),
+                Err(failure) => {
+                    stop.store(true, Ordering::Relaxed);
+                    lock(&job.failures).push(failure);
+                }
             }
+            let span = job.spans.close(Phase::Execute, start);
+            if let Some(trace) = &mut tally.trace {
+                trace.phase(&job.spans, span);
+            }
+        });
+        if let Some(trace) = task.trace {
+            trace.give(Track::Executor(worker), tally.trace.take());
         }
-        let span = job.spans.close(Phase::Execute, start);
-        if let Some(trace) = &mut tally.trace {
-            trace.phase(&job.spans, span);
-        }
-    });
-    if let Some(trace) = task.trace {
-        trace.give(Track::Executor(worker), tally.trace.take());
+        Ok(Leavings { tally, counters: reader.counters() })
     }
-    Ok((tally, reader.counters()))
-}
 
-/// The clock runs in here only.
-fn run_batches<'a, S: Sample>(
-    sample: &S,
-    task: &Task<'_>,
-    crew: &Crew<'_, Job<'a>>,
-    stop: &'a AtomicBool,
-) -> Result<Executed, EngineError> {
-    let mut reader = sample.reader()?;
-    let mut executed = Executed::default();
-    let mut speculation = Speculation::default();
-    crew.wait_idle();
-    if stop.load(Ordering::Relaxed) {
-        return Err(EngineError::Cancelled);
+    fn lead(&self) -> Result<Self::Lead, EngineError> {
+        Ok(Lead { reader: self.0.sample.reader()?, speculation: Speculation::default() })
     }
-    let before = process::Snapshot::now();
-    let spans = Arc::new(Spans::start());
-    for (place, batch) in task.workload.batches.iter().enumerate() {
-        crew.post(Arc::new(Job::new(task, place, batch, (&spans, stop))));
-        let job = crew.finish().unwrap_or_else(|| panic!("batch {place} was posted"));
-        let start = spans.elapsed();
-        let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {place} is done"));
-        let result = job.finish(task, &mut reader, (&mut executed, &mut speculation))?;
-        spans.close(Phase::Validate, start);
-        commit(sample, &spans, &result.net_changes)?;
-        executed.batches.push(result);
+
+    fn run_batch(
+        &self,
+        lead: &mut Self::Lead,
+        turn: &Turn<'_, Job<'a>>,
+        executed: &mut Executed,
+    ) -> Result<BatchResult, EngineError> {
+        let Execution { task, stop, .. } = self.0;
+        let job = turn.work_on(Job::new(turn, task.variant.thread_count, stop));
+        let start = turn.spans.elapsed();
+        let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {} is done", turn.index));
+        let result = job.finish(task, lead, executed)?;
+        turn.spans.close(Phase::Validate, start);
+        Ok(result)
     }
-    executed.wall = spans.elapsed();
-    executed.process = process::Snapshot::now().since(&before);
-    executed.spans = spans.spans();
-    executed.counters = reader.counters();
-    executed.speculation = Some(speculation);
-    if let Some(trace) = task.trace {
-        trace.clock(&spans, &[Phase::Validate, Phase::Commit]);
+
+    fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
+        executed.counters = lead.reader.counters();
+        executed.speculation = Some(lead.speculation);
     }
-    Ok(executed)
+
+    fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
+        for worker in &left {
+            executed.on_demand.merge(&worker.tally);
+            executed.counters.add(&worker.counters);
+        }
+    }
 }
 
 impl<'a> Job<'a> {
-    fn new(
-        task: &Task<'_>,
-        place: usize,
-        batch: &Batch,
-        (spans, stop): (&Arc<Spans>, &'a AtomicBool),
-    ) -> Self {
-        let steps = Steps::of(batch);
+    fn new(turn: &Turn<'_, Self>, thread_count: usize, stop: &'a AtomicBool) -> Self {
+        let steps = Steps::of(turn.batch);
         let memory = Memory::new(steps.count() as usize);
-        let purses = Purses::new(batch, &steps, &memory);
-        let links = purse::nonce_links(batch, &steps);
-        let scheduler = Scheduler::new(&links, task.variant.thread_count);
+        let purses = Purses::new(turn.batch, &steps, &memory);
+        let links = purse::nonce_links(turn.batch, &steps);
+        let scheduler = Scheduler::new(&links, thread_count);
         Self {
-            place,
+            place: turn.index,
             purses,
             board: Board::new(scheduler, stop),
             logs: Logs::new(steps.count()),
             steps,
             memory,
-            spans: Arc::clone(spans),
+            spans: Arc::clone(turn.spans),
             runs: Mutex::default(),
             failures: Mutex::default(),
         }
@@ -204,8 +200,8 @@ impl<'a> Job<'a> {
     fn finish<R: Reader>(
         self,
         task: &Task<'_>,
-        reader: &mut R,
-        (executed, speculation): (&mut Executed, &mut Speculation),
+        lead: &mut Lead<R>,
+        executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
         // What was cancelled because another step failed comes last.
@@ -217,7 +213,7 @@ impl<'a> Job<'a> {
             return Err(EngineError::Cancelled);
         }
         let scheduler = self.board.into_scheduler();
-        speculation.add(&scheduler, &self.steps);
+        count(&mut lead.speculation, &scheduler, &self.steps);
         let runs = self.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut last: Vec<Option<Run>> = Vec::new();
         last.resize_with(self.steps.count() as usize, || None);
@@ -237,27 +233,23 @@ impl<'a> Job<'a> {
         }
         executed.longest_txs += longest;
         let step_count = self.steps.count();
-        let net_changes = settle::net_changes(&self.memory, &self.purses, step_count, reader)?;
+        let net_changes =
+            settle::net_changes(&self.memory, &self.purses, step_count, &mut lead.reader)?;
         Ok(BatchResult { outcomes, net_changes })
     }
 }
 
-impl Speculation {
-    fn add(&mut self, scheduler: &Scheduler, steps: &Steps) {
-        let counts = scheduler.counts();
-        self.executions += counts.executions;
-        self.validations += counts.validations;
-        self.aborts += counts.aborts;
-        self.waits += counts.waits;
-        self.steps += u64::from(steps.count());
-        for incarnation in scheduler.incarnations() {
-            let aborts = incarnation.saturating_sub(1);
-            self.aborted_steps += u64::from(aborts > 0);
-            self.most_aborts_of_a_step = self.most_aborts_of_a_step.max(u64::from(aborts));
-        }
+/// Adds the counts of a batch.
+fn count(total: &mut Speculation, scheduler: &Scheduler, steps: &Steps) {
+    let counts = scheduler.counts();
+    total.executions += counts.executions;
+    total.validations += counts.validations;
+    total.aborts += counts.aborts;
+    total.waits += counts.waits;
+    total.steps += u64::from(steps.count());
+    for incarnation in scheduler.incarnations() {
+        let aborts = incarnation.saturating_sub(1);
+        total.aborted_steps += u64::from(aborts > 0);
+        total.most_aborts_of_a_step = total.most_aborts_of_a_step.max(u64::from(aborts));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,67 +1,72 @@
-//! In order on one thread, over stock revm's own caching state; reads as the EVM asks.
-
-use std::time::{Duration, Instant};
+//! In order on one thread; reads as the EVM asks.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use evm::{Parts, Runner, StepError};
 use revm::{
-    Database, DatabaseCommit,
-    database::{State, states::bundle_state::BundleRetention},
-    database_interface::bal::EvmDatabaseError,
+    Database,
     state::{AccountInfo, Bytecode},
 };
-use workload::{Steps, Workload, list};
-
-use super::{BatchResult, EngineError, Executed, Task, commit};
-use crate::{
-    process,
-    span::Spans,
-    store::{Reader, Sample},
-    trace::{Key, Recorder, Track, What},
-    view::{self, ReadTally, ViewError},
-};
 use variant::Phase;
+use workload::Workload;
 
-/// The store as revm's database, each read timed.
-#[derive(Debug)]
-struct StoreDatabase<'a, R> {
-    workload: &'a Workload,
-    reader: R,
-    tally: ReadTally,
-}
+use super::{
+    clock::{Engine, Execution, Turn},
+    error::{EngineError, ViewError},
+    executed::{BatchResult, Executed},
+    in_order::{self, Purpose, Traced},
+    row,
+    tally::ReadTally,
+    task::Task,
+};
+use crate::{
+    error::StoreError,
+    pool::WorkerPool,
+    store::{Reader, Sample},
+    trace::{Key, Recorder, Track},
+};
 
-impl<R: Reader> Database for StoreDatabase<'_, R> {
-    type Error = ViewError;
+/// The engine.
+pub(super) struct Sequential<'a, S>(pub(super) Execution<'a, S>);
 
-    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
-        let reader = &mut self.reader;
-        let row = self.tally.read::<R, _>(Key::Account, || reader.account(&address))?;
-        Ok(row.map(view::info))
+impl<'a, S: Sample> Engine for Sequential<'a, S> {
+    type Job = ();
+    type Lead = StoreDatabase<'a, S::Reader<'a>>;
+    type Leavings = ();
+
+    const NAME: &'static str = "sequential";
+    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Commit];
+
+    fn work(&self, _worker: usize, _pool: &WorkerPool<'_, ()>) -> Result<(), StoreError> {
+        Ok(())
     }
 
-    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
-        let reader = &mut self.reader;
-        let code = self.tally.read::<R, _>(Key::Code, || reader.code(&code_hash))?;
-        view::bytecode(code_hash, code)
+    fn lead(&self) -> Result<Self::Lead, EngineError> {
+        let mut database = StoreDatabase::open(self.0.sample, self.0.task.workload)?;
+        database.tally.trace = self.0.task.trace.map(|trace| trace.recorder(1));
+        Ok(database)
     }
 
-    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
-        let reader = &mut self.reader;
-        Ok(self.tally.read::<R, _>(Key::Slot, || reader.slot(&address, &key))?)
+    fn run_batch(
+        &self,
+        database: &mut Self::Lead,
+        turn: &Turn<'_, ()>,
+        executed: &mut Executed,
+    ) -> Result<BatchResult, EngineError> {
+        let start = turn.spans.elapsed();
+        let ran =
+            in_order::run_batch(database, self.0.task, turn.index, Purpose::Measure, executed)?;
+        turn.spans.close(Phase::Execute, start);
+        Ok(ran.result)
     }
 
-    fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
-        self.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
+    fn leave(&self, mut database: Self::Lead, executed: &mut Executed) {
+        executed.counters = database.reader.counters();
+        if let Some(trace) = self.0.task.trace {
+            trace.give(Track::Main, database.tally.trace.take());
+        }
+        executed.on_demand = database.tally;
     }
-}
 
-/// What a run in order is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// Its time.
-    Measure,
-    /// The list that it makes.
-    RebuildList,
+    fn gather(&self, _left: Vec<()>, _executed: &mut Executed) {}
 }
 
 /// Rebuilds the list of each batch by executing in order (EIP-7928), outside any clock: how an
@@ -73,68 +78,33 @@ pub(crate) fn rebuild_lists<S: Sample>(
     sample: &S,
     task: &Task<'_>,
 ) -> Result<Vec<Bytes>, EngineError> {
-    let mut executed = Executed::default();
-    let mut database = StoreDatabase {
-        workload: task.workload,
-        reader: sample.reader()?,
-        tally: ReadTally::default(),
-    };
-    let mut lists = Vec::with_capacity(task.workload.batches.len());
-    for place in 0..task.workload.batches.len() {
-        let ran = run_batch(database, task, place, Purpose::RebuildList, &mut executed)?;
-        database = ran.database;
+    let mut database = StoreDatabase::open(sample, task.workload)?;
+    // Its times are those of a run that nobody measures.
+    let mut unmeasured = Executed::default();
+    let rebuild = |index| {
+        let purpose = Purpose::RebuildList;
+        let ran = in_order::run_batch(&mut database, task, index, purpose, &mut unmeasured)?;
         sample.commit(&ran.result.net_changes)?;
-        lists.push(ran.list);
-    }
-    Ok(lists)
-}
-
-/// Executes all batches in order.
-///
-/// # Errors
-/// [`EngineError`].
-pub(super) fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
-    let mut executed = Executed::default();
-    let mut database = StoreDatabase {
-        workload: task.workload,
-        reader: sample.reader()?,
-        tally: ReadTally::default(),
+        Ok(ran.list)
     };
-    database.tally.trace = task.trace.map(|trace| trace.recorder(1));
-    let before = process::Snapshot::now();
-    let spans = Spans::start();
-    for place in 0..task.workload.batches.len() {
-        let start = spans.elapsed();
-        let ran = run_batch(database, task, place, Purpose::Measure, &mut executed)?;
-        database = ran.database;
-        spans.close(Phase::Execute, start);
-        commit(sample, &spans, &ran.result.net_changes)?;
-        executed.batches.push(ran.result);
-    }
-    executed.wall = spans.elapsed();
-    executed.process = process::Snapshot::now().since(&before);
-    executed.counters = database.reader.counters();
-    if let Some(trace) = task.trace {
-        trace.give(Track::Main, database.tally.trace.take());
-        trace.clock(&spans, &[Phase::Execute, Phase::Commit]);
-    }
-    executed.on_demand = database.tally;
-    executed.spans = spans.spans();
-    Ok(executed)
+    (0..task.workload.batches.len()).map(rebuild).collect()
 }
 
-/// A batch that ran.
-pub(super) struct Ran<D> {
-    pub(super) result: BatchResult,
-    /// The list's encoding; empty where it was not rebuilt.
-    list: Bytes,
-    pub(super) database: D,
+/// The store as revm's database, each read timed.
+#[derive(Debug)]
+pub(super) struct StoreDatabase<'a, R> {
+    workload: &'a Workload,
+    reader: R,
+    tally: ReadTally,
 }
 
-/// A database that knows where its thread records what it does.
-pub(super) trait Traced {
-    /// The recorder, if the sample is traced.
-    fn trace(&mut self) -> Option<&mut Recorder>;
+impl<'a, R: Reader> StoreDatabase<'a, R> {
+    fn open<S: Sample<Reader<'a> = R>>(
+        sample: &'a S,
+        workload: &'a Workload,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { workload, reader: sample.reader()?, tally: ReadTally::default() })
+    }
 }
 
 impl<R> Traced for StoreDatabase<'_, R> {
@@ -143,64 +113,27 @@ impl<R> Traced for StoreDatabase<'_, R> {
     }
 }
 
-/// Runs the batch at `place` in order over `database`.
-pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
-    database: D,
-    task: &Task<'_>,
-    place: usize,
-    purpose: Purpose,
-    executed: &mut Executed,
-) -> Result<Ran<D>, EngineError> {
-    let batch = &task.workload.batches[place];
-    let state = State::builder()
-        .with_database(database)
-        .with_bundle_update()
-        .with_bal_builder_if(purpose == Purpose::RebuildList)
-        .build();
-    let mut runner = Runner::new(task.workload, state);
-    let mut result = BatchResult::default();
-    let mut longest = Duration::ZERO;
-    let mut entered = None;
-    for (index, step) in Steps::of(batch).iter() {
-        if task.cancel.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(EngineError::Cancelled);
-        }
-        let block = &batch.blocks[step.block];
-        if entered.replace(step.block) != Some(step.block) {
-            runner.enter(block);
-        }
-        let start = Instant::now();
-        let mut parts = Parts::default();
-        let output = runner.run(block, step.kind, |state, mut changes| {
-            if purpose == Purpose::RebuildList {
-                parts.join(&mut changes);
-            }
-            state.commit(changes);
-        });
-        let end = Instant::now();
-        let output = output.map_err(|error| match error {
-            StepError::Database(EvmDatabaseError::Database(error)) => {
-                EngineError::of_read(place, index, error)
-            }
-            other => EngineError::Step { batch: place, index, reason: other.to_string() },
-        })?;
-        runner.db().bump_bal_index();
-        if let Some(trace) = runner.db().database.trace() {
-            let gas = output.outcome.map(|outcome| outcome.gas_used);
-            trace.seldom(What::Step { batch: place, index, step, gas }, start, end);
-        }
-        if let Some(outcome) = output.outcome {
-            let latency = end - start;
-            executed.tx_latencies.record(latency);
-            longest = longest.max(latency);
-            result.outcomes.push(outcome);
-        }
+impl<R: Reader> Database for StoreDatabase<'_, R> {
+    type Error = ViewError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
+        let reader = &mut self.reader;
+        let row = self.tally.read::<R, _>(Key::Account, || reader.account(&address))?;
+        Ok(row.map(row::info))
     }
-    executed.longest_txs += longest;
-    let mut state = runner.into_db();
-    state.merge_transitions(BundleRetention::PlainState);
-    result.net_changes = evm::net_changes(&state.take_bundle());
-    let built = state.take_built_alloy_bal();
-    let list = built.map_or_else(Bytes::new, |built| list::encode(&built));
-    Ok(Ran { result, list, database: state.database })
+
+    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
+        let reader = &mut self.reader;
+        let code = self.tally.read::<R, _>(Key::Code, || reader.code(&code_hash))?;
+        row::bytecode(code_hash, code)
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
+        let reader = &mut self.reader;
+        Ok(self.tally.read::<R, _>(Key::Slot, || reader.slot(&address, &key))?)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
+        self.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
+    }
 }

@@ -6,11 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Asking, RawError, RawReads, keys::Batch};
+use super::{
+    keys::Batch,
+    reads::{Asking, RawError, RawReads},
+};
 use crate::{
+    error::StoreError,
     latency::Latencies,
     process::thread_cpu_time,
-    store::{ReadCounters, Reader, Sample, StoreError},
+    store::{ReadCounters, Reader, Sample},
 };
 
 /// Keys that are made at a time where slots are asked for one by one.

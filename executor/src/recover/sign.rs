@@ -1,12 +1,10 @@
 //! Signing a workload's transactions, outside any clock. Secrets are known of sender families
 //! alone: the secret of sender i is `first_secret` + i (see [`workload::SenderFamily`]).
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_primitives::{Address, B256, U256, map::HashMap};
+use rayon::{ThreadPoolBuilder, prelude::*};
 use secp256k1::{Message, Secp256k1, SecretKey, SignOnly};
 use workload::{
     Transaction, Workload,
@@ -31,29 +29,20 @@ pub fn sign(
 ) -> Result<Vec<TxSignatures>, RecoverError> {
     let secrets = secrets(workload)?;
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
-    let chunk = transactions.len().div_ceil(thread_count.max(1)).max(1);
-    let sign_chunk = |(place, chunk_of): (usize, &[&Transaction])| {
-        let curve = Secp256k1::signing_only();
-        let signed = chunk_of.iter().enumerate().map(|(within, tx)| {
+    let curve = Secp256k1::signing_only();
+    let pool = ThreadPoolBuilder::new().num_threads(thread_count.max(1)).build();
+    let pool = pool.map_err(|error| RecoverError::Thread(error.to_string()))?;
+    let signed: Vec<_> = pool.install(|| {
+        let signed = transactions.par_iter().enumerate().map(|(place, tx)| {
             if cancel.load(Ordering::Relaxed) {
                 return Err(RecoverError::Cancelled);
             }
-            sign_tx(&curve, place * chunk + within, tx, workload.chain_id, &secrets)
+            sign_tx(&curve, place, tx, workload.chain_id, &secrets)
         });
-        signed.collect::<Result<Vec<_>, _>>()
-    };
-    let parts = thread::scope(|scope| {
-        let begin = |part| {
-            let begun = thread::Builder::new().spawn_scoped(scope, move || sign_chunk(part));
-            begun.map_err(|error| RecoverError::Thread(error.to_string()))
-        };
-        let workers: Vec<_> = transactions.chunks(chunk).enumerate().map(begin).collect();
-        let join = |worker: Result<thread::ScopedJoinHandle<'_, _>, _>| {
-            worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect::<Result<Vec<Vec<_>>, _>>()
-    })?;
-    Ok(parts.concat())
+        signed.collect()
+    });
+    // The first that failed, in the order of the transactions.
+    signed.into_iter().collect()
 }
 
 fn secrets(workload: &Workload) -> Result<Secrets, RecoverError> {

@@ -11,14 +11,10 @@ use std::{
 use super::{
     BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltState, DataDir, Manifest, StateError,
     StateLock, StateSpec, Watch,
-    keep::{is_state_name, remove_dir},
-    lock::Purpose,
+    lock::{Purpose, unix_now_s},
     manifest::{FORMAT_VERSION, files_of},
-    unix_now_s,
+    names::{BUILDING, is_state_name, remove_dir},
 };
-
-/// Between a state's name and the builder's process id.
-pub(super) const BUILDING: &str = ".building-";
 
 impl DataDir {
     /// Opens the state that `spec` names, built first where there is none, and locks it.

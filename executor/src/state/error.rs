@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use workload::RowError;
 
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// A state that cannot be built, opened, verified or removed.
 #[derive(Debug, thiserror::Error)]

@@ -12,8 +12,8 @@ use std::{
 use super::{
     BuildPhase, BuildProgress, DataDir, Manifest, RowCounts, ScanInput, StateError, StateFormat,
     StateLock, Watch,
-    build::BUILDING,
     lock::{Purpose, current_holder},
+    names::{BUILDING, is_state_name, remove_dir},
 };
 
 /// What is known of one state.
@@ -187,14 +187,6 @@ impl DataDir {
     }
 }
 
-/// `<store>-<16 hex digits>`, with or without the mark of a half-built state: nothing else in a
-/// data directory is ever looked into or removed.
-pub(super) fn is_state_name(name: &str) -> bool {
-    let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
-    let is_hex = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    !name.contains('/') && base.rsplit_once('-').is_some_and(|(_, hash)| is_hex(hash))
-}
-
 fn summary(manifest: &Manifest) -> WholeState {
     WholeState {
         scenario: manifest.scenario.clone(),
@@ -230,12 +222,4 @@ fn byte_count<'a>(dirs: impl Iterator<Item = &'a Path>) -> Result<u64, StateErro
 fn modified_unix_s(path: &Path) -> Option<u64> {
     let modified: SystemTime = fs::metadata(path).ok()?.modified().ok()?;
     Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
-}
-
-/// Removes a directory and all in it; fine when there is none.
-pub(super) fn remove_dir(path: &Path) -> Result<(), StateError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.map_err(StateError::io("remove", path)),
-    }
 }

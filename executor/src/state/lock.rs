@@ -7,12 +7,12 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{StateError, unix_now_s};
+use super::error::StateError;
 
 /// `list` locks for a moment to see who is there: try again before giving up.
 const ATTEMPTS: u32 = 4;
@@ -128,6 +128,11 @@ fn describe_holder(path: &Path) -> String {
             format!("process {} ({} for {seconds} s)", holder.pid, holder.purpose.name())
         },
     )
+}
+
+/// Now, in seconds since 1970.
+pub(super) fn unix_now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 #[cfg(test)]

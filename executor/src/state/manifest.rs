@@ -10,7 +10,7 @@ use alloy_primitives::B256;
 use serde::{Deserialize, Serialize};
 use workload::{Genesis, Layout, Table};
 
-use super::StateError;
+use super::error::StateError;
 
 /// Name of the manifest in a state directory.
 pub(super) const MANIFEST: &str = "manifest.json";

@@ -17,6 +17,7 @@ mod reader;
 #[cfg(feature = "io-uring")]
 mod ring;
 mod sample;
+mod settings;
 
 use std::{
     fs::File,
@@ -28,39 +29,21 @@ use std::{
     time::Instant,
 };
 
-use super::{Store, StoreError};
+use super::Store;
 use crate::{
     device,
+    error::StoreError,
     state::{BuiltState, StateError},
 };
-use variant::{CacheMode, Durability};
+use variant::CacheMode;
 
 use files::Files;
 pub use format::FlatFormat;
 pub use reader::FlatReader;
 pub use sample::FlatSample;
-
-/// The store's name in variants and errors.
-const NAME: &str = "flat";
-
-/// How a state is read and committed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FlatSettings {
-    /// Reads in flight in each reader's ring, at least 1.
-    pub depth: usize,
-    /// Keys that a reader with a ring wants in a call. At the end of a call its ring runs empty,
-    /// so a call should be many times as long as the ring is deep.
-    pub keys_per_call: usize,
-    /// What a commit waits for: synced, until the log is on the device; logged, until it is with
-    /// the kernel; unlogged, there is none.
-    pub durability: Durability,
-}
-
-impl Default for FlatSettings {
-    fn default() -> Self {
-        Self { depth: 256, keys_per_call: 4096, durability: Durability::default() }
-    }
-}
+use sample::SampleInput;
+pub use settings::FlatSettings;
+use settings::{NAME, failed_io};
 
 /// A state in flat files, open for samples.
 #[derive(Debug)]
@@ -136,19 +119,6 @@ fn probe(files: &Files, depth: usize) -> Option<String> {
     }
 }
 
-impl FlatSample {
-    /// A ring for a reader, where the kernel gives one.
-    #[cfg(feature = "io-uring")]
-    fn ring(&self) -> Option<Box<ring::Ring>> {
-        let file = self.files.slots.file.of(self.cache);
-        let ring = ring::Ring::new(file, self.settings.depth.max(1));
-        if ring.is_err() {
-            self.refused_rings.fetch_add(1, Ordering::Relaxed);
-        }
-        ring.ok().map(Box::new)
-    }
-}
-
 impl Store for FlatStore {
     type Sample = FlatSample;
 
@@ -162,7 +132,14 @@ impl Store for FlatStore {
             device::fadvise_dontneed(&self.files.paths())
                 .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
         }
-        let sample = FlatSample::open(self, cache)?;
+        let sample = FlatSample::open(SampleInput {
+            state: &self.state,
+            files: &self.files,
+            settings: self.settings,
+            #[cfg(feature = "io-uring")]
+            refused_rings: &self.refused_rings,
+            cache,
+        })?;
         self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         Ok(sample)
     }
@@ -217,13 +194,11 @@ impl Store for FlatStore {
         self.in_memory.then_some("the state lies on a file system in memory (tmpfs or ramfs)")
     }
 
+    fn built_state(&self) -> Option<&BuiltState> {
+        Some(&self.state)
+    }
+
     fn slots_per_block(&self) -> Option<f64> {
         Some(self.files.slots.shape.rows_per_block() as f64)
     }
-}
-
-/// For `map_err` on a file operation.
-fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
-    let action = action.into();
-    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
 }

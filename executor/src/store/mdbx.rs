@@ -20,6 +20,7 @@ mod environment;
 mod format;
 mod reader;
 mod sample;
+mod settings;
 
 use std::{
     fs::File,
@@ -27,40 +28,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use signet_libmdbx::{Stat, SyncMode};
+use signet_libmdbx::Stat;
 use workload::Table;
 
-use super::{Store, StoreError};
-use crate::{device, state::BuiltState};
-use variant::{CacheMode, Durability};
+use super::Store;
+use crate::{device, error::StoreError, state::BuiltState};
+use variant::CacheMode;
 
 use base::{Base, RESIDENT_SHARE_MAX};
 use environment::failed_io;
 pub use format::MdbxFormat;
 pub use reader::MdbxReader;
 pub use sample::MdbxSample;
-
-/// The store's name in variants and errors.
-const NAME: &str = "mdbx";
-
-/// How a state is committed to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MdbxSettings {
-    /// What a commit waits for. Synced: data and meta page are on the device. Logged: both are
-    /// with the kernel, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: with
-    /// the kernel, and it does not (`UTTERLY_NOSYNC`): MDBX has no commit that stays in memory.
-    pub durability: Durability,
-}
-
-impl MdbxSettings {
-    const fn sync_mode(self) -> (SyncMode, &'static str) {
-        match self.durability {
-            Durability::Synced => (SyncMode::Durable, "Synced (SYNC_DURABLE)"),
-            Durability::Logged => (SyncMode::SafeNoSync, "Logged (SAFE_NOSYNC)"),
-            Durability::Unlogged => (SyncMode::UtterlyNoSync, "Unlogged (UTTERLY_NOSYNC)"),
-        }
-    }
-}
+pub use settings::MdbxSettings;
+use settings::NAME;
 
 /// What is known since a sample was opened.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +130,7 @@ impl Store for MdbxStore {
             CacheMode::Cold => self.cool()?,
             CacheMode::Warm => None,
         };
-        let sample = MdbxSample::open(self, self.settings.sync_mode().0)?;
+        let sample = MdbxSample::open(&self.state, &self.base, self.settings.sync_mode().0)?;
         let [accounts, slots, codes] = Table::ALL.map(|table| sample.statistics(table));
         let statistics = [accounts?, slots?, codes?];
         let duration = start.elapsed();
@@ -195,6 +176,10 @@ impl Store for MdbxStore {
 
     fn never_cold(&self) -> Option<&'static str> {
         self.never_cold
+    }
+
+    fn built_state(&self) -> Option<&BuiltState> {
+        Some(&self.state)
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -30,6 +30,13 @@ struct Part {
     digest: ContentDigest,
 }
 
+/// Every `step`-th part, beginning with `first`.
+#[derive(Clone, Copy)]
+struct Share {
+    first: usize,
+    step: usize,
+}
+
 /// Hands all rows of `table` to `sink` in the order of their keys, and digests them.
 ///
 /// # Errors
@@ -60,12 +67,14 @@ pub(super) fn hand_over(
     }
     watch.progress.begin(BuildPhase::Writing, stream.row_count());
     let threads = input.threads.clamp(1, stream.part_count().max(1));
+    // Threads of their own: each blocks on its channel until the row before it is taken.
     thread::scope(|scope| {
         let parts: Vec<Receiver<_>> = (0..threads)
             .map(|first| {
                 let (sender, receiver) = sync_channel(1);
                 let stream = &stream;
-                scope.spawn(move || make(stream, table, (first, threads), &sender));
+                let share = Share { first, step: threads };
+                scope.spawn(move || make(stream, table, share, &sender));
                 receiver
             })
             .collect();
@@ -74,15 +83,15 @@ pub(super) fn hand_over(
     })
 }
 
-/// Makes every `step`-th part, beginning with `first`.
+/// Makes the parts of a share.
 fn make(
     stream: &RowStream<'_>,
     table: Table,
-    (first, step): (usize, usize),
+    share: Share,
     sender: &SyncSender<Result<Part, StateError>>,
 ) {
     let mut buffers = PartBuffers::default();
-    for place in (first..stream.part_count()).step_by(step) {
+    for place in (share.first..stream.part_count()).step_by(share.step) {
         let mut part = Part::default();
         let emitted = stream.emit::<StateError>(place, &mut buffers, &mut |key, value| {
             part.digest.add(table, key, value);

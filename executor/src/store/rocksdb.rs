@@ -14,6 +14,8 @@ mod probe;
 mod reader;
 mod sample;
 mod scan;
+mod settings;
+mod threads;
 mod uring;
 
 use std::sync::{
@@ -21,78 +23,26 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use ::rocksdb::{Cache, ErrorKind};
+use ::rocksdb::Cache;
 
-use super::{Store, StoreError};
+use super::Store;
 use crate::{
     device,
+    error::StoreError,
     state::{BuiltState, StateError},
 };
-use variant::{
-    CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,
-};
+use variant::{CacheMode, FilterKind, IndexShape, ReadMethod};
 
 pub use format::{Filter, PPM, RocksFormat, aged_ppm};
 pub use reader::RocksReader;
 pub use sample::RocksSample;
+use sample::SampleInput;
+use settings::{NAME, failed_io};
+pub use settings::{READS_AT_ONCE, RocksSettings, effective};
 pub use uring::{IoUring, io_uring_state};
-
-/// The store's name in variants and errors.
-const NAME: &str = "rocksdb";
 
 /// About how many bytes a slot's row takes on disk.
 const ROW_BYTES: f64 = 76.0;
-/// Reads that a `MultiGet` over `io_uring` has under way at most: RocksDB goes through its keys in
-/// groups of so many.
-pub const READS_AT_ONCE: usize = 32;
-
-/// What is done where `method` is asked for: where the kernel refuses `io_uring`, a `MultiGet`
-/// would read one key after the other and RocksDB would complain on standard output, which belongs
-/// to results.
-pub fn effective(method: ReadMethod) -> ReadMethod {
-    if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }
-}
-
-/// How a state is opened and read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RocksSettings {
-    /// Whether reads go past the page cache.
-    pub access: FileAccess,
-    /// Capacity of the block cache of a cold sample, in bytes; empty at its start.
-    pub block_cache_bytes: usize,
-    /// Capacity of the block cache that warm samples share, in bytes.
-    pub warm_cache_bytes: usize,
-    /// How many keys are read at once.
-    pub read_method: ReadMethod,
-    /// Keys in a call of `MultiGet`, at least 1.
-    pub multi_get_key_count: usize,
-    /// Table files kept open; `None`: all, from the start. One that is not open is opened, and
-    /// its index and filter loaded, when it is read.
-    pub open_file_count: Option<u32>,
-    /// What a commit waits for.
-    pub durability: Durability,
-    /// Whether blocks are verified.
-    pub checksums: Checksums,
-    /// Which reads fill the cache.
-    pub cache_fill: CacheFill,
-}
-
-impl Default for RocksSettings {
-    fn default() -> Self {
-        Self {
-            access: FileAccess::default(),
-            block_cache_bytes: 256 << 20,
-            warm_cache_bytes: 4 << 30,
-            read_method: ReadMethod::Get,
-            multi_get_key_count: 4_096,
-            open_file_count: None,
-            durability: Durability::default(),
-            checksums: Checksums::default(),
-            cache_fill: CacheFill::default(),
-        }
-    }
-}
-
 /// A state in RocksDB, open for samples.
 pub struct RocksStore {
     state: BuiltState,
@@ -146,7 +96,7 @@ impl RocksStore {
             open_ns: AtomicU64::new(0),
             resident_fraction: Mutex::new(None),
         };
-        store.multi_get_io_uring = probe::multi_get_io_uring(&store)?;
+        store.multi_get_io_uring = probe::multi_get_io_uring(store.sample_input())?;
         Ok(store)
     }
 
@@ -178,6 +128,15 @@ impl RocksStore {
             _ if self.access.is_direct() => "not used".to_owned(),
             Some(fraction) => format!("{fraction:.4} after dropping"),
             None => "unknown".to_owned(),
+        }
+    }
+
+    const fn sample_input(&self) -> SampleInput<'_> {
+        SampleInput {
+            state: &self.state,
+            settings: self.settings,
+            index: self.format.index,
+            access: self.access,
         }
     }
 
@@ -245,7 +204,7 @@ impl Store for RocksStore {
 
     fn open_sample(&self, cache: CacheMode) -> Result<RocksSample, StoreError> {
         let start = std::time::Instant::now();
-        let sample = RocksSample::open(self, self.cache(cache), cache)?;
+        let sample = RocksSample::open(self.sample_input(), self.cache(cache), cache)?;
         let drops = cache == CacheMode::Cold && !self.access.is_direct();
         let tables = if drops { self.state.table_files() } else { Vec::new() };
         device::fadvise_dontneed(&tables)
@@ -314,6 +273,10 @@ impl Store for RocksStore {
         self.access.never_cold()
     }
 
+    fn built_state(&self) -> Option<&BuiltState> {
+        Some(&self.state)
+    }
+
     fn slots_per_block(&self) -> Option<f64> {
         Some(f64::from(self.format().block_bytes) / ROW_BYTES)
     }
@@ -322,21 +285,4 @@ impl Store for RocksStore {
 /// `true`, `false`, or `null` for what is not known.
 fn described(known: Option<bool>) -> String {
     known.map_or("null".to_owned(), |known| known.to_string())
-}
-
-/// For `map_err` on a call into RocksDB.
-fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error) -> StoreError {
-    let action = action.into();
-    move |error| match error.kind() {
-        ErrorKind::Corruption => {
-            StoreError::Damaged { store: NAME, what: action, reason: error.into_string() }
-        }
-        _ => StoreError::Failed { store: NAME, action, reason: error.into_string() },
-    }
-}
-
-/// For `map_err` on a file operation.
-fn failed_io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> StoreError {
-    let action = action.into();
-    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::lock;
+use crate::lock::lock;
 
 /// Opens when as many have passed as it was made for.
 #[derive(Debug)]

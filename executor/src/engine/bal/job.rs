@@ -9,25 +9,53 @@ use std::{
 };
 
 use evm::{Runner, StepError, StepWrites};
+use variant::Phase;
 use workload::{Batch, BlockAccessIndex, Layout, StepKind, Steps, TxOutcome, list::ListBounds};
 
-use super::{Tallies, gate::Gate, lock};
-use crate::{
-    check::{self, ListFault},
-    engine::{BatchResult, EngineError, Executed, Task},
-    feasible::{Feasibility, Untold},
+use super::{
+    check,
+    feasible::{Ended, Feasibility, UnreportedWork},
+    gate::Gate,
     join::{self, Written},
     prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
+    verify::{self, Unverified},
+    view::{CodeRows, Shared, Touched, View},
+};
+use crate::{
+    engine::{
+        error::{EngineError, ListFault},
+        executed::{BatchResult, Executed},
+        tally::{ReadTally, Reading},
+        task::Task,
+    },
+    lock::lock,
     schedule,
     single_flight::SingleFlight,
     span::Spans,
     store::Reader,
     trace::What,
-    verify::{self, Unverified},
-    view::{CodeRows, Shared, Touched, View},
 };
-use variant::Phase;
+
+/// Counts of one worker over all batches: made before the clock, joined after it.
+#[derive(Debug, Default)]
+pub(super) struct Tallies {
+    pub(super) on_demand: ReadTally,
+    pub(super) prefetched: ReadTally,
+}
+
+/// What a job is made of.
+pub(crate) struct JobInput<'j> {
+    pub(super) task: &'j Task<'j>,
+    /// 0-based index of the batch.
+    pub(super) index: usize,
+    pub(super) batch: &'j Batch,
+    pub(super) spans: &'j Arc<Spans>,
+    /// Order of the store's rows.
+    pub(super) layout: Option<Layout>,
+    /// Order of the steps, where they go by their known cost.
+    pub(super) known_order: Option<Vec<BlockAccessIndex>>,
+}
 
 /// What one step came to.
 #[derive(Debug)]
@@ -50,7 +78,7 @@ struct Part {
 struct Course {
     /// The block whose environment is set.
     entered: Option<usize>,
-    untold: Untold,
+    unreported: UnreportedWork,
     /// What the step wrote; here for its memory.
     writes: StepWrites,
     /// What all steps so far wrote.
@@ -79,7 +107,7 @@ impl Failure {
 
 /// One batch as its workers see it.
 #[derive(Debug)]
-pub(super) struct Job<P> {
+pub(crate) struct Job<P> {
     shared: Shared<P>,
     steps: Steps,
     /// In which order steps are taken; `None` for that of their indices.
@@ -104,13 +132,8 @@ pub(super) struct Job<P> {
 }
 
 impl<P: PreState> Job<P> {
-    pub(super) fn new(
-        task: &Task<'_>,
-        place: usize,
-        batch: &Batch,
-        (spans, layout): (&Arc<Spans>, Option<Layout>),
-        known_order: Option<Vec<BlockAccessIndex>>,
-    ) -> Result<Self, EngineError> {
+    pub(super) fn new(input: JobInput<'_>) -> Result<Self, EngineError> {
+        let JobInput { task, index: place, batch, spans, layout, known_order } = input;
         let start = spans.elapsed();
         let bounds = ListBounds::of(batch, task.workload.fork);
         let rejected = |fault| EngineError::rejected(place, fault);
@@ -175,7 +198,7 @@ impl<P: PreState> Job<P> {
     ) -> Result<(), Failure> {
         let Some(listed) = self.shared.pre_state.listed() else { return Ok(()) };
         let start = self.spans.elapsed();
-        let to = (reader, &mut tallies.prefetched);
+        let to = Reading { reader, tally: &mut tallies.prefetched };
         let done = verify::run(&self.shared.list, listed, &self.next_chunk, to, stop);
         self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         let span = self.spans.close(Phase::Verify, start);
@@ -209,7 +232,7 @@ impl<P: PreState> Job<P> {
         let start = self.spans.elapsed();
         let target = Target { list, values, codes: code_rows };
         self.ahead
-            .read(target, lane, (reader, &mut tallies.prefetched), stop)
+            .read(target, lane, Reading { reader, tally: &mut tallies.prefetched }, stop)
             .map_err(|error| Failure { index: 0, error: EngineError::Store(error) })?;
         let span = self.spans.close(Phase::Prefetch, start);
         if let Some(trace) = &mut tallies.prefetched.trace {
@@ -223,7 +246,8 @@ impl<P: PreState> Job<P> {
         reader: &mut R,
         tallies: &mut Tallies,
         task: &Task<'_>,
-        (worker, stop): (usize, &AtomicBool),
+        worker: usize,
+        stop: &AtomicBool,
     ) -> Result<(), Failure> {
         if task.variant.executors_prefetch() {
             let lane = Lane { number: worker, count: task.variant.thread_count };
@@ -235,7 +259,12 @@ impl<P: PreState> Job<P> {
             trace.seldom(What::Gate, came, Instant::now());
         }
         let start = self.spans.elapsed();
-        let view = View::new(&self.shared, task.workload, stop, (reader, &mut tallies.on_demand));
+        let view = View::new(
+            &self.shared,
+            task.workload,
+            stop,
+            Reading { reader, tally: &mut tallies.on_demand },
+        );
         let mut runner = Runner::new(task.workload, view);
         let mut steps = Vec::new();
         let mut course = Course::default();
@@ -270,7 +299,7 @@ impl<P: PreState> Job<P> {
     ) -> Result<StepResult, Failure> {
         let step = self.steps.at(index);
         let block = &task.workload.batches[self.place].blocks[step.block];
-        let Course { entered, untold, writes, written } = course;
+        let Course { entered, unreported, writes, written } = course;
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
@@ -305,9 +334,10 @@ impl<P: PreState> Job<P> {
         })?;
         check::check_writes(&self.shared.list, index, writes, written).map_err(rejected)?;
         if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
-            let ended = (&block.transactions[tx_index], &output.gas, task.workload.fork);
+            let (tx, fork) = (&block.transactions[tx_index], task.workload.fork);
+            let ended = Ended { tx, gas: &output.gas, fork };
             let met_count = runner.db().met_slot_count();
-            self.feasible.ended(ended, met_count, untold).map_err(rejected)?;
+            self.feasible.ended(ended, met_count, unreported).map_err(rejected)?;
         }
         Ok(StepResult { index, outcome: output.outcome, latency })
     }

@@ -20,7 +20,7 @@ use revm::state::Bytecode;
 use workload::genesis::AccountState;
 
 use super::cell::Cell;
-use crate::{handover::Cancelled, single_flight::SingleFlight};
+use crate::single_flight::{Cancelled, SingleFlight};
 
 /// Shards of a table; far more than threads, so that they seldom meet.
 const SHARD_COUNT: usize = 256;

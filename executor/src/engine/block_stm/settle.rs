@@ -9,7 +9,7 @@ use super::{
     purse::Purses,
     view,
 };
-use crate::store::{Reader, StoreError};
+use crate::{error::StoreError, store::Reader};
 
 /// The net changes of a batch whose `step_count` steps are all committed. A value below the
 /// batch that nobody has read yet (of a beneficiary, or of a slot of a contract that a step

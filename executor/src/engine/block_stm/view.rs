@@ -23,10 +23,15 @@ use super::{
     scheduler::{Footing, Until},
 };
 use crate::{
-    handover::Arrival,
-    store::{Reader, StoreError},
+    engine::{
+        error::ViewError,
+        row,
+        tally::{ReadTally, Reading},
+    },
+    error::StoreError,
+    single_flight::Arrival,
+    store::Reader,
     trace::{Key, Recorder},
-    view::{self, ReadTally, ViewError},
 };
 
 /// A read that gave no value.
@@ -113,7 +118,8 @@ const RECENT: usize = 8;
 
 impl<'a, R: Reader> StepView<'a, R> {
     /// A view that reads through `reader` and counts in `tally`.
-    pub(super) fn new(ground: Ground<'a>, (reader, tally): (&'a mut R, &'a mut ReadTally)) -> Self {
+    pub(super) fn new(ground: Ground<'a>, reading: Reading<'a, R>) -> Self {
+        let Reading { reader, tally } = reading;
         Self {
             ground,
             reader,
@@ -326,7 +332,7 @@ impl<R: Reader> Database for StepView<'_, R> {
         if account.is_born {
             self.born.insert(id);
         }
-        Ok(account.state.map(|state| AccountInfo { code: account.code, ..view::info(state) }))
+        Ok(account.state.map(|state| AccountInfo { code: account.code, ..row::info(state) }))
     }
 
     fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ReadError> {
@@ -337,7 +343,7 @@ impl<R: Reader> Database for StepView<'_, R> {
         let codes = &self.ground.memory.codes;
         let (code, _) = codes.get_or_read(code_hash, self.ground.stop, || {
             let code = tally.timed::<R, _>(Key::Code, || reader.code(&code_hash))?;
-            view::bytecode(code_hash, code)
+            row::bytecode(code_hash, code)
         })?;
         self.codes.insert(code_hash, code.clone());
         Ok(code)

@@ -15,10 +15,12 @@ use super::{
     view::{Ground, Log, ReadError, StepView},
 };
 use crate::{
-    engine::EngineError,
+    engine::{
+        error::{EngineError, ViewError},
+        tally::Reading,
+    },
     store::Reader,
     trace::What,
-    view::{ReadTally, ViewError},
 };
 
 /// A log that was longer than this gives its memory back.
@@ -64,7 +66,7 @@ pub(super) struct Work<'a> {
 /// What ends the execution, with the step where it came up.
 pub(super) fn work<R: Reader>(
     work: &Work<'_>,
-    reading: (&mut R, &mut ReadTally),
+    reading: Reading<'_, R>,
 ) -> Result<Vec<Run>, (BlockAccessIndex, EngineError)> {
     let view = StepView::new(work.ground, reading);
     let runner = Runner::new(work.ground.workload, view).with_fees(Fees::Apart);

@@ -16,13 +16,16 @@ use revm::{
 };
 use workload::{StepKind, Steps, Workload, block::Transaction, genesis::AccountState};
 
-use super::{Cache, Key};
+use super::cache::{Cache, Key};
 use crate::{
-    engine::EngineError,
-    handover::Arrival,
+    engine::{
+        error::{EngineError, ViewError},
+        row,
+        tally::{ReadTally, Reading},
+    },
+    single_flight::Arrival,
     store::Reader,
     trace::{self, What},
-    view::{self, ReadTally, ViewError},
 };
 
 /// Gas of a blob (EIP-4844).
@@ -59,10 +62,11 @@ impl<'a> Ahead<'a> {
         place: usize,
         steps: &Steps,
         next_step: &AtomicU32,
-        (reader, tally): (&'a mut R, &'a mut ReadTally),
+        reading: Reading<'a, R>,
     ) -> Result<Vec<u64>, EngineError> {
         let batch = &self.workload.batches[place];
         let lifted = (Address::ZERO, 0, U256::ZERO);
+        let Reading { reader, tally } = reading;
         let database = Before { ahead: self, reader, tally, read: Vec::new(), lifted };
         let mut runner = Runner::new(self.workload, database);
         let mut entered = None;
@@ -141,7 +145,7 @@ impl<R: Reader> Database for Before<'_, R> {
             let found = row.unwrap_or_default();
             row = Some(AccountState { nonce, balance: found.balance.max(least), ..found });
         }
-        Ok(row.map(view::info))
+        Ok(row.map(row::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
@@ -149,7 +153,7 @@ impl<R: Reader> Database for Before<'_, R> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
             let code = tally.timed::<R, _>(trace::Key::Code, || reader.code(&hash))?;
-            view::bytecode(hash, code)
+            row::bytecode(hash, code)
         })?;
         self.note(Key::Code(hash), arrival);
         Ok(code)

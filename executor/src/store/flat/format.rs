@@ -10,11 +10,10 @@ use alloy_primitives::B256;
 use workload::{ContentDigest, Genesis, Layout, Table};
 
 use super::{
-    NAME,
     block::{BLOCK_BYTES, Block, Shape},
-    failed_io,
     files::{CodePlace, Files, RowFile, index_name, rows_name, write_code_places},
     index::{Begins, Index},
+    settings::{NAME, failed_io},
 };
 use crate::{
     state::{BuildInput, BuildOutput, RowCounts, ScanInput, StateError, StateFormat, Watch},

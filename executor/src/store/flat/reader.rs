@@ -4,18 +4,22 @@ use std::{fmt, fs::File, io, os::unix::fs::FileExt};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
 use workload::{
-    AccountState, Layout,
+    AccountState, Layout, NetChanges,
     layout::{RowKey, decode_account, decode_slot},
 };
 
 #[cfg(feature = "io-uring")]
 use super::ring::Ring;
 use super::{
-    FlatSample, NAME, StoreError,
     block::{BLOCK_BYTES, Block},
     files::{CodePlace, RowFile},
+    sample::FlatSample,
+    settings::NAME,
 };
-use crate::store::{ReadCounters, Reader};
+use crate::{
+    error::StoreError,
+    store::{ReadCounters, Reader, Sample},
+};
 
 /// Keys in a call where one block is read after the other.
 const KEYS_ONE_BY_ONE: usize = 32;
@@ -49,6 +53,15 @@ struct Batch {
     blocks: Vec<Wanted>,
 }
 
+/// Where a row stands in an index.
+#[derive(Clone, Copy)]
+struct Place<'k> {
+    /// Number of its account there.
+    account: usize,
+    /// The rest of its key.
+    rest: &'k [u8],
+}
+
 /// A block and the keys that it is read for.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
@@ -64,7 +77,7 @@ impl fmt::Debug for FlatReader<'_> {
 }
 
 impl<'a> FlatReader<'a> {
-    pub(super) fn new(sample: &'a FlatSample) -> Self {
+    fn new(sample: &'a FlatSample) -> Self {
         Self {
             sample,
             layout: sample.layout,
@@ -91,16 +104,15 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// The value of the row with `key` in `file`, whose account has number `account` there and
-    /// whose key goes on with `rest`, handed to `decode`.
+    /// The value of the row with `key` in `file`, which lies at `at`, handed to `decode`.
     fn get<T>(
         &mut self,
         file: &RowFile,
-        (account, rest): (usize, &[u8]),
+        at: Place<'_>,
         key: &[u8],
         decode: impl FnOnce(&[u8]) -> Option<T>,
     ) -> io::Result<Option<T>> {
-        let Some(found) = file.index.locate(account, rest, 0) else { return Ok(None) };
+        let Some(found) = file.index.locate(at.account, at.rest, 0) else { return Ok(None) };
         let (mut first, mut last) = (found.first, found.last);
         // The last block whose first key is not above `key` is the one: mostly the only one.
         let mut at = last;
@@ -128,7 +140,7 @@ impl<'a> FlatReader<'a> {
         let sample = self.sample;
         let (key, file) = (row.as_slice(), &sample.files.slots);
         let rest = &key[key.len() - 32..];
-        let value = self.get(file, (account, rest), key, decode_slot);
+        let value = self.get(file, Place { account, rest }, key, decode_slot);
         let value = value.map_err(|error| failed(error, || slot_name(key)))?;
         Ok(value.unwrap_or_default())
     }
@@ -241,6 +253,22 @@ impl Landing<'_, '_> {
     }
 }
 
+impl Sample for FlatSample {
+    type Reader<'a> = FlatReader<'a>;
+
+    fn reader(&self) -> Result<FlatReader<'_>, StoreError> {
+        Ok(FlatReader::new(self))
+    }
+
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout)
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.write(changes)
+    }
+}
+
 impl Reader for FlatReader<'_> {
     const IS_TIMED: bool = true;
 
@@ -252,7 +280,8 @@ impl Reader for FlatReader<'_> {
         let sample = self.sample;
         let key = self.layout.account_key(address);
         let key = key.as_slice();
-        let found = self.get(&sample.files.accounts, (0, key), key, decode_account);
+        let found =
+            self.get(&sample.files.accounts, Place { account: 0, rest: key }, key, decode_account);
         found.map_err(|error| failed(error, || format!("account {address}")))
     }
 

@@ -1,6 +1,8 @@
 //! A state open for one sample: the base's files, which nobody writes, below what the sample's
 //! batches have committed, in memory and in a log.
 
+#[cfg(feature = "io-uring")]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::{
     fmt, fs,
     fs::File,
@@ -14,8 +16,13 @@ use workload::{
     layout::{encode_account, encode_slot},
 };
 
-use super::{FlatReader, FlatSettings, FlatStore, NAME, StoreError, failed_io, files::Files};
-use crate::store::{Sample, overlay::Overlay};
+#[cfg(feature = "io-uring")]
+use super::ring::Ring;
+use super::{
+    files::Files,
+    settings::{FlatSettings, NAME, failed_io},
+};
+use crate::{error::StoreError, state::BuiltState, store::overlay::Overlay};
 use variant::{CacheMode, Durability};
 
 /// A state open for one sample.
@@ -27,7 +34,7 @@ pub struct FlatSample {
     pub(super) overlay: Overlay,
     /// Readers that were refused a ring, of this store.
     #[cfg(feature = "io-uring")]
-    pub(super) refused_rings: Arc<std::sync::atomic::AtomicU64>,
+    pub(super) refused_rings: Arc<AtomicU64>,
     log: Mutex<File>,
     dir: SampleDir,
 }
@@ -48,9 +55,19 @@ impl Drop for SampleDir {
     }
 }
 
+/// What a sample is opened with.
+pub(super) struct SampleInput<'a> {
+    pub(super) state: &'a BuiltState,
+    pub(super) files: &'a Arc<Files>,
+    pub(super) settings: FlatSettings,
+    #[cfg(feature = "io-uring")]
+    pub(super) refused_rings: &'a Arc<AtomicU64>,
+    pub(super) cache: CacheMode,
+}
+
 impl FlatSample {
-    pub(super) fn open(store: &FlatStore, cache: CacheMode) -> Result<Self, StoreError> {
-        let dir = store.state.new_sample_dir().map_err(|error| StoreError::Failed {
+    pub(super) fn open(input: SampleInput<'_>) -> Result<Self, StoreError> {
+        let dir = input.state.new_sample_dir().map_err(|error| StoreError::Failed {
             store: NAME,
             action: "make a sample".to_owned(),
             reason: error.to_string(),
@@ -58,37 +75,20 @@ impl FlatSample {
         let dir = SampleDir(dir);
         let log = File::create(dir.0.join("log")).map_err(failed_io("make a log"))?;
         Ok(Self {
-            files: Arc::clone(&store.files),
-            layout: store.state.manifest().layout,
-            cache,
-            settings: store.settings,
+            files: Arc::clone(input.files),
+            layout: input.state.manifest().layout,
+            cache: input.cache,
+            settings: input.settings,
             overlay: Overlay::default(),
             #[cfg(feature = "io-uring")]
-            refused_rings: Arc::clone(&store.refused_rings),
+            refused_rings: Arc::clone(input.refused_rings),
             log: Mutex::new(log),
             dir,
         })
     }
 
-    pub(super) fn close(self) -> Result<(), StoreError> {
-        let dir = &self.dir.0;
-        fs::remove_dir_all(dir).map_err(failed_io(format!("remove sample {}", dir.display())))
-    }
-}
-
-impl Sample for FlatSample {
-    type Reader<'a> = FlatReader<'a>;
-
-    fn reader(&self) -> Result<FlatReader<'_>, StoreError> {
-        Ok(FlatReader::new(self))
-    }
-
-    fn row_layout(&self) -> Option<Layout> {
-        Some(self.layout)
-    }
-
     /// One write to the log, then the overlay.
-    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+    pub(super) fn write(&self, changes: &NetChanges) -> Result<(), StoreError> {
         let durability = self.settings.durability;
         if durability != Durability::Unlogged {
             let bytes = encode(changes);
@@ -100,6 +100,22 @@ impl Sample for FlatSample {
         }
         self.overlay.add(changes);
         Ok(())
+    }
+
+    /// A ring for a reader, where the kernel gives one.
+    #[cfg(feature = "io-uring")]
+    pub(super) fn ring(&self) -> Option<Box<Ring>> {
+        let file = self.files.slots.file.of(self.cache);
+        let ring = Ring::new(file, self.settings.depth.max(1));
+        if ring.is_err() {
+            self.refused_rings.fetch_add(1, Ordering::Relaxed);
+        }
+        ring.ok().map(Box::new)
+    }
+
+    pub(super) fn close(self) -> Result<(), StoreError> {
+        let dir = &self.dir.0;
+        fs::remove_dir_all(dir).map_err(failed_io(format!("remove sample {}", dir.display())))
     }
 }
 

@@ -147,6 +147,7 @@ impl Base {
             }
         };
         let threads = self.branches.len().div_ceil(LOADING_CHUNK).clamp(1, LOADING_THREADS);
+        // Threads of their own: they wait for the device.
         thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().try_for_each(|worker| {

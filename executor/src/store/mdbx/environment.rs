@@ -10,7 +10,8 @@ use signet_libmdbx::{
 };
 use workload::{Layout, Table};
 
-use super::{NAME, StoreError};
+use super::settings::NAME;
+use crate::error::StoreError;
 
 /// Page size in bytes: that of the machine, and of the clients that use MDBX.
 pub(super) const PAGE_BYTES: usize = 4096;
@@ -99,6 +100,13 @@ pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// The key of a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableKey<'k> {
+    pub(super) table: Table,
+    pub(super) key: &'k [u8],
+}
+
 /// The tables of a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables {
@@ -182,12 +190,12 @@ impl Tables {
     pub(super) fn get<K: TransactionKind, T>(
         &self,
         tx: &Tx<K>,
-        (table, key): (Table, &[u8]),
+        row: TableKey<'_>,
         what: impl Fn() -> String,
         decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        self.check_key(table, key)?;
-        let found = tx.get::<Cow<'_, [u8]>>(self.handle(table).dbi(), key);
+        self.check_key(row.table, row.key)?;
+        let found = tx.get::<Cow<'_, [u8]>>(self.handle(row.table).dbi(), row.key);
         match found.map_err(|error| failed_read(what())(error))? {
             Some(value) => decode(&value).map(Some),
             None => Ok(None),

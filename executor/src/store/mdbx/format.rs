@@ -7,11 +7,12 @@ use signet_libmdbx::{Environment, Rw, TxUnsync};
 use workload::{ContentDigest, Genesis, Layout, Table};
 
 use super::{
-    NAME, StoreError,
     base::{Base, DATA},
     environment::{self, PAGE_BYTES, Purpose, Tables, failed, failed_io, failed_read},
+    settings::NAME,
 };
 use crate::{
+    error::StoreError,
     state::{BuildInput, BuildOutput, RowCounts, ScanInput, StateError, StateFormat, Watch},
     store::ordered,
 };
@@ -73,7 +74,7 @@ impl StateFormat for MdbxFormat {
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
         for table in Table::ALL {
-            let written = append(&environment, &tables, (input, watch), table)?;
+            let written = append(&environment, &tables, input, watch, table)?;
             digest.merge(&written);
             rows.set(table, written.row_count());
         }
@@ -113,7 +114,8 @@ impl StateFormat for MdbxFormat {
 fn append(
     environment: &Environment,
     tables: &Tables,
-    (input, watch): (&BuildInput<'_>, &Watch<'_>),
+    input: &BuildInput<'_>,
+    watch: &Watch<'_>,
     table: Table,
 ) -> Result<ContentDigest, StateError> {
     let handle = tables.handle(table);

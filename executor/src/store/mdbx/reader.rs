@@ -5,17 +5,19 @@ use std::fmt;
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
 use signet_libmdbx::{Ro, tx::Tx};
 use workload::{
-    AccountState, Table,
+    AccountState, Layout, NetChanges, Table,
     layout::{RowKey, decode_account, decode_slot},
 };
 
 use super::{
-    MdbxSample, NAME, StoreError,
-    environment::{PAGE_BYTES, failed},
+    environment::{PAGE_BYTES, TableKey, failed},
+    sample::MdbxSample,
+    settings::NAME,
 };
 use crate::{
+    error::StoreError,
     process::thread_major_fault_count,
-    store::{ReadCounters, Reader},
+    store::{ReadCounters, Reader, Sample},
 };
 
 /// One thread's reads of a sample.
@@ -46,7 +48,7 @@ impl fmt::Debug for MdbxReader<'_> {
 }
 
 impl<'a> MdbxReader<'a> {
-    pub(super) fn new(sample: &'a MdbxSample) -> Result<Self, StoreError> {
+    fn new(sample: &'a MdbxSample) -> Result<Self, StoreError> {
         // Before the transaction: a commit between the two only makes it begin again.
         let commit_count = sample.commit_count();
         Ok(Self {
@@ -78,7 +80,7 @@ impl<'a> MdbxReader<'a> {
     #[inline]
     fn get<T>(
         &mut self,
-        key: (Table, &[u8]),
+        key: TableKey<'_>,
         what: impl Fn() -> String,
         decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
@@ -94,13 +96,30 @@ impl<'a> MdbxReader<'a> {
     fn slot_row(&mut self, key: &RowKey, what: impl Fn() -> String) -> Result<U256, StoreError> {
         let decode =
             |value: &[u8]| decode_slot(value).ok_or_else(|| wrong_length(what(), value.len()));
-        let value = self.get((Table::Slots, key.as_slice()), &what, decode)?;
+        let value =
+            self.get(TableKey { table: Table::Slots, key: key.as_slice() }, &what, decode)?;
         Ok(value.unwrap_or_default())
     }
 }
 
 fn begin(sample: &MdbxSample) -> Result<Tx<Ro>, StoreError> {
     sample.environment().begin_ro_unsync().map_err(failed("begin to read"))
+}
+
+impl Sample for MdbxSample {
+    type Reader<'a> = MdbxReader<'a>;
+
+    fn reader(&self) -> Result<MdbxReader<'_>, StoreError> {
+        MdbxReader::new(self)
+    }
+
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout())
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.write(changes)
+    }
 }
 
 impl Reader for MdbxReader<'_> {
@@ -111,7 +130,7 @@ impl Reader for MdbxReader<'_> {
         let what = || format!("account {address}");
         let decode =
             |value: &[u8]| decode_account(value).ok_or_else(|| wrong_length(what(), value.len()));
-        self.get((Table::Accounts, key.as_slice()), what, decode)
+        self.get(TableKey { table: Table::Accounts, key: key.as_slice() }, what, decode)
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
@@ -148,7 +167,9 @@ impl Reader for MdbxReader<'_> {
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         let what = || format!("code {hash}");
         let decode = |value: &[u8]| Ok(Bytes::copy_from_slice(value));
-        let Some(code) = self.get((Table::Codes, hash.as_slice()), what, decode)? else {
+        let Some(code) =
+            self.get(TableKey { table: Table::Codes, key: hash.as_slice() }, what, decode)?
+        else {
             return Ok(None);
         };
         // MDBX has no checksums; a code is its own. Hashing 24 KiB takes some 50 us, so a code

@@ -18,11 +18,11 @@ use workload::{
 };
 
 use super::{
-    MdbxReader, MdbxStore, NAME, StoreError,
     base::{Base, DATA},
-    environment::{self, Purpose, Tables, failed, failed_io},
+    environment::{self, Purpose, TableKey, Tables, failed, failed_io},
+    settings::NAME,
 };
-use crate::{state::BuiltState, store::Sample};
+use crate::{error::StoreError, state::BuiltState};
 
 /// A state open for one sample.
 pub struct MdbxSample {
@@ -64,20 +64,27 @@ struct Touched {
 }
 
 impl Touched {
-    fn keys(&self) -> impl Iterator<Item = (Table, &[u8])> {
-        let accounts = self.accounts.iter().map(|key| (Table::Accounts, key.as_slice()));
-        let slots = self.slots.iter().map(|key| (Table::Slots, key.as_slice()));
-        accounts.chain(slots).chain(self.codes.iter().map(|key| (Table::Codes, key.as_slice())))
+    fn keys(&self) -> impl Iterator<Item = TableKey<'_>> {
+        let accounts = self.accounts.iter().map(RowKey::as_slice);
+        let slots = self.slots.iter().map(RowKey::as_slice);
+        let codes = self.codes.iter().map(|hash| hash.as_slice());
+        let accounts = accounts.map(|key| TableKey { table: Table::Accounts, key });
+        let slots = slots.map(|key| TableKey { table: Table::Slots, key });
+        accounts.chain(slots).chain(codes.map(|key| TableKey { table: Table::Codes, key }))
     }
 }
 
 impl MdbxSample {
-    pub(super) fn open(store: &MdbxStore, sync_mode: SyncMode) -> Result<Self, StoreError> {
-        let dir = SampleDir(new_dir(&store.state)?);
+    pub(super) fn open(
+        state: &BuiltState,
+        base: &Base,
+        sync_mode: SyncMode,
+    ) -> Result<Self, StoreError> {
+        let dir = SampleDir(new_dir(state)?);
         let path = dir.0.join(DATA);
-        fs::hard_link(store.base.path(), &path).map_err(failed_io("link the state's file"))?;
+        fs::hard_link(base.path(), &path).map_err(failed_io("link the state's file"))?;
         let environment = environment::open(&path, Purpose::Sample(sync_mode))?;
-        let layout = store.state.manifest().layout;
+        let layout = state.manifest().layout;
         let tables = Tables::open(&environment, layout)?;
         let pin = environment.begin_ro_sync().map_err(failed("hold the state's snapshot"))?;
         Ok(Self {
@@ -113,66 +120,8 @@ impl MdbxSample {
         self.pin.db_stat(&self.tables.handle(table)).map_err(failed("look at a table"))
     }
 
-    /// Closes the environment, puts the base back, and reads every key that was committed:
-    /// each must be what the pinned snapshot had.
-    pub(super) fn close(self, base: &Base) -> Result<(), StoreError> {
-        let Self { pin, environment, tables, layout, touched, dir, .. } = self;
-        let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut before = Vec::new();
-        for key in touched.keys() {
-            before.push(tables.get(&pin, key, || name(key), |value| Ok(value.to_vec()))?);
-        }
-        drop(pin);
-        drop(environment);
-        base.restore().map_err(failed_io("put the state back"))?;
-        if !before.is_empty() {
-            let path = dir.0.join(DATA);
-            environment::remove_lock_file(&path)?;
-            let environment = environment::open(&path, Purpose::Check)?;
-            let tables = Tables::open(&environment, layout)?;
-            let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
-            for (key, before) in touched.keys().zip(before) {
-                let now = tables.get(&tx, key, || name(key), |value| Ok(value.to_vec()))?;
-                if now != before {
-                    let text = |value: Option<Vec<u8>>| value.map_or("absent".into(), hex::encode);
-                    return Err(StoreError::NotRestored {
-                        store: NAME,
-                        what: name(key),
-                        reason: format!("it was {} and is {}", text(before), text(now)),
-                    });
-                }
-            }
-        }
-        fs::remove_dir_all(&dir.0).map_err(failed_io(format!("remove {}", dir.0.display())))
-    }
-}
-
-fn name((table, key): (Table, &[u8])) -> String {
-    format!("{table:?} row {}", hex::encode_prefixed(key))
-}
-
-/// A new empty directory on the state's file system.
-pub(super) fn new_dir(state: &BuiltState) -> Result<PathBuf, StoreError> {
-    state.new_sample_dir().map_err(|error| StoreError::Failed {
-        store: NAME,
-        action: "make a sample".to_owned(),
-        reason: error.to_string(),
-    })
-}
-
-impl Sample for MdbxSample {
-    type Reader<'a> = MdbxReader<'a>;
-
-    fn reader(&self) -> Result<MdbxReader<'_>, StoreError> {
-        MdbxReader::new(self)
-    }
-
-    fn row_layout(&self) -> Option<Layout> {
-        Some(self.layout)
-    }
-
     /// One write transaction, rows in the order of their keys.
-    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+    pub(super) fn write(&self, changes: &NetChanges) -> Result<(), StoreError> {
         let mut accounts: Vec<_> = changes
             .accounts
             .iter()
@@ -220,4 +169,50 @@ impl Sample for MdbxSample {
         touched.codes.extend(changes.codes.iter().map(|(hash, _)| *hash));
         Ok(())
     }
+
+    /// Closes the environment, puts the base back, and reads every key that was committed:
+    /// each must be what the pinned snapshot had.
+    pub(super) fn close(self, base: &Base) -> Result<(), StoreError> {
+        let Self { pin, environment, tables, layout, touched, dir, .. } = self;
+        let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut before = Vec::new();
+        for key in touched.keys() {
+            before.push(tables.get(&pin, key, || name(key), |value| Ok(value.to_vec()))?);
+        }
+        drop(pin);
+        drop(environment);
+        base.restore().map_err(failed_io("put the state back"))?;
+        if !before.is_empty() {
+            let path = dir.0.join(DATA);
+            environment::remove_lock_file(&path)?;
+            let environment = environment::open(&path, Purpose::Check)?;
+            let tables = Tables::open(&environment, layout)?;
+            let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
+            for (key, before) in touched.keys().zip(before) {
+                let now = tables.get(&tx, key, || name(key), |value| Ok(value.to_vec()))?;
+                if now != before {
+                    let text = |value: Option<Vec<u8>>| value.map_or("absent".into(), hex::encode);
+                    return Err(StoreError::NotRestored {
+                        store: NAME,
+                        what: name(key),
+                        reason: format!("it was {} and is {}", text(before), text(now)),
+                    });
+                }
+            }
+        }
+        fs::remove_dir_all(&dir.0).map_err(failed_io(format!("remove {}", dir.0.display())))
+    }
+}
+
+fn name(row: TableKey<'_>) -> String {
+    format!("{:?} row {}", row.table, hex::encode_prefixed(row.key))
+}
+
+/// A new empty directory on the state's file system.
+pub(super) fn new_dir(state: &BuiltState) -> Result<PathBuf, StoreError> {
+    state.new_sample_dir().map_err(|error| StoreError::Failed {
+        store: NAME,
+        action: "make a sample".to_owned(),
+        reason: error.to_string(),
+    })
 }

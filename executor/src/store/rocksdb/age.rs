@@ -12,12 +12,15 @@ use alloy_primitives::B256;
 use workload::Table;
 
 use super::{
-    NAME, StoreError, failed,
     format::{PPM, RocksFormat},
     options,
     sample::family,
+    settings::{NAME, failed},
 };
-use crate::state::{BuildPhase, RowCounts, StateError, Watch};
+use crate::{
+    error::StoreError,
+    state::{BuildPhase, RowCounts, StateError, Watch},
+};
 
 /// Passes over the rows: as many files of the first level may hold a range of keys, and a get
 /// asks all of them, newest first, before it comes to the last level.

@@ -6,21 +6,30 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
-    thread,
 };
 
 use ::rocksdb::{ColumnFamily, DB, IngestExternalFileOptions, Options, SstFileWriter};
+use rayon::prelude::*;
 use workload::{
     ContentDigest, Genesis, Layout, PartBuffers, RowSettings, RowStream, Table, rows::RowProgress,
 };
 
 use super::{
-    NAME, PPM, RocksFormat, StoreError, age, failed, failed_io, options, sample::family, scan,
+    age,
+    format::{PPM, RocksFormat},
+    options,
+    sample::family,
+    scan,
+    settings::{NAME, failed, failed_io},
+    threads,
 };
-use crate::state::{
-    BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
+use crate::{
+    error::StoreError,
+    state::{
+        BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
+    },
 };
 
 /// As `rocksdb` 0.25.0 bundles it; the crate does not tell.
@@ -152,15 +161,21 @@ impl TableJob<'_> {
         let runs = runs(&stream, file_row_count);
         let writer =
             options::writer(self.format).map_err(failed("set the options of table files"))?;
-        let next = AtomicUsize::new(0);
-        let worker = || self.work(&stream, &runs, &writer, &next);
-        let threads = self.input.threads.min(runs.len()).max(1);
-        let written: Vec<Result<Written, StateError>> = thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-            let join = |worker: thread::ScopedJoinHandle<'_, _>| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            workers.into_iter().map(join).collect()
+        let pool = threads::pool(self.input.threads.min(runs.len()))?;
+        let has_failed = AtomicBool::new(false);
+        let written: Vec<Result<Written, StateError>> = pool.install(|| {
+            let runs = runs.par_iter().enumerate();
+            let written = runs.map_init(PartBuffers::default, |buffers, (place, run)| {
+                if has_failed.load(Ordering::Relaxed) {
+                    return Ok(Written::default());
+                }
+                let name = format!("{}-{place:06}.sst", options::family_of(self.table));
+                let path = self.files.join(name);
+                let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path);
+                let digest = digest.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
+                Ok(Written { paths: vec![path], digest })
+            });
+            written.collect()
         });
         let mut all = Written::default();
         for part in written {
@@ -170,33 +185,6 @@ impl TableJob<'_> {
         }
         all.paths.sort_unstable();
         Ok(all)
-    }
-
-    /// Writes file after file until there are no more, or one fails anywhere.
-    fn work(
-        &self,
-        stream: &RowStream<'_>,
-        runs: &[Range<usize>],
-        options: &Options,
-        next: &AtomicUsize,
-    ) -> Result<Written, StateError> {
-        let mut written = Written::default();
-        let mut buffers = PartBuffers::default();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(run) = runs.get(place) else { return Ok(written) };
-            let path =
-                self.files.join(format!("{}-{place:06}.sst", options::family_of(self.table)));
-            let result = self.write_file(stream, run.clone(), options, &mut buffers, &path);
-            match result {
-                Ok(digest) => written.digest.merge(&digest),
-                Err(error) => {
-                    next.store(runs.len(), Ordering::Relaxed);
-                    return Err(error);
-                }
-            }
-            written.paths.push(path);
-        }
     }
 
     fn write_file(

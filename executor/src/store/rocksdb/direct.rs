@@ -8,8 +8,8 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, open};
 
-use super::{StoreError, failed_io};
-use crate::device;
+use super::settings::failed_io;
+use crate::{device, error::StoreError};
 use variant::FileAccess;
 
 /// How the files of a state are read.

@@ -165,7 +165,6 @@ pub fn aged_ppm(shape: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use variant::Named;
 
     use super::*;
 

@@ -8,15 +8,19 @@ use ::rocksdb::{
 };
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
 use workload::{
-    AccountState, Layout,
+    AccountState, Layout, NetChanges,
     layout::{RowKey, decode_account, decode_slot},
 };
 
 use super::{
-    NAME, READS_AT_ONCE, RocksSample, StoreError, effective, failed,
     options::{ACCOUNTS, CODE, STORAGE},
+    sample::RocksSample,
+    settings::{NAME, READS_AT_ONCE, effective, failed},
 };
-use crate::store::{ReadCounters, Reader, SlotRow};
+use crate::{
+    error::StoreError,
+    store::{ReadCounters, Reader, Sample, SlotRow},
+};
 use variant::ReadMethod;
 
 /// One thread's reads of a sample.
@@ -61,7 +65,7 @@ impl fmt::Debug for RocksReader<'_> {
 }
 
 impl<'a> RocksReader<'a> {
-    pub(super) fn new(sample: &'a RocksSample) -> Result<Self, StoreError> {
+    fn new(sample: &'a RocksSample) -> Result<Self, StoreError> {
         // Counts only: times cost two looks at the clock for each block.
         set_perf_stats(PerfStatsLevel::EnableCount);
         let (single, many) = sample.read_options();
@@ -162,6 +166,22 @@ impl<'a> RocksReader<'a> {
             sink(place as usize, slot_value(value, || row_name(key))?);
             Ok(())
         })
+    }
+}
+
+impl Sample for RocksSample {
+    type Reader<'a> = RocksReader<'a>;
+
+    fn reader(&self) -> Result<RocksReader<'_>, StoreError> {
+        RocksReader::new(self)
+    }
+
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout())
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.write(changes)
     }
 }
 

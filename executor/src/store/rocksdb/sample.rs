@@ -11,9 +11,16 @@ use workload::{
     layout::{encode_account, encode_slot},
 };
 
-use super::{RocksReader, RocksSettings, RocksStore, StoreError, failed, failed_io, options};
-use crate::{state::TABLE_EXTENSION, store::Sample};
-use variant::{CacheFill, CacheMode, Checksums, Durability};
+use super::{
+    direct::Access,
+    options,
+    settings::{NAME, RocksSettings, failed, failed_io},
+};
+use crate::{
+    error::StoreError,
+    state::{BuiltState, TABLE_EXTENSION},
+};
+use variant::{CacheFill, CacheMode, Checksums, Durability, IndexShape};
 
 /// A state open for one sample.
 pub struct RocksSample {
@@ -42,28 +49,38 @@ impl Drop for SampleDir {
     }
 }
 
+/// What a sample is opened with.
+#[derive(Clone, Copy)]
+pub(super) struct SampleInput<'a> {
+    pub(super) state: &'a BuiltState,
+    pub(super) settings: RocksSettings,
+    pub(super) index: IndexShape,
+    pub(super) access: Access,
+}
+
 impl RocksSample {
     pub(super) fn open(
-        store: &RocksStore,
+        input: SampleInput<'_>,
         cache: Cache,
         mode: CacheMode,
     ) -> Result<Self, StoreError> {
-        let dir = store.state.new_sample_dir().map_err(|error| StoreError::Failed {
-            store: super::NAME,
+        let SampleInput { state, settings, index, access } = input;
+        let dir = state.new_sample_dir().map_err(|error| StoreError::Failed {
+            store: NAME,
             action: "make a sample".to_owned(),
             reason: error.to_string(),
         })?;
         let dir = SampleDir(dir);
-        link_files(store.state.dir(), &dir.0)?;
+        link_files(state.dir(), &dir.0)?;
         let mut options = options::database();
-        options.set_use_direct_reads(store.access.is_direct());
-        if let Some(count) = store.settings.open_file_count {
+        options.set_use_direct_reads(access.is_direct());
+        if let Some(count) = settings.open_file_count {
             options.set_max_open_files(i32::try_from(count).unwrap_or(i32::MAX));
         }
-        let families = options::families(&options, &cache, store.format.index);
+        let families = options::families(&options, &cache, index);
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
-            .map_err(failed(format!("open a sample of {}", store.state.name())))?;
-        let (layout, settings) = (store.state.manifest().layout, store.settings);
+            .map_err(failed(format!("open a sample of {}", state.name())))?;
+        let layout = state.manifest().layout;
         Ok(Self { db, dir, cache, layout, settings, mode })
     }
 
@@ -80,6 +97,18 @@ impl RocksSample {
     /// Bytes of data blocks in the cache now.
     pub fn cached_bytes(&self) -> usize {
         self.cache.get_usage()
+    }
+
+    /// Writes the changes of a batch.
+    pub(super) fn write(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        let batch = self.batch(changes)?;
+        let mut write = WriteOptions::default();
+        match self.settings.durability {
+            Durability::Synced => write.set_sync(true),
+            Durability::Logged => {}
+            Durability::Unlogged => write.disable_wal(true),
+        }
+        self.db.write_opt(batch, &write).map_err(failed("commit"))
     }
 
     pub(super) fn close(self) -> Result<(), StoreError> {
@@ -152,32 +181,9 @@ impl RocksSample {
     }
 }
 
-impl Sample for RocksSample {
-    type Reader<'a> = RocksReader<'a>;
-
-    fn reader(&self) -> Result<RocksReader<'_>, StoreError> {
-        RocksReader::new(self)
-    }
-
-    fn row_layout(&self) -> Option<Layout> {
-        Some(self.layout)
-    }
-
-    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        let batch = self.batch(changes)?;
-        let mut write = WriteOptions::default();
-        match self.settings.durability {
-            Durability::Synced => write.set_sync(true),
-            Durability::Logged => {}
-            Durability::Unlogged => write.disable_wal(true),
-        }
-        self.db.write_opt(batch, &write).map_err(failed("commit"))
-    }
-}
-
 pub(super) fn family<'a>(db: &'a DB, name: &'static str) -> Result<&'a ColumnFamily, StoreError> {
     db.cf_handle(name).ok_or_else(|| StoreError::Damaged {
-        store: super::NAME,
+        store: NAME,
         what: format!("column family {name}"),
         reason: "it is missing".to_owned(),
     })

@@ -1,18 +1,14 @@
 //! Reading every row of a state, for `stress state verify`.
 
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
-
 use ::rocksdb::{DB, IteratorMode, LiveFile};
+use rayon::prelude::*;
 use workload::{ContentDigest, Table};
 
-use super::{RocksFormat, StoreError, direct::Access, failed, options, sample};
-use crate::state::{BuildOutput, RowCounts, ScanInput, StateError, Watch};
+use super::{direct::Access, format::RocksFormat, options, sample, settings::failed, threads};
+use crate::{
+    error::StoreError,
+    state::{BuildOutput, RowCounts, ScanInput, StateError, Watch},
+};
 use variant::FileAccess;
 
 /// Where rows are taken in.
@@ -39,29 +35,18 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
     let stretches = stretches(&db)?;
-    let next = AtomicUsize::new(0);
-    let total = Mutex::new(Scanned::default());
-    let worker = || -> Result<(), StateError> {
-        while let Some(stretch) = stretches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let scanned = scan_stretch(input, &db, stretch, watch)?;
-            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-            total.digest.merge(&scanned.digest);
-            total.rows.accounts += scanned.rows.accounts;
-            total.rows.slots += scanned.rows.slots;
-            total.rows.codes += scanned.rows.codes;
-        }
-        Ok(())
-    };
-    // Each worker stops at its first damaged stretch; the first of them in order is reported.
-    let results: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(worker)).collect();
-        let join = |worker: thread::ScopedJoinHandle<'_, _>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect()
+    let scanned: Vec<_> = threads::pool(THREADS)?.install(|| {
+        stretches.par_iter().map(|stretch| scan_stretch(input, &db, stretch, watch)).collect()
     });
-    results.into_iter().collect::<Result<(), _>>()?;
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut total = Scanned::default();
+    // The first damaged stretch in order is reported.
+    for scanned in scanned {
+        let scanned: Scanned = scanned?;
+        total.digest.merge(&scanned.digest);
+        total.rows.accounts += scanned.rows.accounts;
+        total.rows.slots += scanned.rows.slots;
+        total.rows.codes += scanned.rows.codes;
+    }
     Ok(BuildOutput { content_digest: total.digest.finish(), rows: total.rows })
 }
 

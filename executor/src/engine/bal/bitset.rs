@@ -2,20 +2,20 @@
 
 /// Which of the ids 0..count were met.
 #[derive(Clone, Debug, Default)]
-pub struct Bitset {
+pub(crate) struct Bitset {
     words: Vec<u64>,
     count: usize,
 }
 
 impl Bitset {
     /// None of `count` ids.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self { words: vec![0; count.div_ceil(64)], count }
     }
 
     /// Adds `id`; whether it was missing.
     #[inline]
-    pub fn insert(&mut self, id: usize) -> bool {
+    pub(crate) fn insert(&mut self, id: usize) -> bool {
         let (word, bit) = (&mut self.words[id / 64], 1 << (id % 64));
         let was_missing = *word & bit == 0;
         *word |= bit;
@@ -23,7 +23,7 @@ impl Bitset {
     }
 
     /// Adds all of `other`, which has as many ids.
-    pub fn union(&mut self, other: &Self) {
+    pub(crate) fn union(&mut self, other: &Self) {
         assert_eq!(self.count, other.count, "sets over different ids");
         for (word, more) in self.words.iter_mut().zip(&other.words) {
             *word |= more;
@@ -31,7 +31,7 @@ impl Bitset {
     }
 
     /// The lowest id that is missing.
-    pub fn first_missing(&self) -> Option<usize> {
+    pub(crate) fn first_missing(&self) -> Option<usize> {
         let place = self.words.iter().position(|word| *word != u64::MAX)?;
         let id = place * 64 + self.words[place].trailing_ones() as usize;
         (id < self.count).then_some(id)

@@ -12,15 +12,15 @@ use workload::{
     list::{AccountId, FullList, ListBounds, ListIndex, SlotId},
 };
 
+use super::handover::{AccountCell, SlotCell, Values};
 use crate::{
-    check::ListFault,
-    handover::{AccountCell, Arrival, Cancelled, SlotCell, Values},
-    single_flight::SingleFlight,
+    engine::error::ListFault,
+    single_flight::{Arrival, Cancelled, SingleFlight},
 };
 
 /// Whether a list says beforehand what is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
+pub(crate) enum Reads {
     /// A key that is not in the list must not be read.
     Declared,
     /// The list has changes only.
@@ -28,7 +28,7 @@ pub enum Reads {
 }
 
 /// The state below a batch.
-pub trait PreState: Send + Sync + Sized {
+pub(crate) trait PreState: Send + Sync + Sized {
     /// Whether reads are declared.
     const READS: Reads;
 
@@ -80,16 +80,16 @@ pub trait PreState: Send + Sync + Sized {
 
 /// Places by dense id, for a list that declares all reads.
 #[derive(Debug)]
-pub struct Declared {
+pub(crate) struct Declared {
     /// By [`AccountId`].
-    pub accounts: Values<AccountCell>,
+    pub(crate) accounts: Values<AccountCell>,
     /// By [`SlotId`].
-    pub slots: Values<SlotCell>,
+    pub(crate) slots: Values<SlotCell>,
 }
 
 impl Declared {
     /// Nothing read yet of what `list` declares.
-    pub fn new(list: &ListIndex) -> Self {
+    pub(crate) fn new(list: &ListIndex) -> Self {
         Self {
             accounts: Values::new(list.account_count() as usize),
             slots: Values::new(list.slot_count() as usize),
@@ -142,7 +142,7 @@ impl PreState for Declared {
 
 /// Keys as they come up, for a list of changes only.
 #[derive(Debug, Default)]
-pub struct Undeclared {
+pub(crate) struct Undeclared {
     accounts: SingleFlight<Address, Option<AccountState>>,
     slots: SingleFlight<(Address, U256), U256>,
 }
@@ -182,7 +182,7 @@ impl PreState for Undeclared {
 
 /// Values that came with the list, by dense id. Nothing is read for them but to verify them.
 #[derive(Debug)]
-pub struct Listed {
+pub(crate) struct Listed {
     accounts: Vec<Option<AccountState>>,
     slots: Vec<U256>,
 }

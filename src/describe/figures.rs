@@ -1,6 +1,4 @@
-//! `stress describe`: what a workload holds, as figures. This file is the answer as it is written
-//! (`stress.describe/1`, explained in `docs/describe.md`) and how it follows from what the
-//! reference run saw.
+//! The figures of a workload (`docs/describe.md`): how they follow from what the reference run saw.
 
 use generator::describe::{BatchDescription, Description, KeyName, TxKeys};
 use result::{
@@ -15,13 +13,22 @@ use workload::Workload;
 
 use crate::facts;
 
+/// The scenario that a workload is generated from.
+#[derive(Clone, Copy, Debug)]
+pub struct OfScenario<'a> {
+    /// It.
+    pub scenario: &'a Scenario,
+    /// The load of each transaction, as an index into the scenario's.
+    pub loads: &'a [u32],
+}
+
 /// What is described, and who made what.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
     /// The workload.
     pub workload: &'a Workload,
-    /// Its scenario, with the load of each transaction; a workload file has none.
-    pub scenario: Option<(&'a Scenario, &'a [u32])>,
+    /// Its scenario; a workload file has none.
+    pub scenario: Option<OfScenario<'a>>,
     /// What made this.
     pub tool: Tool,
 }
@@ -29,19 +36,19 @@ pub struct Subject<'a> {
 /// The figures of what the reference run saw, with speed-ups for these numbers of threads.
 pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Described {
     let workload = subject.workload;
-    let overridden = subject.scenario.map(|(scenario, _)| scenario.overridden.clone());
+    let overridden = subject.scenario.map(|of| of.scenario.overridden.clone());
     let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
     let gas: Vec<u64> = outcomes.map(|outcome| outcome.gas_used).collect();
     let mut all = Tally::default();
     let mut of_loads = Vec::new();
-    if let Some((scenario, _)) = subject.scenario {
-        of_loads = vec![Tally::default(); scenario.loads.len()];
+    if let Some(of) = subject.scenario {
+        of_loads = vec![Tally::default(); of.scenario.loads.len()];
     }
-    let places = subject.scenario.map_or(&[][..], |(_, places)| places);
+    let loads = subject.scenario.map_or(&[][..], |of| of.loads);
     for (tx, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
         all.add(*gas, keys);
-        if let Some(place) = places.get(tx) {
-            of_loads[*place as usize].add(*gas, keys);
+        if let Some(load) = loads.get(tx) {
+            of_loads[*load as usize].add(*gas, keys);
         }
     }
     let all = all.facts();
@@ -53,12 +60,12 @@ pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) ->
     let calldata_bytes: u64 = calldata.iter().sum();
     let list_bytes = facts.bal.batched_io_bytes;
     let per_mgas = |bytes: u64| ratio(bytes as f64, all.gas as f64 / 1e6);
-    let load = |(place, tally): (usize, Tally)| {
-        let (scenario, _) = subject.scenario?;
+    let load_specs = subject.scenario.map_or(&[][..], |of| of.scenario.loads.as_slice());
+    let loads = load_specs.iter().zip(of_loads).map(|(spec, tally)| {
         let transactions = tally.facts();
         let gas_share = ratio(transactions.gas as f64, all.gas as f64);
-        Some(LoadFacts { kind: scenario.loads[place].kind.name(), gas_share, transactions })
-    };
+        LoadFacts { kind: spec.kind.name(), gas_share, transactions }
+    });
     Described {
         schema: SCHEMA,
         tool: subject.tool,
@@ -67,7 +74,7 @@ pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) ->
         calldata_bytes,
         block_calldata_bytes_max: calldata.into_iter().max().unwrap_or(0),
         wire_bytes_per_mgas: per_mgas(list_bytes + calldata_bytes),
-        loads: of_loads.into_iter().enumerate().filter_map(load).collect(),
+        loads: loads.collect(),
         all,
         conflicts: conflicts(&seen.batches, all.gas, threads),
         workload: facts,
@@ -78,9 +85,27 @@ pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) ->
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     tx_count: u64,
-    gas: (u64, u64),
-    reads: (u64, u64),
-    writes: (u64, u64),
+    gas: SumAndMax,
+    reads: SumAndMax,
+    writes: SumAndMax,
+}
+
+/// A sum and its largest part.
+#[derive(Clone, Copy, Debug, Default)]
+struct SumAndMax {
+    sum: u64,
+    max: u64,
+}
+
+impl SumAndMax {
+    fn add(&mut self, value: u64) {
+        self.sum += value;
+        self.max = self.max.max(value);
+    }
+
+    fn spread(self, count: u64) -> Spread {
+        Spread { mean: ratio(self.sum as f64, count as f64), max: self.max }
+    }
 }
 
 impl Tally {
@@ -88,23 +113,18 @@ impl Tally {
         let reads = u64::from(keys.account_count) + u64::from(keys.slot_count);
         let writes = u64::from(keys.written_account_count) + u64::from(keys.written_slot_count);
         self.tx_count += 1;
-        for (of, value) in
-            [(&mut self.gas, gas), (&mut self.reads, reads), (&mut self.writes, writes)]
-        {
-            of.0 += value;
-            of.1 = of.1.max(value);
-        }
+        self.gas.add(gas);
+        self.reads.add(reads);
+        self.writes.add(writes);
     }
 
     fn facts(&self) -> TxFacts {
-        let spread =
-            |(sum, max): (u64, u64)| Spread { mean: ratio(sum as f64, self.tx_count as f64), max };
         TxFacts {
             tx_count: self.tx_count,
-            gas: self.gas.0,
-            gas_per_tx: spread(self.gas),
-            reads_per_tx: spread(self.reads),
-            writes_per_tx: spread(self.writes),
+            gas: self.gas.sum,
+            gas_per_tx: self.gas.spread(self.tx_count),
+            reads_per_tx: self.reads.spread(self.tx_count),
+            writes_per_tx: self.writes.spread(self.tx_count),
         }
     }
 }

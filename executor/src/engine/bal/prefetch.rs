@@ -9,12 +9,7 @@ use std::sync::{
 
 use workload::{Layout, list::ListIndex};
 
-use crate::{
-    prestate::Declared,
-    span::Spans,
-    store::{Reader, StoreError},
-    view::{CodeRows, ReadTally},
-};
+use crate::{engine::tally::Reading, error::StoreError, span::Spans, store::Reader};
 use variant::{CodeReads, Phase, Prefetch, ReadTime, Sharing, StopRule};
 
 mod batch;
@@ -24,28 +19,10 @@ mod sequence;
 mod tests;
 
 use batch::Batch;
+pub(crate) use batch::Target;
 use chunks::Chunks;
+pub(crate) use chunks::Lane;
 use sequence::Sequence;
-
-/// What a reader reads for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'a> {
-    /// What declares the keys.
-    pub(crate) list: &'a ListIndex,
-    /// Where their values go.
-    pub(crate) values: &'a Declared,
-    /// Where codes go.
-    pub(crate) codes: &'a CodeRows,
-}
-
-/// One of the readers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lane {
-    /// From 0.
-    pub(crate) number: usize,
-    /// Readers in all.
-    pub(crate) count: usize,
-}
 
 /// What the readers of one list share.
 #[derive(Debug)]
@@ -108,9 +85,10 @@ impl ReadAhead {
         &self,
         target: Target<'_>,
         lane: Lane,
-        (reader, tally): (&mut R, &mut ReadTally),
+        reading: Reading<'_, R>,
         cancel: &AtomicBool,
     ) -> Result<(), StoreError> {
+        let Reading { reader, tally } = reading;
         let sequence = self.arrange(target.list);
         let chunks = Chunks::new(&self.policy, target.list, reader);
         let mut own = chunks.of_lane(lane);

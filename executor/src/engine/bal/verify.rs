@@ -9,12 +9,12 @@ use workload::{
     list::{AccountId, ListIndex, SlotId},
 };
 
+use super::prestate::Listed;
 use crate::{
-    check::ListFault,
-    prestate::Listed,
-    store::{Reader, StoreError},
+    engine::{error::ListFault, tally::Reading},
+    error::StoreError,
+    store::Reader,
     trace::Key,
-    view::ReadTally,
 };
 
 /// Accounts that a reader takes at a time.
@@ -44,9 +44,10 @@ pub(crate) fn run<R: Reader>(
     list: &ListIndex,
     listed: &Listed,
     next_chunk: &AtomicUsize,
-    (reader, tally): (&mut R, &mut ReadTally),
+    reading: Reading<'_, R>,
     cancel: &AtomicBool,
 ) -> Result<(), Unverified> {
+    let Reading { reader, tally } = reading;
     let slots_per_chunk = reader.slots_per_batch().max(1);
     let (account_count, slot_count) = (list.account_count() as usize, list.slot_count() as usize);
     let account_chunks = account_count.div_ceil(ACCOUNT_CHUNK);

@@ -21,6 +21,8 @@ use std::{
 use alloy_primitives::U256;
 use workload::genesis::AccountState;
 
+use crate::single_flight::{Arrival, Cancelled};
+
 const EMPTY: u8 = 0;
 const CLAIMED: u8 = 1;
 const READY: u8 = 2;
@@ -29,21 +31,6 @@ const READY: u8 = 2;
 const GATE_COUNT: usize = 64;
 /// How long a waiter that missed its call sleeps at most: a few reads of a fast disk.
 const MISSED_CALL: Duration = Duration::from_micros(500);
-
-/// A wait or a read ended because the run was cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cancelled;
-
-/// How a value came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// It was there.
-    Ready,
-    /// The caller read it itself.
-    Read,
-    /// Another thread was reading it; the caller waited.
-    Waited,
-}
 
 #[derive(Debug, Default)]
 struct Gate {
@@ -54,14 +41,14 @@ struct Gate {
 
 /// State bytes of a range of keys.
 #[derive(Debug)]
-pub struct Claims {
+pub(crate) struct Claims {
     states: Vec<AtomicU8>,
     gates: Vec<Gate>,
 }
 
 impl Claims {
     /// `count` keys, none claimed.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self {
             states: (0..count).map(|_| AtomicU8::new(EMPTY)).collect(),
             gates: (0..GATE_COUNT).map(|_| Gate::default()).collect(),
@@ -70,13 +57,13 @@ impl Claims {
 
     /// Whether the value of `id` can be loaded.
     #[inline]
-    pub fn is_ready(&self, id: usize) -> bool {
+    pub(crate) fn is_ready(&self, id: usize) -> bool {
         self.states[id].load(Ordering::Acquire) == READY
     }
 
     /// Takes the duty to read `id`; false where someone has it or the value is there.
     #[inline]
-    pub fn claim(&self, id: usize) -> bool {
+    pub(crate) fn claim(&self, id: usize) -> bool {
         let state = &self.states[id];
         state.load(Ordering::Relaxed) == EMPTY
             && state.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
@@ -84,7 +71,7 @@ impl Claims {
 
     /// Publishes what was stored for `id` before, and wakes who waits.
     #[inline]
-    pub fn publish(&self, id: usize) {
+    pub(crate) fn publish(&self, id: usize) {
         self.states[id].store(READY, Ordering::Release);
         let gate = &self.gates[id % GATE_COUNT];
         if gate.waiter_count.load(Ordering::Relaxed) > 0 {
@@ -97,7 +84,7 @@ impl Claims {
     ///
     /// # Errors
     /// [`Cancelled`].
-    pub fn wait(&self, id: usize, cancel: &AtomicBool) -> Result<(), Cancelled> {
+    pub(crate) fn wait(&self, id: usize, cancel: &AtomicBool) -> Result<(), Cancelled> {
         let gate = &self.gates[id % GATE_COUNT];
         gate.waiter_count.fetch_add(1, Ordering::SeqCst);
         let mut held = gate.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +105,7 @@ impl Claims {
 
 /// Where one value lies. Written once by the claimer, then read by all: the state byte orders
 /// the two.
-pub trait Cell: Default + Sync {
+pub(crate) trait Cell: Default + Sync {
     /// What it holds.
     type Value: Copy;
 
@@ -131,7 +118,7 @@ pub trait Cell: Default + Sync {
 
 /// A slot's value: four words, relaxed themselves, so that no lock and no `unsafe` is needed.
 #[derive(Debug, Default)]
-pub struct SlotCell([AtomicU64; 4]);
+pub(crate) struct SlotCell([AtomicU64; 4]);
 
 impl Cell for SlotCell {
     type Value = U256;
@@ -151,7 +138,7 @@ impl Cell for SlotCell {
 
 /// An account's row, `None` where there is no account.
 #[derive(Debug, Default)]
-pub struct AccountCell(OnceLock<Option<AccountState>>);
+pub(crate) struct AccountCell(OnceLock<Option<AccountState>>);
 
 impl Cell for AccountCell {
     type Value = Option<AccountState>;
@@ -171,38 +158,38 @@ impl Cell for AccountCell {
 
 /// Values by dense id.
 #[derive(Debug)]
-pub struct Values<C> {
+pub(crate) struct Values<C> {
     claims: Claims,
     cells: Vec<C>,
 }
 
 impl<C: Cell> Values<C> {
     /// `count` keys, none read.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self { claims: Claims::new(count), cells: (0..count).map(|_| C::default()).collect() }
     }
 
     /// Who reads what.
     #[inline]
-    pub const fn claims(&self) -> &Claims {
+    pub(crate) const fn claims(&self) -> &Claims {
         &self.claims
     }
 
     /// The value of `id`, where it is there.
     #[inline]
-    pub fn get(&self, id: usize) -> Option<C::Value> {
+    pub(crate) fn get(&self, id: usize) -> Option<C::Value> {
         self.claims.is_ready(id).then(|| self.cells[id].load())
     }
 
     /// Begins to bring the place of `id` from memory; the value itself is not looked at.
     #[inline]
-    pub fn touch(&self, id: usize) {
+    pub(crate) fn touch(&self, id: usize) {
         std::hint::black_box(self.cells[id].load());
     }
 
     /// Stores and publishes the value of `id`, which the caller has claimed.
     #[inline]
-    pub fn put(&self, id: usize, value: C::Value) {
+    pub(crate) fn put(&self, id: usize, value: C::Value) {
         self.cells[id].store(value);
         self.claims.publish(id);
     }
@@ -212,7 +199,7 @@ impl<C: Cell> Values<C> {
     /// # Errors
     /// What `read` fails with, or [`Cancelled`].
     #[inline]
-    pub fn get_or_read<E: From<Cancelled>>(
+    pub(crate) fn get_or_read<E: From<Cancelled>>(
         &self,
         id: usize,
         cancel: &AtomicBool,

@@ -16,7 +16,7 @@ use workload::{
     list::{ITEM_COST_GAS, ListBounds},
 };
 
-use crate::check::ListFault;
+use crate::engine::error::ListFault;
 
 /// A worker tells what it has done when its steps could have burnt this much gas: the longest
 /// step of a storm at once, transfers a hundred at a time.
@@ -40,11 +40,19 @@ pub(crate) struct Feasibility {
 
 /// What one worker has not told yet.
 #[derive(Debug, Default)]
-pub(crate) struct Untold {
+pub(crate) struct UnreportedWork {
     /// Slots that its view had met when it told last.
     told_met_count: u64,
     used_gas: u64,
     limits_gas: u64,
+}
+
+/// A transaction that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended<'a> {
+    pub(crate) tx: &'a Transaction,
+    pub(crate) gas: &'a TxGas,
+    pub(crate) fork: Fork,
 }
 
 /// Gas that a transaction can burn on access at most: what EIP-8037 allows above the cap of
@@ -85,27 +93,28 @@ impl Feasibility {
     /// [`ListFault::Infeasible`].
     pub(crate) fn ended(
         &self,
-        (tx, gas, fork): (&Transaction, &TxGas, Fork),
+        ended: Ended<'_>,
         met_count: u64,
-        untold: &mut Untold,
+        unreported: &mut UnreportedWork,
     ) -> Result<(), ListFault> {
         if self.declared_count <= self.free_count {
             return Ok(());
         }
-        untold.limits_gas += limit(tx, fork);
+        let Ended { tx, gas, fork } = ended;
+        unreported.limits_gas += limit(tx, fork);
         // Neither counts a refund as burnt: the one never, the other not in the block's sum.
-        untold.used_gas += match fork {
+        unreported.used_gas += match fork {
             Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => gas.receipt_gas,
             Fork::Amsterdam => gas.block_regular_gas,
         };
-        if untold.limits_gas < TELL_GAS {
+        if unreported.limits_gas < TELL_GAS {
             return Ok(());
         }
         // Whoever sees the gas of a step gone must see the slots that it met: these come first.
-        self.met_count.fetch_add(met_count - untold.told_met_count, Ordering::AcqRel);
-        self.used_gas.fetch_add(untold.used_gas, Ordering::AcqRel);
-        self.limits_gas.fetch_sub(untold.limits_gas, Ordering::AcqRel);
-        *untold = Untold { told_met_count: met_count, ..Untold::default() };
+        self.met_count.fetch_add(met_count - unreported.told_met_count, Ordering::AcqRel);
+        self.used_gas.fetch_add(unreported.used_gas, Ordering::AcqRel);
+        self.limits_gas.fetch_sub(unreported.limits_gas, Ordering::AcqRel);
+        *unreported = UnreportedWork { told_met_count: met_count, ..UnreportedWork::default() };
         self.check()
     }
 
@@ -155,9 +164,9 @@ mod tests {
         let used = TxGas { block_regular_gas: 9_000_000, ..TxGas::default() };
         for (met, passes) in [(5_000, true), (4_999, false), (0, false)] {
             let (batch, begun) = begin(10_001);
-            let (feasible, mut untold) = (begun.unwrap(), Untold::default());
+            let (feasible, mut unreported) = (begun.unwrap(), UnreportedWork::default());
             let tx = &batch.blocks[0].transactions[0];
-            let ended = feasible.ended((tx, &used, FORK), met, &mut untold);
+            let ended = feasible.ended(Ended { tx, gas: &used, fork: FORK }, met, &mut unreported);
             assert_eq!(ended.is_ok(), passes, "{met} met");
         }
     }
@@ -165,10 +174,12 @@ mod tests {
     #[test]
     fn small_transactions_are_told_together_and_counted_all() {
         let (batch, begun) = begin(10_001);
-        let (feasible, mut untold) = (begun.unwrap(), Untold::default());
+        let (feasible, mut unreported) = (begun.unwrap(), UnreportedWork::default());
         let tx = Transaction { gas_limit: 100_000, ..batch.blocks[0].transactions[0].clone() };
-        let ended = (1..=100)
-            .map(|n| feasible.ended((&tx, &TxGas::default(), FORK), n, &mut untold).is_ok());
+        let ended = (1..=100).map(|n| {
+            let ended = Ended { tx: &tx, gas: &TxGas::default(), fork: FORK };
+            feasible.ended(ended, n, &mut unreported).is_ok()
+        });
         // Each meets one and could have met fifty.
         let first_refused = ended.take_while(|passes| *passes).count() + 1;
         assert_eq!(first_refused, 20);

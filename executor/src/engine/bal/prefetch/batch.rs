@@ -4,15 +4,29 @@
 use std::ops::Range;
 
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256};
-use workload::list::{AccountId, SlotId};
+use workload::list::{AccountId, ListIndex, SlotId};
 
-use super::{Sequence, Target, chunks::Chunk};
+use super::{chunks::Chunk, sequence::Sequence};
 use crate::{
-    call::CallClock,
-    store::{Reader, SlotRow, StoreError},
+    engine::{
+        bal::{prestate::Declared, view::CodeRows},
+        tally::{CallClock, ReadTally},
+    },
+    error::StoreError,
+    store::{Reader, SlotRow},
     trace::Key,
-    view::ReadTally,
 };
+
+/// What a reader reads for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    /// What declares the keys.
+    pub(crate) list: &'a ListIndex,
+    /// Where their values go.
+    pub(crate) values: &'a Declared,
+    /// Where codes go.
+    pub(crate) codes: &'a CodeRows,
+}
 
 /// A reader's room for the keys of a call, kept from chunk to chunk.
 #[derive(Debug)]

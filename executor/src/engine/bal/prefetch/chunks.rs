@@ -5,9 +5,17 @@ use std::ops::Range;
 
 use workload::list::ListIndex;
 
-use super::Lane;
 use crate::store::Reader;
 use variant::{AccountReads, Prefetch, ReadOrder};
+
+/// One of the readers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane {
+    /// From 0.
+    pub(crate) number: usize,
+    /// Readers in all.
+    pub(crate) count: usize,
+}
 
 /// Accounts that a reader takes at a time from a store that reads one by one: a few, as they
 /// are fewer than slots and every transaction begins with some.

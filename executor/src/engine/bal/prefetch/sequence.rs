@@ -121,6 +121,7 @@ fn slots_by_hash(list: &ListIndex, account_places: &[u32]) -> (Vec<Placed>, Vec<
     let mut parts = vec![[0; 32]; count];
     let mut slots = vec![Placed::default(); count];
     let shares = slots.chunks_mut(share).zip(parts.chunks_mut(share)).zip((0..).step_by(share));
+    // Threads of their own, as all that run inside the clock: a shared pool has a state before it.
     thread::scope(|scope| {
         let mut last = None;
         for ((slots, parts), first) in shares {

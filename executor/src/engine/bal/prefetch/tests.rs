@@ -4,7 +4,13 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{genesis::AccountState, list::ListBounds};
 
 use super::*;
-use crate::store::ReadCounters;
+use crate::{
+    engine::{
+        bal::{CodeRows, Declared},
+        tally::ReadTally,
+    },
+    store::ReadCounters,
+};
 
 const SLOT_COUNT: u8 = 99;
 
@@ -69,7 +75,7 @@ fn slots_read(policy: Prefetch, chunk: u32) -> usize {
     let lane = Lane { number: 0, count: 1 };
     let mut tally = ReadTally::default();
     let cancel = AtomicBool::new(false);
-    ahead.read(target, lane, (&mut reader, &mut tally), &cancel).unwrap();
+    ahead.read(target, lane, Reading { reader: &mut reader, tally: &mut tally }, &cancel).unwrap();
     // What was claimed is there: whoever asks later does not wait for ever.
     let slots = &values.slots;
     let is_free_or_there = |id| slots.get(id).is_some() || slots.claims().claim(id);

@@ -11,11 +11,8 @@ use workload::{
     list::{AccountId, SlotId},
 };
 
-use crate::{
-    prestate::PreState,
-    store::Reader,
-    view::{Shared, ViewError},
-};
+use super::{prestate::PreState, view::Shared};
+use crate::{engine::error::ViewError, store::Reader};
 
 /// Writes of one field: key, step, new value.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! The threads of a measurement: started together, stopped together, their parts added up.
+//! The threads of a measurement: started together, stopped together, their parts added up. They
+//! are its own, as each waits for the device: a pool of as many threads as cores would bound it.
 
 use std::{
     panic::resume_unwind,
@@ -7,8 +8,48 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{DirectFiles, Outcome, Unmeasured, Work, files::Draw};
+use super::{
+    error::Unmeasured,
+    files::{DirectFiles, Draw, SplitMix64},
+};
 use crate::latency::Latencies;
+
+/// Which blocks to read.
+pub(super) enum Work<'a> {
+    /// Uniformly drawn ones, until the time is over.
+    Random { seed: u64, time: Duration },
+    /// These, each once.
+    Listed(&'a [u64]),
+}
+
+impl Work<'_> {
+    /// The blocks for worker number `worker`; `cursor` is shared by all workers.
+    fn draw<'a>(&'a self, files: &DirectFiles, worker: u64, cursor: &'a AtomicUsize) -> Draw<'a> {
+        match self {
+            Self::Random { seed, .. } => Draw::Random {
+                rng: SplitMix64::stream(*seed, worker),
+                block_count: files.block_count(),
+            },
+            Self::Listed(blocks) => Draw::Listed { blocks, cursor },
+        }
+    }
+
+    /// When to stop although there is more to read.
+    const fn time(&self) -> Option<Duration> {
+        match self {
+            Self::Random { time, .. } => Some(*time),
+            Self::Listed(_) => None,
+        }
+    }
+}
+
+/// What a method did.
+pub(super) struct Outcome {
+    pub(super) read_count: u64,
+    pub(super) elapsed: Duration,
+    pub(super) latencies: Latencies,
+    pub(super) cpu: Option<Duration>,
+}
 
 /// What all threads see.
 pub(super) struct Shared<'a> {

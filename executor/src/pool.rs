@@ -1,5 +1,8 @@
 //! Threads that wait for jobs: started before the clock, told what to do inside it. A panic in
 //! one cancels the job and goes on unwinding in whoever waits for it.
+//!
+//! Not rayon's: each worker holds a reader of the store from before the clock, takes every job
+//! once, and is measured.
 
 use std::{
     any::Any,
@@ -29,7 +32,7 @@ struct State<J> {
 }
 
 /// The meeting point of one who posts jobs and `size` workers.
-pub(crate) struct Crew<'a, J> {
+pub(crate) struct WorkerPool<'a, J> {
     size: usize,
     state: Mutex<State<J>>,
     posted: Condvar,
@@ -38,7 +41,7 @@ pub(crate) struct Crew<'a, J> {
     interrupt: &'a AtomicBool,
 }
 
-impl<'a, J> Crew<'a, J> {
+impl<'a, J> WorkerPool<'a, J> {
     /// For `size` workers. A panic of one sets `stop`, and so does `interrupt`, which whoever
     /// waits looks at now and then.
     pub(crate) fn new(size: usize, stop: &'a AtomicBool, interrupt: &'a AtomicBool) -> Self {
@@ -112,7 +115,7 @@ impl<'a, J> Crew<'a, J> {
         Ok((led, given))
     }
 
-    /// A worker's life: `work` is called with each job until the crew's lead has ended.
+    /// A worker's life: `work` is called with each job until the pool's lead has ended.
     pub(crate) fn serve(&self, mut work: impl FnMut(&J)) {
         let mut done = 0;
         loop {
@@ -181,8 +184,8 @@ impl<'a, J> Crew<'a, J> {
     }
 }
 
-/// Ends a crew when dropped.
-struct Guard<'c, 'a, J>(&'c Crew<'a, J>);
+/// Ends a pool when dropped.
+struct Guard<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
 impl<J> Drop for Guard<'_, '_, J> {
     fn drop(&mut self) {
@@ -200,23 +203,23 @@ mod tests {
     #[test]
     fn every_worker_gets_every_job_once() {
         let flag = AtomicBool::new(false);
-        let crew = Crew::<usize>::new(4, &flag, &flag);
+        let pool = WorkerPool::<usize>::new(4, &flag, &flag);
         let sum = AtomicUsize::new(0);
         let live = |worker| {
-            crew.serve(|job| {
+            pool.serve(|job| {
                 sum.fetch_add(*job, Ordering::Relaxed);
             });
             Ok(worker)
         };
         let lead = || {
-            crew.wait_idle();
+            pool.wait_idle();
             for job in [1, 10, 100] {
-                crew.post(Arc::new(job));
-                assert_eq!(crew.finish().as_deref(), Some(&job));
+                pool.post(Arc::new(job));
+                assert_eq!(pool.finish().as_deref(), Some(&job));
             }
         };
         let ((), mut workers) =
-            crew.run(|_| "test", |error| error.to_string(), live, lead).unwrap();
+            pool.run(|_| "test", |error| error.to_string(), live, lead).unwrap();
         workers.sort_unstable();
         assert_eq!(workers, [0, 1, 2, 3]);
         assert_eq!(sum.load(Ordering::Relaxed), 444);
@@ -225,16 +228,16 @@ mod tests {
     #[test]
     fn a_worker_that_cannot_begin_stops_the_others_and_is_told() {
         let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
-        let crew = Crew::<()>::new(3, &stop, &interrupt);
+        let pool = WorkerPool::<()>::new(3, &stop, &interrupt);
         let live = |worker| match worker {
             1 => Err("no database".to_owned()),
             _ => {
-                crew.serve(|()| ());
+                pool.serve(|()| ());
                 Ok(())
             }
         };
-        let error = crew
-            .run(|_| "test", |error| error.to_string(), live, || crew.wait_idle())
+        let error = pool
+            .run(|_| "test", |error| error.to_string(), live, || pool.wait_idle())
             .expect_err("one failed");
         assert_eq!(error, "no database");
         assert!(stop.load(Ordering::Relaxed));
@@ -243,10 +246,10 @@ mod tests {
     #[test]
     fn a_panic_cancels_and_reaches_who_waits() {
         let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
-        let crew = Crew::<()>::new(2, &stop, &interrupt);
+        let pool = WorkerPool::<()>::new(2, &stop, &interrupt);
         let caught = catch_unwind(AssertUnwindSafe(|| {
             let live = |worker| {
-                crew.serve(|()| {
+                pool.serve(|()| {
                     if worker == 1 {
                         std::panic::panic_any(7_u8);
                     }
@@ -254,11 +257,11 @@ mod tests {
                 Ok(())
             };
             let lead = || {
-                crew.wait_idle();
-                crew.post(Arc::new(()));
-                crew.wait_idle();
+                pool.wait_idle();
+                pool.post(Arc::new(()));
+                pool.wait_idle();
             };
-            crew.run(|_| "test", |error| error.to_string(), live, lead)
+            pool.run(|_| "test", |error| error.to_string(), live, lead)
         }));
         let panic = caught.expect_err("it unwinds");
         assert_eq!(panic.downcast_ref::<u8>(), Some(&7));

@@ -1,0 +1,105 @@
+//! What a result says beside the figures: the tool, the workload, the device, the stores.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use variant::StoreKind;
+
+use crate::named;
+
+/// A second pass over the same blocks that is faster than the first by more than this factor was
+/// answered by a cache below this machine. Where it is not, there may be one all the same: one
+/// that had all blocks before the first pass, as soon after writing them.
+pub const HOST_CACHE_RATIO: f64 = 1.3;
+
+/// The tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Version.
+    pub version: String,
+    /// Commit, with `-dirty` where files differed; `null` outside a repository.
+    pub commit: Option<String>,
+    /// Cargo's profile.
+    pub build_profile: String,
+    /// Version of revm.
+    pub revm: String,
+    /// Version of the generator: workloads are comparable under one only.
+    pub generator_version: u32,
+}
+
+/// The workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadFacts {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// The fork.
+    pub fork: String,
+    /// Gas used: the sum of all receipts.
+    pub gas: u64,
+    /// Sum over the blocks of the header's gas, where it is another (EIP-8037).
+    pub header_gas: u64,
+    /// Blocks.
+    pub block_count: u64,
+    /// Batches that the blocks are run in.
+    pub batch_count: u64,
+    /// Blocks of a batch: run as one, and committed once.
+    pub blocks_per_batch: u64,
+    /// Transactions.
+    pub tx_count: u64,
+    /// BLAKE3 of the workload.
+    pub digest: String,
+    /// Encoded length of all lists.
+    pub bal: BalBytes,
+    /// Accounts that the lists name.
+    pub list_account_count: u64,
+    /// Slots that the lists name.
+    pub list_slot_count: u64,
+    /// Slots of the state.
+    pub state_slot_count: u64,
+    /// Accounts of the state.
+    pub state_account_count: u64,
+    /// Layout of the state's rows.
+    pub layout: String,
+    /// Work keys that were overridden from outside the scenario.
+    pub overridden: Vec<String>,
+}
+
+/// Encoded length of the list in each form.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BalBytes {
+    /// Changes only.
+    pub parallel_io_bytes: u64,
+    /// The EIP-7928 list.
+    pub batched_io_bytes: u64,
+    /// Changes, keys and values.
+    pub full_bytes: u64,
+}
+
+/// The device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// Random reads of 4 KiB a second, the best that was found in this run.
+    pub ceiling_iops: Option<f64>,
+    /// How: `io_uring depth 256`.
+    pub method: Option<String>,
+    /// Median latency of one read with nothing else under way.
+    pub depth1_p50_ns: Option<u64>,
+    /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
+    /// machine answers.
+    pub host_cache_ratio: Option<f64>,
+    /// Seconds since the state was built: what a host has just written it may still hold.
+    pub state_age_s: Option<u64>,
+    /// Why something is not known.
+    pub reason: Option<String>,
+}
+
+/// A store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoreFacts {
+    /// Its name.
+    #[serde(with = "named")]
+    pub store: StoreKind,
+    /// Settings and sizes.
+    pub facts: serde_json::Map<String, Value>,
+}

@@ -1,0 +1,39 @@
+//! Figures over samples: estimates with their intervals, and percentiles.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure over samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Median.
+    pub median: Option<f64>,
+    /// 95 % confidence interval of the median; `null` below six samples.
+    pub ci95: Option<[f64; 2]>,
+    /// Mean of what is left without the lowest and the highest fifth; `null` below six samples.
+    pub trimmed_mean: Option<f64>,
+    /// Yuen's 95 % confidence interval of that mean; `null` below six samples.
+    pub trimmed_ci95: Option<[f64; 2]>,
+}
+
+/// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Median.
+    pub p50: Option<u64>,
+    /// 75th.
+    pub p75: Option<u64>,
+    /// 90th.
+    pub p90: Option<u64>,
+    /// 95th.
+    pub p95: Option<u64>,
+    /// 99th.
+    pub p99: Option<u64>,
+    /// 99.9th.
+    pub p999: Option<u64>,
+    /// 99.99th.
+    pub p9999: Option<u64>,
+    /// Largest.
+    pub max: Option<u64>,
+    /// Number of values.
+    pub count: u64,
+}

@@ -1,0 +1,178 @@
+//! The one clock: starts the workers, starts the time, has an engine run each batch, commits it,
+//! stops the time and closes the trace. An engine knows how a batch runs and nothing of this.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use variant::Phase;
+use workload::Batch;
+
+use super::{
+    error::{EngineError, Spent},
+    executed::{BatchResult, Executed},
+    task::Task,
+};
+use crate::{error::StoreError, pool::WorkerPool, process, span::Spans, store::Sample};
+
+/// One execution of a task.
+#[derive(Debug)]
+pub(super) struct Execution<'a, S> {
+    /// The state below the workload.
+    pub(super) sample: &'a S,
+    /// The work.
+    pub(super) task: &'a Task<'a>,
+    /// Set when a worker fails, or the user interrupts: all threads end.
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl<S> Clone for Execution<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Execution<'_, S> {}
+
+/// A way to execute batches. The functions are listed in the order of their calls.
+pub(super) trait Engine: Sync {
+    /// One batch as its workers see it.
+    type Job: Send + Sync;
+    /// State of the leading thread, from batch to batch.
+    type Lead;
+    /// Counts of a worker over all batches.
+    type Leavings: Send;
+
+    /// The engine's name, for errors.
+    const NAME: &'static str;
+    /// Phases of the leading thread, for the trace.
+    const LEAD_PHASES: &'static [Phase];
+
+    /// Workers beside the leading thread.
+    fn worker_count(&self) -> usize {
+        0
+    }
+
+    /// Thread name of the worker with this number, from 0.
+    fn worker_name(&self, _worker: usize) -> &'static str {
+        "executor"
+    }
+
+    /// A worker's life, which begins before the clock: prepares a reader, then serves the pool.
+    ///
+    /// # Errors
+    /// [`StoreError`]: the worker cannot begin.
+    fn work(
+        &self,
+        worker: usize,
+        pool: &WorkerPool<'_, Self::Job>,
+    ) -> Result<Self::Leavings, StoreError>;
+
+    /// Prepares the leading thread, before the clock starts.
+    ///
+    /// # Errors
+    /// [`EngineError`]: nothing is executed.
+    fn lead(&self) -> Result<Self::Lead, EngineError>;
+
+    /// Runs one batch inside the clock. The clock commits the result.
+    ///
+    /// # Errors
+    /// [`EngineError`]: no further batch is run.
+    fn run_batch(
+        &self,
+        lead: &mut Self::Lead,
+        turn: &Turn<'_, Self::Job>,
+        executed: &mut Executed,
+    ) -> Result<BatchResult, EngineError>;
+
+    /// Adds the counts of the leading thread, once the clock has stopped.
+    fn leave(&self, lead: Self::Lead, executed: &mut Executed);
+
+    /// Adds the counts of the workers, once all have ended.
+    fn gather(&self, left: Vec<Self::Leavings>, executed: &mut Executed);
+}
+
+/// A batch whose turn it is.
+pub(super) struct Turn<'t, J> {
+    /// 0-based index of the batch.
+    pub(super) index: usize,
+    /// The batch.
+    pub(super) batch: &'t Batch,
+    /// The clock.
+    pub(super) spans: &'t Arc<Spans>,
+    pool: &'t WorkerPool<'t, J>,
+}
+
+impl<J> Turn<'_, J> {
+    /// Gives `job` to all workers and waits until they are done.
+    pub(super) fn work_on(&self, job: J) -> Arc<J> {
+        self.pool.post(Arc::new(job));
+        self.pool.finish().unwrap_or_else(|| panic!("batch {} was posted", self.index))
+    }
+}
+
+/// Executes all batches in order by `engine`.
+///
+/// # Errors
+/// [`EngineError`]. A rejected list carries its cost.
+pub(super) fn run<E: Engine, S: Sample>(
+    engine: &E,
+    at: Execution<'_, S>,
+) -> Result<Executed, EngineError> {
+    let pool = WorkerPool::<E::Job>::new(engine.worker_count(), at.stop, at.task.cancel);
+    let name = |worker| engine.worker_name(worker);
+    let no_thread = |error| StoreError::no_thread(E::NAME, &error);
+    let live = |worker| engine.work(worker, &pool);
+    let led = pool.run(name, no_thread, live, || lead(engine, at, &pool));
+    let (timed, left) = led.map_err(EngineError::Store)?;
+    let Timed { mut executed, done } = timed?;
+    engine.gather(left, &mut executed);
+    match done {
+        Ok(()) => Ok(executed),
+        Err(error) => Err(error.spending(|spent| {
+            let Executed { wall, process, counters, .. } = executed;
+            *spent = Spent { wall, process, counters };
+        })),
+    }
+}
+
+/// An execution whose clock has stopped, after the last batch or a failure.
+struct Timed {
+    executed: Executed,
+    done: Result<(), EngineError>,
+}
+
+/// The leading thread: the clock runs in here only.
+fn lead<E: Engine, S: Sample>(
+    engine: &E,
+    at: Execution<'_, S>,
+    pool: &WorkerPool<'_, E::Job>,
+) -> Result<Timed, EngineError> {
+    let mut lead = engine.lead()?;
+    let mut executed = Executed::default();
+    pool.wait_idle();
+    if at.stop.load(Ordering::Relaxed) {
+        return Err(EngineError::Cancelled);
+    }
+    let before = process::Snapshot::now();
+    let spans = Arc::new(Spans::start());
+    let mut batches = at.task.workload.batches.iter().enumerate();
+    let done = batches.try_for_each(|(index, batch)| {
+        let turn = Turn { index, batch, spans: &spans, pool };
+        let result = engine.run_batch(&mut lead, &turn, &mut executed)?;
+        let start = spans.elapsed();
+        at.sample.commit(&result.net_changes)?;
+        spans.close(Phase::Commit, start);
+        executed.batches.push(result);
+        Ok(())
+    });
+    executed.wall = spans.elapsed();
+    executed.process = process::Snapshot::now().since(&before);
+    executed.spans = spans.spans();
+    engine.leave(lead, &mut executed);
+    if let Some(trace) = at.task.trace {
+        trace.clock(&spans, E::LEAD_PHASES);
+    }
+    Ok(Timed { executed, done })
+}

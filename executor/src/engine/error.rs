@@ -1,0 +1,208 @@
+//! The errors of engines: a read without a value, a rejected list, an execution without a result.
+
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, U256};
+use revm::context::DBErrorMarker;
+use workload::{BlockAccessIndex, list::ListError};
+
+use crate::{error::StoreError, process, single_flight::Cancelled, store::ReadCounters};
+
+/// A read that gave no value.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ViewError {
+    /// The list does not declare the account.
+    #[error("account {0} is read and not in the list")]
+    UndeclaredAccount(Address),
+    /// The list does not declare the slot.
+    #[error("slot {key:#x} of {address} is read and not in the list")]
+    UndeclaredSlot {
+        /// Whose slot.
+        address: Address,
+        /// Which.
+        key: U256,
+    },
+    /// The state has no code with this hash.
+    #[error("no code with hash {0} in the state")]
+    MissingCode(B256),
+    /// What the state has as code is none (a delegation that is not whole, EIP-7702).
+    #[error("the code with hash {hash} is none: {reason}")]
+    InvalidCode {
+        /// Its hash.
+        hash: B256,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// BLOCKHASH of a block whose hash the workload does not carry.
+    #[error("the workload has no hash of block {0}")]
+    MissingBlockHash(u64),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run was cancelled while this read waited.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl ViewError {
+    /// Whether the list is at fault: a step reads what it does not declare.
+    pub const fn is_undeclared(&self) -> bool {
+        matches!(self, Self::UndeclaredAccount(_) | Self::UndeclaredSlot { .. })
+    }
+}
+
+impl DBErrorMarker for ViewError {}
+
+impl From<Cancelled> for ViewError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// Why a list is rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum ListFault {
+    /// Its bytes are not a list, or not within bounds.
+    #[error("the list cannot be read: {0}")]
+    Malformed(#[from] ListError),
+    /// It is said to have changes only, and names more.
+    #[error("account {0}: the list has more than changes, and its form has changes only")]
+    MoreThanChanges(Address),
+    /// Steps that remain cannot meet all declared slots that none has met yet (EIP-7928).
+    #[error(
+        "{unmet_count} declared slots are met by no step yet, and what gas remains can pay for \
+         {payable_count} at most"
+    )]
+    Infeasible {
+        /// Declared slots that no step has met.
+        unmet_count: u64,
+        /// Slots that the steps that remain can meet.
+        payable_count: u64,
+    },
+    /// A value before the batch is not what the state has.
+    #[error("{what} is {state} in the state before the batch, and the list has {listed}")]
+    WrongValue {
+        /// Which key.
+        what: String,
+        /// What the list has.
+        listed: String,
+        /// What the store has.
+        state: String,
+    },
+    /// A step reads a key that is not declared.
+    #[error("index {index}: {read}")]
+    Undeclared {
+        /// The step.
+        index: BlockAccessIndex,
+        /// Which key.
+        read: ViewError,
+    },
+    /// On the state that the list gives, a step is not valid.
+    #[error("index {index}: not valid on the state that the list gives: {reason}")]
+    InvalidStep {
+        /// The step.
+        index: BlockAccessIndex,
+        /// What the EVM says.
+        reason: String,
+    },
+    /// A step wrote something else than the list has, or something the list has not.
+    #[error("index {index}: {what} became {got}, and the list has {listed}")]
+    WrongChange {
+        /// The step.
+        index: BlockAccessIndex,
+        /// Which field of which key.
+        what: String,
+        /// What the step wrote.
+        got: String,
+        /// What the list has there.
+        listed: String,
+    },
+    /// The list has changes at an index whose step did not make them.
+    #[error("index {index}: the list has {listed_count} changes and the step made {made_count}")]
+    SurplusChanges {
+        /// The step.
+        index: BlockAccessIndex,
+        /// Changes that the list has at the index.
+        listed_count: usize,
+        /// Changes that the step made, all of them in the list.
+        made_count: usize,
+    },
+    /// No step met a declared account.
+    #[error("account {0} is in the list and no step met it")]
+    SurplusAccount(Address),
+    /// No step met a declared slot.
+    #[error("slot {key:#x} of {address} is in the list and no step met it")]
+    SurplusSlot {
+        /// Whose slot.
+        address: Address,
+        /// Which.
+        key: U256,
+    },
+}
+
+/// Execution that gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The list is rejected.
+    #[error("batch {batch}: list rejected: {fault}")]
+    List {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// Why.
+        fault: ListFault,
+        /// What it had cost by then.
+        spent: Box<Spent>,
+    },
+    /// A step is not valid, without a list being involved.
+    #[error("batch {batch}, index {index}: {reason}")]
+    Step {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// The step.
+        index: BlockAccessIndex,
+        /// Why.
+        reason: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Someone asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// What an execution had cost when it ended without a result. All zero for a list that is
+/// rejected outside any clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// From the start of the clock until all threads had stopped.
+    pub wall: Duration,
+    /// What the process did in that time.
+    pub process: process::Delta,
+    /// What the store counted.
+    pub counters: ReadCounters,
+}
+
+impl EngineError {
+    /// The list of the batch at `batch` is rejected.
+    pub fn rejected(batch: usize, fault: impl Into<ListFault>) -> Self {
+        Self::List { batch, fault: fault.into(), spent: Box::default() }
+    }
+
+    /// Says what a rejection has cost.
+    pub(super) fn spending(mut self, add: impl FnOnce(&mut Spent)) -> Self {
+        if let Self::List { spent, .. } = &mut self {
+            add(spent);
+        }
+        self
+    }
+
+    /// A read that failed at a step and is not the list's fault.
+    pub(super) fn of_read(batch: usize, index: BlockAccessIndex, error: ViewError) -> Self {
+        match error {
+            ViewError::Store(error) => Self::Store(error),
+            ViewError::Cancelled => Self::Cancelled,
+            other => Self::Step { batch, index, reason: other.to_string() },
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The result of an execution and its cost: filled by the engines, read by reports.
+
+use std::time::Duration;
+
+use alloy_primitives::B256;
+use workload::{NetChanges, TxOutcome};
+
+use super::tally::ReadTally;
+use crate::{latency::Latencies, process, span::Span, store::ReadCounters};
+
+/// What a batch came to.
+#[derive(Clone, Debug, Default)]
+pub struct BatchResult {
+    /// Of each transaction, in order.
+    pub outcomes: Vec<TxOutcome>,
+    /// Of the state, from what the transactions wrote.
+    pub net_changes: NetChanges,
+}
+
+/// What running steps before their turn cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Speculation {
+    /// Steps: transactions, and the system steps of each block.
+    pub steps: u64,
+    /// Times that a step was run, in vain or not.
+    pub executions: u64,
+    /// Times that what a step had read was looked at again.
+    pub validations: u64,
+    /// Runs in vain: given up, or invalid when looked at.
+    pub aborts: u64,
+    /// Runs that waited for a lower step.
+    pub waits: u64,
+    /// Steps with one run in vain or more.
+    pub aborted_steps: u64,
+    /// The most runs in vain of one step.
+    pub most_aborts_of_a_step: u64,
+}
+
+/// What an execution came to and what it cost.
+#[derive(Clone, Debug, Default)]
+pub struct Executed {
+    /// From the start of the clock to the last commit.
+    pub wall: Duration,
+    /// What the process did in that time.
+    pub process: process::Delta,
+    /// Phases.
+    pub spans: Vec<Span>,
+    /// Results by batch.
+    pub batches: Vec<BatchResult>,
+    /// Time per transaction, reads included.
+    pub tx_latencies: Latencies,
+    /// Time of each step of each batch, by index; empty for an engine that keeps none.
+    pub step_times: Vec<Vec<Duration>>,
+    /// The longest transaction of each batch, summed: no order of transactions makes the
+    /// workload shorter.
+    pub longest_txs: Duration,
+    /// Time in which execution had ended and only verification was going on; zero where the
+    /// list has no values.
+    pub verification_wait: Duration,
+    /// How the scheduler treated the threads that verify, where there are some.
+    pub verifier_priority: Option<process::Priority>,
+    /// What the speculative pass was good for, where there was one.
+    pub warm_up: Option<WarmUp>,
+    /// Reads by threads that execute.
+    pub on_demand: ReadTally,
+    /// Reads by threads that only read.
+    pub prefetched: ReadTally,
+    /// Whether the latencies of `prefetched` are of whole batches of reads.
+    pub prefetch_reads_together: bool,
+    /// What the store counted.
+    pub counters: ReadCounters,
+    /// Digest of each batch's net changes.
+    pub digests: Vec<B256>,
+    /// What running before their turn cost, of an engine that does.
+    pub speculation: Option<Speculation>,
+}
+
+/// What the speculative pass was good for. A key is an account, a slot or a code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WarmUp {
+    /// Reads of the store that the pass made; a key that two workers read counts twice.
+    pub read_count: u64,
+    /// Keys that the run in order asked for.
+    pub asked_count: u64,
+    /// Those among them that the pass had read before.
+    pub found_count: u64,
+    /// Keys that the pass read and the run in order did not ask for.
+    pub unused_count: u64,
+}

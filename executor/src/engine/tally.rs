@@ -1,0 +1,174 @@
+//! The reads of one worker: how many, how long, and from where. Times the reads of one call that
+//! asks a store for several keys, where its reads are timed.
+
+use std::time::{Duration, Instant};
+
+use alloy_primitives::{Address, U256};
+
+use crate::{
+    error::StoreError,
+    latency::Latencies,
+    single_flight::Arrival,
+    store::Reader,
+    trace::{Key, Recorder, What},
+};
+
+/// What one worker's reads came to.
+#[derive(Clone, Debug, Default)]
+pub struct ReadTally {
+    /// Reads that this worker made itself, where its store's reads are timed.
+    pub latencies: Latencies,
+    /// Reads that this worker made itself.
+    pub read_count: u64,
+    /// Values that were there when asked for.
+    pub ready_count: u64,
+    /// Values that another thread was reading.
+    pub waited_count: u64,
+    /// Time spent waiting for those.
+    pub wait: Duration,
+    /// When the first read began and the last one ended, where reads are timed.
+    pub window: Option<(Instant, Instant)>,
+    /// Where reads and steps are recorded one by one, if they are.
+    pub(crate) trace: Option<Box<Recorder>>,
+}
+
+impl ReadTally {
+    /// Adds another worker's.
+    pub fn merge(&mut self, other: &Self) {
+        self.latencies.merge(&other.latencies);
+        self.read_count += other.read_count;
+        self.ready_count += other.ready_count;
+        self.waited_count += other.waited_count;
+        self.wait += other.wait;
+        if let Some((start, end)) = other.window {
+            self.widen(start, end);
+        }
+    }
+
+    /// Extends the window to a read that lasted from `start` to `end`.
+    pub(crate) fn widen(&mut self, start: Instant, end: Instant) {
+        self.window = Some(match self.window {
+            None => (start, end),
+            Some((first, last)) => (first.min(start), last.max(end)),
+        });
+    }
+
+    #[inline]
+    pub(crate) fn note(&mut self, key: Key, arrival: Arrival, waited_since: Option<Instant>) {
+        match arrival {
+            Arrival::Ready => self.ready_count += 1,
+            Arrival::Read => self.read_count += 1,
+            Arrival::Waited => {
+                self.waited_count += 1;
+                let Some(since) = waited_since else { return };
+                let now = Instant::now();
+                self.wait += now - since;
+                if let Some(trace) = &mut self.trace {
+                    trace.frequent(What::Wait { key }, since, now);
+                }
+            }
+        }
+    }
+
+    /// Makes one read and counts it.
+    pub(crate) fn read<R: Reader, T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
+        self.read_count += 1;
+        self.timed::<R, T>(key, read)
+    }
+
+    /// Now, where reads of this store are timed or traced.
+    #[inline]
+    pub(crate) fn now<R: Reader>(&self) -> Option<Instant> {
+        (R::IS_TIMED || self.trace.is_some()).then(Instant::now)
+    }
+
+    /// Counts the time of a read of one key or of several together.
+    pub(crate) fn lasted<R: Reader>(&mut self, what: What, start: Instant, end: Instant) {
+        if R::IS_TIMED {
+            let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
+            self.latencies.record_batch(end - start, count);
+            self.widen(start, end);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.frequent(what, start, end);
+        }
+    }
+
+    /// Reads `keys` of one account as [`Reader::slots`] does, and counts and times each.
+    pub(crate) fn read_slots<R: Reader>(
+        &mut self,
+        reader: &mut R,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        let mut clock = CallClock::start(reader, Key::Slot, self);
+        reader.slots(address, keys, &mut |place, value| {
+            sink(place, value);
+            clock.arrived::<R>();
+        })?;
+        clock.stop::<R>(keys.len());
+        Ok(())
+    }
+
+    /// Makes `read` and records how long it took, where reads of this store are timed.
+    #[inline]
+    pub(crate) fn timed<R: Reader, T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
+        let Some(start) = self.now::<R>() else { return read() };
+        let value = read();
+        self.lasted::<R>(What::Read { key, count: 1 }, start, Instant::now());
+        value
+    }
+}
+
+/// A store's reader with the tally of its reads.
+#[derive(Debug)]
+pub(crate) struct Reading<'a, R> {
+    /// Reads.
+    pub(crate) reader: &'a mut R,
+    /// Counts and times them.
+    pub(crate) tally: &'a mut ReadTally,
+}
+
+/// The clock of one call. Reads that the store makes together count as long as all of them.
+#[derive(Debug)]
+pub(crate) struct CallClock<'t> {
+    tally: &'t mut ReadTally,
+    key: Key,
+    start: Option<Instant>,
+    since: Option<Instant>,
+}
+
+impl<'t> CallClock<'t> {
+    /// The call begins; it asks for keys of the kind `key`.
+    pub(crate) fn start<R: Reader>(reader: &R, key: Key, tally: &'t mut ReadTally) -> Self {
+        let start = tally.now::<R>();
+        let together = match key {
+            Key::Account => reader.reads_accounts_together(),
+            Key::Slot | Key::Code => reader.reads_together(),
+        };
+        let since = start.filter(|_| !together);
+        Self { tally, key, start, since }
+    }
+
+    /// A value came; where values come one by one, the time since the last is its own.
+    #[inline]
+    pub(crate) fn arrived<R: Reader>(&mut self) {
+        if let Some(from) = self.since {
+            let now = Instant::now();
+            self.tally.lasted::<R>(What::Read { key: self.key, count: 1 }, from, now);
+            self.since = Some(now);
+        }
+    }
+
+    /// The call is over, and `count` values came.
+    pub(crate) fn stop<R: Reader>(self, count: usize) {
+        self.tally.read_count += count as u64;
+        if let (Some(start), None) = (self.start, self.since)
+            && count > 0
+        {
+            let what = What::Read { key: self.key, count };
+            self.tally.lasted::<R>(what, start, Instant::now());
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The settings of a store in RocksDB, its name and its errors.
+
+use ::rocksdb::ErrorKind;
+use variant::{CacheFill, Checksums, Durability, FileAccess, ReadMethod};
+
+use super::uring::{IoUring, io_uring_state};
+use crate::error::StoreError;
+
+/// The store's name in variants and errors.
+pub(super) const NAME: &str = "rocksdb";
+
+/// Reads that a `MultiGet` over `io_uring` has under way at most: RocksDB goes through its keys in
+/// groups of so many.
+pub const READS_AT_ONCE: usize = 32;
+
+/// What is done where `method` is asked for: where the kernel refuses `io_uring`, a `MultiGet`
+/// would read one key after the other and RocksDB would complain on standard output, which belongs
+/// to results.
+pub fn effective(method: ReadMethod) -> ReadMethod {
+    if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }
+}
+
+/// How a state is opened and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RocksSettings {
+    /// Whether reads go past the page cache.
+    pub access: FileAccess,
+    /// Capacity of the block cache of a cold sample, in bytes; empty at its start.
+    pub block_cache_bytes: usize,
+    /// Capacity of the block cache that warm samples share, in bytes.
+    pub warm_cache_bytes: usize,
+    /// How many keys are read at once.
+    pub read_method: ReadMethod,
+    /// Keys in a call of `MultiGet`, at least 1.
+    pub multi_get_key_count: usize,
+    /// Table files kept open; `None`: all, from the start. One that is not open is opened, and
+    /// its index and filter loaded, when it is read.
+    pub open_file_count: Option<u32>,
+    /// What a commit waits for.
+    pub durability: Durability,
+    /// Whether blocks are verified.
+    pub checksums: Checksums,
+    /// Which reads fill the cache.
+    pub cache_fill: CacheFill,
+}
+
+impl Default for RocksSettings {
+    fn default() -> Self {
+        Self {
+            access: FileAccess::default(),
+            block_cache_bytes: 256 << 20,
+            warm_cache_bytes: 4 << 30,
+            read_method: ReadMethod::Get,
+            multi_get_key_count: 4_096,
+            open_file_count: None,
+            durability: Durability::default(),
+            checksums: Checksums::default(),
+            cache_fill: CacheFill::default(),
+        }
+    }
+}
+
+/// For `map_err` on a call into RocksDB.
+pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error) -> StoreError {
+    let action = action.into();
+    move |error| match error.kind() {
+        ErrorKind::Corruption => {
+            StoreError::Damaged { store: NAME, what: action, reason: error.into_string() }
+        }
+        _ => StoreError::Failed { store: NAME, action, reason: error.into_string() },
+    }
+}
+
+/// For `map_err` on a file operation.
+pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> StoreError {
+    let action = action.into();
+    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
+}
