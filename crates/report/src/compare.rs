@@ -148,7 +148,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison> {
             gas: Some(first.result.workload.gas),
             digest: first.result.workload.digest.clone(),
         },
-        results: results.iter().enumerate().map(source).collect(),
+        results: (0..).zip(results).map(|(index, stored)| source(index, stored)).collect(),
         changes: changes(results.iter().map(facts).collect()),
         counters: changes(results.iter().map(counters).collect()),
         rows: rows(results),
@@ -199,7 +199,7 @@ fn same_databases(a: &Stored, b: &Stored) -> Result<()> {
     )
 }
 
-fn source((index, stored): (usize, &Stored)) -> Source {
+fn source(index: usize, stored: &Stored) -> Source {
     Source {
         label: label(index),
         path: stored.path.display().to_string(),

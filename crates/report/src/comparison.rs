@@ -81,22 +81,37 @@ fn value(value: &Value) -> String {
     clip(&text, MAX_VALUE_WIDTH)
 }
 
+/// A column, its values in the order of the variants.
+struct Column {
+    head: String,
+    values: Vec<String>,
+}
+
+impl Column {
+    fn new(head: String, values: impl Iterator<Item = String>) -> Self {
+        Self { head, values: values.collect() }
+    }
+
+    /// Its width with the space before it.
+    fn width(&self) -> usize {
+        let texts = self.values.iter().chain([&self.head]);
+        texts.map(|text| text.width()).max().unwrap_or(0) + GAP
+    }
+}
+
 /// One line a variant: the time in each result with its interval, then the ratios.
 fn table(page: &mut Page, comparison: &Comparison) {
     let figures = |at: usize| comparison.rows.iter().map(move |row| row.figures[at].as_ref());
-    let mut columns: Vec<(String, Vec<String>)> = Vec::new();
+    let mut columns: Vec<Column> = Vec::new();
     for (at, source) in comparison.results.iter().enumerate() {
-        columns.push((source.label.clone(), figures(at).map(time).collect()));
-        columns.push(("95 %".to_owned(), figures(at).map(interval).collect()));
+        columns.push(Column::new(source.label.clone(), figures(at).map(time)));
+        columns.push(Column::new("95 %".to_owned(), figures(at).map(interval)));
     }
     for (at, source) in comparison.results.iter().enumerate().skip(1) {
         let head = format!("{}/{}", source.label, comparison.results[0].label);
-        columns.push((head, figures(at).map(ratio).collect()));
+        columns.push(Column::new(head, figures(at).map(ratio)));
     }
-    let wide = |(head, values): &(String, Vec<String>)| {
-        values.iter().chain([head]).map(|text| text.width()).max().unwrap_or(0) + GAP
-    };
-    let widths: Vec<_> = columns.iter().map(wide).collect();
+    let widths: Vec<_> = columns.iter().map(Column::width).collect();
     let names = comparison.rows.iter().map(|row| row.variant.width()).max().unwrap_or(0);
     let room = page.width().saturating_sub(widths.iter().sum());
     // Where a name and its figures do not fit on a line, the name has a line of its own.
@@ -110,13 +125,13 @@ fn table(page: &mut Page, comparison: &Comparison) {
     };
     page.line(
         Tone::Faint,
-        &line("time of a batch", columns.iter().map(|c| c.0.as_str()).collect()),
+        &line("time of a batch", columns.iter().map(|column| column.head.as_str()).collect()),
     );
     for (index, row) in comparison.rows.iter().enumerate() {
         if !beside {
             page.line(Tone::Plain, &row.variant);
         }
-        let texts = columns.iter().map(|(_, values)| values[index].as_str()).collect();
+        let texts = columns.iter().map(|column| column.values[index].as_str()).collect();
         page.line(Tone::Plain, &line(&row.variant, texts));
     }
     page.gap();

@@ -6,7 +6,7 @@ use super::{
     figure::{Figure, figure, interval},
     markup::{self, Section, esc, interval, number},
 };
-use result::{databases::DatabaseFacts, stats::CHANCE_P};
+use result::{RunResult, stats::CHANCE_P};
 
 use crate::units;
 
@@ -60,7 +60,7 @@ fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> Str
     let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
     let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
     let over = "<p class=\"lede\">Over the time of the first variant on the same store:</p>";
-    format!("{caption}{times}{over}{ratios}{}", each(&run.databases, &seeds, &own))
+    format!("{caption}{times}{over}{ratios}{}", each(&run, &seeds, &own))
 }
 
 /// All digits of a seed.
@@ -99,10 +99,10 @@ fn ratios(row: &Row<'_>) -> Vec<String> {
 }
 
 /// A table of single databases, one a row.
-fn each(databases: &[DatabaseFacts], seeds: &[String], rows: &[&Row<'_>]) -> String {
+fn each(run: &RunResult, seeds: &[String], rows: &[&Row<'_>]) -> String {
     let mut heads = vec!["Seed"];
     heads.extend(rows.iter().map(|row| row.variant()));
-    let lines = databases.iter().zip(seeds).map(|(database, seed)| {
+    let lines = run.databases.iter().zip(seeds).map(|(database, seed)| {
         let of_row = |row: &&Row<'_>| {
             // A run that was interrupted may not have the variant on its last database.
             let figure = place(row, database.workload.seed)

@@ -99,8 +99,12 @@ impl<'a, T> Part<'a, T> {
 /// that may be absent has a `?` behind it.
 macro_rules! place {
     (@text [$($text:expr),*]) => { [$($text),*].join("/") };
-    (@text [$($text:expr),*] . $($rest:tt)*) => { $crate::html::figure::place!(@text [$($text),*] $($rest)*) };
-    (@text [$($text:expr),*] ? $($rest:tt)*) => { $crate::html::figure::place!(@text [$($text),*] $($rest)*) };
+    (@text [$($text:expr),*] . $($rest:tt)*) => {
+        $crate::html::figure::place!(@text [$($text),*] $($rest)*)
+    };
+    (@text [$($text:expr),*] ? $($rest:tt)*) => {
+        $crate::html::figure::place!(@text [$($text),*] $($rest)*)
+    };
     (@text [$($text:expr),*] [$index:expr] $($rest:tt)*) => {
         $crate::html::figure::place!(@text [$($text,)* $index.to_string()] $($rest)*)
     };
@@ -108,12 +112,18 @@ macro_rules! place {
         $crate::html::figure::place!(@text [$($text,)* stringify!($field).to_owned()] $($rest)*)
     };
     (@value $of:expr;) => { $of };
-    (@value $of:expr; . $($rest:tt)*) => { $crate::html::figure::place!(@value $of; $($rest)*) };
-    (@value $of:expr; ? $($rest:tt)*) => { $crate::html::figure::place!(@value *$of.as_ref()?; $($rest)*) };
+    (@value $of:expr; . $($rest:tt)*) => {
+        $crate::html::figure::place!(@value $of; $($rest)*)
+    };
+    (@value $of:expr; ? $($rest:tt)*) => {
+        $crate::html::figure::place!(@value *$of.as_ref()?; $($rest)*)
+    };
     (@value $of:expr; [$index:expr] $($rest:tt)*) => {
         $crate::html::figure::place!(@value *$of.get($index)?; $($rest)*)
     };
-    (@value $of:expr; $field:ident $($rest:tt)*) => { $crate::html::figure::place!(@value $of.$field; $($rest)*) };
+    (@value $of:expr; $field:ident $($rest:tt)*) => {
+        $crate::html::figure::place!(@value $of.$field; $($rest)*)
+    };
 }
 
 /// A number below a [`Part`]: `figure!(row.cell, mgas_per_s.median)`; `None` where it is not known.

@@ -95,18 +95,24 @@ fn facts(source: &Source<'_>) -> Value {
     serde_json::to_value(facts).unwrap_or_default()
 }
 
+/// A warning, and the results that have it.
+struct Warning<'a> {
+    text: &'a str,
+    labels: Vec<&'a str>,
+}
+
 /// What makes the figures doubtful.
 pub(super) fn warnings(report: &Report<'_>) -> Section {
-    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut all: Vec<Warning<'_>> = Vec::new();
     for source in &report.sources {
         for text in source.shown.warnings() {
-            match all.iter_mut().find(|(known, _)| known == text) {
-                Some((_, labels)) => labels.push(&source.label),
-                None => all.push((text, vec![&source.label])),
+            match all.iter_mut().find(|known| known.text == text) {
+                Some(known) => known.labels.push(&source.label),
+                None => all.push(Warning { text, labels: vec![&source.label] }),
             }
         }
     }
-    let item = |(text, labels): &(&str, Vec<&str>)| match labels.len() {
+    let item = |Warning { text, labels }: &Warning<'_>| match labels.len() {
         _ if report.sources.len() == 1 => format!("<li>{}</li>\n", esc(text)),
         count if count == report.sources.len() => {
             format!("<li>{} <small>(all results)</small></li>\n", esc(text))

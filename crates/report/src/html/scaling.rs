@@ -45,8 +45,16 @@ const BY_IO_THREADS: Kind = Kind {
     axis: "threads that only read, doubling at equal steps",
 };
 
+/// A row on a line of a chart.
+#[derive(Clone, Copy)]
+struct Counted<'r, 'a> {
+    /// Threads.
+    count: f64,
+    row: &'r Row<'a>,
+}
+
 /// A line of a chart: rows that differ in the one setting.
-type Line<'r, 'a> = Vec<(f64, &'r Row<'a>)>;
+type Line<'r, 'a> = Vec<Counted<'r, 'a>>;
 
 /// The parts on scaling that have a line.
 pub(super) fn sections(report: &Report<'_>) -> Vec<Section> {
@@ -58,10 +66,10 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
     if lines.is_empty() {
         return None;
     }
-    let firsts = lines.iter().map(|line| line[0].1);
+    let firsts = lines.iter().map(|line| line[0].row);
     let panels = report.groups(firsts, &panel_free());
     let of_panel = |panel: &Vec<&Row<'_>>| -> Vec<Line<'_, '_>> {
-        let is_in = |line: &&Line<'_, '_>| panel.iter().any(|row| std::ptr::eq(*row, line[0].1));
+        let is_in = |line: &&Line<'_, '_>| panel.iter().any(|row| std::ptr::eq(*row, line[0].row));
         lines.iter().filter(is_in).cloned().collect()
     };
     let charts: Vec<String> = panels
@@ -79,7 +87,7 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
     if !folded.is_empty() {
         body.push_str(&markup::fold(&format!("{} more", folded.len()), &folded.concat()));
     }
-    let rows: Vec<&Row<'_>> = lines.iter().flatten().map(|(_, row)| *row).collect();
+    let rows: Vec<&Row<'_>> = lines.iter().flatten().map(|point| point.row).collect();
     body.push_str(&markup::fold("The points as a table", &table(report, kind, &lines)));
     Some(Section {
         id: kind.id,
@@ -113,10 +121,10 @@ fn lines<'r, 'a>(report: &'r Report<'a>, kind: &Kind) -> Vec<Line<'r, 'a>> {
         let mut line: Line<'r, 'a> = group
             .into_iter()
             .filter(|row| row.throughput().is_some_and(|f| f.value > 0.0))
-            .filter_map(|row| Some((value(row)?, row)))
+            .filter_map(|row| Some(Counted { count: value(row)?, row }))
             .collect();
-        line.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if line.first().map(|first| first.0) < line.last().map(|last| last.0) {
+        line.sort_by(|a, b| a.count.total_cmp(&b.count));
+        if line.first().map(|first| first.count) < line.last().map(|last| last.count) {
             lines.push(line);
         }
     }
@@ -141,7 +149,7 @@ fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
 /// The device's ceiling in millions of gas a second, with the three numbers that it is made of:
 /// the least block reads of the rows, the device's reads a second, the gas.
 fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
-    let rows = lines.iter().flatten().map(|(_, row)| *row);
+    let rows = lines.iter().flatten().map(|point| point.row);
     let cold = rows.filter(|row| row.cell.cache.want == CacheMode::Cold);
     let reads =
         cold.filter_map(|row| Some((row, row.median("blocks_read", |sample| sample.blocks_read)?)));
@@ -156,19 +164,19 @@ fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure;
 
 fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) -> String {
     let points = || lines.iter().flatten();
-    let x = Scale::log(points().map(|(count, _)| *count), ROOM);
+    let x = Scale::log(points().map(|point| point.count), ROOM);
     let ceiling = ceiling(report, lines);
-    let fastest = points().map(|(_, row)| data::speed(row)).fold(0.0, f64::max);
+    let fastest = points().map(|point| data::speed(point.row)).fold(0.0, f64::max);
     let drawn = ceiling.as_ref().map(|(value, _)| *value).filter(|v| *v <= fastest * CEILING_MAX);
-    let speeds = points().flat_map(|(_, row)| {
+    let speeds = points().flat_map(|Counted { row, .. }| {
         let interval = interval!(row.cell, mgas_per_s.ci95).map(|ends| ends.map(|end| end.value));
         interval.into_iter().flatten().chain([data::speed(row)])
     });
     let y = Scale::log(speeds.chain(drawn), ROOM);
-    let mut counts: Vec<f64> = points().map(|(count, _)| *count).collect();
+    let mut counts: Vec<f64> = points().map(|point| point.count).collect();
     counts.sort_by(f64::total_cmp);
     counts.dedup();
-    let design = |line: &Line<'_, '_>| line[0].1.cell.design;
+    let design = |line: &Line<'_, '_>| line[0].row.cell.design;
     let nth = |at: usize| lines[..at].iter().filter(|l| design(l) == design(&lines[at])).count();
     let all = (0..lines.len()).map(|at| series(report, kind, &lines[at], nth(at), [x, y]));
     // One for each design: those of its other lines are parallel to it.
@@ -215,7 +223,7 @@ fn series(
     nth: usize,
     [x, y]: [Scale; 2],
 ) -> Series {
-    let point = |(count, row): &(f64, &Row<'_>)| {
+    let point = |Counted { count, row }: &Counted<'_, '_>| {
         let figure = row.throughput()?;
         let interval = interval!(row.cell, mgas_per_s.ci95);
         let words = format!(
@@ -228,7 +236,7 @@ fn series(
         let ends = interval.map(|ends| ends.map(|end| y.at(end.value)));
         Some(Point { x: x.at(*count), y: y.at(figure.value), ends, words, figure, is_joined: true })
     };
-    let first = line[0].1;
+    let first = line[0].row;
     Series {
         name: name(report, kind, first),
         design: first.cell.design,
@@ -239,8 +247,8 @@ fn series(
 
 /// From the line's first point on, at equal steps of both axes, up to the chart's edge.
 fn ideal(line: &Line<'_, '_>, x: Scale, y: Scale) -> Guide {
-    let (count, first) = (line[0].0, data::speed(line[0].1));
-    let last = line.last().map_or(count, |(last, _)| *last);
+    let (count, first) = (line[0].count, data::speed(line[0].row));
+    let last = line.last().map_or(count, |last| last.count);
     let (Scale::Log { max: x_max, .. }, Scale::Log { max: y_max, .. }) = (x, y) else {
         return Guide { from: [0.0; 2], to: [0.0; 2], name: String::new() };
     };
@@ -254,7 +262,7 @@ fn ideal(line: &Line<'_, '_>, x: Scale, y: Scale) -> Guide {
 
 fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
     let heads = ["Variant", "Threads", "I/O threads", "MGas/s", "95 %", "Share of the disk"];
-    let rows = lines.iter().flatten().map(|(_, row)| {
+    let rows = lines.iter().flatten().map(|Counted { row, .. }| {
         let count = |figure: Option<Figure>| number(figure.as_ref(), |n| units::count(n as u64));
         let values = row.cell.value_count();
         let ends = interval!(row.cell, mgas_per_s.ci95);

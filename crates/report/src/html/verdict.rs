@@ -75,8 +75,8 @@ pub(super) fn html(report: &Report<'_>) -> String {
     let told: Vec<_> = if all.len() <= TOLD_RESULT_COUNT {
         report.sources.iter().zip(&all).collect()
     } else {
-        let bad = |(_, lines): &(&Source<'_>, &Vec<Line>)| worst(lines) > Some(Grade::Good);
-        report.sources.iter().zip(&all).filter(bad).take(TOLD_RESULT_COUNT).collect()
+        let told = report.sources.iter().zip(&all);
+        told.filter(|(_, lines)| worst(lines) > Some(Grade::Good)).take(TOLD_RESULT_COUNT).collect()
     };
     for (source, lines) in told {
         html.push_str(&of_result(report, source, lines));
