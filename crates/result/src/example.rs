@@ -112,10 +112,9 @@ pub fn sampled(n: usize) -> RunResult {
     let mut result = typical();
     for cell in &mut result.cells {
         cell.samples = vec![cell.samples[0].clone(); n];
-        let ms = cell.ms_per_batch.median.unwrap_or_default();
-        cell.ms_per_batch.ci95 = Some([ms * 0.985, ms * 1.021]);
-        let speed = cell.mgas_per_s.median.unwrap_or_default();
-        cell.mgas_per_s.ci95 = Some([speed * 0.98, speed * 1.015]);
+        let around = |median: Option<f64>, low, high| median.map(|m| [m * low, m * high]);
+        cell.ms_per_batch.ci95 = around(cell.ms_per_batch.median, 0.985, 1.021);
+        cell.mgas_per_s.ci95 = around(cell.mgas_per_s.median, 0.98, 1.015);
     }
     result
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+#[expect(clippy::print_stderr, reason = "tests that are skipped say so")]
 pub(crate) fn vectors() -> Option<PathBuf> {
     let dir = std::env::var_os("STRESS_VECTORS").map(PathBuf::from);
     if dir.is_none() {
