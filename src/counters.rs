@@ -3,7 +3,7 @@
 use alloy_primitives::Keccak256;
 use executor::sample::Measurement;
 use result::Counters;
-use variant::{Engine, ListForm, Variant};
+use variant::{ListForm, Variant};
 use workload::{TxOutcome, TxStatus, Workload};
 
 /// Of a sample of `variant` on `workload`, whose lists name `unique_keys`.
@@ -29,7 +29,7 @@ pub fn of(
         net_changes: changes.finalize().to_string(),
         list_bytes: list_bytes(workload, variant.list),
         unique_keys,
-        store_reads: reads_are_exact(variant).then_some(executed.counters.key_count),
+        store_reads: variant.engine.reads_are_exact().then_some(executed.counters.key_count),
     }
 }
 
@@ -43,12 +43,6 @@ fn add(digest: &mut Keccak256, outcome: &TxOutcome) {
     digest.update(outcome.gas_used.to_be_bytes());
     digest.update(outcome.logs);
     digest.update(outcome.output);
-}
-
-/// Whether how often a variant asks its store depends on the work alone. Optimistic execution and
-/// a speculative pass read again what another thread has not yet brought.
-fn reads_are_exact(variant: &Variant) -> bool {
-    matches!(variant.engine, Engine::Sequential | Engine::Bal)
 }
 
 fn list_bytes(workload: &Workload, form: Option<ListForm>) -> u64 {

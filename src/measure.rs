@@ -124,10 +124,18 @@ impl<'a> Measuring<'a> {
             *known_costs = first.executed.step_times;
         }
         let how = How { variant: self.variant, known_costs, trace: self.trace };
-        if let Some(measurement) = self.take(how, &mut measured)? {
-            let difference = measurement.disagreement.as_ref();
-            measured.differences.extend(difference.map(|d| Difference::OfSample(d.to_string())));
-            measured.measurement = Some(measurement);
+        match self.take(how, &mut measured) {
+            Ok(Some(measurement)) => {
+                let difference = measurement.disagreement.as_ref();
+                measured
+                    .differences
+                    .extend(difference.map(|d| Difference::OfSample(d.to_string())));
+                measured.measurement = Some(measurement);
+            }
+            Ok(None) => {}
+            // What is wrong already is not forgotten for a failure after it.
+            Err(_) if !measured.differences.is_empty() => {}
+            Err(unmeasured) => return Err(unmeasured),
         }
         Ok(measured)
     }

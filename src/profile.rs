@@ -36,6 +36,8 @@ const NOT_WALKED: [&str; 5] = ["libc.so", "libgcc_s.so", "libpthread.so", "ld-li
 const WORKER_THREADS: [&str; 2] = ["executor", "reader"];
 /// What the names of all functions of engines have in them.
 const ENGINE: &str = "executor::engine::";
+/// Warms a state up outside the clock, by functions of an engine.
+const WARM_UP: &str = "executor::sample::warm";
 /// The profiler's own functions at the top of a stack.
 const OWN: [&str; 3] = ["backtrace::", "pprof::", "<pprof::"];
 
@@ -123,7 +125,8 @@ impl Profile {
                 names.skip_while(|name| OWN.iter().any(|own| name.starts_with(own))).collect();
             let is_inside = WORKER_THREADS.contains(&frames.thread_name.as_str())
                 || (frames.thread_name != WARMING_THREAD
-                    && names.iter().any(|name| name.contains(ENGINE)));
+                    && names.iter().any(|name| name.contains(ENGINE))
+                    && !names.iter().any(|name| name.contains(WARM_UP)));
             if names.is_empty() || !is_inside {
                 outside_count += count;
                 continue;

@@ -8,7 +8,7 @@ use executor::{
     recover::{self, RecoverError, TxSignatures},
 };
 use spec::RunSpec;
-use variant::Design;
+use variant::{Design, Variant};
 use workload::Workload;
 
 use crate::{
@@ -23,8 +23,9 @@ use crate::{
 /// # Errors
 /// A list is not what comes of the blocks.
 pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
-    let takes_none = [Design::Sequential, Design::Prewarm, Design::BlockStm];
-    if !run.designs.iter().any(|design| takes_none.contains(design)) {
+    let one = NonZeroUsize::MIN;
+    let takes_none = |design: &Design| Variant::of(*design, one, one).list.is_none();
+    if !run.designs.iter().any(takes_none) {
         return Ok(());
     }
     let stage = progress.stage("making the list again in order", 0);

@@ -86,6 +86,12 @@ impl FinishedCell {
     }
 }
 
+/// Whether the cell in this directory was run by another program; a cell that cannot be read is not
+/// said to be.
+pub fn is_of_another_program(dir: &Path) -> bool {
+    read_cell_file(&dir.join(CELL_FILE)).is_ok_and(|file| file.program != this_program())
+}
+
 /// Whether a claim of the scenario fails in a result.
 pub fn claim_fails(result: &RunResult) -> bool {
     result.expects.claims.iter().any(|claim| claim.verdict == Verdict::Fails)

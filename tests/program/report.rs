@@ -1,5 +1,5 @@
 //! Results shown to others, as a user makes them: the page and the other forms of a real run hold
-//! what its JSON says; a profile ends and has what the crew's threads did; scripts for shells and
+//! what its JSON says; a profile ends and has what the workers did; scripts for shells and
 //! manual pages cover the command line.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -111,7 +111,7 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
 }
 
 #[test]
-fn a_profile_ends_agrees_and_has_what_the_crew_did() {
+fn a_profile_ends_agrees_and_has_what_the_workers_did() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path();
     for (design, thread) in

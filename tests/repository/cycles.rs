@@ -59,8 +59,10 @@ pub(crate) fn edges(modules: &Modules) -> Edges {
             }
         }
         for path in &module.paths {
-            if let Meaning::Item(from) = modules.meaning(index, path) {
-                add(modules.all[from].file, path);
+            // An attribute may name a module as a whole: `#[serde(with = "crate::b")]`.
+            match modules.meaning(index, path) {
+                Meaning::Item(from) | Meaning::Module(from) => add(modules.all[from].file, path),
+                Meaning::Outside => {}
             }
         }
     }

@@ -9,7 +9,6 @@ use crate::{
     named,
     run::{Expects, Tool, WorkloadFacts},
     schema::schema,
-    sorted,
 };
 
 mod baseline;
@@ -52,7 +51,7 @@ pub struct GateResult {
     /// The verdict and what it rests on.
     pub gate: Gate,
     /// The claims judged on B, as in a result; `null` where there are none.
-    #[serde(default, with = "sorted")]
+    #[serde(default)]
     pub expects: Option<Expects>,
 }
 

@@ -19,7 +19,6 @@ mod phases;
 mod pooled;
 mod run;
 mod schema;
-mod sorted;
 pub mod stats;
 pub mod stored;
 pub mod sweep;

@@ -5,6 +5,7 @@
 //! stray value does not move and their intervals, `steady` finds where a warm-up ends.
 
 mod components;
+mod sample;
 mod steady;
 mod trimmed;
 
@@ -13,12 +14,11 @@ use hdrhistogram::Histogram;
 use crate::figures::{Estimate, Percentiles};
 
 pub use components::{CHANCE_P, Components, components};
+pub use sample::INTERVAL_COUNT_MIN;
 pub use steady::{Warmup, warm_up};
 pub use trimmed::Trimmed;
 
-/// Fewest values for which there is an interval: of five not even the whole range holds the median
-/// with 95 % confidence.
-pub const INTERVAL_COUNT_MIN: usize = 6;
+use sample::sorted;
 
 /// A percentile needs this many values beyond it (`docs/methodology.md`).
 const BEYOND_COUNT_MIN: u64 = 10;
@@ -118,12 +118,6 @@ pub fn median_interval(values: &[f64]) -> Option<[f64; 2]> {
 /// Millions of gas a second. `None` for no time.
 pub fn mgas_per_s(gas: u64, wall_ns: u64) -> Option<f64> {
     (wall_ns > 0).then(|| gas as f64 * 1e3 / wall_ns as f64)
-}
-
-fn sorted(values: &[f64]) -> Option<Vec<f64>> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.iter().all(|value| value.is_finite()).then_some(sorted)
 }
 
 /// Places of the middle two of `count` sorted values.

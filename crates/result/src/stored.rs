@@ -1,8 +1,9 @@
 //! Results read back from files: found, checked for their schema and for being whole. Errors name
 //! the file, what is wrong and what to do.
 //!
-//! An older build's result stays readable as long as its schema is the same: what it does not have
-//! is absent, and what this build does not know is left out.
+//! An older build's result stays readable as long as its schema is the same: a key that may be absent
+//! is absent, and a key that this build does not know is ignored. A file that lacks another key, or has
+//! a name that this build does not know, is refused.
 
 use std::{
     fs,

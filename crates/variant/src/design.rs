@@ -85,6 +85,17 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Whether every run reads the same keys of the store; where steps run ahead of their turn, it
+    /// depends on which thread comes first.
+    pub const fn reads_are_exact(self) -> bool {
+        match self {
+            Self::Sequential | Self::Bal => true,
+            Self::Prewarm(_) | Self::BlockStm => false,
+        }
+    }
+}
+
 impl Named for Engine {
     const NOUN: &'static str = "engine";
     const ALL: &'static [Self] = &[

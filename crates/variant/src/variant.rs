@@ -100,6 +100,15 @@ impl fmt::Display for Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Named;
+
+    #[test]
+    fn the_engine_of_every_design_is_found_by_its_name() {
+        for design in Design::ALL {
+            let engine = Variant::of(*design, NonZeroUsize::MIN, NonZeroUsize::MIN).engine;
+            assert_eq!(<Engine as Named>::from_name(engine.name()), Some(engine));
+        }
+    }
 
     #[test]
     fn a_variants_name_shows_all_that_distinguishes_it() {

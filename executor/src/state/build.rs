@@ -9,10 +9,11 @@ use std::{
 };
 
 use super::{
-    BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltState, DataDir, Manifest, StateError,
-    StateLock, StateSpec, Watch,
-    lock::{Purpose, unix_now_s},
-    manifest::{FORMAT_VERSION, files_of},
+    directory::{BuiltState, DataDir},
+    error::StateError,
+    format::{BuildInput, BuildOutput, BuildPhase, BuildProgress, StateSpec, Watch},
+    lock::{Purpose, StateLock, unix_now_s},
+    manifest::{FORMAT_VERSION, Manifest, files_of},
     names::{BUILDING, is_state_name, remove_dir},
 };
 

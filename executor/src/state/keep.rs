@@ -10,9 +10,11 @@ use std::{
 };
 
 use super::{
-    BuildPhase, BuildProgress, DataDir, Manifest, RowCounts, ScanInput, StateError, StateFormat,
-    StateLock, Watch,
-    lock::{Purpose, current_holder},
+    directory::DataDir,
+    error::StateError,
+    format::{BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
+    lock::{Purpose, StateLock, current_holder},
+    manifest::{Manifest, RowCounts},
     names::{BUILDING, is_state_name, remove_dir},
 };
 

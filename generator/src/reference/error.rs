@@ -4,7 +4,7 @@ use evm::StepError;
 use revm::database_interface::bal::EvmDatabaseError;
 use workload::{BlockAccessIndex, StepKind, WorkloadError};
 
-use super::{BlockGas, PlanError};
+use super::{gas::BlockGas, planned::PlanError};
 
 /// Why a workload has no reference, or another than it says.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,11 @@
 use alloy_primitives::keccak256;
 use workload::{Batch, Workload};
 
-use super::{Answer, BatchReference, ReferenceError, ReferenceRun};
+use super::{
+    answer::Answer,
+    error::ReferenceError,
+    run::{BatchReference, ReferenceRun},
+};
 
 /// Checks that a workload, such as one from a file, expects what the reference gives. `on_tx` is
 /// called after each transaction and may stop the check.

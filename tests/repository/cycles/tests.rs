@@ -153,7 +153,7 @@ fn paths_in_macros_and_attributes_are_references() {
         "pub struct A; use crate::b; fn f() { assert!(vec![b::go(A)].is_empty()); }",
         "pub struct A; macro_rules! m { () => { $crate::b::go($crate::a::A) } }",
         "pub struct A; thread! { use crate::{b::{B, go}}; }",
-        "pub struct A { #[serde(with = \"crate::b::words\", default = \"crate::b::go\")] a: u8 }",
+        "pub struct A { #[serde(with = \"crate::b\")] a: u8 }",
         "pub struct A; #[derive(crate::b::B)] struct C;",
         "pub struct A; fn f() { use crate::b::B; }",
         "pub struct A; impl<T: Into<crate::b::B>> From<T> for A {}",

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 
-use crate::{environment::Environment, sorted};
+use crate::environment::Environment;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "stress.calibration/1";
@@ -18,7 +18,6 @@ pub struct Calibration {
     /// When, seconds since 1970.
     pub started_unix_s: u64,
     /// The machine, as a result writes it.
-    #[serde(with = "sorted")]
     pub environment: Environment,
     /// Digest of the workload.
     pub digest: String,

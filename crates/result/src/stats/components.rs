@@ -10,7 +10,7 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use super::{sorted, trimmed};
+use super::{sample::sorted, trimmed};
 
 /// Fewest groups: of two the spread between them is one difference, which says next to nothing.
 const GROUP_COUNT_MIN: usize = 3;

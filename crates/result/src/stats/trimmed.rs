@@ -7,7 +7,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{INTERVAL_COUNT_MIN, sorted};
+use super::sample::{INTERVAL_COUNT_MIN, sorted};
 
 /// What is left out at each end.
 const TRIM: f64 = 0.2;

@@ -173,12 +173,17 @@ impl Shown {
 
     /// The results that a sweep has joined into one file.
     fn of_merged(path: &Path, mut merged: Value) -> Result<Vec<Self>> {
-        let cells: Vec<MergedCell> = typed(path, merged["cells"].take())?;
-        let all = cells.into_iter().map(|MergedCell { index, keys, result }| {
-            let name = format!("{}, cell {index}", path.display());
-            Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys)
-        });
-        let all: Vec<Self> = all.collect();
+        let cells = match merged["cells"].take() {
+            Value::Array(cells) => cells,
+            _ => Vec::new(),
+        };
+        // One by one: an error names the cell.
+        let shown = |cell: Value| -> Result<Self> {
+            let name = format!("{}, cell {}", path.display(), cell["index"]);
+            let MergedCell { keys, result, .. } = typed(Path::new(&name), cell)?;
+            Ok(Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys))
+        };
+        let all = cells.into_iter().map(shown).collect::<Result<Vec<_>>>()?;
         if all.is_empty() {
             bail!("{} is of a sweep without a result", path.display());
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{run::RunResult, schema::schema, sorted};
+use crate::{run::RunResult, schema::schema};
 
 use super::{
     cell::Program,
@@ -56,7 +56,6 @@ pub struct MergedCell {
     /// Its value of each axis.
     pub keys: Keys,
     /// The whole result.
-    #[serde(with = "sorted")]
     pub result: RunResult,
 }
 

@@ -12,7 +12,7 @@ use alloy_primitives::B256;
 use workload::Table;
 
 use super::{
-    format::{PPM, RocksFormat},
+    format::{GENERATIONS, PPM, RocksFormat},
     options,
     sample::family,
     settings::{NAME, failed},
@@ -21,10 +21,6 @@ use crate::{
     error::StoreError,
     state::{BuildPhase, RowCounts, StateError, Watch},
 };
-
-/// Passes over the rows: as many files of the first level may hold a range of keys, and a get
-/// asks all of them, newest first, before it comes to the last level.
-pub(super) const GENERATIONS: u64 = 4;
 
 /// Rows between two flushes: what is kept in memory, at some 200 bytes a row.
 const FLUSH_ROWS: u64 = 1 << 20;

@@ -6,6 +6,10 @@ use variant::{FilterKind, IndexShape};
 /// Blocks are padded to pages only where their size is a power of two.
 const DEFAULT_BLOCK_BYTES: u32 = 4096;
 
+/// Passes over the rows: as many files of the first level may hold a range of keys, and a get
+/// asks all of them, newest first, before it comes to the last level.
+pub(super) const GENERATIONS: u64 = 4;
+
 /// One whole in [`RocksFormat::aged_ppm`].
 pub const PPM: u32 = 1_000_000;
 
@@ -108,11 +112,7 @@ impl RocksFormat {
         let mut text =
             format!("{};no compression;files of {} bytes", self.table_text(), self.file_bytes);
         if self.aged_ppm > 0 {
-            text.push_str(&format!(
-                ";{AGED}{} ppm in {} generations",
-                self.aged_ppm,
-                super::age::GENERATIONS
-            ));
+            text.push_str(&format!(";{AGED}{} ppm in {} generations", self.aged_ppm, GENERATIONS));
         }
         text
     }

@@ -1,0 +1,127 @@
+//! The data directory and a built state in it, which is locked as long as it is open.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    time::SystemTime,
+};
+
+use super::{error::StateError, lock::StateLock, manifest::Manifest};
+
+/// Where samples lie, below the data directory: on the same file system, for hard links.
+const SAMPLES: &str = "samples";
+
+/// Where states are kept, by default.
+///
+/// # Errors
+/// None; without `XDG_CACHE_HOME` and `HOME` there is no default, and the user must name one.
+pub fn default_data_dir() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    cache.map(|cache| cache.join("stress"))
+}
+
+/// A directory of states.
+#[derive(Clone, Debug)]
+pub struct DataDir {
+    root: PathBuf,
+}
+
+impl DataDir {
+    /// The data directory at `root`, made where it does not exist.
+    ///
+    /// # Errors
+    /// [`StateError::DataDirNotWritable`].
+    pub fn open(root: &Path) -> Result<Self, StateError> {
+        let refused = |source| StateError::DataDirNotWritable { path: root.to_path_buf(), source };
+        // Making the samples' directory too shows that the root can be written.
+        fs::create_dir_all(root.join(SAMPLES)).map_err(refused)?;
+        let probe = root.join(format!(".writable-{}", std::process::id()));
+        fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(refused)?;
+        Ok(Self { root: root.to_path_buf() })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn state(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub(super) fn lock(&self, name: &str) -> PathBuf {
+        self.root.join(format!("{name}.lock"))
+    }
+
+    pub(super) fn samples(&self) -> PathBuf {
+        self.root.join(SAMPLES)
+    }
+}
+
+/// A whole state, locked for this process until dropped.
+#[derive(Debug)]
+pub struct BuiltState {
+    pub(super) name: String,
+    pub(super) dir: PathBuf,
+    pub(super) samples: PathBuf,
+    pub(super) next_sample: AtomicU64,
+    pub(super) manifest: Manifest,
+    /// When each file of the manifest had last been written when the state was opened.
+    pub(super) modified: Vec<SystemTime>,
+    pub(super) _lock: StateLock,
+}
+
+impl BuiltState {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its directory, which nobody may write.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What it says of itself.
+    pub const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The files that hold the rows, by name.
+    pub fn table_files(&self) -> Vec<PathBuf> {
+        self.manifest.table_files(&self.dir)
+    }
+
+    /// A new empty directory for a sample, on the state's file system. Removed by the next run
+    /// when this process dies before it does so itself.
+    ///
+    /// # Errors
+    /// [`StateError::Io`].
+    pub fn new_sample_dir(&self) -> Result<PathBuf, StateError> {
+        let number = self.next_sample.fetch_add(1, Ordering::Relaxed);
+        let path = self.samples.join(format!("{}.{number}", self.name));
+        fs::create_dir_all(&path).map_err(StateError::io("make", &path))?;
+        Ok(path)
+    }
+
+    /// Proof that nobody wrote the state since it was opened: its files have the names and sizes
+    /// of the manifest, and the modification times of then. A write through a hard link changes
+    /// these as well.
+    ///
+    /// # Errors
+    /// [`StateError::Untrusted`] with the first difference, [`StateError::Io`].
+    pub fn verify_untouched(&self) -> Result<(), StateError> {
+        self.manifest.check_files(&self.dir, &self.name)?;
+        let now = self.manifest.modification_times(&self.dir)?;
+        let mut files = self.manifest.files.iter().zip(self.modified.iter().zip(now));
+        match files.find(|(_, (before, now))| *before != now) {
+            None => Ok(()),
+            Some((file, _)) => Err(StateError::Untrusted {
+                name: self.name.clone(),
+                reason: format!("file {} was written while the state was in use", file.name),
+            }),
+        }
+    }
+}

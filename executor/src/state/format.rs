@@ -1,0 +1,190 @@
+//! The format of a state: how a store builds its files and reads all of them again, and what it is
+//! given for that.
+
+use std::{
+    fmt,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use alloy_primitives::B256;
+use workload::{Genesis, Layout};
+
+use super::{
+    error::StateError,
+    manifest::{FORMAT_VERSION, Manifest, RowCounts},
+};
+
+/// What is being done to a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildPhase {
+    /// Preparing the sorted rows.
+    Sorting,
+    /// Writing rows to the store's files.
+    Writing,
+    /// Writing a share of the rows again, so that the state is as one that has lived.
+    Ageing,
+    /// Making files durable and checking them.
+    Finishing,
+    /// Reading all rows again to compare them.
+    Verifying,
+}
+
+/// Who is told how a build goes. Called from several threads.
+pub trait BuildProgress: Sync {
+    /// A phase begins, once for each table; `row_count` rows are to be done, 0 where that says
+    /// nothing.
+    fn begin(&self, phase: BuildPhase, row_count: u64);
+
+    /// `rows` more rows of the phase are done.
+    fn advance(&self, rows: u64);
+
+    /// Something the user should read.
+    fn note(&self, text: &str);
+}
+
+/// Tells nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl BuildProgress for Quiet {
+    fn begin(&self, _phase: BuildPhase, _row_count: u64) {}
+    fn advance(&self, _rows: u64) {}
+    fn note(&self, _text: &str) {}
+}
+
+/// Progress out, cancellation in.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Who is told.
+    pub progress: &'a dyn BuildProgress,
+    /// Set by another thread to stop.
+    pub cancel: &'a AtomicBool,
+}
+
+impl fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("cancel", &self.cancel).finish_non_exhaustive()
+    }
+}
+
+impl Watch<'_> {
+    /// # Errors
+    /// [`StateError::Cancelled`] once asked to stop.
+    pub fn check(&self) -> Result<(), StateError> {
+        if self.cancel.load(Ordering::Relaxed) { Err(StateError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// What a store's builder is given.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildInput<'a> {
+    /// The state's name, for errors.
+    pub name: &'a str,
+    /// The recipe.
+    pub genesis: &'a Genesis,
+    /// How keys are made.
+    pub layout: Layout,
+    /// An empty directory for the store's files: nothing else may remain in it.
+    pub dir: &'a Path,
+    /// An empty directory for scratch files, removed after the build.
+    pub scratch: &'a Path,
+    /// Threads that make and write rows.
+    pub threads: usize,
+}
+
+/// What a store's builder made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildOutput {
+    /// Digest of the rows.
+    pub content_digest: B256,
+    /// Rows of each table.
+    pub rows: RowCounts,
+}
+
+/// A store that keeps its states in files: how they are built and read back.
+pub trait StateFormat: Sync {
+    /// Name of the store, first part of its states' names.
+    fn store(&self) -> &'static str;
+
+    /// Version of the store's library.
+    fn store_version(&self) -> String;
+
+    /// The settings that shape the files, as text: another shape is another state.
+    fn shape(&self) -> String;
+
+    /// Upper estimate of what state and scratch files take, in bytes.
+    fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64;
+
+    /// Writes all rows. Files need not be durable on return.
+    ///
+    /// # Errors
+    /// [`StateError`]; the caller removes the directory.
+    fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
+
+    /// Reads every row of the state in `dir` without writing there, and digests them as the
+    /// row stream does. `scratch` is an empty directory on the same file system, removed after.
+    ///
+    /// # Errors
+    /// [`StateError::Untrusted`] naming the first damaged file, [`StateError::Cancelled`].
+    fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
+
+    /// Puts the files in `dir` back as they were built, where a process died while a sample had
+    /// them changed; says so where there was something to do. The caller holds the lock. Nothing
+    /// to do for a store whose samples leave the files alone.
+    ///
+    /// # Errors
+    /// [`StateError::Untrusted`]: they cannot be put back.
+    fn recover(&self, name: &str, dir: &Path) -> Result<Option<String>, StateError> {
+        let _ = (name, dir);
+        Ok(None)
+    }
+}
+
+/// What a store's scan is given.
+#[derive(Clone, Copy, Debug)]
+pub struct ScanInput<'a> {
+    /// The state's name, for errors.
+    pub name: &'a str,
+    /// The state's files, not to be written.
+    pub dir: &'a Path,
+    /// An empty directory on the same file system.
+    pub scratch: &'a Path,
+    /// What the state says of itself.
+    pub manifest: &'a Manifest,
+}
+
+/// A state as a run wants it.
+#[derive(Clone, Copy)]
+pub struct StateSpec<'a> {
+    /// The recipe.
+    pub genesis: &'a Genesis,
+    /// How keys are made.
+    pub layout: Layout,
+    /// The store, with its settings.
+    pub format: &'a dyn StateFormat,
+    /// The scenario that asks, kept as a label.
+    pub scenario: &'a str,
+    /// Threads for a build.
+    pub threads: usize,
+}
+
+impl fmt::Debug for StateSpec<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StateSpec").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+impl StateSpec<'_> {
+    /// The state's name: `rocksdb-` and 16 hex digits.
+    pub fn name(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.genesis.digest().as_slice());
+        hasher.update(&FORMAT_VERSION.to_le_bytes());
+        for part in [self.layout.name(), self.format.store(), &self.format.shape()] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        let hex = hasher.finalize().to_hex();
+        format!("{}-{}", self.format.store(), &hex[..16])
+    }
+}

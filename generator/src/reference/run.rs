@@ -1,0 +1,317 @@
+//! The reference run: the batches of a workload in order, on stock revm.
+
+use std::{cell::Cell, ops::ControlFlow};
+
+use alloy_primitives::{Bytes, Log, U256};
+use evm::{Parts, Runner, StepOutput, net_changes};
+use revm::{
+    DatabaseCommit,
+    database::{State, states::bundle_state::BundleRetention},
+    state::{EvmState, bal::alloy::AlloyBal},
+};
+use workload::{
+    Batch, Block, BlockAccessIndex, Fork, NetChanges, StepKind, Steps, TxOutcome, Workload,
+    block::{BatchOutcome, ListSizes},
+    list,
+};
+
+use super::{
+    answer::Answer,
+    error::ReferenceError,
+    gas::BlockGas,
+    planned::{PlanError, PlannedState},
+};
+
+/// What one batch comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BatchReference {
+    /// The batch's block-level access list, RLP (EIP-7928).
+    pub list: Bytes,
+    /// The same list in its `full` form, with the values before the batch.
+    pub full_list: Bytes,
+    /// Encoded length of the list in each form.
+    pub list_sizes: ListSizes,
+    /// What every correct execution gives.
+    pub expected: BatchOutcome,
+    /// The net changes whose digest is in `expected`.
+    pub changes: NetChanges,
+    /// Gas of each block.
+    pub gas: Vec<BlockGas>,
+}
+
+/// A transaction that has just been run, for those who want more of it than its outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran<'a> {
+    /// Its block in the batch, 0-based.
+    pub block: usize,
+    /// What it came to.
+    pub outcome: TxOutcome,
+    /// Its logs.
+    pub logs: &'a [Log],
+}
+
+/// Runs the batches of a workload in order, one at a call; each begins where the one before it
+/// ended. Reads what is to be done (genesis, plan, blocks) and nothing of what is expected.
+#[derive(Debug)]
+pub struct ReferenceRun<'w> {
+    workload: &'w Workload,
+    state: Option<PlannedState<'w>>,
+    next: usize,
+}
+
+impl<'w> ReferenceRun<'w> {
+    /// A run that begins at the genesis.
+    ///
+    /// # Errors
+    /// [`ReferenceError::Inconsistent`] when a code of the genesis is none.
+    pub fn new(workload: &'w Workload) -> Result<Self, ReferenceError> {
+        Ok(Self { workload, state: Some(PlannedState::new(workload)?), next: 0 })
+    }
+
+    /// Runs the next batch; `None` when all have been run. `on_tx` is called after each
+    /// transaction and may stop the run.
+    ///
+    /// # Errors
+    /// [`ReferenceError`]; the run cannot go on after it.
+    pub fn next_batch<A: Answer>(
+        &mut self,
+        mut on_tx: impl FnMut() -> A,
+    ) -> Option<Result<BatchReference, ReferenceError>> {
+        self.next_batch_seen(|_| on_tx())
+    }
+
+    /// As [`Self::next_batch`]; `on_tx` is shown each transaction.
+    ///
+    /// # Errors
+    /// [`ReferenceError`]; the run cannot go on after it.
+    pub fn next_batch_seen<A: Answer>(
+        &mut self,
+        mut on_tx: impl FnMut(Ran<'_>) -> A,
+    ) -> Option<Result<BatchReference, ReferenceError>> {
+        let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
+        self.run_next(&mut Watch { on_tx: &mut on_tx, on_state: &mut |_, _| {} })
+    }
+
+    /// As [`Self::next_batch_seen`]; before that, `on_state` is shown all that a transaction
+    /// touched, with the values before and after it.
+    ///
+    /// # Errors
+    /// [`ReferenceError`]; the run cannot go on after it.
+    pub(crate) fn next_batch_watched<A: Answer>(
+        &mut self,
+        mut on_tx: impl FnMut(Ran<'_>) -> A,
+        mut on_state: impl FnMut(usize, &EvmState),
+    ) -> Option<Result<BatchReference, ReferenceError>> {
+        let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
+        self.run_next(&mut Watch { on_tx: &mut on_tx, on_state: &mut on_state })
+    }
+
+    fn run_next(
+        &mut self,
+        watch: &mut Watch<'_>,
+    ) -> Option<Result<BatchReference, ReferenceError>> {
+        let batch = self.workload.batches.get(self.next)?;
+        let state = self.state.take()?;
+        let place = self.next;
+        self.next += 1;
+        Some(self.run_batch(place, batch, state, watch))
+    }
+
+    fn run_batch(
+        &mut self,
+        place: usize,
+        batch: &Batch,
+        mut state: PlannedState<'w>,
+        watch: &mut Watch<'_>,
+    ) -> Result<BatchReference, ReferenceError> {
+        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: place, source })?;
+        let db =
+            State::builder().with_database(state).with_bal_builder().with_bundle_update().build();
+        let mut runner = Runner::new(self.workload, db);
+        let mut out = BatchReference::default();
+        for (index, step) in Steps::of(batch).iter() {
+            let block = &batch.blocks[step.block];
+            let at = At { batch: place, block: step.block, kind: step.kind, index };
+            match step.kind {
+                StepKind::BeforeTransactions => {
+                    runner.enter(block);
+                    out.gas.push(BlockGas::default());
+                }
+                StepKind::Transaction(tx_index) => {
+                    let used = out.gas[step.block];
+                    admit(&at, tx_index, block, used, self.workload.fork)?;
+                }
+                StepKind::AfterTransactions => {}
+            }
+            let output = run_step(&mut runner, block, &at, watch.on_state)?;
+            if let Some(outcome) = output.outcome {
+                out.expected.transactions.push(outcome);
+                out.gas[step.block].add(&output.gas);
+                let ran = Ran { block: step.block, outcome, logs: runner.logs() };
+                if (watch.on_tx)(ran).is_break() {
+                    return Err(ReferenceError::Cancelled);
+                }
+            }
+            runner.db().bump_bal_index();
+        }
+        let mut db = runner.into_db();
+        let list = db.take_built_alloy_bal().unwrap_or_default();
+        db.merge_transitions(BundleRetention::PlainState);
+        out.changes = net_changes(&db.take_bundle());
+        let mut state = db.database;
+        out.full_list = full_list(&list, &state)
+            .map_err(|source| ReferenceError::Plan { batch: place, source })?;
+        out.list = list::encode(&list);
+        out.list_sizes = ListSizes {
+            parallel_io_bytes: list::encode(&list::parallel_io_form(&list)).len() as u64,
+            batched_io_bytes: out.list.len() as u64,
+            full_bytes: out.full_list.len() as u64,
+        };
+        let fork = self.workload.fork;
+        out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
+        out.expected.net_changes = out.changes.digest();
+        state
+            .commit(&out.changes)
+            .map_err(|source| ReferenceError::Plan { batch: place, source })?;
+        self.state = Some(state);
+        Ok(out)
+    }
+}
+
+/// The `full` form of a list; `state` is the state before the batch.
+fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanError> {
+    let failed = Cell::new(None);
+    let full = list::full_encode(
+        list,
+        |address| {
+            let account = state.account(address);
+            account.unwrap_or_else(|error| {
+                failed.set(Some(error));
+                None
+            })
+        },
+        |address, key| {
+            let value = state.slot(*address, *key);
+            value.unwrap_or_else(|error| {
+                failed.set(Some(error));
+                U256::ZERO
+            })
+        },
+    );
+    match failed.into_inner() {
+        Some(error) => Err(error),
+        None => Ok(full),
+    }
+}
+
+/// Who looks on while a batch is run.
+struct Watch<'a> {
+    on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
+    /// Told a transaction's block in its batch, and what it touched.
+    on_state: &'a mut dyn FnMut(usize, &EvmState),
+}
+
+/// Where in a workload a step is.
+struct At {
+    batch: usize,
+    block: usize,
+    kind: StepKind,
+    index: BlockAccessIndex,
+}
+
+fn admit(
+    at: &At,
+    tx_index: usize,
+    block: &Block,
+    used: BlockGas,
+    fork: Fork,
+) -> Result<(), ReferenceError> {
+    let (tx_gas_limit, limit) = (block.transactions[tx_index].gas_limit, block.env.gas_limit);
+    if used.admits(tx_gas_limit, limit, fork) {
+        return Ok(());
+    }
+    let (batch, block_gas_limit) = (at.batch, limit);
+    let block = at.block;
+    Err(ReferenceError::Admission { batch, block, tx_index, tx_gas_limit, block_gas_limit, used })
+}
+
+fn run_step(
+    runner: &mut Runner<State<PlannedState<'_>>>,
+    block: &Block,
+    at: &At,
+    on_state: &mut dyn FnMut(usize, &EvmState),
+) -> Result<StepOutput, ReferenceError> {
+    let mut parts = Parts::default();
+    let commit = |db: &mut State<PlannedState<'_>>, mut changes| {
+        parts.join(&mut changes);
+        if matches!(at.kind, StepKind::Transaction(_)) {
+            on_state(at.block, &changes);
+        }
+        db.commit(changes);
+    };
+    runner.run(block, at.kind, commit).map_err(|source| {
+        let source = Box::new(source);
+        let At { batch, block, kind, index } = *at;
+        ReferenceError::Step { batch, block, kind, index, source }
+    })
+}
+
+/// Fills in what is expected of every batch: list, list sizes, outcomes. `on_tx` is called after
+/// each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`]; the workload is then as before.
+pub fn complete<A: Answer>(
+    workload: &mut Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<(), ReferenceError> {
+    let mut run = ReferenceRun::new(workload)?;
+    let mut batches = Vec::with_capacity(workload.batches.len());
+    while let Some(made) = run.next_batch(&mut on_tx) {
+        // Neither is kept in a workload.
+        batches.push(BatchReference {
+            full_list: Bytes::new(),
+            changes: NetChanges::default(),
+            ..made?
+        });
+    }
+    for (batch, made) in workload.batches.iter_mut().zip(batches) {
+        (batch.list, batch.list_sizes, batch.expected) =
+            (made.list, made.list_sizes, made.expected);
+    }
+    Ok(())
+}
+
+/// Runs all batches. `on_tx` is called after each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`].
+pub fn run<A: Answer>(
+    workload: &Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Vec<BatchReference>, ReferenceError> {
+    let mut run = ReferenceRun::new(workload)?;
+    let mut out = Vec::with_capacity(workload.batches.len());
+    while let Some(batch) = run.next_batch(&mut on_tx) {
+        out.push(batch?);
+    }
+    Ok(out)
+}
+
+/// The list of every batch in its `full` form. A workload does not carry the values, so it is run
+/// once more over the map of its planned keys: no store says what a store is then held to.
+/// `on_tx` is called after each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`].
+pub fn full_lists<A: Answer>(
+    workload: &Workload,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Vec<Bytes>, ReferenceError> {
+    let mut run = ReferenceRun::new(workload)?;
+    let mut out = Vec::with_capacity(workload.batches.len());
+    while let Some(batch) = run.next_batch(&mut on_tx) {
+        out.push(batch?.full_list);
+    }
+    Ok(out)
+}
