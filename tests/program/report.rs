@@ -103,7 +103,7 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
     refused(&["report", "--out", "x.html"], 2, "RESULT");
     assert_eq!(fs::read_dir(at).unwrap().count(), 2);
 
-    run(&["--gas", "2M", "--design", "sequential", "--samples", "1", "--out", "right"], at);
+    run(&["--gas", "2M", "--out", "right"], at);
     let mut wrong = json(&at.join("right/result.json"));
     (wrong["agree"], wrong["disagreements"]) = (false.into(), vec!["slot 7"].into());
     fs::write(at.join("wrong.json"), wrong.to_string()).unwrap();
