@@ -101,10 +101,16 @@ impl<'ast> Visit<'ast> for Code {
         scan(&list.tokens, &mut self.paths);
         if attribute.path().is_ident("serde") {
             // Names of functions and modules, as strings.
-            for tree in list.tokens.clone() {
+            let trees: Vec<TokenTree> = list.tokens.clone().into_iter().collect();
+            for (at, tree) in trees.iter().enumerate() {
                 let TokenTree::Literal(literal) = tree else { continue };
-                let text = literal.to_string();
-                if let Ok(path) = syn::parse_str::<Path>(text.trim_matches('"')) {
+                let mut text = literal.to_string().trim_matches('"').to_owned();
+                // `with` names a module for the functions of these names in it.
+                let key = at.checked_sub(2).map(|key| trees[key].to_string());
+                if key.as_deref() == Some("with") {
+                    text.push_str("::serialize");
+                }
+                if let Ok(path) = syn::parse_str::<Path>(&text) {
                     self.visit_path(&path);
                 }
             }

@@ -59,10 +59,8 @@ pub(crate) fn edges(modules: &Modules) -> Edges {
             }
         }
         for path in &module.paths {
-            // An attribute may name a module as a whole: `#[serde(with = "crate::b")]`.
-            match modules.meaning(index, path) {
-                Meaning::Item(from) | Meaning::Module(from) => add(modules.all[from].file, path),
-                Meaning::Outside => {}
+            if let Meaning::Item(from) = modules.meaning(index, path) {
+                add(modules.all[from].file, path);
             }
         }
     }

@@ -146,7 +146,7 @@ fn what_is_for_tests_alone_is_no_reference() {
 
 #[test]
 fn paths_in_macros_and_attributes_are_references() {
-    let b = ("src/b.rs", "use crate::a::A; pub struct B; pub mod words {} pub fn go(_: A) {}");
+    let b = ("src/b.rs", "use crate::a::A; pub struct B; pub fn serialize() {} pub fn go(_: A) {}");
     for a in [
         "pub struct A; fn f() { println!(\"{}\", crate::b::go(A)); }",
         "pub struct A; fn f() { assert!(matches!(1, crate::b::B { .. })); }",
