@@ -127,9 +127,9 @@ fn a_full_run_concludes_with_each_design_at_its_best() {
 #[test]
 fn full_is_shown_with_and_without_waiting_and_prewarm_with_what_it_found() {
     let mut result = example::typical();
-    let mut full = example::cell(Design::Full, 2, 16, 5_000.0);
+    let mut full = example::cell(Design::Full, (2, 16), 5_000.0);
     full.unverified_ms_per_batch.median = Some(400.0);
-    let mut prewarm = example::cell(Design::Prewarm, 2, 0, 6_000.0);
+    let mut prewarm = example::cell(Design::Prewarm, (2, 0), 6_000.0);
     prewarm.warm_up_found_share = Some(0.987);
     result.cells.extend([full, prewarm]);
     let found = conclude(&result).unwrap();
@@ -172,7 +172,7 @@ fn a_partial_run_concludes_with_what_it_has() {
 #[test]
 fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
     let mut result = example::typical();
-    result.cells.push(example::cell(Design::BatchedIo, 2, 128, 4_800.0));
+    result.cells.push(example::cell(Design::BatchedIo, (2, 128), 4_800.0));
     let found = conclude(&result).unwrap();
     assert!(found.contains("; both at depth 64: 4.90 s and 5.10 s; "), "{found}");
     result.cells.retain(|cell| cell.threads != 64);
@@ -369,17 +369,20 @@ fn two_stores() -> RunResult {
     stores[0].store = StoreKind::Memory;
     stores[0].facts = serde_json::Map::new();
     result.stores.extend(stores);
-    result.cells.extend([(Design::ParallelIo, 0, 330.0), (Design::BatchedIo, 1, 312.0)].map(
-        |(design, io_threads, ms)| {
-            let mut cell = example::cell(design, 2, io_threads, ms);
-            cell.store = StoreKind::Memory;
-            cell.variant = cell.variant.replace("rocksdb", "memory");
-            (cell.device_fraction, cell.blocks_per_present_key, cell.binds) = (None, None, None);
-            cell.cache.proved = None;
-            cell.cache.reason = "the memory store has no device".to_owned();
-            cell
-        },
-    ));
+    result.cells.extend(
+        [(Design::ParallelIo, (2, 0), 330.0), (Design::BatchedIo, (2, 1), 312.0)].map(
+            |(design, threads, ms)| {
+                let mut cell = example::cell(design, threads, ms);
+                cell.store = StoreKind::Memory;
+                cell.variant = cell.variant.replace("rocksdb", "memory");
+                (cell.device_fraction, cell.blocks_per_present_key, cell.binds) =
+                    (None, None, None);
+                cell.cache.proved = None;
+                cell.cache.reason = "the memory store has no device".to_owned();
+                cell
+            },
+        ),
+    );
     result
 }
 
@@ -418,7 +421,7 @@ prop_compose! {
     ) -> Cell {
         let designs = [Design::Sequential, Design::ParallelIo, Design::BatchedIo, Design::BlockStm];
         let stores = [StoreKind::Rocksdb, StoreKind::Memory, StoreKind::Mdbx];
-        let mut cell = example::cell(designs[names.0], threads, io_threads, 4_900.0);
+        let mut cell = example::cell(designs[names.0], (threads, io_threads), 4_900.0);
         cell.store = stores[names.1];
         cell.io = if of_batches { IoKind::BatchedWhile } else { IoKind::Batched };
         cell.samples = vec![cell.samples[0].clone(); sample_count];

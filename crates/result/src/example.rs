@@ -80,11 +80,11 @@ pub fn typical() -> RunResult {
         expects: expects(),
         warnings: Vec::new(),
         cells: vec![
-            cell(Design::Sequential, 1, 0, 20_134.0),
-            cell(Design::ParallelIo, 2, 0, 12_012.0),
-            cell(Design::ParallelIo, 64, 0, 5_103.0),
-            cell(Design::BatchedIo, 2, 16, 6_021.0),
-            cell(Design::BatchedIo, 2, 64, 4_902.0),
+            cell(Design::Sequential, (1, 0), 20_134.0),
+            cell(Design::ParallelIo, (2, 0), 12_012.0),
+            cell(Design::ParallelIo, (64, 0), 5_103.0),
+            cell(Design::BatchedIo, (2, 16), 6_021.0),
+            cell(Design::BatchedIo, (2, 64), 4_902.0),
         ],
         databases: Vec::new(),
         profile: None,
@@ -212,32 +212,32 @@ fn workload() -> WorkloadFacts {
 }
 
 /// A cell with one sample of `ms`.
-pub fn cell(design: Design, threads: u64, io_threads: u64, ms: f64) -> Cell {
+pub fn cell(design: Design, threads: (u64, u64), ms: f64) -> Cell {
     let (list, engine, io) = match design {
         Design::Sequential => (None, Engine::Sequential, IoKind::OnDemand),
         Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, IoKind::OnDemand),
         _ => (Some(ListForm::BatchedIo), Engine::Bal, IoKind::Batched),
     };
     let list_name = list.map_or("none", ListForm::name);
-    let suffix = if io_threads > 0 { format!("+{}io", io_threads) } else { String::new() };
+    let suffix = if threads.1 > 0 { format!("+{}io", threads.1) } else { String::new() };
     let blocks = 273_457.0;
-    let p50 = match threads.max(io_threads) {
+    let p50 = match threads.0.max(threads.1) {
         1 | 2 => 108_300,
         16 => 301_000,
         _ => 1_020_000,
     };
     Cell {
-        variant: format!("rocksdb/{list_name}/{}+{io}@{}{suffix}", engine.name(), threads),
+        variant: format!("rocksdb/{list_name}/{}+{io}@{}{suffix}", engine.name(), threads.0),
         store: StoreKind::Rocksdb,
         design,
         list,
         engine,
         io,
-        prefetch: (io_threads > 0).then_some(PREFETCH),
+        prefetch: (threads.1 > 0).then_some(PREFETCH),
         schedule: Schedule::BlockOrder,
-        threads,
-        io_threads,
-        reads_per_reader: (io_threads > 0).then_some(1),
+        threads: threads.0,
+        io_threads: threads.1,
+        reads_per_reader: (threads.1 > 0).then_some(1),
         counters: Some(Counters { gas: GAS, ..Counters::default() }),
         warm_up_sample_count: None,
         databases: None,
@@ -252,7 +252,14 @@ pub fn cell(design: Design, threads: u64, io_threads: u64, ms: f64) -> Cell {
         verifier_priority: None,
         warm_up_found_share: None,
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
-        read_latency_ns: latencies(p50),
+        read_latency_ns: Percentiles {
+            p50: Some(p50),
+            p90: Some(p50 * 2),
+            p99: Some(p50 * 4),
+            max: Some(p50 * 30),
+            count: 290_912,
+            ..Percentiles::default()
+        },
         read_latency_of_batches: false,
         longest_tx_share: Some(520.0 / ms),
         scheduling_quality: None,
@@ -274,18 +281,6 @@ pub fn cell(design: Design, threads: u64, io_threads: u64, ms: f64) -> Cell {
             proved: Some(true),
             reason: "device bytes are 1.00 of the bytes asked for".to_owned(),
         },
-    }
-}
-
-/// Latencies of reads around a median in nanoseconds.
-fn latencies(p50: u64) -> Percentiles {
-    Percentiles {
-        p50: Some(p50),
-        p90: Some(p50 * 2),
-        p99: Some(p50 * 4),
-        max: Some(p50 * 30),
-        count: 290_912,
-        ..Percentiles::default()
     }
 }
 
@@ -332,7 +327,7 @@ pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<Ran> {
         workload.seed = 10 + index;
         workload.digest = format!("d{index}");
         let cell = |name: &str, factor: u64| {
-            let mut cell = cell(Design::BatchedIo, 2, 4, 1.0);
+            let mut cell = cell(Design::BatchedIo, (2, 4), 1.0);
             cell.variant = name.to_owned();
             let sample = cell.samples[0].clone();
             let sample =
