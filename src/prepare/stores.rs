@@ -181,7 +181,9 @@ mod tests {
         // How many keys are asked for at once is chosen for the machine.
         let machine = Machine::this();
         let read_method = machine.read_method(&run);
-        let expected = RocksSettings { read_method, ..RocksSettings::default() };
+        let multi_get_key_count = run.rocksdb.multi_get_key_count as usize;
+        let expected =
+            RocksSettings { read_method, multi_get_key_count, ..RocksSettings::default() };
         assert_eq!(rocks_settings(&run, &machine), expected);
     }
 
