@@ -9,6 +9,7 @@
 
 mod args;
 mod cells;
+mod child;
 mod claims;
 mod cli;
 mod cmd;

@@ -12,7 +12,6 @@ use anyhow::anyhow;
 
 use super::{
     cell::FinishedCell,
-    child::{self, Ended},
     dir::SweepDir,
     index::Which,
     lock::CellLock,
@@ -22,6 +21,7 @@ use report::units;
 use result::RunResult;
 
 use crate::{
+    child::{self, Ended},
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
     interrupt,

@@ -17,6 +17,7 @@ mod named;
 mod names;
 mod phases;
 mod pooled;
+mod program;
 mod run;
 mod schema;
 pub mod stats;
@@ -29,6 +30,7 @@ pub use json::json;
 pub use latency::{HistogramLog, LogKind};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
 pub use phases::PhasesNs;
+pub use program::Program;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
     Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
