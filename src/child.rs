@@ -54,7 +54,9 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
     let mut child = command.spawn().context("cannot start another process of stress")?;
     let mut is_told = false;
     loop {
-        if let Some(status) = child.try_wait().context("cannot wait for another process of stress")? {
+        if let Some(status) =
+            child.try_wait().context("cannot wait for another process of stress")?
+        {
             return Ok(ended(status));
         }
         if interrupt::happened() && !is_told {

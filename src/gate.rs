@@ -73,10 +73,7 @@ mod tests {
     fn the_worst_verdict_is_that_of_all_and_nothing_judged_is_no_pass() {
         assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Pass]), Verdict::Pass);
         assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Inconclusive]), Verdict::Inconclusive);
-        assert_eq!(
-            Verdict::worst([Verdict::Inconclusive, Verdict::Untrusted]),
-            Verdict::Untrusted
-        );
+        assert_eq!(Verdict::worst([Verdict::Inconclusive, Verdict::Untrusted]), Verdict::Untrusted);
         assert_eq!(
             Verdict::worst([Verdict::Untrusted, Verdict::WorkChanged]),
             Verdict::WorkChanged

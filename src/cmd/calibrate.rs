@@ -18,8 +18,7 @@ use crate::{
     gate::{
         Metric, Verdict,
         builds::{self, Trio, Work},
-        calibration,
-        measure,
+        calibration, measure,
         taker::Plan,
     },
     prepare,

@@ -193,7 +193,8 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
 fn run_by(args: &GateArgs) -> Result<RunBy, Failure> {
     let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
     if !(1..=PROCESS_COUNT_MAX).contains(&count) {
-        let error = anyhow!("--processes {count}: a number from 1 to {PROCESS_COUNT_MAX} is wanted");
+        let error =
+            anyhow!("--processes {count}: a number from 1 to {PROCESS_COUNT_MAX} is wanted");
         return Err(error).or_exit(Code::Usage);
     }
     Ok(if count == 1 { RunBy::ThisProcess } else { RunBy::Processes { count, words } })

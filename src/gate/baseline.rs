@@ -98,13 +98,10 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
 
 /// Whether times are judged, and why.
 fn judges_times(all: &[Stored], times: Times, compared: &mut gate::Compared) -> bool {
-    let (first, others) = all.split_first().map_or((None, all), |(f, others)| (Some(f), others));
-    let mut other_machine: Vec<String> = Vec::new();
-    for other in others {
-        let environments = first.map(|first| (&first.result.environment, &other.result.environment));
-        let differences = environments.map(|(a, b)| fingerprint::differences(a, b));
-        other_machine.extend(differences.unwrap_or_default());
-    }
+    let of_first = |other: &Stored| {
+        fingerprint::differences(&all[0].result.environment, &other.result.environment)
+    };
+    let mut other_machine: Vec<_> = all.iter().flat_map(of_first).collect();
     other_machine.sort();
     other_machine.dedup();
     compared.times_note = match (times, other_machine.as_slice()) {
@@ -147,7 +144,7 @@ fn figures(base: &Side, new: &Side, asked: &Asked, compared: &mut gate::Compared
     let ratios = common[1..].iter().map(|variant| (variant, Figure::Ratio(reference)));
     let times = common.iter().filter(|_| *judges_times).map(|variant| (variant, Figure::Time));
     let of_variant = |metric: Metric| {
-        let cold = common.iter().filter(|variant| are_cold(base, new, variant));
+        let cold = common.iter().filter(move |variant| are_cold(base, new, variant));
         cold.map(move |variant| (variant, Figure::Count(metric)))
     };
     let is_told = |(variant, figure): &(&String, Figure<'_>)| match figure {
@@ -223,9 +220,7 @@ fn needed(base: &Side, needs_processes: bool) -> &'static str {
              are needed in both (six runs into the baseline's directory; --processes 6)"
         }
         (false, false) => "six samples are needed in both (--samples 6)",
-        (false, true) => {
-            "a database is one value, and six are needed in both (--databases 6)"
-        }
+        (false, true) => "a database is one value, and six are needed in both (--databases 6)",
     }
 }
 

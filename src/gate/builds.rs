@@ -113,11 +113,20 @@ impl Work {
         let variants = cells.iter().map(PlannedCell::name).collect();
         let busy = |cell: &PlannedCell| cell.variant.thread_count + cell.variant.io_thread_count;
         let busy_counts = cells.iter().map(busy).collect();
-        let is_cold = |cell: &PlannedCell| {
-            run.cache == CacheMode::Cold && cell.store != StoreKind::Memory
-        };
+        let is_cold =
+            |cell: &PlannedCell| run.cache == CacheMode::Cold && cell.store != StoreKind::Memory;
         let are_cold = cells.iter().map(is_cold).collect();
-        Ok(Self { file, _dir: dir, data_dir, facts, run, scenario, variants, busy_counts, are_cold })
+        Ok(Self {
+            file,
+            _dir: dir,
+            data_dir,
+            facts,
+            run,
+            scenario,
+            variants,
+            busy_counts,
+            are_cold,
+        })
     }
 
     /// What is judged of each variant: `metrics`, or, where the user named none, its time; on a cold

@@ -297,9 +297,11 @@ impl Cell {
             return slowest;
         }
         let is_open = |figure: &&Figure| figure.verdict() == Verdict::Inconclusive;
-        let open = self.figures.iter().filter(is_open).filter_map(|figure| {
-            Some(self.words(figure, figure.looks.last()?, plan))
-        });
+        let open = self
+            .figures
+            .iter()
+            .filter(is_open)
+            .filter_map(|figure| Some(self.words(figure, figure.looks.last()?, plan)));
         let open = open.collect::<Vec<_>>().join("; ");
         slowest.map(|(estimate, text)| {
             (estimate, format!("by its counters: {text}. Not decided: {open}"))
@@ -394,7 +396,11 @@ impl Figure {
 }
 
 /// What is judged of a variant whose first samples are these.
-fn figures(plan: &Plan, subject: &Subject, taken: &[Vec<Taken>; 3]) -> Result<Vec<Figure>, Failure> {
+fn figures(
+    plan: &Plan,
+    subject: &Subject,
+    taken: &[Vec<Taken>; 3],
+) -> Result<Vec<Figure>, Failure> {
     let mut figures = Vec::with_capacity(subject.metrics.len());
     for metric in subject.metrics.iter().copied() {
         let mut all = taken.iter().flatten();

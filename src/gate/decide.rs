@@ -151,7 +151,11 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 
 /// How many values of each side would decide, where so many have these bounds and this estimate
 /// between them; `None` where no number would.
-pub fn values_to_decide([lower, estimate, upper]: [f64; 3], delta: f64, count: usize) -> Option<u64> {
+pub fn values_to_decide(
+    [lower, estimate, upper]: [f64; 3],
+    delta: f64,
+    count: usize,
+) -> Option<u64> {
     let limit = delta.ln_1p();
     let times = match estimate < limit {
         true => shrink(upper - estimate, limit - estimate)?.powi(2),

@@ -128,7 +128,8 @@ impl Side {
 
     /// Whether every process has samples of this variant.
     pub fn has(&self, variant: &str) -> bool {
-        let has = |stored: &Stored| stored.cell(variant).is_some_and(|cell| !cell.samples.is_empty());
+        let has =
+            |stored: &Stored| stored.cell(variant).is_some_and(|cell| !cell.samples.is_empty());
         self.results.iter().all(has)
     }
 
@@ -166,7 +167,8 @@ pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Opti
             Some(Moved { by: Trimmed::of(&moved)?, value_count: moved.len() })
         }
         Figure::Ratio(_) | Figure::Count(_) => {
-            let all = |logs: BTreeMap<_, Vec<f64>>| logs.into_values().flatten().collect::<Vec<_>>();
+            let all =
+                |logs: BTreeMap<_, Vec<f64>>| logs.into_values().flatten().collect::<Vec<_>>();
             between(&all(of_base), &all(of_new))
         }
     }

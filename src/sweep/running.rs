@@ -10,13 +10,7 @@ use std::{
 
 use anyhow::anyhow;
 
-use super::{
-    cell::FinishedCell,
-    dir::SweepDir,
-    index::Which,
-    lock::CellLock,
-    matrix,
-};
+use super::{cell::FinishedCell, dir::SweepDir, index::Which, lock::CellLock, matrix};
 use report::units;
 use result::RunResult;
 

@@ -123,11 +123,9 @@ fn cells_of_two_dirty_builds_of_one_commit_are_not_joined_and_those_of_two_clean
         (json["program"]["commit"], json["program"]["binary_hash"]) = (json!(commit), json!(hash));
         fs::write(&file, json.to_string()).unwrap();
     };
-    for (commit, hash, is_one) in [
-        ("c0ffee", "2b", true),
-        ("c0ffee-dirty", "2b", false),
-        ("c0ffee-dirty", "1a", true),
-    ] {
+    for (commit, hash, is_one) in
+        [("c0ffee", "2b", true), ("c0ffee-dirty", "2b", false), ("c0ffee-dirty", "1a", true)]
+    {
         built(0, commit, "1a");
         built(1, commit, hash);
         match merged::merge(&dir) {

@@ -58,7 +58,7 @@ fn baseline(page: &mut Page, compared: &Compared) {
     for change in &compared.counter_changes {
         page.labelled(Tone::Warning, "", change);
     }
-    listed(page, Tone::Warning, "only in one", compared.only_in_one.iter().cloned());
+    listed(page, Tone::Warning, "unpaired", compared.only_in_one.iter().cloned());
     if let Some(reference) = &compared.reference {
         page.labelled(Tone::Plain, "over", reference);
     }
@@ -71,9 +71,10 @@ fn baseline(page: &mut Page, compared: &Compared) {
     };
     listed(page, Tone::Plain, "ratios", of(&compared.ratios));
     listed(page, Tone::Plain, "times", of(&compared.times));
-    let counts = compared.counts.iter().map(|CountShift { metric, shift }| {
-        words(&format!("{} {metric}", shift.variant), shift)
-    });
+    let counts = compared
+        .counts
+        .iter()
+        .map(|CountShift { metric, shift }| words(&format!("{} {metric}", shift.variant), shift));
     listed(page, Tone::Plain, "counts", counts);
 }
 

@@ -14,8 +14,8 @@ use crate::{
         Virtualisation,
     },
     gate::{
-        self, Attempt, DecidedBy, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode, OctetFacts,
-        PassFacts,
+        self, Attempt, DecidedBy, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode,
+        OctetFacts, PassFacts,
     },
     names::{Bottleneck, Bound, IoKind, Verdict},
     phases::PhasesNs,

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn builds_of_one_clean_commit_are_one_program_wherever_they_were_compiled() {
-        let (here, there) = (program(Some("c0ffee"), Some("1")), program(Some("c0ffee"), Some("2")));
+        let (here, there) =
+            (program(Some("c0ffee"), Some("1")), program(Some("c0ffee"), Some("2")));
         assert!(here.is_same(&there));
         assert!(here.is_same(&program(Some("c0ffee"), None)));
         assert!(!here.is_same(&program(Some("decaf"), Some("1"))));

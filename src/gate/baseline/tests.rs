@@ -77,7 +77,8 @@ fn a_result_passes_against_itself() {
 fn one_process_on_a_side_is_one_value_of_its_times_and_decides_nothing() {
     let all_slow = |json: &mut Value| (0..5).for_each(|cell| slow(cell, 1.5)(json));
     let one = || side([stored(all_slow)]);
-    for (base, new) in [(side([stored(|_| ())]), one()), (six(|_| ()), one()), (one(), six(|_| ()))] {
+    for (base, new) in [(side([stored(|_| ())]), one()), (six(|_| ()), one()), (one(), six(|_| ()))]
+    {
         let (verdict, reason, compared) = sides(&base, &new, Times::Absolute);
         assert_eq!(verdict, Verdict::Inconclusive, "{reason}");
         assert!(reason.contains("--processes 6"), "{reason}");
@@ -131,7 +132,7 @@ fn variants_that_one_side_lacks_are_named_and_shown() {
         let mut result = example::gate();
         result.gate.baseline = Some(compared.clone());
         let page = report::gate(&result, 200, report::Paint::Plain);
-        assert!(page.contains("only in one") && page.contains(only), "{page}");
+        assert!(page.contains("unpaired") && page.contains(only), "{page}");
     }
 }
 

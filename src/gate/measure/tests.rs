@@ -80,7 +80,8 @@ fn one_read_more_ends_the_gate_before_anything_is_timed() {
 
 #[test]
 fn work_that_changes_on_the_way_ends_the_gate_and_hides_no_regression_of_another_cell() {
-    let slow = |variant: &str, arm| if (variant, arm) == ("memory/x", Arm::New) { 1.2 } else { 1.0 };
+    let slow =
+        |variant: &str, arm| if (variant, arm) == ("memory/x", Arm::New) { 1.2 } else { 1.0 };
     let subjects = ["memory/x", "memory/y"].map(|variant| subject(variant, &[Metric::Wall]));
     let plan = Plan { subjects: subjects.to_vec(), takes_all: true, ..plan() };
     let judged = |factor_of: fn(&str, Arm) -> f64| {
@@ -164,7 +165,8 @@ fn a_machine_that_is_too_noisy_leaves_it_open_and_says_how_many_samples_would_do
         let cell = &attempt.cells[0];
         let [figure] = cell.figures.as_slice() else { panic!("one figure") };
         let wanted = figure.samples_to_decide;
-        let words = wanted.map_or("no number of samples".to_owned(), |n| format!("about {n} samples"));
+        let words =
+            wanted.map_or("no number of samples".to_owned(), |n| format!("about {n} samples"));
         assert!(attempt.reason.contains(&words), "{}", attempt.reason);
         let had = cell.octets.len() as u64 * 4;
         assert!(wanted.is_none_or(|wanted| wanted > had), "{wanted:?} of {had}");
@@ -279,8 +281,7 @@ fn small_samples_have_a_larger_delta_and_the_result_says_which() {
 
 #[test]
 fn all_slots_are_kept_and_short_samples_make_passes() {
-    let plan =
-        Plan { slot_ns: 140_000_000, takes_all: true, ..plan() };
+    let plan = Plan { slot_ns: 140_000_000, takes_all: true, ..plan() };
     let plan = Plan { subjects: vec![subject("memory/x", &[Metric::Wall, Metric::Cpu])], ..plan };
     let mut drawn = Drawn::new(9, 1.0, 0.001);
     let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
