@@ -87,21 +87,21 @@ fn work_that_changes_on_the_way_ends_the_gate_and_hides_no_regression_of_another
     let judged = |factor_of: fn(&str, Arm) -> f64| {
         let mut drawn = Drawn { factor_of, more_reads: 1, ..Drawn::new(1, 1.0, 0.01) };
         // After the first look, which decides.
-        drawn.same_until = 700;
+        drawn.same_until = 600;
         attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|failure| panic!("{failure}"))
     };
     let (verdict, found) = judged(|_, _| 1.0);
     assert_eq!(verdict, Verdict::WorkChanged);
-    assert!((6..12).contains(&found.cells[0].octets.len()), "{}", found.cells[0].octets.len());
+    assert!((7..=12).contains(&found.cells[0].octets.len()), "{}", found.cells[0].octets.len());
     let (verdict, found) = judged(slow);
     assert_eq!(verdict, Verdict::Regression);
     let reason = &found.reason;
-    assert!(reason.starts_with("memory/x wall: +2"), "{reason}");
+    assert!(reason.starts_with("memory/x wall: +"), "{reason}");
     assert!(reason.contains("store_reads: 1000 → 1001"), "{reason}");
 }
 
 fn stolen(seed: u64, factor: f64) -> Drawn {
-    Drawn { disturbances: vec!["2 % stolen".to_owned()], ..Drawn::new(seed, factor, 0.01) }
+    Drawn { disturbances: vec!["2 % stolen".to_owned()], ..Drawn::new(seed, factor, 0.003) }
 }
 
 #[test]
