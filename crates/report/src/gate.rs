@@ -52,7 +52,8 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
 fn baseline(page: &mut Page, compared: &Compared) {
     page.labelled(Tone::Plain, "baseline", &compared.path);
     let [base, new] = compared.process_counts;
-    page.labelled(Tone::Plain, "processes", &format!("{base} against {new}"));
+    let text = format!("{base} against {new}, each of a process");
+    page.labelled(Tone::Plain, "results", &text);
     let text = format!("{} compared", units::things(compared.counter_count, "counter"));
     page.labelled(Tone::Plain, "counters", &text);
     for change in &compared.counter_changes {
