@@ -12,7 +12,8 @@ use crate::exit::Failure;
 
 /// Builds that take a known time, with noise as a shared machine has it.
 pub struct Drawn {
-    coin: Coin,
+    /// Draws.
+    pub coin: Coin,
     /// How many times as long B takes.
     pub factor: f64,
     /// How many times as long a variant takes in an arm.
@@ -34,13 +35,15 @@ pub struct Drawn {
     /// By how much processes of one build differ, as a share.
     pub process_noise: f64,
     /// How many times as long each process takes.
-    process_factors: [f64; 3],
+    pub process_factors: [f64; 3],
     /// How many times as long that one takes that was started first: each in turn.
     pub first_factor: f64,
-    start_count: usize,
+    /// How often processes were started.
+    pub start_count: usize,
     /// What starting them takes.
     pub start: Duration,
-    is_watched: bool,
+    /// Whether somebody looks.
+    pub is_watched: bool,
     /// Samples that were taken while nobody looked.
     pub unwatched_count: u64,
     /// What a sample reads from a disk: blocks, and how many bytes and requests each takes in A and
