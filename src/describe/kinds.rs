@@ -3,7 +3,7 @@
 use spec::{Override, Scenario, shipped};
 use variant::Design;
 
-use super::seen::of_scenario;
+use super::{figures::Figures, seen::of_scenario};
 use report::KindRow;
 use result::{
     Cell,
@@ -82,14 +82,14 @@ fn row(
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
     let scenario = Scenario::parse(name, text, overrides).or_exit(Code::Usage)?;
-    let (described, workload) = of_scenario(&scenario, &[], progress)?;
+    let (Figures { described, .. }, workload) = of_scenario(&scenario, &[], progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
     let operation = match scenario.loads.iter().all(|load| load.kind.is_storm()) {
         true => Operation::Key,
         false => Operation::Transaction,
     };
     let operation_gas = operation_gas(&described.all, operation);
-    let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind).collect();
+    let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind.clone()).collect();
     kinds.dedup();
     let rate = |cell: &Cell| cell.mgas_per_s.median;
     Ok(KindRow {

@@ -95,16 +95,6 @@ impl DataDir {
         Ok(found)
     }
 
-    pub(super) fn entries(&self, dir: &Path) -> Result<Vec<String>, StateError> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
-            let entry = entry.map_err(StateError::io("list", dir))?;
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-        names.sort_unstable();
-        Ok(names)
-    }
-
     fn check_space(&self, spec: &StateSpec<'_>, name: &str) -> Result<(), StateError> {
         let stat = rustix::fs::statvfs(self.path())
             .map_err(|errno| errno.into())

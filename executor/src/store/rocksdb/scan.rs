@@ -1,13 +1,13 @@
 //! Reading every row of a state, for `stress state verify`.
 
 use ::rocksdb::{DB, IteratorMode, LiveFile};
-use rayon::prelude::*;
 use workload::{ContentDigest, Table};
 
 use super::{direct::Access, format::RocksFormat, options, sample, settings::failed, threads};
 use crate::{
     error::StoreError,
     state::{BuildOutput, RowCounts, ScanInput, StateError, Watch},
+    try_map::try_map,
 };
 use variant::FileAccess;
 
@@ -35,13 +35,10 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
     let stretches = stretches(&db)?;
-    let scanned: Vec<_> = threads::pool(THREADS)?.install(|| {
-        stretches.par_iter().map(|stretch| scan_stretch(input, &db, stretch, watch)).collect()
-    });
+    let scan = |_: &mut (), _, stretch: &Stretch| scan_stretch(input, &db, stretch, watch);
+    let scanned = threads::pool(THREADS)?.install(|| try_map(&stretches, || (), scan))?;
     let mut total = Scanned::default();
-    // The first damaged stretch in order is reported.
     for scanned in scanned {
-        let scanned: Scanned = scanned?;
         total.digest.merge(&scanned.digest);
         total.rows.accounts += scanned.rows.accounts;
         total.rows.slots += scanned.rows.slots;
