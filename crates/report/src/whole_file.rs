@@ -44,7 +44,7 @@ impl WholeFile {
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf, Error> {
         let Self { path, mut beside, option } = self;
-        let mut write = || {
+        let write = || {
             let mut out = BufWriter::new(beside.as_file_mut());
             fill(&mut out)?;
             out.flush()?;
