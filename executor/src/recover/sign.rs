@@ -33,7 +33,7 @@ pub fn sign(
     let curve = Secp256k1::signing_only();
     let pool = ThreadPoolBuilder::new().num_threads(thread_count.max(1)).build();
     let pool = pool.map_err(|error| RecoverError::Thread(error.to_string()))?;
-    let sign = |_: &mut (), place, tx: &&Transaction| {
+    let sign = |_: &mut (), place: usize, tx: &&Transaction| {
         if cancel.load(Ordering::Relaxed) {
             return Err(RecoverError::Cancelled);
         }

@@ -159,7 +159,7 @@ impl TableJob<'_> {
         let writer =
             options::writer(self.format).map_err(failed("set the options of table files"))?;
         let pool = threads::pool(self.input.threads.min(runs.len()))?;
-        let write = |buffers: &mut PartBuffers, place, run: &Range<usize>| {
+        let write = |buffers: &mut PartBuffers, place: usize, run: &Range<usize>| {
             let name = format!("{}-{place:06}.sst", options::family_of(self.table));
             let path = self.files.join(name);
             let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path)?;

@@ -35,7 +35,7 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
     let stretches = stretches(&db)?;
-    let scan = |_: &mut (), _, stretch: &Stretch| scan_stretch(input, &db, stretch, watch);
+    let scan = |_: &mut (), _: usize, stretch: &Stretch| scan_stretch(input, &db, stretch, watch);
     let scanned = threads::pool(THREADS)?.install(|| try_map(&stretches, || (), scan))?;
     let mut total = Scanned::default();
     for scanned in scanned {
