@@ -282,6 +282,8 @@ impl SerializeMap for Inside<'_> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use serde::Serialize;
+
     use super::*;
 
     #[derive(Serialize)]

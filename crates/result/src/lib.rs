@@ -9,6 +9,7 @@ pub mod description;
 pub mod doctor;
 pub mod environment;
 mod error;
+#[cfg(any(test, feature = "example"))]
 pub mod example;
 mod facts;
 mod figures;
