@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use variant::{
-    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, Phase, ReadOrder, ReadTime,
+    AccountReads, CacheMode, CodeReads, Design, ListForm, Phase, Preset, ReadOrder, ReadTime,
     Schedule, Sharing, StopRule, StoreKind,
 };
 
@@ -213,11 +213,8 @@ fn workload() -> WorkloadFacts {
 
 /// A cell with one sample of `ms`.
 pub fn cell(design: Design, threads: (u64, u64), ms: f64) -> Cell {
-    let (list, engine, io) = match design {
-        Design::Sequential => (None, Engine::Sequential, IoKind::OnDemand),
-        Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, IoKind::OnDemand),
-        _ => (Some(ListForm::BatchedIo), Engine::Bal, IoKind::Batched),
-    };
+    let Preset { list, engine, io } = design.preset();
+    let io = IoKind::from(io);
     let list_name = list.map_or("none", ListForm::name);
     let suffix = if threads.1 > 0 { format!("+{}io", threads.1) } else { String::new() };
     let blocks = 273_457.0;
@@ -233,7 +230,7 @@ pub fn cell(design: Design, threads: (u64, u64), ms: f64) -> Cell {
         list,
         engine,
         io,
-        prefetch: (threads.1 > 0).then_some(PREFETCH),
+        prefetch: (io == IoKind::Batched).then_some(PREFETCH),
         schedule: Schedule::BlockOrder,
         threads: threads.0,
         io_threads: threads.1,

@@ -22,7 +22,7 @@ use super::{
     options,
     sample::family,
     scan,
-    settings::{NAME, failed, failed_io},
+    settings::{NAME, TABLE_EXTENSION, failed, failed_io},
     threads,
 };
 use crate::{
@@ -55,6 +55,10 @@ const REPORT_ROWS: u64 = 1 << 16;
 impl StateFormat for RocksFormat {
     fn store(&self) -> &'static str {
         NAME
+    }
+
+    fn row_extension(&self) -> &'static str {
+        TABLE_EXTENSION
     }
 
     fn store_version(&self) -> String {
@@ -169,7 +173,8 @@ impl TableJob<'_> {
                 if has_failed.load(Ordering::Relaxed) {
                     return Ok(Written::default());
                 }
-                let name = format!("{}-{place:06}.sst", options::family_of(self.table));
+                let name =
+                    format!("{}-{place:06}.{TABLE_EXTENSION}", options::family_of(self.table));
                 let path = self.files.join(name);
                 let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path);
                 let digest = digest.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
