@@ -17,13 +17,12 @@ use crate::{
     run,
 };
 
-/// What is overridden where the user says nothing else: small enough for seconds, in memory, and
-/// in every design. The second name is that of the key that says the same.
-const SMALL: [(&str, &str, &str); 6] = [
+/// What is overridden where the user says nothing else, beside that every design runs: small
+/// enough for seconds, in memory. The second name is that of the key that says the same.
+const SMALL: [(&str, &str, &str); 5] = [
     ("block.gas", "block.transactions", "30M"),
     ("state.slots", "state.size", "200k"),
     ("run.stores", "", "memory"),
-    ("run.designs", "", "sequential,prewarm,block-stm,parallel-io,batched-io,full"),
     ("run.samples", "run.budget", "3"),
     ("run.cache", "", "warm"),
 ];
@@ -59,7 +58,9 @@ pub fn rows(
     mut overrides: Vec<Override>,
     progress: &Progress,
 ) -> Result<Option<Vec<KindRow>>, Failure> {
-    for (key, other, value) in SMALL {
+    let designs = Design::ALL.iter().map(|design| design.name()).collect::<Vec<_>>().join(",");
+    let every_design = ("run.designs", "", designs.as_str());
+    for (key, other, value) in SMALL.into_iter().chain([every_design]) {
         if !overrides.iter().any(|given| given.key == key || given.key == other) {
             let origin = format!("--table: {key} = {value}");
             overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });

@@ -185,7 +185,7 @@ fn counters(base: &Stored, new: &Stored, compared: &mut gate::Compared) {
 fn exact(stored: &Stored) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for cell in &stored.result.cells {
-        let reads_are_exact = cell.engine.reads_are_exact();
+        let reads_are_exact = cell.engine.runs_steps_once();
         for database in cell.by_database() {
             let name = |counter: &str| format!("{}{} {counter}", cell.variant, database.words());
             for Exact { name: counter, of } in EXACT {

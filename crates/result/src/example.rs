@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use variant::{
-    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, Phase, ReadOrder, ReadTime,
+    AccountReads, CacheMode, CodeReads, Design, ListForm, Phase, Preset, ReadOrder, ReadTime,
     Schedule, Sharing, StopRule, StoreKind,
 };
 
@@ -223,13 +223,10 @@ pub struct Threads {
 /// A cell with one sample of `ms`.
 pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
     let Threads { executing, reading } = threads;
-    let (list, engine, io) = match design {
-        Design::Sequential => (None, Engine::Sequential, IoKind::OnDemand),
-        Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, IoKind::OnDemand),
-        _ => (Some(ListForm::BatchedIo), Engine::Bal, IoKind::Batched),
-    };
+    let Preset { list, engine, io } = design.preset();
+    let io = IoKind::from(io);
     let list_name = list.map_or("none", ListForm::name);
-    let suffix = if reading > 0 { format!("+{}io", reading) } else { String::new() };
+    let suffix = if reading > 0 { format!("+{reading}io") } else { String::new() };
     let blocks = 273_457.0;
     let p50 = match executing.max(reading) {
         1 | 2 => 108_300,
@@ -243,7 +240,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         list,
         engine,
         io,
-        prefetch: (reading > 0).then_some(PREFETCH),
+        prefetch: (io == IoKind::Batched).then_some(PREFETCH),
         schedule: Schedule::BlockOrder,
         threads: executing,
         io_threads: reading,

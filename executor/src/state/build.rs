@@ -48,8 +48,16 @@ impl DataDir {
         }
         let modified = manifest.modification_times(&dir)?;
         let samples = self.samples();
-        let next_sample = AtomicU64::new(0);
-        Ok(BuiltState { name, dir, samples, next_sample, manifest, modified, _lock: lock })
+        Ok(BuiltState {
+            name,
+            dir,
+            samples,
+            next_sample: AtomicU64::new(0),
+            manifest,
+            row_extension: spec.format.row_extension(),
+            modified,
+            _lock: lock,
+        })
     }
 
     /// Removes what dead processes left, half-built states and samples: of state `name`, whose

@@ -90,6 +90,7 @@ pub struct BuiltState {
     pub(super) samples: PathBuf,
     pub(super) next_sample: AtomicU64,
     pub(super) manifest: Manifest,
+    pub(super) row_extension: &'static str,
     /// When each file of the manifest had last been written when the state was opened.
     pub(super) modified: Vec<SystemTime>,
     pub(super) _lock: StateLock,
@@ -113,7 +114,7 @@ impl BuiltState {
 
     /// The files that hold the rows, by name.
     pub fn table_files(&self) -> Vec<PathBuf> {
-        self.manifest.table_files(&self.dir)
+        self.manifest.files_with(self.row_extension, &self.dir)
     }
 
     /// A new empty directory for a sample, on the state's file system. Removed by the next run

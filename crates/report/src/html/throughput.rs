@@ -4,6 +4,7 @@ use super::{
     chart::{self, Scale},
     data::{self, Report, Row},
     figure::{Figure, figure, interval},
+    look,
     markup::{self, Section, esc, interval, number, unknown},
     settings::OF_VARIANT,
 };
@@ -125,7 +126,7 @@ fn picture(
     }
     let Some(median) = median else { return svg + "</svg>" };
     let design = row.cell.design;
-    let class = chart::class(design);
+    let class = look::class(design);
     let x = scale.at(median.value) * 100.0;
     svg.push_str(&format!(
         "<line class=\"stem {class}\" x1=\"0\" x2=\"{x:.2}%\" y1=\"{middle}\" y2=\"{middle}\"/>"

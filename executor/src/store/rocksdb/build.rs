@@ -18,7 +18,7 @@ use super::{
     options,
     sample::family,
     scan,
-    settings::{NAME, failed, failed_io},
+    settings::{NAME, TABLE_EXTENSION, failed, failed_io},
     threads,
 };
 use crate::{
@@ -52,6 +52,10 @@ const REPORT_ROWS: u64 = 1 << 16;
 impl StateFormat for RocksFormat {
     fn store(&self) -> &'static str {
         NAME
+    }
+
+    fn row_extension(&self) -> &'static str {
+        TABLE_EXTENSION
     }
 
     fn store_version(&self) -> String {
@@ -160,7 +164,7 @@ impl TableJob<'_> {
             options::writer(self.format).map_err(failed("set the options of table files"))?;
         let pool = threads::pool(self.input.threads.min(runs.len()))?;
         let write = |buffers: &mut PartBuffers, place: usize, run: &Range<usize>| {
-            let name = format!("{}-{place:06}.sst", options::family_of(self.table));
+            let name = format!("{}-{place:06}.{TABLE_EXTENSION}", options::family_of(self.table));
             let path = self.files.join(name);
             let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path)?;
             Ok::<_, StateError>(Written { paths: vec![path], digest })

@@ -3,7 +3,13 @@
 use ::rocksdb::{DB, IteratorMode, LiveFile};
 use workload::{ContentDigest, Table};
 
-use super::{direct::Access, format::RocksFormat, options, sample, settings::failed, threads};
+use super::{
+    direct::Access,
+    format::RocksFormat,
+    options, sample,
+    settings::{TABLE_EXTENSION, failed},
+    threads,
+};
 use crate::{
     error::StoreError,
     state::{BuildOutput, RowCounts, ScanInput, StateError, Watch},
@@ -25,7 +31,7 @@ struct Scanned {
 /// Reads all files through a linked copy, checksums verified.
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     sample::link_files(input.dir, input.scratch)?;
-    let tables = input.manifest.table_files(input.dir);
+    let tables = input.manifest.files_with(TABLE_EXTENSION, input.dir);
     let access = Access::probe(input.dir, &tables, FileAccess::Direct)?;
     let cache = options::block_cache(8 << 20);
     let mut database = options::database();
