@@ -8,7 +8,7 @@ use executor::{
     sample::Disagreement,
 };
 use result::Device;
-use variant::{Design, Prefetch, Variant};
+use variant::{Design, Prefetch, StoreKind, Variant};
 use workload::{
     Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
     Workload,
