@@ -281,7 +281,7 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     };
     let cells = side.results().iter().flat_map(|stored| &stored.result.cells);
     for cell in cells.filter(|cell| common.contains(&cell.variant)) {
-        let reads_are_exact = cell.engine.reads_are_exact();
+        let reads_are_exact = cell.engine.runs_steps_once();
         for database in cell.by_database() {
             let name = |counter: &str| format!("{}{} {counter}", cell.variant, database.words());
             for Exact { name: counter, of } in EXACT {

@@ -7,7 +7,8 @@ use result::example;
 
 /// A result of eight rounds, each cell's times its median with some noise.
 fn stored(change: impl FnOnce(&mut Value)) -> Stored {
-    let mut json: Value = serde_json::from_str(&report::json(&example::sampled(8))).unwrap();
+    let mut json: Value =
+        serde_json::from_str(&report::json(&example::sampled(8)).unwrap()).unwrap();
     json["environment"]["cpu"]["model"] = json!("Made Up 9000");
     json["warnings"] = json!([]);
     for (number, cell) in json["cells"].as_array_mut().unwrap().iter_mut().enumerate() {

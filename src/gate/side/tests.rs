@@ -105,7 +105,7 @@ fn a_database_without_the_reference_has_no_ratio() {
 fn all_results_of_a_directory_are_a_side_and_other_files_are_not() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, result: &RunResult| {
-        fs::write(dir.path().join(name), result::json(result)).unwrap();
+        fs::write(dir.path().join(name), result::json(result).unwrap()).unwrap();
     };
     let of = |started_unix_s| RunResult { started_unix_s, ..example::sampled(6) };
     write("result.json", &of(1));
