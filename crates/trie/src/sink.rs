@@ -1,6 +1,6 @@
 //! Where stored nodes go, and under which keys.
 
-use std::error;
+use std::{error, ops::Range};
 
 use crate::{
     error::NodeError,
@@ -102,14 +102,15 @@ impl NodeSink for () {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     bytes: Vec<u8>,
-    /// Keys, and where each node ends.
-    ends: Vec<(NodeKey, usize)>,
+    /// Keys, and where each node is.
+    entries: Vec<(NodeKey, Range<usize>)>,
 }
 
 impl NodeSink for Nodes {
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), StoreError> {
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(node);
-        self.ends.push((*key, self.bytes.len()));
+        self.entries.push((*key, start..self.bytes.len()));
         Ok(())
     }
 }
@@ -117,12 +118,12 @@ impl NodeSink for Nodes {
 impl Nodes {
     /// Number of nodes.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.entries.len()
     }
 
     /// Whether there is no node.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.entries.is_empty()
     }
 
     /// Bytes of all nodes, without their keys.
@@ -130,17 +131,22 @@ impl Nodes {
         self.bytes.len()
     }
 
-    /// The nodes in the order in which they came.
+    /// The nodes in the order in which they came, or were put.
     pub fn iter(&self) -> impl Iterator<Item = (&NodeKey, &[u8])> {
-        let starts = [0].into_iter().chain(self.ends.iter().map(|(_, end)| *end));
-        starts.zip(&self.ends).map(|(start, (key, end))| (key, &self.bytes[start..*end]))
+        self.entries.iter().map(|(key, range)| (key, &self.bytes[range.clone()]))
     }
 
     /// Adds the nodes of another behind these.
     pub fn append(&mut self, other: &Self) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
-        self.ends.extend(other.ends.iter().map(|(key, end)| (*key, start + end)));
+        let entries = other.entries.iter().cloned();
+        self.entries.extend(entries.map(|(key, own)| (key, start + own.start..start + own.end)));
+    }
+
+    /// Puts the nodes into the order of their keys.
+    pub fn sort(&mut self) {
+        self.entries.sort_unstable_by_key(|(key, _)| *key);
     }
 }
 

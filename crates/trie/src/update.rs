@@ -30,7 +30,7 @@ pub struct Update {
 pub struct Folded {
     /// Its root hash.
     pub root: B256,
-    /// Nodes to store, some of which may be stored already.
+    /// Nodes to store, in the order of their keys. Some may be stored already.
     pub nodes: Nodes,
     /// Nodes to delete from the store.
     pub deleted: Vec<NodeKey>,
@@ -326,13 +326,14 @@ fn emit_child(at: &Path, child: &Child, builder: &mut Builder<Nodes>) -> Result<
 }
 
 fn folded(built: Built<B256, Nodes>, opened: Vec<NodeKey>) -> Folded {
-    let mut kept: Vec<NodeKey> = built.sink.iter().map(|(key, _)| *key).collect();
-    kept.sort_unstable();
+    let Built { root, sink: mut nodes, work } = built;
+    nodes.sort();
+    let kept: Vec<NodeKey> = nodes.iter().map(|(key, _)| *key).collect();
     let mut deleted = opened;
     deleted.sort_unstable();
     deleted.dedup();
     deleted.retain(|key| kept.binary_search(key).is_err());
-    Folded { root: built.root, nodes: built.sink, deleted, work: built.work }
+    Folded { root, nodes, deleted, work }
 }
 
 /// Joins all shards of a trie, in any order.

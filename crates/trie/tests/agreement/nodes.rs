@@ -74,7 +74,7 @@ fn nodes_that_no_trie_has_are_refused() {
     assert_eq!(all(&[0xc3, 0x20, 0x81, 0x05]), Err(NodeError::Rlp), "the shortest form");
     assert_eq!(all(&[0xc1, 0x20]), Err(NodeError::ItemCount));
     assert_eq!(all(&[0x83, 1, 2, 3]), Err(NodeError::Rlp));
-    let value = [&[0xd3, 0xc2, 0x31, 1, 0xc2, 0x31, 2][..], &[0x80; 14], &[5]].concat();
+    let value = [&[0xd5, 0xc2, 0x31, 1, 0xc2, 0x31, 2][..], &[0x80; 14], &[5]].concat();
     assert_eq!(all(&value), Err(NodeError::Shape), "a branch has no value");
     let long = Path::of_nibbles([1; 64]).expect("64");
     let at = |len| NodeKey::Node(long.prefix(len));
