@@ -8,7 +8,7 @@ use workload::keccak::Messages;
 use crate::{
     path::Path,
     reference::Reference,
-    rlp::{Branch, Extension, Leaf},
+    rlp::{Branch, Extension, Leaf, nibbles},
 };
 
 /// Nodes that are collected before they are hashed. So many fill the lanes at nearly every height,
@@ -133,8 +133,8 @@ impl Fold {
     }
 
     pub(crate) fn branch(&mut self, path: Path, mask: u16, children: &[Slot; 16]) -> Slot {
-        let below = (0..16).filter(|nibble| mask >> nibble & 1 == 1);
-        let below = below.map(|nibble| self.heights[children[nibble] as usize]).max();
+        let slots = nibbles(mask).map(|nibble| children[usize::from(nibble)]);
+        let below = slots.map(|slot| self.heights[slot as usize]).max();
         self.job(path, Kind::Branch { mask, children: *children }, below.unwrap_or(0))
     }
 
@@ -249,7 +249,7 @@ fn encode(
     match &job.kind {
         Kind::Branch { mask, children } => {
             let child = |nibble: u8| &references[children[usize::from(nibble)] as usize];
-            let branch = Branch { mask: *mask, child };
+            let branch = Branch::new(*mask, child);
             let node = Encoded { slot: job.slot, len: branch.len() };
             node.place(batch, kept.map(|kept| (kept, job.path)), |out| branch.write(out))
         }

@@ -61,7 +61,7 @@ impl StoredNode {
                     Some(Child::Node(reference)) => reference,
                     _ => &Reference::PENDING,
                 };
-                let branch = rlp::Branch { mask: mask(children), child: node };
+                let branch = rlp::Branch::new(mask(children), node);
                 out.resize(branch.len(), 0);
                 branch.write(&mut out);
             }

@@ -15,6 +15,7 @@ use crate::{
     format::{Child, Format, Weight},
     path::{NIBBLES_MAX, Path},
     reference::Reference,
+    rlp::nibbles,
 };
 
 const STORED: u8 = 0;
@@ -108,7 +109,7 @@ pub(crate) fn read_branch(
         return Err(NodeError::Shape);
     }
     let mut weights = [Weight::Small(0); 16];
-    for nibble in (0..16).filter(|nibble| mask >> nibble & 1 == 1) {
+    for nibble in nibbles(mask) {
         let (child, behind) = split_child(format, rest)?;
         rest = behind;
         weights[usize::from(nibble)] = child.weight();

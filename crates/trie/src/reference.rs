@@ -48,6 +48,20 @@ impl Reference {
         &self.bytes[..usize::from(self.len)]
     }
 
+    /// Writes the bytes in the parent to the beginning of `out`, and returns how many they are.
+    pub(crate) fn write(&self, out: &mut [u8]) -> usize {
+        let len = usize::from(self.len);
+        if len == HASH_REFERENCE_BYTES
+            && let Some(out) = out.first_chunk_mut()
+        {
+            // Of a length that the compiler knows.
+            *out = self.bytes;
+        } else {
+            out[..len].copy_from_slice(&self.bytes[..len]);
+        }
+        len
+    }
+
     /// The node itself where the parent has it.
     pub fn inline(&self) -> Option<&[u8]> {
         (usize::from(self.len) < HASH_REFERENCE_BYTES).then(|| self.as_slice())

@@ -143,37 +143,49 @@ impl Extension<'_> {
 }
 
 /// A branch without a value: its children by nibble.
-pub(crate) struct Branch<'a, F: Fn(u8) -> &'a Reference> {
+pub(crate) struct Branch<F> {
     /// Bit n: there is a child at nibble n.
-    pub(crate) mask: u16,
-    pub(crate) child: F,
+    mask: u16,
+    child: F,
+    payload: usize,
 }
 
-impl<'a, F: Fn(u8) -> &'a Reference> Branch<'a, F> {
-    fn children(&self) -> impl Iterator<Item = Option<&'a Reference>> {
-        (0..16).map(|nibble| (self.mask >> nibble & 1 == 1).then(|| (self.child)(nibble)))
-    }
-
-    fn payload(&self) -> usize {
-        // One byte of value.
-        self.children().map(|child| child.map_or(1, |child| child.as_slice().len())).sum::<usize>()
-            + 1
+impl<'a, F: Fn(u8) -> &'a Reference> Branch<F> {
+    /// The branch whose children are at the nibbles of `mask`.
+    pub(crate) fn new(mask: u16, child: F) -> Self {
+        // A byte for each nibble without a child, and one for the value.
+        let mut payload = 17 - mask.count_ones() as usize;
+        for nibble in nibbles(mask) {
+            payload += child(nibble).as_slice().len();
+        }
+        Self { mask, child, payload }
     }
 
     pub(crate) fn len(&self) -> usize {
-        let payload = self.payload();
-        header_len(payload) + payload
+        header_len(self.payload) + self.payload
     }
 
     /// Fills all of `out`.
     pub(crate) fn write(&self, out: &mut [u8]) {
-        let mut out = write_header(out, 0xc0, self.payload());
-        for child in self.children() {
-            let bytes = child.map_or(&[EMPTY_STRING][..], Reference::as_slice);
-            let (own, rest) = out.split_at_mut(bytes.len());
-            own.copy_from_slice(bytes);
-            out = rest;
+        let out = write_header(out, 0xc0, self.payload);
+        let mut at = 0;
+        let mut next = 0;
+        for nibble in nibbles(self.mask) {
+            let empty = usize::from(nibble - next);
+            out[at..at + empty].fill(EMPTY_STRING);
+            at += empty;
+            at += (self.child)(nibble).write(&mut out[at..]);
+            next = nibble + 1;
         }
-        out[0] = EMPTY_STRING;
+        out[at..].fill(EMPTY_STRING);
     }
+}
+
+/// Nibbles whose bit is set, ascending.
+pub(crate) fn nibbles(mut mask: u16) -> impl Iterator<Item = u8> + Clone {
+    std::iter::from_fn(move || {
+        let nibble = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (nibble < 16).then_some(nibble as u8)
+    })
 }

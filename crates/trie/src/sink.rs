@@ -146,7 +146,9 @@ impl Nodes {
 
     /// Puts the nodes into the order of their keys.
     pub fn sort(&mut self) {
-        self.entries.sort_unstable_by_key(|(key, _)| *key);
+        if !self.entries.is_sorted_by(|a, b| a.0 <= b.0) {
+            self.entries.sort_by_key(|(key, _)| *key);
+        }
     }
 }
 

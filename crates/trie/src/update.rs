@@ -328,11 +328,16 @@ fn emit_child(at: &Path, child: &Child, builder: &mut Builder<Nodes>) -> Result<
 fn folded(built: Built<B256, Nodes>, opened: Vec<NodeKey>) -> Folded {
     let Built { root, sink: mut nodes, work } = built;
     nodes.sort();
-    let kept: Vec<NodeKey> = nodes.iter().map(|(key, _)| *key).collect();
     let mut deleted = opened;
     deleted.sort_unstable();
     deleted.dedup();
-    deleted.retain(|key| kept.binary_search(key).is_err());
+    // Both ascend.
+    let mut kept = nodes.iter().map(|(key, _)| key).peekable();
+    deleted.retain(|key| {
+        while kept.next_if(|kept| *kept < key).is_some() {}
+        kept.peek() != Some(&key)
+    });
+    drop(kept);
     Folded { root, nodes, deleted, work }
 }
 

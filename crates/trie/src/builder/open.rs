@@ -1,6 +1,6 @@
 //! A branch that the last key runs through.
 
-use crate::{fold::Slot, format::Weight, path::Path};
+use crate::{fold::Slot, format::Weight, path::Path, rlp::nibbles};
 
 /// A stored branch below a child's own path: the nibbles between, and the branch itself.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +51,7 @@ impl Open {
 
     /// Nibbles that have a child, ascending.
     pub(super) fn nibbles(&self) -> impl Iterator<Item = u8> + Clone {
-        let mask = self.mask;
-        (0..16).filter(move |nibble| mask >> nibble & 1 == 1)
+        nibbles(self.mask)
     }
 
     pub(super) fn slot(&self, nibble: u8) -> Slot {
