@@ -199,7 +199,7 @@ impl Batch {
         if self.slots.is_empty() {
             return;
         }
-        self.messages.hash(hashes);
+        self.messages.hash_all(hashes);
         work.hash_count += self.messages.len() as u64;
         work.permutation_count += self.messages.block_count() as u64;
         for (slot, hash) in self.slots.drain(..).zip(&*hashes) {

@@ -65,7 +65,7 @@ impl Path {
     /// When the index is 64 or more.
     pub const fn nibble(&self, index: usize) -> u8 {
         let byte = self.bytes[index / 2];
-        if index % 2 == 0 { byte >> 4 } else { byte & 15 }
+        if index.is_multiple_of(2) { byte >> 4 } else { byte & 15 }
     }
 
     /// All nibbles in order.
@@ -77,7 +77,7 @@ impl Path {
     pub fn child(&self, nibble: u8) -> Option<Self> {
         let mut path = *self;
         let byte = path.bytes.get_mut(self.len() / 2)?;
-        *byte |= if self.len % 2 == 0 { nibble << 4 } else { nibble };
+        *byte |= if self.len.is_multiple_of(2) { nibble << 4 } else { nibble };
         path.len += 1;
         Some(path)
     }

@@ -24,7 +24,7 @@ impl Compact<'_> {
         out[0] =
             if odd == 1 { self.flags | 0x10 | self.path.nibble(self.from) } else { self.flags };
         let first = self.from + odd;
-        if first % 2 == 0 {
+        if first.is_multiple_of(2) {
             let whole = first / 2;
             out[1..].copy_from_slice(&self.path.bytes()[whole..whole + self.len() - 1]);
         } else {

@@ -23,6 +23,8 @@ use crate::{
 pub struct Update {
     tree: Tree,
     writes: Rows,
+    /// Indices of the writes that delete, ascending.
+    deletes: Vec<usize>,
 }
 
 /// A trie after its writes.
@@ -64,11 +66,9 @@ impl Update {
         if tree.keys != writes.keys() {
             return Err(Error::Answer { rule: "the writes have the keys of their plan" });
         }
-        let mut update = Self { tree, writes };
-        let deletes = (0..update.writes.len()).any(|index| update.writes.value(index).is_empty());
-        if deletes {
-            update.ask_siblings()?;
-        }
+        let deletes = (0..writes.len()).filter(|index| writes.value(*index).is_empty()).collect();
+        let mut update = Self { tree, writes, deletes };
+        update.ask_siblings()?;
         Ok(update)
     }
 
@@ -140,6 +140,11 @@ impl Update {
         self.writes.value(index).is_empty()
     }
 
+    fn deletes_any(&self, keys: &Range<usize>) -> bool {
+        let first = self.deletes.partition_point(|index| *index < keys.start);
+        self.deletes.get(first).is_some_and(|index| *index < keys.end)
+    }
+
     /// Asks for each child that will be the only one of its branch and is no stored branch.
     fn ask_siblings(&mut self) -> Result<(), Error> {
         let mut siblings = Vec::new();
@@ -163,6 +168,8 @@ impl Update {
                 })?;
                 Ok(is_left)
             }
+            // No child of the branch goes.
+            Place::Branch { .. } if !self.deletes_any(&keys) => Ok(true),
             Place::Branch { path, open, .. } => {
                 let under = below(&self.tree.keys, &keys, path);
                 let beside = keys.any(|index| !under.contains(&index) && !self.is_deleted(index));

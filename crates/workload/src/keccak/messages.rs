@@ -55,7 +55,7 @@ impl Messages {
     }
 
     /// Sets `out` to the hashes, in the order of the messages.
-    pub fn hash(&self, out: &mut Vec<[u8; 32]>) {
+    pub fn hash_all(&self, out: &mut Vec<[u8; 32]>) {
         out.clear();
         out.resize(self.len(), [0; 32]);
         dispatch(Hash { messages: self, out });
@@ -174,7 +174,7 @@ mod tests {
         assert!(messages.is_empty());
         messages.push(b"again");
         let mut out = vec![[9; 32]; 5];
-        messages.hash(&mut out);
+        messages.hash_all(&mut out);
         assert_eq!(out, [keccak256(b"again").0]);
     }
 }
