@@ -6,3 +6,4 @@ mod faults;
 mod nodes;
 mod oracle;
 mod updating;
+mod vectors;

@@ -11,7 +11,7 @@ use trie::{
 
 use crate::oracle::{as_rows, check_update, formats, hashed, root, rows, update_by, writes};
 
-const SHARD_COUNTS: [Option<u8>; 5] = [None, Some(1), Some(2), Some(3), Some(16)];
+pub(crate) const SHARD_COUNTS: [Option<u8>; 5] = [None, Some(1), Some(2), Some(3), Some(16)];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
