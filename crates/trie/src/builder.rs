@@ -98,7 +98,8 @@ impl<S: NodeSink> Builder<S> {
     /// When its key is not above the last one, begins it, is longer than 32 bytes or not below the
     /// builder's path, when the value is empty, or when the sink fails.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        self.push_row(&Path::of_bytes(key)?, value)
+        let path = Path::of_bytes(key).ok_or(Error::LongKey { bytes: key.len() })?;
+        self.push_row(&path, value)
     }
 
     pub(crate) fn push_row(&mut self, key: &Path, value: &[u8]) -> Result<(), Error> {

@@ -178,7 +178,7 @@ fn read_short(mut payload: &[u8], depth: usize) -> Result<Node, NodeError> {
     }
     let pairs = whole.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let suffix = Path::of_nibbles(odd.then_some(low).into_iter().chain(pairs));
-    let suffix = suffix.map_err(|_| NodeError::Path)?;
+    let suffix = suffix.ok_or(NodeError::Path)?;
     let end = depth + suffix.len();
     if kind == 1 {
         let value = split_string(&mut payload)?;

@@ -4,8 +4,6 @@ use std::fmt;
 
 use alloy_primitives::B256;
 
-use crate::error::Error;
-
 /// Nibbles in a hashed key, and in the longest path.
 pub const NIBBLES_MAX: usize = 64;
 
@@ -21,15 +19,11 @@ impl Path {
     /// The path of a trie's root.
     pub const ROOT: Self = Self { bytes: [0; 32], len: 0 };
 
-    /// All nibbles of a key of whole bytes.
-    ///
-    /// # Errors
-    /// When the key is longer than 32 bytes.
-    pub fn of_bytes(key: &[u8]) -> Result<Self, Error> {
+    /// All nibbles of a key of whole bytes; none where it is longer than 32 bytes.
+    pub fn of_bytes(key: &[u8]) -> Option<Self> {
         let mut bytes = [0; 32];
-        let part = bytes.get_mut(..key.len()).ok_or(Error::LongKey { bytes: key.len() })?;
-        part.copy_from_slice(key);
-        Ok(Self { bytes, len: key.len() as u8 * 2 })
+        bytes.get_mut(..key.len())?.copy_from_slice(key);
+        Some(Self { bytes, len: key.len() as u8 * 2 })
     }
 
     /// All nibbles of a hashed key.
@@ -37,16 +31,16 @@ impl Path {
         Self { bytes: key.0, len: NIBBLES_MAX as u8 }
     }
 
-    /// The path of these nibbles, each below 16.
-    ///
-    /// # Errors
-    /// When there are more than 64.
-    pub fn of_nibbles(nibbles: impl IntoIterator<Item = u8>) -> Result<Self, Error> {
-        let mut path = Self::ROOT;
-        for nibble in nibbles {
-            path = path.child(nibble & 15).ok_or(Error::LongKey { bytes: NIBBLES_MAX / 2 + 1 })?;
-        }
-        Ok(path)
+    /// The path of these nibbles, of which the low four bits count; none of more than 64.
+    pub fn of_nibbles(nibbles: impl IntoIterator<Item = u8>) -> Option<Self> {
+        nibbles.into_iter().try_fold(Self::ROOT, |path, nibble| path.child(nibble))
+    }
+
+    /// The path of one nibble, of which the low four bits count.
+    pub const fn of_nibble(nibble: u8) -> Self {
+        let mut bytes = [0; 32];
+        bytes[0] = nibble << 4;
+        Self { bytes, len: 1 }
     }
 
     /// Number of nibbles.
@@ -73,11 +67,11 @@ impl Path {
         (0..self.len()).map(|index| self.nibble(index))
     }
 
-    /// The path with one more nibble; none behind the 64th.
+    /// The path with one more nibble, of which the low four bits count; none behind the 64th.
     pub fn child(&self, nibble: u8) -> Option<Self> {
         let mut path = *self;
         let byte = path.bytes.get_mut(self.len() / 2)?;
-        *byte |= if self.len.is_multiple_of(2) { nibble << 4 } else { nibble };
+        *byte |= if self.len.is_multiple_of(2) { nibble << 4 } else { nibble & 15 };
         path.len += 1;
         Some(path)
     }
@@ -200,8 +194,8 @@ mod tests {
     fn a_path_has_at_most_sixty_four_nibbles() {
         let full = Path::of_key(&B256::repeat_byte(7));
         assert_eq!((full.len(), full.child(1), full.join(&Path::ROOT)), (64, None, Some(full)));
-        assert!(Path::of_nibbles([1; 65]).is_err());
-        assert!(Path::of_bytes(&[1; 33]).is_err());
+        assert!(Path::of_nibbles([1; 65]).is_none());
+        assert!(Path::of_bytes(&[1; 33]).is_none());
         assert_eq!(format!("{}", full.prefix(3)), "/070");
     }
 }

@@ -58,7 +58,7 @@ fn split_child(format: Format, bytes: &[u8]) -> Result<(Child, &[u8]), NodeError
                 return Err(NodeError::Path);
             }
             let (bytes, rest) = rest.split_at_checked(len.div_ceil(2)).ok_or(NodeError::Short)?;
-            let whole = Path::of_bytes(bytes).map_err(|_| NodeError::Path)?;
+            let whole = Path::of_bytes(bytes).ok_or(NodeError::Path)?;
             let extension = whole.prefix(len);
             if extension.bytes() != whole.bytes() {
                 return Err(NodeError::Path);

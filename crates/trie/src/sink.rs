@@ -44,7 +44,7 @@ impl NodeKey {
                     return Err(NodeError::Path);
                 }
                 let path = Path::of_nibbles(nibbles.iter().copied());
-                path.map(Self::Node).map_err(|_| NodeError::Path)
+                path.map(Self::Node).ok_or(NodeError::Path)
             }
             _ => Err(NodeError::Path),
         }

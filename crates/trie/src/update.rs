@@ -125,8 +125,7 @@ impl Update {
         let mut nodes = Nodes::default();
         let mut work = Work::default();
         for nibble in nibbles.clone() {
-            let path = Path::of_nibbles([nibble])?;
-            let mut builder = Builder::below(path, format, nodes);
+            let mut builder = Builder::below(Path::of_nibble(nibble), format, nodes);
             self.emit_touch(0, Some(nibble), &mut builder)?;
             let built = builder.finish_floating()?;
             subtrees.push(built.root);
@@ -218,7 +217,7 @@ impl Update {
         builder: &mut Builder<Nodes>,
     ) -> Result<(), Error> {
         let touch = &self.tree.touches[touch];
-        let keys = self.narrow(&self.tree.keys, &touch.keys, nibble)?;
+        let keys = narrow(&self.tree.keys, &touch.keys, nibble);
         let mut push = |key: &B256, value: &[u8]| builder.push_row(&Path::of_key(key), value);
         match &touch.place {
             Place::Empty | Place::Rows { .. } => self.merge(keys, &touch.place, nibble, &mut push),
@@ -269,18 +268,6 @@ impl Update {
         Ok(())
     }
 
-    /// Of sorted keys at `range`, those that begin with a nibble.
-    fn narrow(
-        &self,
-        keys: &[B256],
-        range: &Range<usize>,
-        nibble: Option<u8>,
-    ) -> Result<Range<usize>, Error> {
-        nibble.map_or(Ok(range.clone()), |nibble| {
-            Ok(below(keys, range, &Path::of_nibbles([nibble])?))
-        })
-    }
-
     /// The rows of a place after the writes at `keys`, in order.
     fn merge(
         &self,
@@ -292,7 +279,7 @@ impl Update {
         let mut keys = keys.peekable();
         if let Place::Rows { batch, range } = place {
             let rows = &self.tree.rows[*batch];
-            for row in self.narrow(rows.keys(), range, nibble)? {
+            for row in narrow(rows.keys(), range, nibble) {
                 let key = &rows.keys()[row];
                 while let Some(write) = keys.next_if(|write| self.tree.keys[*write] < *key) {
                     self.write(write, each)?;
@@ -316,6 +303,11 @@ impl Update {
         }
         each(&self.tree.keys[index], self.writes.value(index))
     }
+}
+
+/// Of sorted keys at `range`, those that begin with a nibble.
+fn narrow(keys: &[B256], range: &Range<usize>, nibble: Option<u8>) -> Range<usize> {
+    nibble.map_or_else(|| range.clone(), |nibble| below(keys, range, &Path::of_nibble(nibble)))
 }
 
 fn emit_child(at: &Path, child: &Child, builder: &mut Builder<Nodes>) -> Result<(), Error> {
