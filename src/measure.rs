@@ -6,7 +6,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
     engine::EngineError,
-    recover::{self, RecoverError, Recovered, TxSignatures},
+    recover::{self, RecoverError, Recovered},
     sample::Measurement,
     trace::Trace,
 };

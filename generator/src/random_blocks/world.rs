@@ -4,7 +4,7 @@
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use evm::system;
 use revm::bytecode::opcode as op;
-use workload::{Fork, Genesis, GenesisAccount};
+use workload::{Fork, Genesis, GenesisAccount, SenderFamily};
 
 use super::{assembler::Assembler, interpreter};
 use crate::environment::BENEFICIARY;
@@ -48,10 +48,20 @@ fn named(what: &str, number: usize) -> Address {
     Address::from_word(keccak256(format!("random blocks {what} {number}")))
 }
 
+/// Secrets of the accounts that send.
+pub(super) fn secrets() -> Vec<B256> {
+    (0..SENDER_COUNT).map(|number| keccak256(format!("random blocks sender {number}"))).collect()
+}
+
+fn address_of(secret: B256) -> Address {
+    let of_one = SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO };
+    of_one.address(0).unwrap_or_else(|error| panic!("secret {secret}: {error}"))
+}
+
 impl World {
     pub(super) fn new(fork: Fork) -> Self {
         let all = |what: &str, count| (0..count).map(|number| named(what, number)).collect();
-        let senders = all("sender", SENDER_COUNT);
+        let senders: Vec<_> = secrets().into_iter().map(address_of).collect();
         let mut contracts: Vec<Address> = all("proxy", PROXY_COUNT);
         contracts.push(interpreter_address());
         let init_codes = init_codes();

@@ -4,6 +4,7 @@ mod blocks;
 mod compose;
 mod describe;
 mod everyday;
+mod export;
 mod fill;
 mod generate;
 mod graphs;
