@@ -35,7 +35,7 @@ use world::World;
 /// Gas limit of every block: more than the transactions of one can ask for.
 const BLOCK_GAS: u64 = 60_000_000;
 
-/// Secrets of the accounts that send in random blocks, for who signs them.
+/// Secrets of all accounts that send or delegate in random blocks, for whoever signs them.
 pub fn secrets() -> Vec<B256> {
     world::secrets()
 }

@@ -213,7 +213,7 @@ fn genesis_json_has_every_account_and_slot() {
     for fork in ["cancun", "prague", "osaka", "bpo1", "bpo2", "amsterdam"] {
         assert!(forks.contains(&fork), "{fork} is in {forks:?}");
     }
-    assert_eq!(genesis["baseFeePerGas"], "0x441dd3d6", "1,142,857,142");
+    assert_eq!(genesis["baseFeePerGas"], "0x441e9db6", "1,142,857,142");
 }
 
 #[test]
