@@ -1,6 +1,8 @@
 //! The laws of exported chains. What is exported is read back by the import, which has encodings, roots
 //! and signatures of its own, and run again by the reference: every figure of a header is compared.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
+
 use std::{num::NonZeroU64, sync::atomic::AtomicBool};
 
 use alloy_primitives::{B256, U256};

@@ -7,6 +7,7 @@ mod everyday;
 mod export;
 mod fill;
 mod generate;
+mod geth;
 mod graphs;
 mod import;
 mod loads;
