@@ -42,12 +42,20 @@ fn exported(workload: &Workload) -> Chain {
     chain(workload, &settings, || ()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A small block of a shipped scenario, or two.
-fn shipped_chain(name: &str, overrides: &[(&str, &str)]) -> Chain {
-    let text = shipped::find(name).unwrap();
-    let small = [("block.gas", "20M"), ("state.accounts", "3k"), ("state.slots", "50k")];
-    let overrides = [&small[..], overrides].concat();
-    let workload = generate(&parse(text, &overrides), |_| {});
+/// Sizes that scenarios name, and small ones in their place.
+const SIZES: [(&str, &str); 4] = [
+    ("\"100k\"", "\"10k\""),
+    ("\"500k\"", "\"20k\""),
+    ("\"1M\"", "\"20k\""),
+    ("\"128M\"", "\"50k\""),
+];
+
+/// A shipped scenario on a small state, with blocks of `gas`.
+fn shipped_chain(name: &str, gas: &str, more: &[(&str, &str)]) -> Chain {
+    let text = shipped::find(name).unwrap().to_owned();
+    let text = SIZES.iter().fold(text, |text, (large, small)| text.replace(large, small));
+    let overrides = [&[("block.gas", gas)], more].concat();
+    let workload = generate(&parse(&text, &overrides), |_| {});
     exported(&workload.unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
@@ -79,7 +87,7 @@ fn every_shipped_scenario_is_valid_with_its_siblings() {
         let mut count = 0;
         for (name, _) in shipped::all() {
             let what = format!("{name} under {fork}");
-            let chain = shipped_chain(name, &[("fork", fork)]);
+            let chain = shipped_chain(name, "10M", &[("fork", fork)]);
             let Some(database) = Database::new(&chain) else { return };
             let geth = database.start();
             assert_genesis(&geth, &chain, &what);
@@ -134,7 +142,7 @@ fn corrupted(
 
 #[test]
 fn each_corruption_is_refused_with_its_reason() {
-    let chain = shipped_chain("sstore-storm", &[("block.gas", "5M")]);
+    let chain = shipped_chain("sstore-storm", "5M", &[]);
     let Some(database) = Database::new(&chain) else { return };
     let geth = database.start();
     let storage = |list: &[AccountChanges]| {
@@ -186,8 +194,8 @@ fn each_corruption_is_refused_with_its_reason() {
 #[test]
 fn a_chain_is_imported_as_rlp_without_and_with_lists() {
     for fork in ["amsterdam", "osaka"] {
-        let more = [("fork", fork), ("block.blocks", "3"), ("block.gas", "10M")];
-        let chain = shipped_chain("erc20", &more);
+        let more = [("fork", fork), ("block.blocks", "3")];
+        let chain = shipped_chain("erc20", "10M", &more);
         let last: &Value = &chain.blocks.last().unwrap().hash.to_string().into();
         for lists in [Lists::Without, Lists::With] {
             let Some(database) = Database::new(&chain) else { return };
