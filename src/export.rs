@@ -65,6 +65,10 @@ pub fn export(
         let error = anyhow!("--output {}: exists; name another directory", output.display());
         return Err(error).or_exit(Code::Usage);
     }
+    // Before the blocks are run: the root of a large state takes minutes.
+    if input.forms.contains(&Form::Eest) || !input.forms.contains(&Form::Rows) {
+        export::check_size(&workload.genesis).map_err(failure)?;
+    }
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let cannot = || format!("--output {}: cannot be written", output.display());
@@ -162,7 +166,7 @@ impl Directory<'_> {
     }
 
     fn genesis(&mut self, chain: &Chain, forms: &[Form]) -> Result<(), Failure> {
-        let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(chain) {
+        let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(&chain.genesis) {
             true => ("genesis-without-alloc.json", Accounts::InRows),
             false => ("genesis.json", Accounts::Written),
         };

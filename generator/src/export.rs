@@ -23,7 +23,7 @@ pub use chain::{Chain, Settings, chain};
 pub use eest::{TestFormat, eest};
 pub use engine::payloads;
 pub use error::ExportError;
-pub use genesis::{ALLOC_ROW_COUNT_MAX, Accounts, fits, genesis};
+pub use genesis::{ALLOC_ROW_COUNT_MAX, Accounts, check_size, fits, genesis};
 pub use manifest::{Manifest, manifest};
 pub use rlp::{Lists, rlp};
 pub use rows::{RowFiles, rows};

@@ -43,7 +43,7 @@ impl TestFormat {
 /// # Errors
 /// [`ExportError::StateTooLarge`], as for a genesis; where writing fails.
 pub fn eest(chain: &Chain, format: TestFormat, out: &mut impl Write) -> Result<(), ExportError> {
-    genesis::check_size(chain)?;
+    genesis::check_size(&chain.genesis)?;
     let network = network(chain.fork);
     let name = format!("stress/{}[fork_{network}-{}]", chain.scenario, format.name());
     let last = chain.blocks.last();

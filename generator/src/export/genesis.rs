@@ -8,7 +8,7 @@ use std::{
 use alloy_eips::eip7840::BlobParams;
 use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
 use serde_json::{Map, Value, json};
-use workload::{Fork, GenesisAccount, SlotFamily};
+use workload::{Fork, Genesis, GenesisAccount, SlotFamily};
 
 use super::{block::blob_params, chain::Chain, error::ExportError};
 
@@ -31,19 +31,22 @@ pub enum Accounts {
     InRows,
 }
 
-/// Whether the state is small enough to be written out.
-pub fn fits(chain: &Chain) -> bool {
-    row_count(chain) <= ALLOC_ROW_COUNT_MAX
+/// Whether a state is small enough to be written out.
+pub fn fits(state: &Genesis) -> bool {
+    row_count(state) <= ALLOC_ROW_COUNT_MAX
 }
 
-fn row_count(chain: &Chain) -> u64 {
-    chain.genesis.account_count().saturating_add(chain.genesis.slot_count())
+fn row_count(state: &Genesis) -> u64 {
+    state.account_count().saturating_add(state.slot_count())
 }
 
 /// Refuses a state that is too large to be written out.
-pub(super) fn check_size(chain: &Chain) -> Result<(), ExportError> {
-    let (row_count, most_row_count) = (row_count(chain), ALLOC_ROW_COUNT_MAX);
-    match fits(chain) {
+///
+/// # Errors
+/// [`ExportError::StateTooLarge`].
+pub fn check_size(state: &Genesis) -> Result<(), ExportError> {
+    let (row_count, most_row_count) = (row_count(state), ALLOC_ROW_COUNT_MAX);
+    match fits(state) {
         true => Ok(()),
         false => Err(ExportError::StateTooLarge { row_count, most_row_count }),
     }
@@ -60,7 +63,7 @@ pub fn genesis(
     out: &mut impl Write,
 ) -> Result<(), ExportError> {
     if where_accounts == Accounts::Written {
-        check_size(chain)?;
+        check_size(&chain.genesis)?;
     }
     out.write_all(b"{\n")?;
     for (key, value) in &head(chain) {
