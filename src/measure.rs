@@ -11,6 +11,7 @@ use executor::{
     trace::Trace,
 };
 use variant::{CacheMode, Schedule, Variant};
+use workload::signing::TxSignatures;
 
 use result::Device;
 

@@ -100,9 +100,9 @@ pub fn chain<A: Answer>(
     let parent = Parent::new(genesis_header.clone());
     let genesis_hash = parent.hash;
     let run = ChainRun::new(&of_chain, 0, genesis_hash)?;
-    let links =
-        Links { settings, signer, rows, changes: Changes::default(), parent, run, of: &of_chain };
-    let (blocks, outcomes) = links.forge(&mut on_tx)?;
+    let builder =
+        Builder { settings, signer, rows, changes: Changes::default(), parent, run, of: &of_chain };
+    let (blocks, outcomes) = builder.build(&mut on_tx)?;
     let said = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
     let differing_tx_count = said.zip(&outcomes).filter(|(said, made)| said != made).count() as u64;
     Ok(Chain {
@@ -118,8 +118,8 @@ pub fn chain<A: Answer>(
     })
 }
 
-/// What a block takes to become a link of the chain.
-struct Links<'a> {
+/// Builds the chain block by block.
+struct Builder<'a> {
     settings: &'a Settings<'a>,
     signer: Signer,
     rows: HashedRows<'a>,
@@ -129,9 +129,9 @@ struct Links<'a> {
     of: &'a Workload,
 }
 
-impl Links<'_> {
+impl Builder<'_> {
     /// Makes all blocks, and says what their transactions came to.
-    fn forge<A: Answer>(
+    fn build<A: Answer>(
         mut self,
         on_tx: &mut impl FnMut() -> A,
     ) -> Result<(Vec<ChainBlock>, Vec<TxOutcome>), ExportError> {
@@ -146,13 +146,13 @@ impl Links<'_> {
                     on_tx()
                 })?;
                 outcomes.extend_from_slice(&made.expected.transactions);
-                blocks.push(self.link(&block, made, receipts)?);
+                blocks.push(self.seal(&block, made, receipts)?);
             }
         }
         Ok((blocks, outcomes))
     }
 
-    fn link(
+    fn seal(
         &mut self,
         block: &workload::Block,
         made: BatchReference,
