@@ -1,5 +1,5 @@
 //! The chain as a test of execution-spec-tests, in two formats: `blockchain_test` has its blocks as RLP,
-//! `blockchain_test_engine` as parameters of `engine_newPayload`. Names of fields are those of its
+//! `blockchain_test_engine` as parameters of new payloads. Names of fields are those of its
 //! fixture models.
 
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The Engine API: one JSON-RPC call a line, `engine_newPayload` and then `engine_forkchoiceUpdated` for
+//! The Engine API: one JSON-RPC call a line, a new payload and then an update of the forkchoice for
 //! each block and each of its siblings.
 
 use std::{io::Write, num::NonZeroU64};
