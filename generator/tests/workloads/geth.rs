@@ -43,7 +43,7 @@ fn exported(workload: &Workload) -> Chain {
 }
 
 /// Sizes of states that scenarios name, and small ones in their place.
-const SIZES: [(&str, &str); 4] = [("100k", "10k"), ("500k", "20k"), ("1M", "20k"), ("128M", "50k")];
+const SIZES: [(&str, &str); 4] = [("100k", "20k"), ("500k", "20k"), ("1M", "20k"), ("128M", "50k")];
 
 /// A scenario's text with small sizes; the gas of a transaction stays.
 fn small(text: &str) -> String {
