@@ -97,7 +97,7 @@ fn a_workload_file_and_its_scenario_export_the_same_bytes() {
 
 #[test]
 fn a_state_that_is_too_large_for_json_goes_into_rows() {
-    let large = ["--scenario", "sload-storm", "--gas", "3M", "--slots", "2M"];
+    let large = ["--scenario", "sload-storm", "--gas", "3M", "--slots", "1200k"];
     refused(&large, 2, &["1250000", "add rows to --form"]);
     refused(&[&large[..], &["--form", "eest,rows"]].concat(), 2, &["add rows to --form"]);
     let dir = tempfile::tempdir().unwrap();
@@ -107,7 +107,7 @@ fn a_state_that_is_too_large_for_json_goes_into_rows() {
     let genesis: Value = serde_json::from_slice(&genesis).unwrap();
     assert_eq!(genesis["alloc"], json!({}));
     let slots = fs::metadata(dir.path().join("out/slots.rows")).unwrap().len();
-    assert_eq!(slots, 96 * 2_000_000);
+    assert_eq!(slots, 96 * 1_200_000);
     assert!(!dir.path().join("out/genesis.json").exists());
 }
 

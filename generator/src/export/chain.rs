@@ -94,6 +94,7 @@ pub fn chain<A: Answer>(
     for secret in &settings.secrets {
         signer.learn(*secret)?;
     }
+    check_secrets(&of_chain, &signer)?;
     let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
     let root = state_root(&rows, &Changes::default())?;
     let genesis_header = block::genesis_header(&first.env, of_chain.fork, root);
@@ -116,6 +117,19 @@ pub fn chain<A: Answer>(
         differing_tx_count,
         genesis: of_chain.genesis,
     })
+}
+
+/// Refuses blocks that cannot be signed, before they are run.
+fn check_secrets(workload: &Workload, signer: &Signer) -> Result<(), ExportError> {
+    for block in workload.blocks() {
+        for (tx_index, tx) in block.transactions.iter().enumerate() {
+            if let Some(account) = signer.unknown(tx) {
+                let block = block.env.number;
+                return Err(ExportError::UnknownSecret { block, tx_index, account });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Builds the chain block by block.

@@ -66,6 +66,12 @@ impl Signer {
         Ok(())
     }
 
+    /// The first account that must sign `tx` or a delegation in it and whose secret is not known.
+    pub fn unknown(&self, tx: &Transaction) -> Option<Address> {
+        let authorities = tx.authorizations.iter().filter_map(|tuple| tuple.authority);
+        authorities.chain([tx.sender]).find(|account| !self.secrets.contains_key(account))
+    }
+
     /// Signs `tx` for the chain `chain_id`, and the delegations in it.
     ///
     /// # Errors
