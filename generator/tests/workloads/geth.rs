@@ -101,7 +101,7 @@ fn assert_shipped(fork: &str) {
     let mut count = 0;
     for (name, _) in shipped::all() {
         let what = format!("{name} under {fork}");
-        let chain = shipped_chain(name, "5M", &[("fork", fork)]);
+        let chain = shipped_chain(name, "20M", &[("fork", fork)]);
         let Some(database) = Database::new(&chain) else { return };
         let geth = database.start();
         assert_genesis(&geth, &chain, &what);
