@@ -37,9 +37,11 @@ impl Session {
     /// # Errors
     /// [`EngineError::List`] when a list of the workload cannot be decoded.
     pub fn new(workload: Workload) -> Result<Self, EngineError> {
-        let forms = [None, Some(ListForm::ParallelIo), Some(ListForm::BatchedIo)];
-        let lists = forms.map(|form| Ok((form, sample::lists_for(&workload, form, Vec::new)?)));
-        let lists = lists.into_iter().collect::<Result<_, EngineError>>()?;
+        let is_at_hand = |form: &ListForm| *form != ListForm::Full;
+        let forms = ListForm::ALL.iter().copied().filter(is_at_hand).map(Some);
+        let lists = std::iter::once(None).chain(forms);
+        let lists = lists.map(|form| Ok((form, sample::lists_for(&workload, form, Vec::new)?)));
+        let lists = lists.collect::<Result<_, EngineError>>()?;
         Ok(Self { workload, lists, stores: Vec::new() })
     }
 

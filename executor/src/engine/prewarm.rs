@@ -37,7 +37,7 @@ use crate::{
     pool::WorkerPool,
     span::Spans,
     store::{ReadCounters, Reader, Sample},
-    trace::{Recorder, Track},
+    trace::{Recorder, Track, close_part},
 };
 
 /// The engine.
@@ -60,7 +60,6 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
     type Leavings = Leavings;
 
     const NAME: &'static str = "prewarm";
-    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Commit];
 
     fn worker_count(&self) -> usize {
         self.at.task.variant.thread_count
@@ -86,10 +85,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
-            let span = job.spans.close(Phase::WarmUp, start);
-            if let Some(trace) = &mut tally.trace {
-                trace.phase(&job.spans, span);
-            }
+            close_part(&job.spans, Phase::WarmUp, start, tally.trace.as_deref_mut());
         });
         if let Some(trace) = task.trace {
             trace.give(Track::Executor(worker), tally.trace.take());

@@ -2,20 +2,21 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::{ThreadPoolBuilder, prelude::*};
+use rayon::ThreadPoolBuilder;
 use workload::{
-    Workload,
+    Transaction, Workload,
     signing::{SignError, Signer, TxSignatures},
 };
 
 use super::RecoverError;
+use crate::try_map::try_map;
 
 /// Signs all transactions of `workload` in order, and the delegations in them, on
 /// `thread_count` threads.
 ///
 /// # Errors
 /// [`RecoverError::UnknownSecret`] for a sender or authority that is in no sender family, as in
-/// blocks that others made; [`RecoverError::Cancelled`].
+/// blocks that others made; [`RecoverError::Cancelled`]. Of several transactions, the lowest's.
 pub fn sign(
     workload: &Workload,
     thread_count: usize,
@@ -25,20 +26,14 @@ pub fn sign(
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
     let pool = ThreadPoolBuilder::new().num_threads(thread_count.max(1)).build();
     let pool = pool.map_err(|error| RecoverError::Thread(error.to_string()))?;
-    let signed: Vec<_> = pool.install(|| {
-        let signed = transactions.par_iter().enumerate().map(|(place, tx)| {
-            if cancel.load(Ordering::Relaxed) {
-                return Err(RecoverError::Cancelled);
-            }
-            signer.sign(tx, workload.chain_id).map_err(|error| match error {
-                SignError::UnknownSecret(account) => {
-                    RecoverError::UnknownSecret { tx: place, account }
-                }
-                SignError::Invalid(reason) => RecoverError::Invalid { tx: place, reason },
-            })
-        });
-        signed.collect()
-    });
-    // The first that failed, in the order of the transactions.
-    signed.into_iter().collect()
+    let sign = |_: &mut (), place: usize, tx: &&Transaction| {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(RecoverError::Cancelled);
+        }
+        signer.sign(tx, workload.chain_id).map_err(|error| match error {
+            SignError::UnknownSecret(account) => RecoverError::UnknownSecret { tx: place, account },
+            SignError::Invalid(reason) => RecoverError::Invalid { tx: place, reason },
+        })
+    };
+    pool.install(|| try_map(&transactions, || (), sign))
 }
