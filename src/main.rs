@@ -17,6 +17,7 @@ mod counters;
 mod describe;
 mod environment;
 mod exit;
+mod export;
 mod extras;
 mod facts;
 mod gate;
