@@ -156,6 +156,14 @@ pub struct HowArgs {
     /// What is in memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
+    /// Which keys samples ask for: fresh is other keys for each sample, so that no cache below this
+    /// machine has them; same is the scenario's each time [default: fresh for cold samples on disks]
+    #[arg(long, value_name = "KEYS")]
+    pub keys: Option<String>,
+    /// Seed of the blocks that measure the device and of fresh keys, to read the same ones again
+    /// [default: another each run]
+    #[arg(long, value_name = "NUMBER")]
+    pub draw_seed: Option<String>,
     /// Run on so many databases, each built from a seed of its own: each is one observation,
     /// and from 6 on there is an interval over them [default: 1]
     #[arg(long, value_name = "COUNT")]
@@ -211,6 +219,8 @@ impl RunArgs {
             ("--samples", self.how.samples.is_some()),
             ("--budget", self.how.budget.is_some()),
             ("--recover-senders", self.how.recover_senders),
+            ("--keys", self.how.keys.is_some()),
+            ("--draw-seed", self.how.draw_seed.is_some()),
         ];
         if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
             let error = anyhow!("{option}: builds are compared in octets of slots; see --slot");
@@ -316,6 +326,8 @@ impl HowArgs {
             ("io-threads", "run.io_threads", &self.io_threads),
             ("schedule", "run.schedule", &self.schedule),
             ("cache", "run.cache", &self.cache),
+            ("keys", "run.keys", &self.keys),
+            ("draw-seed", "run.draw_seed", &self.draw_seed),
             ("databases", "run.databases", &self.databases),
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),

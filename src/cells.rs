@@ -7,7 +7,7 @@ mod pieces;
 mod sample;
 mod scheduling;
 
-use executor::{process, recover::Recovered, sample::Measurement};
+use executor::{place::RowPages, process, recover::Recovered, sample::Measurement};
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
@@ -29,6 +29,8 @@ pub use pieces::piece_size;
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
 pub const COLD_SHARE: f64 = 0.95;
+/// Of the page cache.
+const PAGE_BYTES: f64 = 4096.0;
 /// Reads on demand are few where they are at most one in so many.
 const FEW_READS: u64 = 50;
 
@@ -48,8 +50,10 @@ pub struct CellSamples {
     /// How the threads that verify were scheduled.
     verifier_priority: Option<Priority>,
     reads_in_flight: Vec<f64>,
-    /// Of each sample, block reads a second, first read to last.
-    block_rates: Vec<Option<f64>>,
+    /// Why the last sample's blocks were not read again.
+    no_trace_ceiling: Option<String>,
+    /// Of samples that read through the page cache, which rows were in it before.
+    row_pages: Vec<Result<RowPages, String>>,
     scheduling: Vec<Scheduling>,
     recover_ns_per_tx: Vec<f64>,
     recover_rates: Vec<f64>,
@@ -107,7 +111,9 @@ impl CellSamples {
         self.samples.push(sample(input, measurement, &scheduling));
         let unique_keys = input.declared.count();
         let counted = counters::of(input.workload, &input.variant, unique_keys, measurement);
-        self.counters = Some(match self.counters.take() {
+        // Samples of different works have no exact figures in common.
+        let is_one_work = self.samples.iter().all(|sample| sample.seed == input.workload.seed);
+        self.counters = is_one_work.then(|| match self.counters.take() {
             Some(before) => before.in_common(&counted),
             None => counted,
         });
@@ -131,11 +137,23 @@ impl CellSamples {
         }
         let window = reads.window.filter(|(start, end)| end > start);
         let window_s = window.map(|(start, end)| (end - start).as_secs_f64());
-        if let Some(window_s) = window_s.filter(|_| self.reads_at_once.is_none()) {
-            self.reads_in_flight.push(reads.latencies.total().as_secs_f64() / window_s);
-        }
+        let depth = |window_s| reads.under_way.as_secs_f64() / window_s;
+        self.reads_in_flight.extend(window_s.map(depth));
         let rate = |window_s| executed.counters.block_count as f64 / window_s;
-        self.block_rates.push(window_s.map(rate));
+        let rate = window_s.map(rate).filter(|_| input.never_cold.is_none());
+        if let Some(sample) = self.samples.last_mut() {
+            sample.blocks_per_s = rate;
+        }
+        self.row_pages.extend(measurement.row_pages.clone());
+    }
+
+    /// Takes in what the device did with the blocks of the last sample, right after it, or why that is
+    /// not known.
+    pub fn add_trace_ceiling(&mut self, ceiling: Result<f64, String>) {
+        if let Some(sample) = self.samples.last_mut() {
+            sample.trace_blocks_per_s = ceiling.as_ref().ok().copied();
+        }
+        self.no_trace_ceiling = ceiling.err();
     }
 
     /// Reads that a reader has under way at most.
@@ -194,11 +212,11 @@ impl CellSamples {
             .filter_map(|s| Some(s.unverified_wall_ns? as f64 / 1e6 / batch_count))
             .collect();
         let present_keys = present_keys(input);
-        let of_ceiling = |rate: &f64| ratio(*rate, ceiling?).filter(|_| input.never_cold.is_none());
-        let rates = self.block_rates[left_out..].iter().flatten();
-        let fractions: Vec<_> = rates.filter_map(of_ceiling).collect();
+        let fractions: Vec<_> = samples.iter().filter_map(device_fraction).collect();
+        let ratios: Vec<_> =
+            samples.iter().filter_map(|s| ratio(s.blocks_per_s?, ceiling?)).collect();
         let [tx_latencies, read_latencies] = self.latencies(warm_up);
-        let device_fraction = stats::estimate(&fractions);
+        let fraction = stats::estimate(&fractions);
         Cell {
             variant: format!("{}/{variant}", input.store),
             store: input.store,
@@ -231,8 +249,14 @@ impl CellSamples {
             idle_share: self.median_scheduling(|s| s.idle_share),
             recover_ns_per_tx: stats::median(&self.recover_ns_per_tx),
             recover_tx_per_s: stats::median(&self.recover_rates),
-            device_fraction: device_fraction.median,
-            device_fraction_ci95: device_fraction.ci95,
+            device_fraction: fraction.median,
+            device_fraction_ci95: fraction.ci95,
+            device_fraction_unknown: match (fraction.median, &input.never_cold) {
+                (Some(_), _) => None,
+                (None, Some(reason)) => Some((*reason).to_owned()),
+                (None, None) => self.no_trace_ceiling.clone(),
+            },
+            uniform_ceiling_ratio: stats::median(&ratios),
             blocks_per_present_key: self.median(|s| ratio(s.blocks_read? as f64, present_keys?)),
             expected_blocks_per_present_key: expected_blocks_per_present_key(input),
             device_bytes_per_block: self
@@ -290,6 +314,10 @@ impl CellSamples {
         if self.samples.iter().all(|s| s.blocks_read == Some(0)) {
             return facts(None, "no block was read: the filters answered".to_owned());
         }
+        if !self.row_pages.is_empty() {
+            let (proved, reason) = cold_rows(&self.row_pages, &self.samples);
+            return facts(proved, reason);
+        }
         let share = |s: &SampleFacts| ratio(s.device_read_bytes? as f64, s.block_bytes? as f64);
         // A sample that asked for nothing proves nothing either way.
         let asked = self.samples.iter().filter(|s| s.block_bytes != Some(0));
@@ -303,6 +331,44 @@ impl CellSamples {
         );
         facts(Some(lowest >= COLD_SHARE), reason)
     }
+}
+
+/// Block reads a second over what the device does: with the sample's own blocks, read right after it
+/// by a plain ring, or in the sample itself where that was faster. So it is 1 at most.
+fn device_fraction(sample: &SampleFacts) -> Option<f64> {
+    let (rate, again) = (sample.blocks_per_s?, sample.trace_blocks_per_s?);
+    ratio(rate, again.max(rate))
+}
+
+/// Whether samples through the page cache were cold: just before the clock no page with a declared
+/// row was in memory, and the bytes of these pages came from a device.
+fn cold_rows(
+    row_pages: &[Result<RowPages, String>],
+    samples: &[SampleFacts],
+) -> (Option<bool>, String) {
+    let mut lowest = f64::INFINITY;
+    for (pages, sample) in row_pages.iter().zip(samples) {
+        let RowPages { page_count, resident_count } = match pages {
+            Ok(pages) => *pages,
+            Err(reason) => return (None, format!("pages with rows are not known: {reason}")),
+        };
+        if resident_count > 0 {
+            let reason = format!(
+                "{resident_count} of the {page_count} pages with declared rows were in memory just \
+                 before the clock"
+            );
+            return (Some(false), reason);
+        }
+        let Some(bytes) = sample.device_read_bytes else {
+            return (None, "the kernel does not tell what came from the device".to_owned());
+        };
+        lowest = ratio(bytes as f64, page_count as f64 * PAGE_BYTES).unwrap_or(1.0).min(lowest);
+    }
+    let reason = format!(
+        "no page with a declared row was in memory just before the clock; {lowest:.2} of the bytes of \
+         these pages came from a device"
+    );
+    (Some(lowest >= COLD_SHARE), reason)
 }
 
 const fn priority(of: process::Priority) -> Priority {

@@ -1,6 +1,8 @@
 //! What a result says beside the figures: the tool, the workload, the stores, reasons for doubt.
 
-use result::{BalBytes, Cell, StoreFacts, Tool, WorkloadFacts, environment::Build};
+use std::fmt;
+
+use result::{BalBytes, Device, StoreFacts, Tool, WorkloadFacts, environment::Build};
 
 use executor::store::any::AnyStore;
 use generator::GENERATOR_VERSION;
@@ -141,25 +143,70 @@ fn fact(text: String) -> Value {
     number.map_or(Value::String(text), Value::from)
 }
 
-/// What the run itself gives reason to doubt, each with its remedy.
-pub fn doubts(cells: &[Cell], failure: Option<&anyhow::Error>) -> Vec<String> {
-    let mut doubts = Vec::new();
-    if let Some(failure) = failure {
-        doubts.push(format!(
-            "the run ended before its plan did ({failure:#}): mend that, and run again"
-        ));
+/// Ceilings before and after the samples that differ by more than this share of the first make
+/// the device another one.
+const DRIFT_MAX: f64 = 0.2;
+
+/// What the run itself gives reason to doubt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doubt {
+    /// It ended before its plan did.
+    EndedEarly {
+        /// Why.
+        reason: String,
+    },
+    /// The device was another one after the samples than before them.
+    DeviceDrift {
+        /// Reads a second before.
+        start_iops: f64,
+        /// Reads a second after.
+        end_iops: f64,
+    },
+    /// The blocks that measure the device ran out.
+    DeviceReadTwice {
+        /// Reads of blocks that had been read.
+        read_count: u64,
+    },
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EndedEarly { reason } => {
+                write!(f, "the run ended before its plan did ({reason}): mend that, and run again")
+            }
+            Self::DeviceDrift { start_iops, end_iops } => write!(
+                f,
+                "the device changed: {start_iops:.0} reads/s before the samples, {end_iops:.0} after; \
+                 times of early and late rounds are of two devices: run again when nothing else \
+                 uses it, and trust ratios within a round only"
+            ),
+            Self::DeviceReadTwice { read_count } => write!(
+                f,
+                "the state has too few blocks: {read_count} reads that measured the device were of \
+                 blocks read before, which a cache below may have answered; take a larger state \
+                 (--slots)"
+            ),
+        }
     }
-    let share = |cell: &Cell| cell.device_fraction.filter(|share| share.is_finite());
-    let highest = cells.iter().filter_map(|cell| Some((share(cell)?, cell)));
-    if let Some((share, cell)) = highest.max_by(|a, b| a.0.total_cmp(&b.0))
-        && share > 1.0
-    {
-        doubts.push(format!(
-            "ceiling too low: {} read blocks {share:.2} times as fast as the device's ceiling of \
-             this run; shares of the disk are too high by that much or more, or neighbouring \
-             blocks were read in one request, or a cache below answered; run again when nothing else uses the disk",
-            cell.variant
-        ));
+}
+
+/// All that the run itself gives reason to doubt.
+pub fn doubts<'d>(
+    devices: impl IntoIterator<Item = &'d Device>,
+    failure: Option<&anyhow::Error>,
+) -> Vec<Doubt> {
+    let ended = failure.map(|failure| Doubt::EndedEarly { reason: format!("{failure:#}") });
+    let mut doubts: Vec<_> = ended.into_iter().collect();
+    for device in devices {
+        if let (Some(start_iops), Some(end_iops)) = (device.ceiling_iops, device.ceiling_end_iops)
+            && (end_iops / start_iops - 1.0).abs() > DRIFT_MAX
+        {
+            doubts.push(Doubt::DeviceDrift { start_iops, end_iops });
+        }
+        if device.repeated_read_count > 0 {
+            doubts.push(Doubt::DeviceReadTwice { read_count: device.repeated_read_count });
+        }
     }
     doubts
 }
@@ -206,16 +253,23 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_faster_than_the_ceiling_is_a_doubt_and_so_is_an_early_end() {
-        let mut cells = example::typical().cells;
-        assert_eq!(doubts(&cells, None), Vec::<String>::new());
-        cells[1].device_fraction = Some(1.25);
-        cells[2].device_fraction = Some(f64::NAN);
+    fn a_device_that_changed_and_an_early_end_are_doubts_with_remedies() {
+        let device = example::typical().device.unwrap();
+        assert_eq!(doubts([&device], None), Vec::new());
+        let ends = [0.79, 0.81, 1.19, 1.21].map(|drift| {
+            let start_iops = device.ceiling_iops.unwrap();
+            let after = Device { ceiling_end_iops: Some(start_iops * drift), ..device.clone() };
+            doubts([&after], None).len()
+        });
+        assert_eq!(ends, [1, 0, 0, 1]);
+        let slow = Device { ceiling_end_iops: Some(9_000.0), ..device.clone() };
+        let repeated = Device { repeated_read_count: 5, ..device };
         let failure = anyhow::anyhow!("no space").context("rocksdb/x");
-        let doubts = doubts(&cells, Some(&failure));
-        assert!(doubts[0].contains("rocksdb/x: no space"), "{doubts:?}");
-        assert!(doubts[1].starts_with("ceiling too low: rocksdb/parallel-io"), "{doubts:?}");
-        assert!(doubts[1].contains(" 1.25 times "), "{doubts:?}");
-        assert_eq!(doubts.len(), 2);
+        let doubts = doubts([&slow, &repeated], Some(&failure));
+        let texts: Vec<_> = doubts.iter().map(ToString::to_string).collect();
+        assert!(texts[0].contains("rocksdb/x: no space"), "{texts:?}");
+        assert!(texts[1].contains("70512 reads/s before the samples, 9000 after"), "{texts:?}");
+        assert!(texts[2].contains("5 reads") && texts[2].contains("--slots"), "{texts:?}");
+        assert_eq!(texts.len(), 3);
     }
 }

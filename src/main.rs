@@ -32,6 +32,7 @@ mod profile;
 mod progress;
 mod run;
 mod sampling;
+mod seed;
 mod session;
 mod sweep;
 mod terminal;

@@ -7,7 +7,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use executor::{
     engine::EngineError,
     recover::{self, RecoverError, Recovered},
-    sample::Measurement,
+    sample::{Keep, Measurement},
     trace::Trace,
 };
 use variant::{CacheMode, Schedule, Variant};
@@ -20,14 +20,18 @@ use crate::{
     facts::AskedKeys,
     interrupt,
     progress::Progress,
-    session::{How, Session},
+    session::{How, Session, Work},
 };
 
 /// A variant on an open store, and how samples of it are taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring<'a> {
-    /// The workload over its stores.
+    /// The open stores.
     pub session: &'a Session,
+    /// What is run: the session's own work, or another over the same state.
+    pub work: &'a Work,
+    /// Share of its keys that samples before have asked the store for; `None` where nobody counts.
+    pub asked_before_share: Option<f64>,
     /// Index of the store among the open ones.
     pub store: usize,
     /// The variant.
@@ -39,6 +43,8 @@ pub struct Measuring<'a> {
     pub signatures: Option<&'a [TxSignatures]>,
     /// Where the sample is traced, if it is.
     pub trace: Option<&'a Trace>,
+    /// Whether a cold sample's requests are read again, for what the device can do.
+    pub keep: Keep,
     /// Cores that may be used.
     pub core_count: NonZeroUsize,
     /// Stays as it is while the sample is taken.
@@ -56,6 +62,9 @@ pub struct Measured {
     pub measurement: Option<Measurement>,
     /// What recovering the senders cost.
     pub recovered: Option<Recovered>,
+    /// Blocks a second that a plain ring reads of those that the sample asked for, where its
+    /// requests were kept; an error says why that is not known.
+    pub trace_ceiling: Option<Result<f64, String>>,
     /// Where a result is not the reference's, or a list was rejected.
     pub differences: Vec<Difference>,
 }
@@ -98,7 +107,8 @@ impl<'a> Measuring<'a> {
             slots_per_block: store.slots_per_block(),
             variant: self.variant,
             cache: self.cache,
-            workload: self.session.workload(),
+            workload: self.work.workload(),
+            asked_before_share: self.asked_before_share,
             declared: keys.declared,
             present_share: keys.present_share,
             device,
@@ -118,19 +128,27 @@ impl<'a> Measuring<'a> {
         let is_unknown = known_costs.is_empty();
         if self.variant.schedule == Schedule::KnownCost && is_unknown {
             let variant = Variant { schedule: Schedule::BlockOrder, ..self.variant };
-            let how = How { variant, known_costs: &[], trace: None };
+            let how = How {
+                variant,
+                cache: self.cache,
+                keep: Keep::Nothing,
+                known_costs: &[],
+                trace: None,
+            };
             let Some(first) = self.take(how, &mut measured)? else { return Ok(measured) };
             let difference = first.disagreement.map(|d| Difference::OfCosts(d.to_string()));
             measured.differences.extend(difference);
             *known_costs = first.executed.step_times;
         }
-        let how = How { variant: self.variant, known_costs, trace: self.trace };
+        let (variant, cache, trace, keep) = (self.variant, self.cache, self.trace, self.keep);
+        let how = How { variant, cache, keep, known_costs, trace };
         match self.take(how, &mut measured) {
             Ok(Some(measurement)) => {
                 let difference = measurement.disagreement.as_ref();
                 measured
                     .differences
                     .extend(difference.map(|d| Difference::OfSample(d.to_string())));
+                measured.trace_ceiling = trace_ceiling(&measurement);
                 measured.measurement = Some(measurement);
             }
             Ok(None) => {}
@@ -147,7 +165,7 @@ impl<'a> Measuring<'a> {
         how: How<'_>,
         measured: &mut Measured,
     ) -> Result<Option<Measurement>, Unmeasured> {
-        match self.session.take(self.store, how, self.cache, interrupt::flag()) {
+        match self.session.take(self.work, self.store, how, interrupt::flag()) {
             Ok(measurement) => Ok(Some(measurement)),
             Err(EngineError::Cancelled) => Err(Unmeasured::Cancelled),
             Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
@@ -160,11 +178,24 @@ impl<'a> Measuring<'a> {
 
     fn recover(&self) -> Result<Option<Recovered>, Unmeasured> {
         let Some(signatures) = self.signatures else { return Ok(None) };
-        let (workload, threads) = (self.session.workload(), self.variant.thread_count);
+        let (workload, threads) = (self.work.workload(), self.variant.thread_count);
         match recover::recover(workload, signatures, threads, interrupt::flag()) {
             Ok(recovered) => Ok(Some(recovered)),
             Err(RecoverError::Cancelled) => Err(Unmeasured::Cancelled),
             Err(error) => Err(Unmeasured::Failed(error.into())),
         }
     }
+}
+
+/// Longest time for which a sample's requests are read again.
+const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
+
+/// Reads the sample's requests again, right after it.
+fn trace_ceiling(measurement: &Measurement) -> Option<Result<f64, String>> {
+    let requests = measurement.requests.as_ref()?;
+    Some(requests.as_ref().map_err(Clone::clone).and_then(|requests| {
+        let rate = requests.read_again(READ_AGAIN_MAX, interrupt::flag());
+        let rate = rate.map_err(|reason| reason.to_string())?;
+        Ok(rate.block_count as f64 / rate.elapsed.as_secs_f64())
+    }))
 }

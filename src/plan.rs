@@ -14,7 +14,7 @@ use policies::policies;
 /// disk busy from the transactions alone.
 const MANY_THREADS: usize = 64;
 /// Reading threads that are tried for batched I/O where nothing is said and each waits for one
-/// read. The last equals [`MANY_THREADS`]: one pair at equal depth.
+/// read.
 const IO_THREADS: [usize; 2] = [16, MANY_THREADS];
 /// Reading threads per core where each has [`READS_AT_ONCE`] reads under way: while some wait,
 /// others work. On 2 cores 4, 8 and 16 threads were alike.
@@ -65,8 +65,10 @@ impl Machine {
             }
             Waiting::ByMethod if self.reads_together(run, store) => {
                 let readers = READERS_PER_CORE * self.core_count.get();
-                let equal_depth = MANY_THREADS / READS_AT_ONCE;
-                vec![equal_depth, readers.min(MANY_THREADS)]
+                // As many reads at most as that many executing threads have: whether they were
+                // as many is measured.
+                let few = MANY_THREADS / READS_AT_ONCE;
+                vec![few, readers.min(MANY_THREADS)]
             }
             Waiting::ByMethod | Waiting::OneByOne => IO_THREADS.to_vec(),
         }
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_that_read_together_are_fewer_and_one_pair_has_equal_depth() {
+    fn readers_that_read_together_are_fewer() {
         let machine = machine(IoUring::Available);
         let batched =
             |extra: &str| names_on(&machine, &format!("designs = [\"batched-io\"]\n{extra}"));
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_each_design_is_tried_at_a_few_depths_with_one_pair_of_equal_depth() {
+    fn by_default_each_design_is_tried_at_a_few_depths() {
         let expected = [
             "none/sequential+on-demand@1",
             "parallel-io/bal+on-demand@2",

@@ -1,39 +1,40 @@
 //! From what a user names to what can be sampled: the workload generated or read, its stores
-//! open over their states, the device below them measured, its lists checked, its transactions
-//! signed. None of it is on a clock.
+//! open over their states, the device below them measured, its transactions signed; and, while it
+//! is sampled, works of their own for samples. None of it is on a clock.
 
 mod data_dir;
 mod device;
+mod fresh;
 mod lists;
 mod request;
 mod stores;
 mod work;
 
-use executor::state::BuiltState;
-use spec::RunSpec;
-use variant::ListForm;
+use executor::{device::Disk, state::BuiltState};
+use spec::{RunSpec, Scenario};
 use workload::{Workload, signing::TxSignatures};
 
 use result::Device;
 
-use crate::{
-    exit::{Code, Failure, OrExit},
-    interrupt,
-    plan::Machine,
-    progress::Progress,
-    session::Session,
-};
+use crate::{exit::Failure, interrupt, plan::Machine, progress::Progress, session::Session};
 
 pub use data_dir::{data_dir, data_path};
+pub use device::measure_again;
+pub use fresh::{FreshWork, FreshWorks};
+pub use lists::check_lists;
 pub use request::{Request, Size, Source, on_one_database, scenario};
 pub use stores::{Databases, InUse, StoreOpener, memory_limit_bytes};
-pub use work::{full_lists, generate, generate_by_load, read_workload};
+pub use work::{generate, generate_by_load, read_workload};
 
 /// How a workload is prepared.
 #[derive(Clone, Copy, Debug)]
 pub struct Preparation<'a> {
     /// How it is run.
     pub run: &'a RunSpec,
+    /// Where samples find works of their own; `None`: it is all there is.
+    pub scenario: Option<&'a Scenario>,
+    /// Seed of what the run draws anew.
+    pub draw_seed: u64,
     /// Where its states are.
     pub databases: Databases<'a>,
     /// On which machine.
@@ -49,6 +50,10 @@ pub struct Prepared {
     pub session: Session,
     /// The device below them; `None` where all are in memory.
     pub device: Option<Device>,
+    /// Its blocks that were not read yet.
+    pub disk: Option<Disk>,
+    /// Works over the same state; `None` where there is no scenario to make them from.
+    pub fresh: Option<FreshWorks>,
     /// Of all transactions, where their senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,
 }
@@ -60,15 +65,22 @@ impl Preparation<'_> {
     /// A store cannot be opened, or a list is wrong.
     pub fn prepare(&self, workload: Workload) -> Result<Prepared, Failure> {
         let mut session = session(workload, self.run, self.progress)?;
-        let device = self.open_stores(&mut session)?;
-        lists::check_lists(&session, self.run, self.progress)?;
+        let (device, disk) = self.open_stores(&mut session)?.unzip();
         let core_count = self.machine.core_count;
         let signatures = lists::sign(session.workload(), self.run, core_count, self.progress)?;
-        Ok(Prepared { session, device, signatures })
+        let fresh = self.scenario.map(|scenario| FreshWorks {
+            scenario: scenario.clone(),
+            draw_seed: self.draw_seed,
+            core_count,
+        });
+        Ok(Prepared { session, device, disk: disk.flatten(), fresh, signatures })
     }
 
     /// Opens the stores of the run, and measures the device below them.
-    fn open_stores(&self, session: &mut Session) -> Result<Option<Device>, Failure> {
+    fn open_stores(
+        &self,
+        session: &mut Session,
+    ) -> Result<Option<(Device, Option<Disk>)>, Failure> {
         let mut device = None;
         for store in &self.run.stores {
             let work = session.workload();
@@ -90,11 +102,11 @@ impl Preparation<'_> {
         Ok(device)
     }
 
-    fn measure_device(&self, state: &BuiltState) -> Device {
+    fn measure_device(&self, state: &BuiltState) -> (Device, Option<Disk>) {
         let stage = self.progress.stage("measuring the device", 0);
-        let device = device::measure(state, interrupt::flag());
+        let measured = device::measure(state, self.draw_seed, interrupt::flag());
         stage.finish();
-        device
+        measured
     }
 }
 
@@ -103,10 +115,5 @@ impl Preparation<'_> {
 /// # Errors
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
-    let mut session = Session::new(workload).or_exit(Code::Disagree)?;
-    if run.designs.iter().any(|design| design.preset().list == Some(ListForm::Full)) {
-        let lists = full_lists(session.workload(), progress)?;
-        session.add_full_lists(lists);
-    }
-    Ok(session)
+    work::with_lists(workload, &run.designs, progress).map(Session::new)
 }

@@ -30,7 +30,7 @@ use crate::{
     prepare::{self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database},
     progress::Progress,
     sampling::{Sampled, Sampling},
-    terminal,
+    seed, terminal,
 };
 
 use files::Files;
@@ -81,8 +81,17 @@ impl RunInput {
         let cells = plan::cells(&run, &machine);
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
         let progress = &progress;
-        let course =
-            Course { input: self, started_unix_s, environment, machine, run, scenario, progress };
+        let draw_seed = draw_seed(&run);
+        let course = Course {
+            input: self,
+            started_unix_s,
+            draw_seed,
+            environment,
+            machine,
+            run,
+            scenario,
+            progress,
+        };
         course.run(workload, extras, out)
     }
 }
@@ -99,11 +108,19 @@ pub fn measure(
     on_one_database(run, "what is only measured in passing runs")?;
     let machine = Machine::this();
     let databases = Databases { dir: None, in_use: InUse::Refuse };
-    let preparation = Preparation { run, databases, machine: &machine, progress };
+    let preparation = Preparation {
+        run,
+        scenario: None,
+        draw_seed: draw_seed(run),
+        databases,
+        machine: &machine,
+        progress,
+    };
     let prepared = preparation.prepare(workload)?;
     let sampling = Sampling::new(&prepared, run, machine, progress);
     let sampled = sampling.run(|_| Ok(()));
     let cells = sampling.cells(&sampled);
+    prepare::check_lists(&prepared.session, run, progress)?;
     if let Some(difference) = sampled.disagreements.first() {
         return Err(anyhow!("{difference}")).or_exit(Code::Disagree);
     }
@@ -118,6 +135,7 @@ pub fn measure(
 struct Course<'a> {
     input: &'a RunInput,
     started_unix_s: u64,
+    draw_seed: u64,
     environment: Environment,
     machine: Machine,
     run: RunSpec,
@@ -174,8 +192,8 @@ impl Course<'_> {
         Ok(Finished { result, failure, written: files.into_paths() })
     }
 
-    /// What is to be told of a database that could not be made, after others were sampled: what
-    /// came out on them is kept, and shown.
+    /// What is to be told of a database that could not be made, or whose list is wrong, after samples
+    /// were taken: what came out is kept, and shown.
     fn kept(&self, error: Failure, index: u32, sofar: &mut SoFar) -> Option<Failure> {
         match error.code {
             // The run says so by itself.
@@ -222,7 +240,27 @@ impl Course<'_> {
             files.add(extras.take(&sampling, &mut sampled, &work));
         }
         *sofar = self.with(&before, prepared, &sampling, &sampled);
-        sampled.failure.map(|error| Failure { code: Code::Io, error })
+        match sampled.failure {
+            Some(error) => Some(Failure { code: Code::Io, error }),
+            None if interrupt::happened() => None,
+            None => self.after_samples(prepared, sofar),
+        }
+    }
+
+    /// What reads blocks that samples may ask for waits until they are taken: the device's ceiling
+    /// again, and the list made again where an engine takes none.
+    fn after_samples(&self, prepared: &Prepared, sofar: &mut SoFar) -> Option<Failure> {
+        if let (Some(before), Some(disk), Some(ran)) =
+            (&prepared.device, &prepared.disk, sofar.ran.last_mut())
+        {
+            ran.facts.device = Some(prepare::measure_again(before, disk, self.progress));
+        }
+        if sofar.agree == Some(false) {
+            return None;
+        }
+        let checked = prepare::check_lists(&prepared.session, &self.run, self.progress);
+        let index = u32::try_from(sofar.ran.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        checked.err().and_then(|error| self.kept(error, index, sofar))
     }
 
     /// Generates the work of a database, unless it is there, builds and opens its stores.
@@ -238,8 +276,11 @@ impl Course<'_> {
             let (count, seed) = (self.run.database_count, workload.seed);
             self.progress.note(&format!("database {} of {count}: seed {seed}", index + 1));
         }
+        let scenario = self.scenario.as_ref().map(|scenario| scenario.of_database(index));
         let preparation = Preparation {
             run: &self.run,
+            scenario: scenario.as_ref(),
+            draw_seed: self.draw_seed,
             databases: Databases { dir: self.input.data_dir.as_deref(), in_use: self.input.in_use },
             machine: &self.machine,
             progress: self.progress,
@@ -300,7 +341,9 @@ impl Course<'_> {
         let databases = if is_one { Vec::new() } else { all };
         let of_machine = environment::warnings(&self.environment);
         let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
-        warnings.extend(facts::doubts(&cells, failure));
+        let devices = sofar.ran.iter().filter_map(|ran| ran.facts.device.as_ref());
+        let doubts = facts::doubts(devices, failure);
+        warnings.extend(doubts.iter().map(ToString::to_string));
         warnings.extend(sofar.is_unsteady.then(|| UNSTEADY.to_owned()));
         let is_short = sofar.ran.len() < self.run.database_count as usize;
         let DatabaseFacts { workload, device, stores } = first.facts.clone();
@@ -309,6 +352,7 @@ impl Course<'_> {
             tool: facts::tool(&self.environment.build),
             command: self.input.command.clone(),
             started_unix_s: self.started_unix_s,
+            draw_seed: self.draw_seed,
             expects: self.expects(&workload, &cells, &databases),
             workload,
             warnings,
@@ -339,6 +383,11 @@ impl Course<'_> {
         let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
         claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
     }
+}
+
+/// Seed of what the run draws anew.
+fn draw_seed(run: &RunSpec) -> u64 {
+    run.draw_seed.unwrap_or_else(seed::fresh)
 }
 
 /// What of the budget the next database has, where so many are left: what some have not used is

@@ -1,23 +1,33 @@
 //! Taking samples: whole rounds over all cells until the budget is spent, and what the result
 //! says of the cells.
 
-use std::time::{Duration, Instant};
+mod asked;
 
-use executor::trace::Trace;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use executor::{sample::Keep, trace::Trace};
 use spec::RunSpec;
-use workload::Workload;
+use variant::StoreKind;
+use workload::{Workload, signing::TxSignatures};
 
 use result::{Cell, HistogramLog, LogKind, ProfileFacts, stats::Warmup};
 
 use crate::{
     cells::{self, CellInput, CellSamples},
+    exit::{Code, Failure},
     facts::AskedKeys,
     interrupt,
     measure::{KnownCosts, Measuring, Unmeasured},
     plan::{self, Machine, PlannedCell, Rounds},
-    prepare::Prepared,
+    prepare::{FreshWork, FreshWorks, Prepared},
     progress::Progress,
+    session::Work,
 };
+
+use asked::AskedBefore;
 
 /// Samples of a cell from which on a series that does not settle is told from chance.
 const UNSTEADY_COUNT_MIN: usize = 20;
@@ -29,6 +39,8 @@ pub struct Sampled {
     by_cell: Vec<CellSamples>,
     /// By cell: times of steps for a schedule that goes by them, once they are measured.
     known_costs: Vec<KnownCosts>,
+    /// By store: keys that its samples have asked for.
+    asked_before: BTreeMap<StoreKind, AskedBefore>,
     /// Where a result is not the reference's, or a list was rejected.
     pub disagreements: Vec<String>,
     /// What ended the run before its time.
@@ -70,6 +82,27 @@ impl<'a> Purpose<'a> {
         match self {
             Self::Trace(trace) => Some(trace),
             Self::Profile => None,
+        }
+    }
+}
+
+/// What one sample runs.
+#[derive(Clone, Copy, Debug)]
+struct Subject<'a> {
+    work: &'a Work,
+    signatures: Option<&'a [TxSignatures]>,
+}
+
+impl<'a> Subject<'a> {
+    /// The fresh work, or the one that is prepared.
+    fn of(fresh: Option<&'a FreshWork>, prepared: &'a Prepared) -> Self {
+        match fresh {
+            Some(FreshWork { work, signatures }) => {
+                Self { work, signatures: signatures.as_deref() }
+            }
+            None => {
+                Self { work: prepared.session.work(), signatures: prepared.signatures.as_deref() }
+            }
         }
     }
 }
@@ -138,10 +171,25 @@ impl<'a> Sampling<'a> {
         for (done, index) in (0..).zip(order) {
             let cell = &self.planned[index];
             let name = cell.name();
+            let fresh = match self.fresh_work(cell, u64::from(round) * total + done) {
+                Ok(fresh) => fresh,
+                Err(Failure { code: Code::Interrupted, .. }) => return,
+                Err(failure) => {
+                    sampled.failure = Some(failure.error.context(name));
+                    return;
+                }
+            };
             let stage = self.progress.stage(&format!("round {}, {name}", round + 1), 0);
             stage.set(done, total);
-            let signatures = self.prepared.signatures.as_deref();
-            let measuring = Measuring { signatures, ..self.measuring(cell) };
+            let subject = Subject::of(fresh.as_ref(), self.prepared);
+            let asked_before = sampled.asked_before.entry(cell.store).or_default();
+            let measuring = Measuring {
+                work: subject.work,
+                signatures: subject.signatures,
+                keep: Keep::Requests,
+                asked_before_share: asked_before.take_in(subject.work.workload()),
+                ..self.measuring(cell)
+            };
             let measured = match measuring.measure(&mut sampled.known_costs[index]) {
                 Ok(measured) => measured,
                 Err(Unmeasured::Cancelled) => return,
@@ -154,21 +202,35 @@ impl<'a> Sampling<'a> {
             sampled.disagreements.extend(differences);
             let samples = &mut sampled.by_cell[index];
             if let Some(measurement) = &measured.measurement {
-                samples.add(&self.input(cell), measurement);
+                let keys = fresh.is_none().then_some(self.keys);
+                let keys = keys.unwrap_or_else(|| AskedKeys::of(subject.work.workload()));
+                let ceiling = measured.trace_ceiling.clone();
+                samples.add(&measuring.input(keys, self.prepared.device.as_ref()), measurement);
+                ceiling.into_iter().for_each(|ceiling| samples.add_trace_ceiling(ceiling));
                 measured.recovered.iter().for_each(|recovered| samples.add_recovery(recovered));
             }
         }
+    }
+
+    /// A work of its own for the sample of this number, where it is to have one.
+    fn fresh_work(&self, cell: &PlannedCell, number: u64) -> Result<Option<FreshWork>, Failure> {
+        let works = self.prepared.fresh.as_ref();
+        let works = works.filter(|_| FreshWorks::are_for(cell, self.run));
+        works.map(|works| works.make(number, cell, self.run, self.progress)).transpose()
     }
 
     /// How a sample of `cell` is taken that is neither traced nor begun by recovering senders.
     fn measuring(&self, cell: &PlannedCell) -> Measuring<'_> {
         Measuring {
             session: &self.prepared.session,
+            work: self.prepared.session.work(),
+            asked_before_share: None,
             store: self.store(cell),
             variant: cell.variant,
             cache: self.run.cache,
             signatures: None,
             trace: None,
+            keep: Keep::Nothing,
             core_count: self.machine.core_count,
             progress: self.progress,
         }
@@ -308,10 +370,11 @@ mod tests {
         let scenario = spec::Scenario::parse("t.toml", text, &[]).unwrap();
         let workload = generator::generate(&scenario, |_| {}).unwrap();
         let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
-        let mut session = Session::new(workload).unwrap();
+        let mut session = Session::new(Work::new(workload).unwrap());
         session.add(executor::store::any::AnyStore::Memory(store.unwrap()));
         let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
-        let prepared = Prepared { session, device: None, signatures: None };
+        let prepared =
+            Prepared { session, device: None, disk: None, fresh: None, signatures: None };
         let progress = Progress::new(crate::progress::Look::Lines);
         test(&Sampling::new(&prepared, &scenario.run, machine, &progress));
     }

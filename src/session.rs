@@ -1,11 +1,11 @@
-//! A workload with the stores it runs on: what takes a sample, whoever asks for it.
+//! Workloads with the stores they run on: what takes a sample, whoever asks for it.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
 use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
-    sample::{self, Disagreement, Measurement},
+    sample::{self, Disagreement, Keep, Measurement},
     store::any::AnyStore,
     trace::Trace,
 };
@@ -17,22 +17,25 @@ use workload::Workload;
 pub struct How<'a> {
     /// The variant.
     pub variant: Variant,
+    /// What is in memory when it starts.
+    pub cache: CacheMode,
+    /// Whether its requests are kept.
+    pub keep: Keep,
     /// Times of all steps, for a schedule that goes by them.
     pub known_costs: &'a [Vec<Duration>],
     /// Where the sample is traced, if it is.
     pub trace: Option<&'a Trace>,
 }
 
-/// A workload, its lists in each form, and its open stores.
+/// A workload with its lists in each form.
 #[derive(Debug)]
-pub struct Session {
+pub struct Work {
     workload: Workload,
     lists: Vec<(Option<ListForm>, Vec<Bytes>)>,
-    stores: Vec<AnyStore>,
 }
 
-impl Session {
-    /// A session without stores.
+impl Work {
+    /// The lists of `workload` in all forms but `full`.
     ///
     /// # Errors
     /// [`EngineError::List`] when a list of the workload cannot be decoded.
@@ -42,7 +45,7 @@ impl Session {
         let lists = std::iter::once(None).chain(forms);
         let lists = lists.map(|form| Ok((form, sample::lists_for(&workload, form, Vec::new)?)));
         let lists = lists.collect::<Result<_, EngineError>>()?;
-        Ok(Self { workload, lists, stores: Vec::new() })
+        Ok(Self { workload, lists })
     }
 
     /// Adds the workload's lists in their `full` form, for variants that take it: about twice
@@ -54,6 +57,30 @@ impl Session {
     /// The workload.
     pub const fn workload(&self) -> &Workload {
         &self.workload
+    }
+}
+
+/// A workload and the open stores that hold its state.
+#[derive(Debug)]
+pub struct Session {
+    work: Work,
+    stores: Vec<AnyStore>,
+}
+
+impl Session {
+    /// A session without stores.
+    pub const fn new(work: Work) -> Self {
+        Self { work, stores: Vec::new() }
+    }
+
+    /// The workload with its lists.
+    pub const fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// The workload.
+    pub const fn workload(&self) -> &Workload {
+        self.work.workload()
     }
 
     /// Adds a store that holds the workload's state.
@@ -82,25 +109,25 @@ impl Session {
         cancel: &AtomicBool,
     ) -> Result<Option<Disagreement>, EngineError> {
         let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
-        let task = Task::new(&self.workload, &[], variant, cancel);
+        let task = Task::new(self.workload(), &[], variant, cancel);
         sample::check_lists_any(&self.stores[store], &task)
     }
 
-    /// Takes one sample on the open store of index `store`.
+    /// Takes one sample of `work`, whose state is the session's, on the open store of index `store`.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.
     pub fn take(
         &self,
+        work: &Work,
         store: usize,
         how: How<'_>,
-        cache: CacheMode,
         cancel: &AtomicBool,
     ) -> Result<Measurement, EngineError> {
-        let How { variant, known_costs, trace } = how;
-        let lists = self.lists.iter().find(|(form, _)| *form == variant.list);
+        let How { variant, cache, known_costs, trace, keep } = how;
+        let lists = work.lists.iter().find(|(form, _)| *form == variant.list);
         let (_, lists) = lists.unwrap_or_else(|| panic!("no list for {variant}"));
-        let task = Task { known_costs, trace, ..Task::new(&self.workload, lists, variant, cancel) };
-        sample::take_any(&self.stores[store], &task, cache)
+        let task = Task { known_costs, trace, ..Task::new(&work.workload, lists, variant, cancel) };
+        sample::take_any(&self.stores[store], &task, cache, keep)
     }
 }

@@ -1,13 +1,16 @@
 //! What the device below a state can do at best: random 4-KiB reads of the state's own files
 //! with `O_DIRECT`, so that a store's reads can be given as a fraction of the ceiling.
 //!
-//! `device/files.rs` opens the files and draws blocks; `workers.rs` runs the reading threads, which
-//! read with `io_uring` (`ring.rs`) or `pread` (`threads.rs`); `cache.rs` drops and counts pages
+//! No block is read twice in the life of a [`Disk`], but by the probe for a host's cache, which
+//! does so on purpose: a cache below would answer.
+//!
+//! `device/files.rs` opens the files; `unread.rs` says which block is next; `workers.rs` runs the
+//! reading threads, which read with `io_uring` (`ring.rs`) or `pread` (`threads.rs`); `cache.rs` drops and counts pages
 //! of buffered files; `file_system.rs` tells those that lie in memory. Nothing here writes, and
 //! nothing knows a store. No figure is given when the reads did not reach a block device: an
 //! error says why.
 
-use std::{fmt, num::NonZero, sync::atomic::AtomicBool, thread, time::Duration};
+use std::{fmt, num::NonZero, path::Path, sync::atomic::AtomicBool, thread, time::Duration};
 
 use crate::{latency::Latencies, process::IoCounters};
 
@@ -18,13 +21,15 @@ mod files;
 #[cfg(feature = "io-uring")]
 mod ring;
 mod threads;
+mod unread;
 mod workers;
 
-pub use cache::{fadvise_dontneed, resident_fraction};
+pub use cache::{fadvise_dontneed, resident_count, resident_fraction};
 pub use error::Unmeasured;
 pub(crate) use file_system::memory_file_system;
-use files::SplitMix64;
-pub use files::{BLOCK_BYTES, DirectFiles};
+use files::Access;
+pub use files::{BLOCK_BYTES, DirectFiles, Span};
+use unread::UnreadBlocks;
 use workers::Work;
 
 /// Depths at which one thread's `io_uring` is tried for the ceiling.
@@ -76,18 +81,34 @@ impl fmt::Display for Method {
     }
 }
 
-/// How to measure.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// What the offsets are drawn from.
-    pub seed: u64,
-    /// Time given to each method.
-    pub time_per_method: Duration,
+/// Time given to each method where nothing else is said.
+pub const TIME_PER_METHOD: Duration = Duration::from_secs(1);
+
+/// The files of a state as a device to measure, with the blocks of it that were not read yet.
+#[derive(Debug)]
+pub struct Disk {
+    files: DirectFiles,
+    unread: UnreadBlocks,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self { seed: 0, time_per_method: Duration::from_secs(1) }
+impl Disk {
+    /// The device below `paths`, whose blocks are read in the order that `seed` gives: the
+    /// same seed twice is answered by a cache below the second time.
+    ///
+    /// # Errors
+    /// [`Unmeasured`]: those of [`DirectFiles::open`].
+    pub fn open<P: AsRef<Path>>(paths: &[P], seed: u64) -> Result<Self, Unmeasured> {
+        Ok(Self::of(DirectFiles::open(paths)?, seed))
+    }
+
+    fn of(files: DirectFiles, seed: u64) -> Self {
+        let unread = UnreadBlocks::new(files.block_count(), seed);
+        Self { files, unread }
+    }
+
+    /// Reads of blocks that had been read before, because there were no others left.
+    pub fn repeated_count(&self) -> u64 {
+        self.unread.repeated_count()
     }
 }
 
@@ -98,8 +119,10 @@ pub struct ReadRate {
     pub method: Method,
     /// Reads a second, between the first submission and the last completion that counted.
     pub iops: f64,
-    /// Reads of 4 KiB.
+    /// Reads, of 4 KiB where not said otherwise.
     pub read_count: u64,
+    /// Blocks that count for them: one each where not said otherwise.
+    pub block_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes that the block layer fetched for this process meanwhile, if the kernel counts.
@@ -147,11 +170,11 @@ impl HostCacheProbe {
 /// # Errors
 /// [`Unmeasured`].
 pub fn ceiling(
-    files: &DirectFiles,
-    settings: &Settings,
+    disk: &Disk,
+    time_per_method: Duration,
     cancel: &AtomicBool,
 ) -> Result<Ceiling, Unmeasured> {
-    let measure = |method| measure_random(files, method, settings, cancel);
+    let measure = |method| measure_random(disk, method, time_per_method, cancel);
     let one_ring = RING_DEPTHS.map(|depth| Method::Ring { depth, threads: 1 });
     let threads = THREAD_COUNTS.map(|count| Method::Threads { count });
     let measured: Result<Vec<_>, _> = one_ring.into_iter().map(measure).collect();
@@ -185,43 +208,39 @@ fn ring_thread_count() -> Option<usize> {
 /// # Errors
 /// [`Unmeasured`].
 pub fn serial_latency(
-    files: &DirectFiles,
-    settings: &Settings,
+    disk: &Disk,
+    time: Duration,
     cancel: &AtomicBool,
 ) -> Result<ReadRate, Unmeasured> {
-    measure_random(files, Method::Threads { count: 1 }, settings, cancel)
+    measure_random(disk, Method::Threads { count: 1 }, time, cancel)
 }
 
-/// Random reads by one method for the time given.
+/// Reads of blocks that nobody has read yet, by one method for the time given.
 ///
 /// # Errors
 /// [`Unmeasured`].
 pub fn measure_random(
-    files: &DirectFiles,
+    disk: &Disk,
     method: Method,
-    settings: &Settings,
+    time: Duration,
     cancel: &AtomicBool,
 ) -> Result<ReadRate, Unmeasured> {
-    let work = Work::Random { seed: settings.seed, time: settings.time_per_method };
-    measure(files, method, &work, cancel)
+    measure(&disk.files, method, &Work::Unread { blocks: &disk.unread, time }, cancel)
 }
 
-/// Reads 20,000 random distinct blocks twice (half of all blocks where there are fewer). To be
-/// called before [`ceiling`], whose reads a host's cache would remember.
+/// Reads 20,000 blocks that nobody has read yet twice (half of all blocks where there are fewer).
 ///
 /// # Errors
 /// [`Unmeasured`].
-pub fn probe_host_cache(
-    files: &DirectFiles,
-    seed: u64,
-    cancel: &AtomicBool,
-) -> Result<HostCacheProbe, Unmeasured> {
+pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCacheProbe, Unmeasured> {
+    let files = &disk.files;
     let half = usize::try_from(files.block_count() / 2).unwrap_or(usize::MAX);
     let count = half.min(HOST_CACHE_BLOCK_COUNT);
     if count < HOST_CACHE_BLOCK_COUNT_MIN {
         return Err(Unmeasured::TooSmall { block_count: files.block_count() });
     }
-    let blocks = files.sample_distinct(&mut SplitMix64::new(seed), count);
+    let blocks = disk.unread.take(count);
+    // A ring that is refused reads nothing, so its pass is free for the threads.
     let ring = Method::Ring { depth: RING_DEPTHS[0], threads: 1 };
     let (method, first) = match measure(files, ring, &Work::Listed(&blocks), cancel) {
         Err(Unmeasured::RingRefused { .. }) => {
@@ -232,6 +251,27 @@ pub fn probe_host_cache(
     };
     let second = measure(files, method, &Work::Listed(&blocks), cancel)?;
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
+}
+
+/// Reads `spans` of `files` in their order by a ring, or by threads where that is refused, for the
+/// time given at most.
+///
+/// # Errors
+/// [`Unmeasured`].
+pub fn replay(
+    files: &DirectFiles,
+    spans: &[Span],
+    time: Duration,
+    cancel: &AtomicBool,
+) -> Result<ReadRate, Unmeasured> {
+    let work = Work::Spans { spans, time };
+    let ring = Method::Ring { depth: RING_DEPTHS[1], threads: 1 };
+    match measure(files, ring, &work, cancel) {
+        Err(Unmeasured::RingRefused { .. }) => {
+            measure(files, Method::Threads { count: THREAD_COUNTS[1] }, &work, cancel)
+        }
+        rate => rate,
+    }
 }
 
 fn measure(
@@ -254,10 +294,11 @@ fn measure(
         }
         Method::Threads { count } => workers::read(files, count, work, cancel, &threads::read),
     }?;
-    let read_bytes = outcome.read_count * BLOCK_BYTES as u64;
+    let read_bytes = outcome.read_bytes;
     let device_read_bytes =
         IoCounters::now().zip(before).map(|(now, before)| now.since(&before).device_read_bytes);
-    if let Some(device_read_bytes) = device_read_bytes
+    if files.access() == Access::Direct
+        && let Some(device_read_bytes) = device_read_bytes
         && u128::from(device_read_bytes) * 100
             < u128::from(read_bytes) * u128::from(DEVICE_SHARE_PERCENT)
     {
@@ -271,6 +312,7 @@ fn measure(
         method,
         iops: outcome.read_count as f64 / elapsed.as_secs_f64(),
         read_count: outcome.read_count,
+        block_count: outcome.block_count,
         read_bytes,
         device_read_bytes,
         elapsed,

@@ -8,6 +8,8 @@
 use std::{
     fs,
     mem::MaybeUninit,
+    os::unix::fs::MetadataExt,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -64,6 +66,54 @@ impl IoCounters {
             write_call_count: self.write_call_count.saturating_sub(earlier.write_call_count),
             device_read_bytes: self.device_read_bytes.saturating_sub(earlier.device_read_bytes),
             device_write_bytes: self.device_write_bytes.saturating_sub(earlier.device_write_bytes),
+        }
+    }
+}
+
+/// A device that files lie on, as the kernel counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockDevice {
+    number: u64,
+}
+
+impl BlockDevice {
+    /// The device below the file or directory `path`; `None` where it cannot be looked at.
+    pub fn of(path: &Path) -> Option<Self> {
+        Some(Self { number: path.metadata().ok()?.dev() })
+    }
+
+    /// What it has read since the machine started, for all processes; `None` where the kernel does
+    /// not tell, as of file systems over several devices.
+    pub fn reads(self) -> Option<DiskReads> {
+        let (major, minor) = (libc::major(self.number), libc::minor(self.number));
+        let text = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?;
+        DiskReads::parse(&text)
+    }
+}
+
+/// What a device has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskReads {
+    /// Requests.
+    pub request_count: u64,
+    /// Bytes.
+    pub byte_count: u64,
+}
+
+impl DiskReads {
+    /// The first and third numbers of `/sys/block/*/stat`: requests, and sectors of 512 bytes.
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
+        let (requests, _merged, sectors) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        Some(Self { request_count: requests.ok()?, byte_count: sectors.ok()?.checked_mul(512)? })
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            request_count: self.request_count.saturating_sub(earlier.request_count),
+            byte_count: self.byte_count.saturating_sub(earlier.byte_count),
         }
     }
 }
@@ -310,6 +360,20 @@ mod tests {
     fn steal_is_the_eighth_number_of_the_line_of_all_cpus() {
         let text = "cpu  198169 0 15256 200472 623 0 104 808 0 0\ncpu0 1 2 3 4 5 6 7 9 0 0\n";
         assert_eq!(parse_steal_ticks(text), Some(808));
+    }
+
+    #[test]
+    fn a_device_counts_requests_and_sectors_of_512_bytes() {
+        let text = "  8131   12  520384  3021   99 0 800 9 0 3 4 0 0 0 0 0 0\n";
+        let expected = DiskReads { request_count: 8_131, byte_count: 520_384 * 512 };
+        assert_eq!(DiskReads::parse(text), Some(expected));
+        assert_eq!(
+            (DiskReads::parse("1 2\n"), DiskReads::parse("1 x 3")),
+            (None, Some(DiskReads { request_count: 1, byte_count: 1_536 }))
+        );
+        let later = DiskReads { request_count: 8_140, byte_count: expected.byte_count + 4096 };
+        let delta = DiskReads { request_count: 9, byte_count: 4096 };
+        assert_eq!(later.since(&expected), delta);
     }
 
     #[test]

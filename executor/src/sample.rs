@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
     Workload,
     genesis::AccountState,
-    list::{ListBounds, ListIndex},
+    list::{AccountId, ListBounds, ListIndex, SlotId},
     outcome::TxOutcome,
 };
 
@@ -17,11 +17,14 @@ use crate::{
         bal::{CodeRows, Declared, Lane, ReadAhead, Target},
     },
     error::StoreError,
-    process,
+    place::{AskedRow, RowPages},
+    process::{self, BlockDevice, DiskReads},
+    replay::Requests,
     span::Spans,
     store::{
         Reader, Sample, Store,
         any::{AnyStore, on_store},
+        recorded::{ReadLog, Recorded},
     },
 };
 use variant::{CacheMode, ListForm, Prefetch};
@@ -87,6 +90,23 @@ pub struct Measurement {
     pub disagreement: Option<Disagreement>,
     /// Time to open the state, outside the clock.
     pub open: Duration,
+    /// What the whole device below the state did meanwhile, for whomever; `None` where there is
+    /// none, or the kernel does not tell.
+    pub disk: Option<DiskReads>,
+    /// Pages that hold the declared rows, looked at just before the clock: of a cold sample that
+    /// reads through the page cache. An error says why that is not known.
+    pub row_pages: Option<Result<RowPages, String>>,
+    /// What the sample asked of its files, where it is to be kept, or why that is not known.
+    pub requests: Option<Result<Requests, String>>,
+}
+
+/// Whether a cold sample's requests are kept, to be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// They are.
+    Requests,
+    /// They are not.
+    Nothing,
 }
 
 /// Takes one sample.
@@ -99,22 +119,79 @@ pub fn take<S: Store>(
     task: &Task<'_>,
     cache: CacheMode,
 ) -> Result<Measurement, EngineError> {
+    take_by(store, task, cache, |sample| Ok((engine::execute(sample, task)?, None)))
+}
+
+/// The same, and its reads are written down.
+fn take_recorded<S: Store>(store: &S, task: &Task<'_>) -> Result<Measurement, EngineError> {
+    take_by(store, task, CacheMode::Cold, |sample| {
+        let recorded = Recorded::new(sample);
+        let executed = engine::execute(&recorded, task)?;
+        Ok((executed, Some(recorded.into_log())))
+    })
+}
+
+/// Takes one sample, which `execute` executes.
+fn take_by<S: Store>(
+    store: &S,
+    task: &Task<'_>,
+    cache: CacheMode,
+    execute: impl FnOnce(&S::Sample) -> Result<(Executed, Option<ReadLog>), EngineError>,
+) -> Result<Measurement, EngineError> {
     let opening = std::time::Instant::now();
     let sample = store.open_sample(cache)?;
     let open = opening.elapsed();
-    if cache == CacheMode::Warm {
-        warm(&sample, task)?;
-    }
-    let checked = engine::execute(&sample, task).and_then(|executed| {
+    let row_pages = match cache {
+        CacheMode::Cold => row_pages(store, task),
+        CacheMode::Warm => warm(&sample, task).map(|()| None),
+    };
+    let checked = row_pages.and_then(|row_pages| {
+        let device = store.built_state().and_then(|state| BlockDevice::of(state.dir()));
+        let before = device.and_then(|device| device.reads());
+        let (executed, log) = execute(&sample)?;
+        let after = device.and_then(|device| device.reads());
         let disagreement = match compare(task.workload, &executed) {
             Some(difference) => Some(difference),
             None => read_back(&sample, &executed)?,
         };
-        Ok(Measurement { process: executed.process, executed, disagreement, open })
+        Ok(Measurement {
+            process: executed.process,
+            executed,
+            disagreement,
+            open,
+            disk: after.zip(before).map(|(after, before)| after.since(&before)),
+            row_pages,
+            requests: log.map(|log| Requests::of(store, &sample, &log)),
+        })
     });
     // The state is put back whatever came out.
     store.close_sample(sample)?;
     checked
+}
+
+/// The pages of all declared rows, where the store reads them through the page cache.
+fn row_pages<S: Store>(
+    store: &S,
+    task: &Task<'_>,
+) -> Result<Option<Result<RowPages, String>>, EngineError> {
+    // A store that reads past the cache says so before all rows are made.
+    if store.row_pages(&[]).is_none() {
+        return Ok(None);
+    }
+    let mut rows = Vec::new();
+    for (place, batch) in task.workload.batches.iter().enumerate() {
+        let bounds = ListBounds::of(batch, task.workload.fork);
+        let list = ListIndex::decode(&batch.list, &bounds)
+            .map_err(|fault| EngineError::rejected(place, fault))?;
+        for account in (0..list.account_count()).map(AccountId) {
+            let address = *list.address(account);
+            rows.push(AskedRow::Account(address));
+            let slots = list.slots_of(account);
+            let slot = |id| AskedRow::Slot(address, list.slot_key(SlotId(id)));
+            rows.extend((slots.start..slots.end).map(slot));
+        }
+    }
+    Ok(store.row_pages(&rows))
 }
 
 /// Takes one sample on a store of any kind.
@@ -125,8 +202,20 @@ pub fn take_any(
     store: &AnyStore,
     task: &Task<'_>,
     cache: CacheMode,
+    keep: Keep,
 ) -> Result<Measurement, EngineError> {
-    on_store!(store, store => take(store, task, cache))
+    match (store, cache, keep) {
+        (AnyStore::Rocks(store), CacheMode::Cold, Keep::Requests) => {
+            take_recorded(store.as_ref(), task)
+        }
+        (AnyStore::Mdbx(store), CacheMode::Cold, Keep::Requests) => {
+            take_recorded(store.as_ref(), task)
+        }
+        (AnyStore::Flat(store), CacheMode::Cold, Keep::Requests) => {
+            take_recorded(store.as_ref(), task)
+        }
+        _ => on_store!(store, store => take(store, task, cache)),
+    }
 }
 
 /// Rebuilds the lists of the task's workload by executing in order, outside any clock, and

@@ -8,7 +8,10 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use variant::CacheMode;
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
-use crate::state::BuiltState;
+use crate::{
+    place::{AskedRow, Places, RowPages},
+    state::BuiltState,
+};
 
 pub use crate::error::StoreError;
 
@@ -19,6 +22,7 @@ pub mod mdbx;
 pub mod memory;
 mod ordered;
 mod overlay;
+pub mod recorded;
 pub mod rocksdb;
 mod sealed;
 
@@ -153,6 +157,12 @@ pub trait Reader: Send {
         self.reads_at_once().is_some()
     }
 
+    /// Reads of the device that a call which reads `key_count` keys together had under way on
+    /// average, when it read `block_count` blocks: never more than these.
+    fn at_once(&self, _key_count: usize, _block_count: u64) -> f64 {
+        1.0
+    }
+
     /// The code with this hash.
     ///
     /// # Errors
@@ -218,6 +228,30 @@ pub trait Store: Sync {
 
     /// The files below, where there are any.
     fn built_state(&self) -> Option<&BuiltState> {
+        None
+    }
+
+    /// Where `rows` lie in its files: which block `sample` reads for each.
+    ///
+    /// # Errors
+    /// Why that cannot be told.
+    fn locate(&self, _sample: &Self::Sample, _rows: &[AskedRow]) -> Result<Places, String> {
+        Err("the store has no files".to_owned())
+    }
+
+    /// Whether a block is read for a row that does not exist: not where a filter says so.
+    fn reads_absent_rows(&self) -> bool {
+        true
+    }
+
+    /// Blocks of one call that it asks for in one request where they touch, at most.
+    fn merged_block_count_max(&self) -> usize {
+        1
+    }
+
+    /// How many pages hold `rows`, and how many of them are in memory, where a cold sample reads
+    /// through the page cache; `None` where it reads past it.
+    fn row_pages(&self, _rows: &[AskedRow]) -> Option<Result<RowPages, String>> {
         None
     }
 

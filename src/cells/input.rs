@@ -23,6 +23,8 @@ pub struct CellInput<'a> {
     pub cache: CacheMode,
     /// The workload.
     pub workload: &'a Workload,
+    /// Share of its keys that samples before have asked the store for; `None` where nobody counts.
+    pub asked_before_share: Option<f64>,
     /// Keys that its lists declare.
     pub declared: DeclaredKeys,
     /// Share of the slots asked for that exist.

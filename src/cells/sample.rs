@@ -22,9 +22,12 @@ pub(super) fn sample(
         found: warm_up.found_count,
         unused: warm_up.unused_count,
     });
+    let row_pages = measurement.row_pages.as_ref().and_then(|pages| pages.as_ref().ok());
     let unverified = executed.wall.saturating_sub(executed.verification_wait);
     SampleFacts {
         wall_ns: ns(executed.wall),
+        seed: input.workload.seed,
+        asked_before_share: input.asked_before_share,
         unverified_wall_ns: (input.variant.io == Io::FromList).then(|| ns(unverified)),
         warm_up,
         gas,
@@ -34,6 +37,12 @@ pub(super) fn sample(
         unique_keys: input.declared.count(),
         blocks_read: on_disk.then_some(executed.counters.block_count),
         block_bytes: on_disk.then_some(executed.counters.block_bytes),
+        blocks_per_s: None,
+        trace_blocks_per_s: None,
+        disk_requests: measurement.disk.map(|disk| disk.request_count).filter(|_| on_disk),
+        disk_bytes: measurement.disk.map(|disk| disk.byte_count).filter(|_| on_disk),
+        row_pages: row_pages.map(|pages| pages.page_count),
+        resident_row_pages: row_pages.map(|pages| pages.resident_count),
         device_read_bytes: io.map(|io| io.device_read_bytes).filter(|_| on_disk),
         read_syscalls: io.map(|io| io.read_call_count),
         cpu_ns: usage.map(|usage| ns(usage.cpu())),

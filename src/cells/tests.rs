@@ -40,9 +40,12 @@ fn workload(slot_count: u64) -> Workload {
 fn device() -> Device {
     Device {
         ceiling_iops: Some(100_000.0),
+        ceiling_end_iops: None,
+        ceiling_drift: None,
         method: None,
         depth1_p50_ns: Some(100_000),
         host_cache_ratio: Some(1.0),
+        repeated_read_count: 0,
         state_age_s: None,
         reason: None,
     }
@@ -60,6 +63,7 @@ fn input<'a>(workload: &'a Workload, device: &'a Device, variant: Variant) -> Ce
         variant,
         cache: CacheMode::Cold,
         workload,
+        asked_before_share: None,
         declared: DeclaredKeys { account_count: 0, slot_count: 1_000 },
         present_share: 1.0,
         slots_per_block: Some(4096.0 / 76.0),
@@ -92,7 +96,15 @@ fn measurement(blocks: u64, device_blocks: u64) -> Measurement {
         involuntary_switch_count: 0,
     };
     let process = process::Delta { io: Some(io), usage: Some(usage), ..process::Delta::default() };
-    Measurement { executed, process, disagreement: None, open: Duration::ZERO }
+    Measurement {
+        executed,
+        process,
+        disagreement: None,
+        open: Duration::ZERO,
+        disk: None,
+        row_pages: None,
+        requests: None,
+    }
 }
 
 fn cell(input: &CellInput<'_>, measurements: &[Measurement]) -> Cell {
@@ -106,6 +118,7 @@ fn cell(input: &CellInput<'_>, measurements: &[Measurement]) -> Cell {
 fn tally(count: u64, ms: u64) -> executor::engine::ReadTally {
     let mut tally = executor::engine::ReadTally::default();
     (0..count).for_each(|_| tally.latencies.record(Duration::from_millis(ms)));
+    tally.under_way = Duration::from_millis(count * ms);
     let start = std::time::Instant::now();
     tally.window = Some((start, start + Duration::from_secs(1)));
     tally
@@ -123,7 +136,8 @@ fn percentiles_are_over_the_reads_of_all_samples() {
     // On demand no read is made together with another, whatever the store could do.
     assert!(!cell.read_latency_of_batches);
     assert!((cell.reads_in_flight.unwrap() - 3.0).abs() < 1e-9);
-    assert!((cell.device_fraction.unwrap() - 0.009).abs() < 1e-9);
+    assert!((cell.uniform_ceiling_ratio.unwrap() - 0.009).abs() < 1e-9);
+    assert_eq!(cell.device_fraction, None, "nobody has read the blocks again");
 }
 
 #[test]
@@ -175,7 +189,7 @@ fn reads_made_together_are_said_to_be_whoever_makes_them() {
             let of_readers = (variant.io_thread_count > 0).then_some(of_reader);
             assert_eq!(cell.reads_per_reader, of_readers, "{variant}");
             assert_eq!(cell.read_latency_of_batches, together, "{variant}");
-            assert_eq!(cell.reads_in_flight, (!together).then_some(2.0), "{variant}");
+            assert_eq!(cell.reads_in_flight, Some(2.0), "{variant}");
         }
     }
 }
@@ -314,4 +328,70 @@ fn the_share_that_a_warm_up_found_is_of_what_was_asked() {
     measured.executed.warm_up = Some(warm_up);
     let cell = cell(&input(&workload, &device, variant(Design::Prewarm, 2, 1)), &[measured]);
     assert_eq!(cell.warm_up_found_share, Some(0.75));
+}
+
+#[test]
+fn the_share_of_the_device_is_one_at_most_whatever_was_measured() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::BatchedIo, 2, 8));
+    let share = |again: Result<f64, String>| {
+        let mut samples = CellSamples::default();
+        let mut measurement = measurement(900, 900);
+        measurement.executed.prefetched = tally(30, 100);
+        samples.add(&input, &measurement);
+        samples.add_trace_ceiling(again);
+        let cell = samples.cell(&input, None);
+        (cell.device_fraction, cell.device_fraction_unknown, cell.uniform_ceiling_ratio)
+    };
+    // 900 blocks in a second, of which a plain ring reads 1,200.
+    assert_eq!(share(Ok(1_200.0)), (Some(0.75), None, Some(0.009)));
+    // A ring that is slower than the sample was bounds nothing.
+    assert_eq!(share(Ok(300.0)).0, Some(1.0));
+    let (none, why, _) = share(Err("the state is aged".to_owned()));
+    assert_eq!((none, why.as_deref()), (None, Some("the state is aged")));
+}
+
+#[test]
+fn samples_of_different_works_have_no_exact_figures_in_common() {
+    let (first, device) = (workload(1 << 20), device());
+    let second = Workload { seed: 7, ..first.clone() };
+    let counted = |works: &[&Workload]| {
+        let mut samples = CellSamples::default();
+        let variant = variant(Design::ParallelIo, 4, 1);
+        for work in works {
+            samples.add(&input(work, &device, variant), &measurement(9, 9));
+        }
+        let cell = samples.cell(&input(&first, &device, variant), None);
+        (cell.counters.is_some(), cell.samples.iter().map(|s| s.seed).collect::<Vec<_>>())
+    };
+    assert_eq!(counted(&[&first, &first]), (true, vec![0, 0]));
+    assert_eq!(counted(&[&second, &second]), (true, vec![7, 7]));
+    assert_eq!(counted(&[&first, &second]), (false, vec![0, 7]));
+    assert_eq!(counted(&[&first, &second, &second]), (false, vec![0, 7, 7]));
+}
+
+#[test]
+fn one_row_in_memory_before_the_clock_and_cold_is_disproved() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
+    let proved = |pages: &[Result<(u64, u64), &str>], device_pages| {
+        let mut samples = CellSamples::default();
+        for pages in pages {
+            let mut measurement = measurement(100, device_pages);
+            let pages =
+                pages.map(|(page_count, resident_count)| RowPages { page_count, resident_count });
+            measurement.row_pages = Some(pages.map_err(str::to_owned));
+            samples.add(&input, &measurement);
+        }
+        let CacheFacts { proved, reason, .. } = samples.cell(&input, None).cache;
+        (proved, reason)
+    };
+    assert_eq!(proved(&[Ok((100, 0)), Ok((100, 0))], 100).0, Some(true));
+    let (warmed, reason) = proved(&[Ok((100, 0)), Ok((100, 1))], 100);
+    assert_eq!(warmed, Some(false));
+    assert!(reason.contains("1 of the 100 pages"), "{reason}");
+    // Page faults are as many as device reads always: rows that nobody read from the device are not.
+    assert_eq!(proved(&[Ok((200, 0))], 100).0, Some(false));
+    let (unknown, reason) = proved(&[Err("no mincore")], 100);
+    assert!(unknown.is_none() && reason.contains("no mincore"), "{reason}");
 }

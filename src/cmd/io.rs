@@ -64,7 +64,8 @@ pub struct IoArgs {
     /// Seconds of each point
     #[arg(long, value_name = "SECONDS", default_value = "3")]
     pub seconds: String,
-    /// Seed of the draw of keys; the state stays the same
+    /// Seed of the draw, of keys and of the device's blocks; the state stays the same
+    /// [default: another each time]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<String>,
     /// A setting of the store: --set run.rocksdb.block=8KiB

@@ -4,7 +4,7 @@
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use executor::{
-    device::{self, DirectFiles, Method, ReadRate, Settings, Unmeasured},
+    device::{self, Disk, Method, ReadRate, Unmeasured},
     state::BuiltState,
 };
 
@@ -15,27 +15,22 @@ use result::{
 
 /// Longest time for each way to read.
 const TIME_MAX: Duration = Duration::from_secs(1);
-/// Seeds of the blocks that are drawn: another pass reads others.
-const SEEDS: [u64; 3] = [1, 2, 3];
 
 /// A device that is being measured.
 #[derive(Debug)]
 pub struct DeviceUnder {
-    files: DirectFiles,
+    disk: Disk,
     time: Duration,
 }
 
 impl DeviceUnder {
-    /// The device below `state`; each way to read gets as long as a point, but a second at most.
+    /// The device below `state`, whose blocks are read in the order that `seed` gives; each way to
+    /// read gets as long as a point, but a second at most.
     ///
     /// # Errors
     /// [`Unmeasured`]: its files cannot be read past the kernel's cache.
-    pub fn of(state: &BuiltState, time: Duration) -> Result<Self, Unmeasured> {
-        Ok(Self { files: DirectFiles::open(&state.table_files())?, time: time.min(TIME_MAX) })
-    }
-
-    fn settings(&self, seed: u64) -> Settings {
-        Settings { seed, time_per_method: self.time }
+    pub fn of(state: &BuiltState, time: Duration, seed: u64) -> Result<Self, Unmeasured> {
+        Ok(Self { disk: Disk::open(&state.table_files(), seed)?, time: time.min(TIME_MAX) })
     }
 
     /// Before the points: a host's cache, the ceiling, the sweep.
@@ -48,19 +43,17 @@ impl DeviceUnder {
         facts: &mut IoDevice,
         cancel: &AtomicBool,
     ) -> Result<(), Unmeasured> {
-        // The probe comes first: what the ceiling reads would be in a host's cache already.
-        match device::probe_host_cache(&self.files, SEEDS[0], cancel) {
+        match device::probe_host_cache(&self.disk, cancel) {
             Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
             Err(reason) => facts.reason = Some(format!("host cache not probed: {reason}")),
         }
-        let ceiling = device::ceiling(&self.files, &self.settings(SEEDS[0]), cancel)?;
+        let ceiling = device::ceiling(&self.disk, self.time, cancel)?;
         facts.ceiling_start_iops = Some(ceiling.best.iops);
         raise(facts, &ceiling.best);
         for depth in depths {
             let (ring, threads) =
                 (Method::Ring { depth: *depth, threads: 1 }, Method::Threads { count: *depth });
-            let settings = self.settings(SEEDS[1]);
-            let read = |method| device::measure_random(&self.files, method, &settings, cancel);
+            let read = |method| device::measure_random(&self.disk, method, self.time, cancel);
             let rate = match read(ring) {
                 Err(Unmeasured::RingRefused { .. }) => read(threads)?,
                 rate => rate?,
@@ -82,10 +75,11 @@ impl DeviceUnder {
     /// # Errors
     /// [`Unmeasured`].
     pub fn end(&self, facts: &mut IoDevice, cancel: &AtomicBool) -> Result<(), Unmeasured> {
-        let ceiling = device::ceiling(&self.files, &self.settings(SEEDS[2]), cancel)?;
+        let ceiling = device::ceiling(&self.disk, self.time, cancel)?;
         facts.ceiling_end_iops = Some(ceiling.best.iops);
         facts.ceiling_drift = facts.ceiling_start_iops.map(|start| ceiling.best.iops / start);
         raise(facts, &ceiling.best);
+        facts.repeated_read_count = self.disk.repeated_count();
         Ok(())
     }
 }

@@ -68,7 +68,8 @@ impl Measuring<'_> {
 
     /// Device, points, device again.
     fn one_store(&mut self, store: &AnyStore, save: &mut Save<'_>) -> Result<(), Failure> {
-        let device = store.state().map(|state| DeviceUnder::of(state, self.plan.time));
+        let device =
+            store.state().map(|state| DeviceUnder::of(state, self.plan.time, self.plan.seed));
         let mut device_facts = device.is_some().then(IoDevice::default);
         let device = match (device, &mut device_facts) {
             (Some(Ok(device)), Some(facts)) => {

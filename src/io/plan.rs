@@ -11,7 +11,7 @@ use workload::{
     Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
 };
 
-use crate::minimal;
+use crate::{minimal, seed};
 
 /// Depths where none are named.
 const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
@@ -67,7 +67,7 @@ pub struct IoPlan {
     pub layout: Layout,
     /// Share of the keys that exist.
     pub present_share: f64,
-    /// Seed of the draw.
+    /// Seed of the draw, of keys and of the device's blocks.
     pub seed: u64,
     /// Time of each point.
     pub time: Duration,
@@ -97,6 +97,7 @@ impl IoPlan {
             let (key, value) = (BLOCK_CACHE.0.to_owned(), BLOCK_CACHE.1.to_owned());
             overrides.push(Override { key, value, origin: "stress io".to_owned() });
         }
+        let has_seed = overrides.iter().any(|given| given.key == "seed");
         let scenario = minimal::scenario("stress io", &overrides)?;
         let mut run = scenario.run;
         let read = run.read.unwrap_or(ReadMethod::Get);
@@ -112,7 +113,7 @@ impl IoPlan {
             genesis: genesis(scenario.state.slot_count),
             layout: scenario.state.layout,
             present_share: scenario.state.present_share,
-            seed: scenario.seed,
+            seed: if has_seed { scenario.seed } else { seed::fresh() },
             time: time(&seconds)?,
             points,
         })
@@ -260,7 +261,8 @@ mod tests {
         let first = plan(&args());
         let second = plan(&IoArgs { seed: Some("7".to_owned()), ..args() });
         assert_eq!(first.genesis, second.genesis);
-        assert_eq!((first.seed, second.seed), (0, 7));
+        assert_eq!(second.seed, 7);
+        assert_ne!(first.seed, plan(&args()).seed, "where it is not said it is another each time");
     }
 
     #[test]

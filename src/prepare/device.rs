@@ -1,4 +1,5 @@
-//! The device under a state: its ceiling, its latency, and whether a host answers from a cache.
+//! The device under a state: its ceiling before and after the samples, its latency, and whether a
+//! host answers from a cache.
 
 use std::{
     sync::atomic::AtomicBool,
@@ -6,45 +7,81 @@ use std::{
 };
 
 use executor::{
-    device::{self, DirectFiles, Unmeasured},
+    device::{self, Disk, TIME_PER_METHOD, Unmeasured},
     state::BuiltState,
 };
 use result::{Device, stats};
 
-/// Seed of the random reads that measure the device.
-const DEVICE_SEED: u64 = 1;
+use crate::{interrupt, progress::Progress};
 
-/// Measures the device under `state`. What cannot be measured says why.
-pub fn measure(state: &BuiltState, cancel: &AtomicBool) -> Device {
+/// Measures the device under `state` by blocks in the order that `draw_seed` gives. What cannot be
+/// measured says why.
+pub(super) fn measure(
+    state: &BuiltState,
+    draw_seed: u64,
+    cancel: &AtomicBool,
+) -> (Device, Option<Disk>) {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
     let mut facts = Device {
         ceiling_iops: None,
+        ceiling_end_iops: None,
+        ceiling_drift: None,
         method: None,
         depth1_p50_ns: None,
         host_cache_ratio: None,
+        repeated_read_count: 0,
         state_age_s: now_s.map(|now_s| now_s.saturating_sub(state.manifest().created_unix_s)),
         reason: None,
     };
-    if let Err(reason) = fill(state, cancel, &mut facts) {
-        // Beside why the host's cache was not probed, if it was not.
-        let reasons = facts.reason.into_iter().chain([reason.to_string()]);
-        facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
+    let disk = match Disk::open(&state.table_files(), draw_seed) {
+        Ok(disk) => Some(disk),
+        Err(reason) => {
+            add_reason(&mut facts, &reason);
+            None
+        }
+    };
+    if let Some(disk) = &disk {
+        if let Err(reason) = fill(disk, cancel, &mut facts) {
+            add_reason(&mut facts, &reason);
+        }
+        facts.repeated_read_count = disk.repeated_count();
     }
+    (facts, disk)
+}
+
+/// Measures the ceiling again, once all samples are taken: how much the device has changed.
+/// `before` is what was known before them.
+pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Device {
+    let mut facts = before.clone();
+    let Some(start_iops) = facts.ceiling_iops else { return facts };
+    let stage = progress.stage("measuring the device again", 0);
+    match device::ceiling(disk, TIME_PER_METHOD, interrupt::flag()) {
+        Ok(ceiling) => {
+            facts.ceiling_end_iops = Some(ceiling.best.iops);
+            facts.ceiling_drift = Some(ceiling.best.iops / start_iops);
+        }
+        Err(reason) => add_reason(&mut facts, &reason),
+    }
+    stage.finish();
+    facts.repeated_read_count = disk.repeated_count();
     facts
 }
 
-fn fill(state: &BuiltState, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
-    let files = DirectFiles::open(&state.table_files())?;
-    let settings = device::Settings { seed: DEVICE_SEED, ..device::Settings::default() };
-    // The probe comes first: what the ceiling reads would be in a host's cache already.
-    match device::probe_host_cache(&files, DEVICE_SEED, cancel) {
+/// Beside why something else is not known, if so.
+fn add_reason(facts: &mut Device, reason: &Unmeasured) {
+    let reasons = facts.reason.take().into_iter().chain([reason.to_string()]);
+    facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
+}
+
+fn fill(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
+    match device::probe_host_cache(disk, cancel) {
         Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
         Err(reason) => facts.reason = Some(format!("host cache not probed: {reason}")),
     }
-    let ceiling = device::ceiling(&files, &settings, cancel)?;
+    let ceiling = device::ceiling(disk, TIME_PER_METHOD, cancel)?;
     facts.ceiling_iops = Some(ceiling.best.iops);
     facts.method = Some(ceiling.best.method.to_string());
-    let serial = device::serial_latency(&files, &settings, cancel)?;
+    let serial = device::serial_latency(disk, TIME_PER_METHOD, cancel)?;
     facts.depth1_p50_ns = stats::percentiles(serial.latencies.histogram()).p50;
     Ok(())
 }

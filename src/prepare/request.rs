@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use spec::{Override, RunSpec, Scenario};
+use variant::SampleKeys;
 use workload::Workload;
 
 use super::work::{generate, read_workload};
@@ -70,6 +71,7 @@ impl Request {
             Source::File(path) => {
                 let run = minimal::default_run(how).or_exit(Code::Usage)?;
                 on_one_database(&run, "a workload file is of one seed, and is run")?;
+                has_same_keys(&run)?;
                 let workload = read_workload(path, progress)?;
                 Ok(Self { workload, run, scenario: None })
             }
@@ -100,6 +102,18 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
             Err(error).or_exit(Code::Usage)
         }
     }
+}
+
+/// Refuses keys of their own for each sample: there is no scenario to generate them from.
+fn has_same_keys(run: &RunSpec) -> Result<(), Failure> {
+    if run.keys == Some(SampleKeys::Fresh) {
+        let error = anyhow!(
+            "run.keys = \"fresh\": a workload file has the keys that it has; name its scenario in \
+             place of the file, or leave the option out"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    Ok(())
 }
 
 /// Adds what `--quick` means where the user has not said otherwise.

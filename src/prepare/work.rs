@@ -8,12 +8,14 @@ use generator::{
     reference::{self, ReferenceError},
 };
 use spec::Scenario;
+use variant::{Design, ListForm};
 use workload::{Workload, file};
 
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
+    session::Work,
 };
 
 /// Generates the workload of `scenario` and shows how far it is.
@@ -73,7 +75,7 @@ pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failu
 ///
 /// # Errors
 /// The reference differs from the workload, or the user interrupted.
-pub fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
+fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("making the full list", total);
     let mut done = 0;
@@ -90,4 +92,21 @@ pub fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>
         };
         Failure { code, error: error.into() }
     })
+}
+
+/// `workload` with all lists that one of `designs` takes.
+///
+/// # Errors
+/// A list of the workload cannot be decoded, or as [`full_lists`].
+pub(super) fn with_lists(
+    workload: Workload,
+    designs: &[Design],
+    progress: &Progress,
+) -> Result<Work, Failure> {
+    let mut work = Work::new(workload).or_exit(Code::Disagree)?;
+    if designs.iter().any(|design| design.preset().list == Some(ListForm::Full)) {
+        let lists = full_lists(work.workload(), progress)?;
+        work.add_full_lists(lists);
+    }
+    Ok(work)
 }

@@ -186,7 +186,7 @@ fn what_cannot_be_trusted_is_an_error_that_names_the_file() {
         fs::write(&file, before).unwrap();
     };
     damaged("result.json", &|text| text[..text.len() / 2].to_owned(), "no whole JSON");
-    damaged("result.json", &|text| text.replace("stress.result/1", "stress.result/9"), "result/9");
+    damaged("result.json", &|text| text.replace("stress.result/2", "stress.result/9"), "result/9");
     damaged("result.json", &|text| text.replace("\"3M\"", "\"4M\""), "other work");
     damaged("cell.json", &|text| text[..text.len() / 2].to_owned(), "no whole JSON");
     damaged("cell.json", &|text| text.replace("sweep-cell/1", "sweep-cell/2"), "sweep-cell/2");

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use executor::{
     engine::EngineError,
-    sample::Measurement,
+    sample::{Keep, Measurement},
     store::{
         any::AnyStore,
         handicap::{Handicap, Handicapped},
@@ -273,11 +273,14 @@ impl Worker {
     fn measuring(&self, cell: &PlannedCell, store: usize) -> Measuring<'_> {
         Measuring {
             session: &self.session,
+            work: self.session.work(),
+            asked_before_share: None,
             store,
             variant: cell.variant,
             cache: self.run.cache,
             signatures: None,
             trace: None,
+            keep: Keep::Nothing,
             core_count: self.machine.core_count,
             progress: &self.progress,
         }

@@ -1,6 +1,6 @@
 //! The finding in one line. It compares each design at its best setting with the others at
-//! theirs, and batched with on-demand reads at equal depth: against fewer readers "batched wins"
-//! would only say that more reads were under way (`docs/methodology.md`).
+//! theirs, and batched with on-demand reads at equal measured depth: against fewer readers "batched
+//! wins" would only say that more reads were under way (`docs/methodology.md`).
 
 use variant::Design;
 
@@ -94,33 +94,55 @@ fn same_cores<'a>(cells: &[&'a Cell], best: &Cell, batched: Option<&Cell>) -> Op
     }
 }
 
-/// Reads that the readers of a cell have under way at most.
-fn reader_depth(cell: &Cell) -> u64 {
-    cell.io_threads * cell.reads_per_reader.unwrap_or(1)
+/// Two cells whose measured depths differ by at most this factor are a pair at equal depth.
+const EQUAL_DEPTH_RATIO: f64 = 1.25;
+
+/// Reads under way, as measured.
+fn depth(cell: &Cell) -> Option<f64> {
+    cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
 }
 
-/// The pair whose readers have as many reads under way as the other has threads, where the best
-/// cells are not that pair already.
+/// The larger of two depths over the smaller.
+fn apart(a: f64, b: f64) -> f64 {
+    a.max(b) / a.min(b)
+}
+
+/// The two cells, one of each design, that had equally many reads under way, and the most of all such
+/// pairs; nothing where the best cells are such a pair already. Threads are not depth: a block has
+/// no more readers on demand than transactions, and a call may have many reads under way.
 fn equal_depth(cells: &[&Cell]) -> Option<String> {
-    let batched = best_of(cells, BATCHED)?;
-    let on_demand = best_of(cells, ON_DEMAND)?;
-    if reader_depth(batched) == on_demand.threads {
+    let (batched, on_demand) = (best_of(cells, BATCHED)?, best_of(cells, ON_DEMAND)?);
+    if apart(depth(batched)?, depth(on_demand)?) <= EQUAL_DEPTH_RATIO {
         return None;
     }
-    let at = |design: Design, depth: fn(&Cell) -> u64, wanted: u64| {
-        let same = cells.iter().copied().filter(move |c| c.design == design && depth(c) == wanted);
-        facts::best(same)
+    let of = |design: Design| {
+        let timed = cells.iter().copied().filter(move |cell| cell.design == design);
+        timed.filter_map(|cell| facts::time_ms(cell).and(Some((depth(cell)?, cell))))
     };
-    let depths = cells.iter().filter(|cell| cell.design == ON_DEMAND).map(|cell| cell.threads);
-    let pairs = depths.filter_map(|depth| {
-        let batched = at(BATCHED, reader_depth, depth)?;
-        Some((depth, batched, at(ON_DEMAND, |cell| cell.threads, depth)?))
+    let pairs = of(BATCHED).flat_map(|(a, batched)| {
+        of(ON_DEMAND).map(move |(b, on_demand)| ((a, batched), (b, on_demand)))
     });
-    Some(match pairs.max_by_key(|(depth, _, _)| *depth) {
-        Some((depth, batched, on_demand)) => {
-            format!("both at depth {depth}: {} and {}", time(batched), time(on_demand))
+    let equal = pairs.filter(|((a, _), (b, _))| apart(*a, *b) <= EQUAL_DEPTH_RATIO);
+    let deepest = equal.max_by(|x, y| x.0.0.min(x.1.0).total_cmp(&y.0.0.min(y.1.0)));
+    Some(match deepest {
+        Some(((a, batched), (b, on_demand))) => format!(
+            "at equal depth ({} and {} reads under way): {} and {}",
+            units::number(a),
+            units::number(b),
+            time(batched),
+            time(on_demand)
+        ),
+        None => {
+            let depths = |design| {
+                let all = of(design).map(|(depth, _)| units::number(depth));
+                all.collect::<Vec<_>>().join(", ")
+            };
+            format!(
+                "no pair at equal depth (reads under way: batched {}, on demand {})",
+                depths(BATCHED),
+                depths(ON_DEMAND)
+            )
         }
-        None => "no pair at equal depth".to_owned(),
     })
 }
 

@@ -172,29 +172,35 @@ fn a_partial_run_concludes_with_what_it_has() {
 #[test]
 fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
     let mut result = example::typical();
-    result.cells.push(example::cell(
-        Design::BatchedIo,
-        Threads { executing: 2, reading: 128 },
-        4_800.0,
-    ));
+    let deepest = example::cell(Design::BatchedIo, Threads { executing: 2, reading: 128 }, 4_800.0);
+    result.cells.push(Cell { reads_in_flight: Some(120.0), ..deepest });
     let found = conclude(&result).unwrap();
-    assert!(found.contains("; both at depth 64: 4.90 s and 5.10 s; "), "{found}");
+    let pair = "; at equal depth (56.9 and 54.7 reads under way): 4.90 s and 5.10 s; ";
+    assert!(found.contains(pair), "{found}");
     result.cells.retain(|cell| cell.threads != 64);
     let found = conclude(&result).unwrap();
     assert!(found.contains("on demand 12.0 s at 2 threads, sequential"), "{found}");
-    assert!(found.contains("; no pair at equal depth; "), "{found}");
+    let none =
+        "; no pair at equal depth (reads under way: batched 13.7, 56.9, 120, on demand 2.47); ";
+    assert!(found.contains(none), "{found}");
 }
 
 #[test]
-fn readers_that_read_many_together_are_as_deep_as_all_their_reads() {
+fn threads_are_no_depth_and_what_was_measured_is() {
     let mut result = example::typical();
     for cell in result.cells.iter_mut().filter(|cell| cell.io_threads > 0) {
         (cell.io_threads, cell.reads_per_reader) = (cell.io_threads / 8, Some(32));
+        // Twice as many on 8 threads as on 2: not four times.
+        cell.reads_in_flight = Some(if cell.io_threads == 2 { 50.0 } else { 100.0 });
     }
-    // 2 readers with 32 reads each, beside 64 threads; 8 readers are the best.
     let found = conclude(&result).unwrap();
     assert!(found.contains("at 2+8io"), "{found}");
-    assert!(found.contains("both at depth 64: 6.02 s and 5.10 s"), "{found}");
+    let pair = "at equal depth (50.0 and 54.7 reads under way): 6.02 s and 5.10 s";
+    assert!(found.contains(pair), "{found}");
+    // 64 threads on a block of 39 transactions: no such pair, whatever their number.
+    result.cells[2].reads_in_flight = Some(30.1);
+    let found = conclude(&result).unwrap();
+    assert!(found.contains("no pair at equal depth"), "{found}");
 }
 
 #[test]
@@ -282,7 +288,7 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
 fn a_figure_that_is_not_finite_is_refused_by_the_json_and_is_no_text() {
     let mut result = example::typical();
     let text = json(&result).unwrap();
-    assert!(text.ends_with("}\n") && text.contains("\"schema\": \"stress.result/1\""));
+    assert!(text.ends_with("}\n") && text.contains("\"schema\": \"stress.result/2\""));
     result.cells[0].ms_per_batch.ci95 = Some([0.0, f64::INFINITY]);
     let error = json(&result).unwrap_err().to_string();
     assert!(error.contains("cells[0].ms_per_batch.ci95[1] = inf"), "{error}");

@@ -238,6 +238,7 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         recover_tx_per_s: median(|cell| cell.recover_tx_per_s),
         device_fraction: device_fraction.median,
         device_fraction_ci95: device_fraction.ci95,
+        uniform_ceiling_ratio: median(|cell| cell.uniform_ceiling_ratio),
         blocks_per_present_key: median(|cell| cell.blocks_per_present_key),
         expected_blocks_per_present_key: median(|cell| cell.expected_blocks_per_present_key),
         device_bytes_per_block: median(|cell| cell.device_bytes_per_block),

@@ -99,8 +99,12 @@ pub struct BalBytes {
 /// The device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// Random reads of 4 KiB a second, the best that was found in this run.
+    /// Random reads of 4 KiB a second before the samples, by the best method.
     pub ceiling_iops: Option<f64>,
+    /// The same after them.
+    pub ceiling_end_iops: Option<f64>,
+    /// The second by the first: how much the device has changed meanwhile.
+    pub ceiling_drift: Option<f64>,
     /// How: `io_uring depth 256`.
     pub method: Option<String>,
     /// Median latency of one read with nothing else under way.
@@ -108,6 +112,9 @@ pub struct Device {
     /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
     /// machine answers.
     pub host_cache_ratio: Option<f64>,
+    /// Reads of all of these that were of a block read before, because the files have no more: a
+    /// cache below may have answered them.
+    pub repeated_read_count: u64,
     /// Seconds since the state was built: what a host has just written it may still hold.
     pub state_age_s: Option<u64>,
     /// Why something is not known.

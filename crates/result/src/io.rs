@@ -107,6 +107,9 @@ pub struct IoDevice {
     pub ceiling_drift: Option<f64>,
     /// How much faster a second pass over the same blocks was.
     pub host_cache_ratio: Option<f64>,
+    /// Reads of all of these that were of a block read before, because there were no others left:
+    /// a cache below may have answered them.
+    pub repeated_read_count: u64,
     /// One thread's `io_uring` at each depth.
     pub sweep: Vec<DevicePoint>,
     /// Why something is not known.

@@ -1,4 +1,4 @@
-//! The result of a run as it is written (`stress.result/1`): what was run, where, what came
+//! The result of a run as it is written (`stress.result/2`): what was run, where, what came
 //! out, sample by sample. What is not known is `null`, never a default. Times are integer
 //! nanoseconds. `docs/result.md` explains each key; changing one is a change of the schema.
 
@@ -25,7 +25,7 @@ pub use crate::{
 
 schema! {
     /// The schema of a [`RunResult`].
-    RunSchema = "stress.result/1"
+    RunSchema = "stress.result/2"
 }
 
 /// The schema of a [`RunResult`].
@@ -42,6 +42,9 @@ pub struct RunResult {
     pub command: Vec<String>,
     /// When it began, seconds since 1970.
     pub started_unix_s: u64,
+    /// Seed of what the run drew anew: the blocks that measured the device, and the keys of samples
+    /// that have their own.
+    pub draw_seed: u64,
     /// What was run.
     pub workload: WorkloadFacts,
     /// The machine.
@@ -221,10 +224,15 @@ pub struct Cell {
     pub recover_ns_per_tx: Option<f64>,
     /// Senders recovered a second, on as many threads as execute; median.
     pub recover_tx_per_s: Option<f64>,
-    /// Block reads per second, first read to last, over the device's ceiling; median.
+    /// Block reads per second over what the device does with the same blocks, at most 1; median.
     pub device_fraction: Option<f64>,
     /// 95 % confidence interval of that median; `null` below six samples.
     pub device_fraction_ci95: Option<[f64; 2]>,
+    /// Why there is no share of the device; `null` where there is one.
+    pub device_fraction_unknown: Option<String>,
+    /// Block reads per second over the ceiling of uniform random reads: above 1 where blocks lie
+    /// close together, or are read in one request; median.
+    pub uniform_ceiling_ratio: Option<f64>,
     /// Block reads per key that the lists name and that exists; median. A block that was
     /// evicted, or asked for by two threads at once, counts twice.
     pub blocks_per_present_key: Option<f64>,
@@ -232,7 +240,8 @@ pub struct Cell {
     pub expected_blocks_per_present_key: Option<f64>,
     /// Device bytes per block that the store read; median.
     pub device_bytes_per_block: Option<f64>,
-    /// Reads under way on average while reads were under way (Little's law); median.
+    /// Reads under way, as their integral over time by the time in which the store was read; median.
+    /// A call that reads many keys together counts as many as it had under way.
     pub reads_in_flight: Option<f64>,
     /// Share of the values that were there when an executing thread asked for them; median.
     pub ready_share: Option<f64>,
@@ -290,6 +299,11 @@ pub struct CacheFacts {
 pub struct SampleFacts {
     /// From the clock's start to the last commit.
     pub wall_ns: u64,
+    /// Seed of the work that it ran: the workload's, or one of its own over the same state.
+    pub seed: u64,
+    /// Share of its keys that samples before it in this run have asked the same store for: a cache
+    /// below the machine may have them. `null` where nobody counted.
+    pub asked_before_share: Option<f64>,
     /// The same without the time in which execution had ended and only verification went on;
     /// `null` where nothing is verified.
     pub unverified_wall_ns: Option<u64>,
@@ -309,6 +323,18 @@ pub struct SampleFacts {
     pub blocks_read: Option<u64>,
     /// Bytes that the store asked of its files.
     pub block_bytes: Option<u64>,
+    /// Blocks a second, from the first read's begin to the last one's end.
+    pub blocks_per_s: Option<f64>,
+    /// Blocks a second of the same blocks, read right after the sample by a plain ring.
+    pub trace_blocks_per_s: Option<f64>,
+    /// Read requests of the whole device meanwhile, those of other processes too.
+    pub disk_requests: Option<u64>,
+    /// Bytes of them.
+    pub disk_bytes: Option<u64>,
+    /// Pages that hold the declared rows, of a cold sample that reads through the page cache.
+    pub row_pages: Option<u64>,
+    /// Those of them that were in memory just before the clock.
+    pub resident_row_pages: Option<u64>,
     /// Bytes that this process read from devices.
     pub device_read_bytes: Option<u64>,
     /// System calls that read, in this process.

@@ -115,8 +115,12 @@ impl<'tree> Fields<'tree> {
     }
 
     pub(crate) fn seed(&self) -> Result<Option<u64>, Fault> {
-        self.table.ask("seed", || Shape::Seed);
-        self.read("seed", seed)
+        self.seed_at("seed")
+    }
+
+    pub(crate) fn seed_at(&self, key: &str) -> Result<Option<u64>, Fault> {
+        self.table.ask(key, || Shape::Seed);
+        self.read(key, seed)
     }
 
     pub(crate) fn share(&self, key: &str) -> Result<Option<f64>, Fault> {

@@ -31,6 +31,8 @@ pub(crate) const RUN: &[&str] = &[
     "cache_fill",
     "commit",
     "cache",
+    "keys",
+    "draw_seed",
     "databases",
     "samples",
     "budget",

@@ -223,6 +223,8 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
         commit: fields.named("commit")?.unwrap_or(Durability::Logged),
         cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
+        keys: fields.named("keys")?,
+        draw_seed: fields.seed_at("draw_seed")?,
         database_count: fields.count("databases", &DATABASES)?.map_or(1, narrowed),
         sample_count: fields.count("samples", &SAMPLES)?.map(narrowed),
         budget: fields.duration("budget")?.unwrap_or(DEFAULT_BUDGET),

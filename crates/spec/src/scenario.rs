@@ -11,7 +11,7 @@ use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ReadMethod,
-    ReadOrder, ReadTime, Schedule, Sharing, StopRule, StoreKind, WarmCache,
+    ReadOrder, ReadTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind, WarmCache,
 };
 
 /// A workload to generate and how to run it.
@@ -92,6 +92,11 @@ pub struct RunSpec {
     pub commit: Durability,
     /// What is in memory when a sample starts.
     pub cache: CacheMode,
+    /// Which keys the samples ask for; `None`: chosen by the tool.
+    pub keys: Option<SampleKeys>,
+    /// Seed of what each run draws anew: the blocks that measure the device, and the keys of samples
+    /// that have their own; `None`: another one each run.
+    pub draw_seed: Option<u64>,
     /// Databases to run on, each of a seed of its own; see [`Scenario::of_database`].
     pub database_count: u32,
     /// Samples of a variant on each database; `None`: as many as the budget allows.
@@ -132,14 +137,26 @@ impl Scenario {
     pub fn of_database(&self, index: u32) -> Self {
         let seed = match index {
             0 => self.seed,
-            _ => {
-                let stream = stream_seed(self.seed, &format!("databases/{}", index + 1));
-                let mut low = [0; 8];
-                low.copy_from_slice(&stream[..8]);
-                u64::from_le_bytes(low)
-            }
+            _ => derived_seed(self.seed, &format!("databases/{}", index + 1)),
         };
         Self { seed, ..self.clone() }
+    }
+
+    /// The same scenario over the same state, whose blocks are others: those of the sample of
+    /// this number in a run that draws by `draw_seed`. All seeds but the state's are derived
+    /// from those that the scenario says, by the stream `samples/draw_seed/number`.
+    #[must_use]
+    pub fn of_sample(&self, draw_seed: u64, number: u64) -> Self {
+        let stream = format!("samples/{draw_seed}/{number}");
+        let of_sample = |seed: u64| derived_seed(seed, &stream);
+        let mut sample = self.clone();
+        sample.state.seed = Some(self.state.seed.unwrap_or(self.seed));
+        sample.seed = of_sample(self.seed);
+        sample.block.seed = self.block.seed.map(of_sample);
+        for load in &mut sample.loads {
+            load.seed = load.seed.map(of_sample);
+        }
+        sample
     }
 
     /// The overridden keys because of which `expects` are not to be judged: they were stated for
@@ -148,4 +165,12 @@ impl Scenario {
         let skips = !self.overridden.is_empty() && !self.expects.is_empty();
         skips.then_some(self.overridden.as_slice())
     }
+}
+
+/// The first eight bytes, low end first, of the stream `name` under `seed`.
+fn derived_seed(seed: u64, name: &str) -> u64 {
+    let stream = stream_seed(seed, name);
+    let mut low = [0; 8];
+    low.copy_from_slice(&stream[..8]);
+    u64::from_le_bytes(low)
 }

@@ -139,6 +139,8 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("schedule", Ok(list(run.schedules.iter().map(|schedule| quoted(schedule.name()))))),
         ("commit", Ok(quoted(run.commit.name()))),
         ("cache", Ok(quoted(run.cache.name()))),
+        ("keys", run.keys.map_or(Err("chosen by the tool"), |keys| Ok(quoted(keys.name())))),
+        ("draw_seed", run.draw_seed.map(underscored).ok_or("another one each run")),
         ("databases", Ok(run.database_count.to_string())),
         (
             "samples",

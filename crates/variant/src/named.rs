@@ -85,8 +85,8 @@ mod tests {
     use super::*;
     use crate::{
         AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-        FilterKind, IndexShape, ListForm, Phase, ReadMethod, ReadOrder, ReadTime, Schedule,
-        Sharing, StopRule, StoreKind, WarmCache,
+        FilterKind, IndexShape, ListForm, Phase, ReadMethod, ReadOrder, ReadTime, SampleKeys,
+        Schedule, Sharing, StopRule, StoreKind, WarmCache,
     };
 
     fn names_lead_back<T: Named + Ord>() {
@@ -115,6 +115,7 @@ mod tests {
         names_lead_back::<ReadMethod>();
         names_lead_back::<ReadOrder>();
         names_lead_back::<ReadTime>();
+        names_lead_back::<SampleKeys>();
         names_lead_back::<Schedule>();
         names_lead_back::<Sharing>();
         names_lead_back::<StopRule>();

@@ -54,6 +54,16 @@ crate::named! {
 }
 
 crate::named! {
+    /// Which keys the samples of a run ask for.
+    pub enum SampleKeys: "choice of keys" {
+        /// Each sample asks for keys of its own: a cache below this machine has not seen them.
+        Fresh = "fresh",
+        /// All samples ask for the scenario's keys.
+        Same = "same",
+    }
+}
+
+crate::named! {
     /// What a commit to a store on disk waits for.
     #[derive(Default)]
     pub enum Durability: "way to commit" {

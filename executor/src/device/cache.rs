@@ -56,6 +56,33 @@ pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     (page_count > 0).then(|| resident_count as f64 / page_count as f64)
 }
 
+/// How many of the pages with these numbers of the file at `path` lie in the kernel's cache; `None`
+/// where it cannot be told, as of [`resident_fraction`].
+pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Option<u64> {
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if metadata.uid() != effective_user() && OpenOptions::new().write(true).open(path).is_err() {
+        return None;
+    }
+    let page_bytes = page_bytes().ok()? as u64;
+    let pages_in_window = WINDOW_BYTES / page_bytes;
+    let mut window: Option<(u64, Vec<u8>)> = None;
+    let mut resident_count = 0;
+    for page in pages {
+        let number = page / pages_in_window;
+        if window.as_ref().is_none_or(|(of, _)| *of != number) {
+            let start = number * WINDOW_BYTES;
+            let length = WINDOW_BYTES.min(metadata.len().checked_sub(start)?);
+            let length = usize::try_from(length).ok()?;
+            window = Some((number, resident_pages(&file, start, length).ok()?));
+        }
+        let (_, bytes) = window.as_ref()?;
+        let byte = bytes.get(usize::try_from(page % pages_in_window).ok()?)?;
+        resident_count += u64::from(byte & 1);
+    }
+    Some(resident_count)
+}
+
 /// A byte a page, whose lowest bit says whether the page is in the cache.
 #[expect(unsafe_code, reason = "mincore asks about a mapping")]
 fn resident_pages(file: &File, start: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -75,6 +102,16 @@ fn resident_pages(file: &File, start: u64, length: usize) -> io::Result<Vec<u8>>
         code
     };
     if code == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A file whose reads bring in no neighbours.
+#[cfg(test)]
+#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
+pub(super) fn open_without_readahead(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    // SAFETY: the descriptor is open; no memory is passed.
+    let code = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
+    if code == 0 { Ok(file) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
 #[expect(unsafe_code, reason = "sysconf has no safe wrapper in std")]

@@ -11,6 +11,12 @@ pub enum Unmeasured {
         /// Whole blocks in all files.
         block_count: u64,
     },
+    /// More files than are opened at a time.
+    #[error("{count} files are more than are opened at a time")]
+    TooManyFiles {
+        /// How many.
+        count: usize,
+    },
     /// The file system lies in memory; there is no device.
     #[error("{} lies in memory ({file_system}): no device to measure", path.display())]
     InMemory {

@@ -2,15 +2,14 @@
 //! which of these blocks to read next.
 
 use std::{
-    collections::HashSet,
     fs::{File, OpenOptions},
     io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use super::{error::Unmeasured, file_system::memory_file_system};
+use super::{error::Unmeasured, file_system::memory_file_system, unread::UnreadBlocks};
 
 /// Size and alignment of every read.
 pub const BLOCK_BYTES: usize = 4096;
@@ -28,6 +27,19 @@ impl Block {
     pub(super) const ZERO: Self = Self([0; BLOCK_BYTES]);
 }
 
+/// Bytes of a file that are read in one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Index of the file among those that were opened.
+    pub file: u32,
+    /// Where it begins; a multiple of what the file system wants of `O_DIRECT`.
+    pub offset: u64,
+    /// Its length; such a multiple too.
+    pub byte_count: u32,
+    /// Blocks that count for it.
+    pub block_count: u32,
+}
+
 #[derive(Debug)]
 struct OpenFile {
     file: File,
@@ -41,6 +53,17 @@ struct OpenFile {
 pub struct DirectFiles {
     /// Sorted by `blocks_end`; each has at least one block.
     files: Vec<OpenFile>,
+    access: Access,
+}
+
+/// How files are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Past the kernel's cache.
+    Direct,
+    /// Through it, without readahead: to a test it is what a host's cache is to a guest.
+    #[cfg(test)]
+    Cached,
 }
 
 impl DirectFiles {
@@ -50,6 +73,11 @@ impl DirectFiles {
     /// # Errors
     /// [`Unmeasured`]: a file cannot be opened, lies in memory, or there is no block at all.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
+        Self::open_as(paths, Access::Direct)
+    }
+
+    /// As [`Self::open`], read as `access` says.
+    pub(super) fn open_as<P: AsRef<Path>>(paths: &[P], access: Access) -> Result<Self, Unmeasured> {
         let mut sized = Vec::with_capacity(paths.len());
         for path in paths.iter().map(AsRef::as_ref) {
             let metadata = path.metadata().map_err(|source| failed(path, source))?;
@@ -59,16 +87,42 @@ impl DirectFiles {
         sized.sort_by(|a, b| b.cmp(a));
         sized.truncate(FILE_COUNT_MAX);
 
+        Self::of(&sized, access)
+    }
+
+    /// Opens `paths`, at most 256, in their order, to be read by spans.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_in_order<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
+        let mut sized = Vec::with_capacity(paths.len());
+        for path in paths.iter().map(AsRef::as_ref) {
+            let metadata = path.metadata().map_err(|source| failed(path, source))?;
+            sized.push((metadata.len() / BLOCK_BYTES as u64, path));
+        }
+        match sized.len() {
+            0..=FILE_COUNT_MAX => Self::of(&sized, Access::Direct),
+            count => Err(Unmeasured::TooManyFiles { count }),
+        }
+    }
+
+    fn of(sized: &[(u64, &Path)], access: Access) -> Result<Self, Unmeasured> {
         let mut files = Vec::with_capacity(sized.len());
         let mut blocks_end = 0;
         for (block_count, path) in sized {
             blocks_end += block_count;
-            files.push(OpenFile { file: open_direct(path)?, path: path.into(), blocks_end });
+            let file = open(path, access)?;
+            files.push(OpenFile { file, path: (*path).into(), blocks_end });
         }
         if blocks_end == 0 {
             return Err(Unmeasured::TooSmall { block_count: 0 });
         }
-        Ok(Self { files })
+        Ok(Self { files, access })
+    }
+
+    /// How they are read.
+    pub(super) const fn access(&self) -> Access {
+        self.access
     }
 
     /// Whole blocks in all files.
@@ -76,61 +130,82 @@ impl DirectFiles {
         self.files.last().map_or(0, |file| file.blocks_end)
     }
 
-    /// The file that holds block number `block`, and the block's offset in it, in bytes.
-    pub(super) fn place(&self, block: u64) -> (usize, u64) {
+    /// Where block number `block` lies.
+    pub(super) fn span(&self, block: u64) -> Span {
         let index = self.files.partition_point(|file| file.blocks_end <= block);
         let start = index.checked_sub(1).map_or(0, |before| self.files[before].blocks_end);
-        (index, (block - start) * BLOCK_BYTES as u64)
-    }
-
-    /// Reads one block and waits for it.
-    pub(super) fn read(&self, block: u64, into: &mut Block) -> Result<(), Unmeasured> {
-        let (index, offset) = self.place(block);
-        let result = loop {
-            match self.files[index].file.read_at(&mut into.0, offset) {
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                result => break result,
-            }
-        };
-        match result {
-            Ok(BLOCK_BYTES) => Ok(()),
-            Ok(short) => Err(self.short_read(block, short)),
-            Err(source) => Err(self.failed(block, source)),
+        Span {
+            file: u32::try_from(index).unwrap_or(u32::MAX),
+            offset: (block - start) * BLOCK_BYTES as u64,
+            byte_count: BLOCK_BYTES as u32,
+            block_count: 1,
         }
     }
 
-    /// The files' descriptors, in the order of [`Self::place`].
+    /// Reads `span` into `into`, which has room for it, and waits for it.
+    pub(super) fn read(&self, span: &Span, into: &mut [Block]) -> Result<(), Unmeasured> {
+        let file = &self.files[span.file as usize].file;
+        let mut left = span.byte_count as usize;
+        let mut parts: Vec<_> = Vec::with_capacity(into.len());
+        for block in into {
+            parts.push(io::IoSliceMut::new(&mut block.0[..left.min(BLOCK_BYTES)]));
+            left = left.saturating_sub(BLOCK_BYTES);
+        }
+        let result = loop {
+            match rustix::io::preadv(file, &mut parts, span.offset) {
+                Err(rustix::io::Errno::INTR) => {}
+                result => break result.map_err(io::Error::from),
+            }
+        };
+        self.check_read(span, result)
+    }
+
+    /// An error where not all of `span` was read.
+    pub(super) fn check_read(
+        &self,
+        span: &Span,
+        result: io::Result<usize>,
+    ) -> Result<(), Unmeasured> {
+        let path = &self.files[span.file as usize].path;
+        match result {
+            Ok(byte_count) if byte_count == span.byte_count as usize => Ok(()),
+            Ok(short) => {
+                let wanted = span.byte_count;
+                let reason = format!("{short} of {wanted} bytes: the file was cut meanwhile");
+                Err(failed(path, io::Error::new(io::ErrorKind::UnexpectedEof, reason)))
+            }
+            Err(source) => Err(failed(path, source)),
+        }
+    }
+
+    /// The files' descriptors, in their order.
     #[cfg(feature = "io-uring")]
     pub(super) fn descriptors(&self) -> Vec<std::os::fd::RawFd> {
         self.files.iter().map(|file| std::os::fd::AsRawFd::as_raw_fd(&file.file)).collect()
     }
 
-    pub(super) fn failed(&self, block: u64, source: io::Error) -> Unmeasured {
-        failed(&self.files[self.place(block).0].path, source)
-    }
-
-    pub(super) fn short_read(&self, block: u64, byte_count: usize) -> Unmeasured {
-        let reason = format!("{byte_count} of {BLOCK_BYTES} bytes: the file was cut meanwhile");
-        self.failed(block, io::Error::new(io::ErrorKind::UnexpectedEof, reason))
-    }
-
-    /// `count` different blocks in random order; at most half of all, or it takes long.
-    pub(super) fn sample_distinct(&self, rng: &mut SplitMix64, count: usize) -> Vec<u64> {
-        let count = count.min(usize::try_from(self.block_count()).unwrap_or(usize::MAX));
-        let mut seen = HashSet::with_capacity(count);
-        let mut blocks = Vec::with_capacity(count);
-        while blocks.len() < count {
-            let block = rng.below(self.block_count());
-            if seen.insert(block) {
-                blocks.push(block);
-            }
-        }
-        blocks
+    /// An error of reading any of them.
+    #[cfg(feature = "io-uring")]
+    pub(super) fn failed(&self, source: io::Error) -> Unmeasured {
+        failed(&self.files[0].path, source)
     }
 }
 
 fn failed(path: &Path, source: io::Error) -> Unmeasured {
     Unmeasured::Failed { path: path.into(), source }
+}
+
+#[cfg(test)]
+fn open(path: &Path, access: Access) -> Result<File, Unmeasured> {
+    match access {
+        Access::Direct => open_direct(path),
+        Access::Cached => super::cache::open_without_readahead(path).map_err(|e| failed(path, e)),
+    }
+}
+
+#[cfg(not(test))]
+fn open(path: &Path, Access::Direct: Access) -> Result<File, Unmeasured> {
+    open_direct(path)
 }
 
 fn open_direct(path: &Path) -> Result<File, Unmeasured> {
@@ -148,54 +223,28 @@ fn open_direct(path: &Path) -> Result<File, Unmeasured> {
     }
 }
 
-/// One worker's blocks, one after another.
+/// One worker's reads, one after another.
 pub(super) enum Draw<'a> {
-    /// Uniform over all blocks, so over the files by their size.
-    Random { rng: SplitMix64, block_count: u64 },
-    /// The next of a list that all workers share.
-    Listed { blocks: &'a [u64], cursor: &'a AtomicUsize },
+    /// Blocks that nobody has read, uniform over all files, so over each by its size.
+    Unread { files: &'a DirectFiles, blocks: &'a UnreadBlocks },
+    /// The next of a list of blocks that all workers share.
+    Listed { files: &'a DirectFiles, blocks: &'a [u64], cursor: &'a AtomicUsize },
+    /// The next of a list of spans that all workers share.
+    Spans { spans: &'a [Span], cursor: &'a AtomicUsize },
 }
 
 impl Draw<'_> {
-    /// The next block, or `None` at a list's end.
-    pub(super) fn next(&mut self) -> Option<u64> {
+    /// The next span, or `None` at a list's end.
+    pub(super) fn next(&mut self) -> Option<Span> {
         match self {
-            Self::Random { rng, block_count } => Some(rng.below(*block_count)),
-            Self::Listed { blocks, cursor } => {
-                blocks.get(cursor.fetch_add(1, Ordering::Relaxed)).copied()
+            Self::Unread { files, blocks } => Some(files.span(blocks.next())),
+            Self::Listed { files, blocks, cursor } => {
+                let block = blocks.get(cursor.fetch_add(1, Ordering::Relaxed))?;
+                Some(files.span(*block))
+            }
+            Self::Spans { spans, cursor } => {
+                spans.get(cursor.fetch_add(1, Ordering::Relaxed)).copied()
             }
         }
-    }
-}
-
-/// Steele, Lea and Flood's generator (OOPSLA 2014): a nanosecond a number, and good enough for
-/// offsets.
-#[derive(Clone, Debug)]
-pub(super) struct SplitMix64(u64);
-
-impl SplitMix64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-    /// From a seed.
-    pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// One of many generators from one seed.
-    pub(super) const fn stream(seed: u64, number: u64) -> Self {
-        let mut start = Self(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
-        Self(start.next())
-    }
-
-    const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(Self::STEP);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in `0..end` (up to 2^-40 for a state of 64 GB).
-    pub(super) const fn below(&mut self, end: u64) -> u64 {
-        ((self.next() as u128 * end as u128) >> 64) as u64
     }
 }

@@ -10,34 +10,46 @@ use std::{
 
 use super::{
     error::Unmeasured,
-    files::{DirectFiles, Draw, SplitMix64},
+    files::{BLOCK_BYTES, DirectFiles, Draw, Span},
+    unread::UnreadBlocks,
 };
 use crate::latency::Latencies;
 
 /// Which blocks to read.
 pub(super) enum Work<'a> {
-    /// Uniformly drawn ones, until the time is over.
-    Random { seed: u64, time: Duration },
+    /// Some that nobody has read, until the time is over.
+    Unread { blocks: &'a UnreadBlocks, time: Duration },
     /// These, each once.
     Listed(&'a [u64]),
+    /// These spans in this order, until the time is over.
+    Spans { spans: &'a [Span], time: Duration },
 }
 
 impl Work<'_> {
-    /// The blocks for worker number `worker`; `cursor` is shared by all workers.
-    fn draw<'a>(&'a self, files: &DirectFiles, worker: u64, cursor: &'a AtomicUsize) -> Draw<'a> {
+    /// A worker's blocks; `cursor` is shared by all workers.
+    const fn draw<'a>(&'a self, files: &'a DirectFiles, cursor: &'a AtomicUsize) -> Draw<'a> {
         match self {
-            Self::Random { seed, .. } => Draw::Random {
-                rng: SplitMix64::stream(*seed, worker),
-                block_count: files.block_count(),
-            },
-            Self::Listed(blocks) => Draw::Listed { blocks, cursor },
+            Self::Unread { blocks, .. } => Draw::Unread { files, blocks },
+            Self::Listed(blocks) => Draw::Listed { files, blocks, cursor },
+            Self::Spans { spans, .. } => Draw::Spans { spans, cursor },
+        }
+    }
+
+    /// Blocks of memory that the largest read takes.
+    fn read_block_count(&self) -> usize {
+        match self {
+            Self::Unread { .. } | Self::Listed(_) => 1,
+            Self::Spans { spans, .. } => {
+                let most = spans.iter().map(|span| span.byte_count as usize).max();
+                most.unwrap_or(0).div_ceil(BLOCK_BYTES).max(1)
+            }
         }
     }
 
     /// When to stop although there is more to read.
     const fn time(&self) -> Option<Duration> {
         match self {
-            Self::Random { time, .. } => Some(*time),
+            Self::Unread { time, .. } | Self::Spans { time, .. } => Some(*time),
             Self::Listed(_) => None,
         }
     }
@@ -46,6 +58,8 @@ impl Work<'_> {
 /// What a method did.
 pub(super) struct Outcome {
     pub(super) read_count: u64,
+    pub(super) read_bytes: u64,
+    pub(super) block_count: u64,
     pub(super) elapsed: Duration,
     pub(super) latencies: Latencies,
     pub(super) cpu: Option<Duration>,
@@ -55,6 +69,8 @@ pub(super) struct Outcome {
 pub(super) struct Shared<'a> {
     /// What to read.
     pub(super) files: &'a DirectFiles,
+    /// Blocks of memory that each read needs at most.
+    pub(super) read_block_count: usize,
     /// How long each thread reads from its first read on; to the end of a list without it.
     time: Option<Duration>,
     cancel: &'a AtomicBool,
@@ -65,6 +81,9 @@ pub(super) struct Shared<'a> {
 /// What one thread did.
 pub(super) struct Part {
     pub(super) read_count: u64,
+    pub(super) read_bytes: u64,
+    /// Blocks that count for what was read.
+    pub(super) block_count: u64,
     /// When its first read began: what it set up before is no part of the time.
     pub(super) start: Instant,
     /// When the last read that counted came back.
@@ -82,11 +101,17 @@ pub(super) fn read(
     reader: &(impl Fn(&Shared<'_>, Draw<'_>) -> Result<Part, Unmeasured> + Sync),
 ) -> Result<Outcome, Unmeasured> {
     let cursor = AtomicUsize::new(0);
-    let shared = Shared { files, time: work.time(), cancel, has_failed: AtomicBool::new(false) };
+    let shared = Shared {
+        files,
+        read_block_count: work.read_block_count(),
+        time: work.time(),
+        cancel,
+        has_failed: AtomicBool::new(false),
+    };
     let parts: Result<Vec<Part>, Unmeasured> = thread::scope(|scope| {
         let shared = &shared;
-        let spawn = |number| {
-            let draw = work.draw(files, number as u64, &cursor);
+        let spawn = |_| {
+            let draw = work.draw(files, &cursor);
             let worker = thread::Builder::new()
                 .spawn_scoped(scope, move || reader(shared, draw).inspect_err(|_| shared.fail()));
             worker.map_err(|source| {
@@ -125,12 +150,16 @@ fn merge(parts: Vec<Part>) -> Outcome {
     let end = parts.iter().map(|part| part.end).max();
     let mut outcome = Outcome {
         read_count: 0,
+        read_bytes: 0,
+        block_count: 0,
         elapsed: end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start),
         latencies: Latencies::default(),
         cpu: Some(Duration::ZERO),
     };
     for part in parts {
         outcome.read_count += part.read_count;
+        outcome.read_bytes += part.read_bytes;
+        outcome.block_count += part.block_count;
         outcome.latencies.merge(&part.latencies);
         outcome.cpu = outcome.cpu.zip(part.cpu).map(|(sum, cpu)| sum + cpu);
     }

@@ -26,6 +26,9 @@ pub struct ReadTally {
     pub waited_count: u64,
     /// Time spent waiting for those.
     pub wait: Duration,
+    /// Reads under way, summed over time: over the window it is the depth that was achieved.
+    /// A call that reads several keys together counts as many as it had under way.
+    pub under_way: Duration,
     /// When the first read began and the last one ended, where reads are timed.
     pub window: Option<(Instant, Instant)>,
     /// Where reads and steps are recorded one by one, if they are.
@@ -40,6 +43,7 @@ impl ReadTally {
         self.ready_count += other.ready_count;
         self.waited_count += other.waited_count;
         self.wait += other.wait;
+        self.under_way += other.under_way;
         if let Some((start, end)) = other.window {
             self.widen(start, end);
         }
@@ -84,9 +88,15 @@ impl ReadTally {
 
     /// Counts the time of a read of one key or of several together.
     pub(crate) fn lasted<R: Reader>(&mut self, what: What, start: Instant, end: Instant) {
+        self.lasted_at::<R>(1.0, what, start, end);
+    }
+
+    /// The same of reads of which `depth` were under way.
+    fn lasted_at<R: Reader>(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
         if R::IS_TIMED {
             let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
             self.latencies.record_batch(end - start, count);
+            self.under_way += (end - start).mul_f64(depth);
             self.widen(start, end);
         }
         if let Some(trace) = &mut self.trace {
@@ -107,7 +117,7 @@ impl ReadTally {
             sink(place, value);
             clock.arrived::<R>();
         })?;
-        clock.stop::<R>(keys.len());
+        clock.stop(reader, keys.len());
         Ok(())
     }
 
@@ -137,6 +147,8 @@ pub(crate) struct CallClock<'t> {
     key: Key,
     start: Option<Instant>,
     since: Option<Instant>,
+    /// Blocks that the reader had read when it began, where it reads together.
+    block_count: u64,
 }
 
 impl<'t> CallClock<'t> {
@@ -148,7 +160,9 @@ impl<'t> CallClock<'t> {
             Key::Slot | Key::Code => reader.reads_together(),
         };
         let since = start.filter(|_| !together);
-        Self { tally, key, start, since }
+        let is_asked = start.is_some() && together;
+        let block_count = if is_asked { reader.counters().block_count } else { 0 };
+        Self { tally, key, start, since, block_count }
     }
 
     /// A value came; where values come one by one, the time since the last is its own.
@@ -162,13 +176,16 @@ impl<'t> CallClock<'t> {
     }
 
     /// The call is over, and `count` values came.
-    pub(crate) fn stop<R: Reader>(self, count: usize) {
+    pub(crate) fn stop<R: Reader>(self, reader: &R, count: usize) {
         self.tally.read_count += count as u64;
         if let (Some(start), None) = (self.start, self.since)
             && count > 0
         {
             let what = What::Read { key: self.key, count };
-            self.tally.lasted::<R>(what, start, Instant::now());
+            let end = Instant::now();
+            let block_count = reader.counters().block_count - self.block_count;
+            let depth = reader.at_once(count, block_count);
+            self.tally.lasted_at::<R>(depth, what, start, end);
         }
     }
 }

@@ -22,6 +22,7 @@ mod settings;
 use std::{
     fs::File,
     io,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -29,15 +30,20 @@ use std::{
     time::Instant,
 };
 
+use alloy_primitives::B256;
+use workload::{Table, layout::RowKey};
+
 use super::Store;
 use crate::{
     device,
     error::StoreError,
+    place::{self, AskedRow, BlockPlace, Places},
     state::{BuiltState, StateError},
 };
 use variant::CacheMode;
 
-use files::Files;
+use block::BLOCK_BYTES;
+use files::{Files, RowFile};
 pub use format::FlatFormat;
 pub use reader::FlatReader;
 pub use sample::FlatSample;
@@ -196,6 +202,32 @@ impl Store for FlatStore {
 
     fn built_state(&self) -> Option<&BuiltState> {
         Some(&self.state)
+    }
+
+    /// Where the index has several blocks for a key, the one that is read first.
+    fn locate(&self, sample: &FlatSample, rows: &[AskedRow]) -> Result<Places, String> {
+        let files = &self.files;
+        let row_block = |file: u32, rows: &RowFile, account: usize, rest: &[u8]| {
+            let found = rows.index.locate(account, rest, 0)?;
+            let offset = found.last as u64 * BLOCK_BYTES as u64;
+            Some(BlockPlace { file, offset, byte_count: BLOCK_BYTES as u32, block_count: 1 })
+        };
+        let block = |(table, key): (Table, RowKey)| match table {
+            Table::Accounts => row_block(0, &files.accounts, 0, key.as_slice()),
+            Table::Slots => {
+                let (account, rest) = key.as_slice().split_at(key.as_slice().len() - 32);
+                let account = files.slots.index.account(account)?;
+                row_block(1, &files.slots, account, rest)
+            }
+            Table::Codes => {
+                let place = files.code_places.get(&B256::from_slice(key.as_slice()))?;
+                let block_count = u32::try_from(place.byte_count.div_ceil(BLOCK_BYTES)).ok()?;
+                let byte_count = block_count * BLOCK_BYTES as u32;
+                Some(BlockPlace { file: 2, offset: place.offset, byte_count, block_count })
+            }
+        };
+        let blocks = place::keys(rows, sample.layout).into_iter().map(block).collect();
+        Ok(Places { files: files.paths().map(Path::to_path_buf).to_vec(), blocks })
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -217,6 +217,10 @@ impl<R: Reader> Reader for HandicappedReader<'_, R> {
         self.reader.reads_at_once()
     }
 
+    fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
+        self.reader.at_once(key_count, block_count)
+    }
+
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         self.reader.code(hash)
     }

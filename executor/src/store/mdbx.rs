@@ -32,7 +32,12 @@ use signet_libmdbx::Stat;
 use workload::Table;
 
 use super::Store;
-use crate::{device, error::StoreError, state::BuiltState};
+use crate::{
+    device,
+    error::StoreError,
+    place::{self, AskedRow, BlockPlace, Places, RowPages},
+    state::BuiltState,
+};
 use variant::CacheMode;
 
 use base::{Base, RESIDENT_SHARE_MAX};
@@ -180,6 +185,35 @@ impl Store for MdbxStore {
 
     fn built_state(&self) -> Option<&BuiltState> {
         Some(&self.state)
+    }
+
+    fn locate(&self, sample: &MdbxSample, rows: &[AskedRow]) -> Result<Places, String> {
+        let leaves = self.base.leaves(&place::keys(rows, sample.layout()));
+        let block = |page: u32| BlockPlace {
+            file: 0,
+            offset: u64::from(page) * environment::PAGE_BYTES as u64,
+            byte_count: environment::PAGE_BYTES as u32,
+            block_count: 1,
+        };
+        let leaves = leaves.map_err(|error| error.to_string())?;
+        let blocks = leaves.into_iter().map(|page| page.map(block)).collect();
+        Ok(Places { files: vec![self.base.path().to_owned()], blocks })
+    }
+
+    fn row_pages(&self, rows: &[AskedRow]) -> Option<Result<RowPages, String>> {
+        let layout = self.state.manifest().layout;
+        let count = || {
+            let leaves = self.base.leaves(&place::keys(rows, layout));
+            let leaves = leaves.map_err(|error| error.to_string())?;
+            let mut pages: Vec<u32> = leaves.into_iter().flatten().collect();
+            pages.sort_unstable();
+            pages.dedup();
+            let resident_count = self.base.resident_count(&pages);
+            let resident_count = resident_count
+                .ok_or_else(|| "the kernel does not tell which pages are in memory".to_owned())?;
+            Ok(RowPages { page_count: pages.len() as u64, resident_count })
+        };
+        Some(count())
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -10,11 +10,13 @@ mod build;
 mod direct;
 mod format;
 mod options;
+mod places;
 mod probe;
 mod reader;
 mod sample;
 mod scan;
 mod settings;
+mod sst;
 mod threads;
 mod uring;
 
@@ -29,11 +31,13 @@ use super::Store;
 use crate::{
     device,
     error::StoreError,
+    place::{AskedRow, Places},
     state::{BuiltState, StateError},
 };
 use variant::{CacheMode, FilterKind, IndexShape, ReadMethod};
 
 pub use format::{Filter, PPM, RocksFormat, aged_ppm};
+use places::Blocks;
 pub use reader::RocksReader;
 pub use sample::RocksSample;
 use sample::SampleInput;
@@ -52,6 +56,8 @@ pub struct RocksStore {
     /// Whether a `MultiGet` was seen to read through `io_uring`.
     multi_get_io_uring: Option<bool>,
     warm_cache: OnceLock<Cache>,
+    /// Where rows lie, once somebody asks.
+    blocks: OnceLock<Result<Blocks, String>>,
     /// Of the last sample: index and filters in memory, in bytes.
     table_memory_bytes: AtomicU64,
     /// Of the last sample: how long opening took, in nanoseconds.
@@ -92,6 +98,7 @@ impl RocksStore {
             access,
             multi_get_io_uring: None,
             warm_cache: OnceLock::new(),
+            blocks: OnceLock::new(),
             table_memory_bytes: AtomicU64::new(0),
             open_ns: AtomicU64::new(0),
             resident_fraction: Mutex::new(None),
@@ -275,6 +282,22 @@ impl Store for RocksStore {
 
     fn built_state(&self) -> Option<&BuiltState> {
         Some(&self.state)
+    }
+
+    fn locate(&self, sample: &RocksSample, rows: &[AskedRow]) -> Result<Places, String> {
+        let blocks = self.blocks.get_or_init(|| Blocks::of(&self.state, &self.format, sample));
+        blocks.as_ref().map_err(Clone::clone)?.locate(sample, rows)
+    }
+
+    fn reads_absent_rows(&self) -> bool {
+        self.format.filter == Filter::NOTHING
+    }
+
+    fn merged_block_count_max(&self) -> usize {
+        match (effective(self.settings.read_method), io_uring_state()) {
+            (ReadMethod::MultiGet, IoUring::Available) => READS_AT_ONCE,
+            _ => 1,
+        }
     }
 
     fn slots_per_block(&self) -> Option<f64> {

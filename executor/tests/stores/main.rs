@@ -5,5 +5,6 @@
 mod common;
 mod flat;
 mod mdbx;
+mod places;
 mod rocksdb;
 mod state;

@@ -66,6 +66,7 @@ fn typical() -> IoResult {
         ceiling_end_iops: Some(80_100.0),
         ceiling_drift: Some(80_100.0 / 82_300.0),
         host_cache_ratio: Some(1.02),
+        repeated_read_count: 0,
         sweep: sweep.into(),
         reason: None,
     };

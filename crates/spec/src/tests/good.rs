@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ReadMethod, ReadOrder, ReadTime, Schedule, Sharing, StopRule,
-    StoreKind, WarmCache,
+    FilterKind, IndexShape, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule, Sharing,
+    StopRule, StoreKind, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -70,6 +70,8 @@ checksums = "skip"
 cache_fill = "single-reads"
 commit = "synced"
 cache = "warm"
+keys = "same"
+draw_seed = 77
 databases = 1
 samples = 9
 budget = "1500ms"
@@ -153,6 +155,8 @@ fn what_is_left_out_has_its_default() {
             schedules: vec![Schedule::BlockOrder],
             commit: Durability::Logged,
             cache: CacheMode::Cold,
+            keys: None,
+            draw_seed: None,
             database_count: 1,
             sample_count: None,
             budget: Duration::from_secs(60),
@@ -324,4 +328,26 @@ fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
     // Nothing else differs, and neither does how it is run.
     assert_eq!(Scenario { seed: 5, ..scenario.of_database(3) }, scenario);
     assert_eq!(parsed(&scenario.to_toml()), scenario);
+}
+
+#[test]
+fn each_sample_has_blocks_of_its_own_over_the_same_state() {
+    let scenario = parsed(&format!("seed = 5\n{LEAST}[run]\nkeys = \"fresh\"\ndraw_seed = 9\n"));
+    assert_eq!((scenario.run.keys, scenario.run.draw_seed), (Some(SampleKeys::Fresh), Some(9)));
+    let seeds = |draw_seed, number| {
+        let sample = scenario.of_sample(draw_seed, number);
+        assert_eq!(sample.state.seed, Some(5), "the state stays the scenario's");
+        sample.seed
+    };
+    assert_eq!(seeds(9, 0), seeds(9, 0), "they are the same every time");
+    let mut all = vec![5, seeds(9, 0), seeds(9, 1), seeds(8, 0), seeds(8, 1)];
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 5);
+    // What the scenario fixes is another for each sample, too.
+    let fixed = Scenario { block: BlockSpec { seed: Some(1), ..scenario.block }, ..scenario };
+    let sample = fixed.of_sample(9, 0);
+    assert!(sample.block.seed.is_some_and(|seed| seed != 1), "{sample:?}");
+    let on_state = Scenario { state: StateSpec { seed: Some(3), ..fixed.state }, ..fixed };
+    assert_eq!(on_state.of_sample(9, 0).state.seed, Some(3));
 }

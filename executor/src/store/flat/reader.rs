@@ -330,6 +330,11 @@ impl Reader for FlatReader<'_> {
         self.has_ring().then_some(self.sample.settings.depth)
     }
 
+    /// A block that comes back makes room for the next: the ring is full until the last ones.
+    fn at_once(&self, _key_count: usize, block_count: u64) -> f64 {
+        block_count.min(self.sample.settings.depth as u64) as f64
+    }
+
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         self.counters.key_count += 1;
         let what = || format!("code {hash}");

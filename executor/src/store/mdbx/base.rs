@@ -16,7 +16,12 @@ use std::{
     thread,
 };
 
-use super::{branches, environment::PAGE_BYTES};
+use workload::{Table, layout::RowKey};
+
+use super::{
+    branches,
+    environment::{PAGE_BYTES, table_name},
+};
 use crate::{device, store::sealed};
 
 /// The file of the rows.
@@ -126,6 +131,30 @@ impl Base {
     pub(super) fn drop_pages(&self) -> io::Result<Option<f64>> {
         device::fadvise_dontneed(&[&self.path])?;
         Ok(device::resident_fraction(&[&self.path]))
+    }
+
+    /// Numbers of the leaf pages that hold the rows with `keys`, in the same order; `None` for a
+    /// row of an empty table. Looks at branch pages only.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not as MDBX writes it.
+    pub(super) fn leaves(&self, keys: &[(Table, RowKey)]) -> io::Result<Vec<Option<u32>>> {
+        let file = File::open(&self.path)?;
+        no_readahead(&file)?;
+        let mut leaves = branches::Leaves::of(&file, &self.metas)?;
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_unstable_by_key(|index| (table_name(keys[*index].0), keys[*index].1));
+        let mut found = vec![None; keys.len()];
+        for index in order {
+            let (table, key) = &keys[index];
+            found[index] = leaves.find(table_name(*table), key.as_slice())?;
+        }
+        Ok(found)
+    }
+
+    /// Of `pages`, ascending, how many lie in the page cache; `None` where the kernel does not tell.
+    pub(super) fn resident_count(&self, pages: &[u32]) -> Option<u64> {
+        device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }
 
     /// Reads all branch pages into the page cache, and no other page.

@@ -60,6 +60,61 @@ pub(super) fn find(file: &File, metas: &[u8]) -> io::Result<Vec<u32>> {
     Ok(pages)
 }
 
+/// Finds the leaf pages of rows through the branch pages, which are in memory, without looking at
+/// a leaf. Rows in the order of their keys find each branch page once.
+#[derive(Debug)]
+pub(super) struct Leaves<'f> {
+    file: &'f File,
+    /// By name.
+    tables: Vec<(Vec<u8>, Tree)>,
+    /// The page looked at last on each level.
+    path: Vec<Option<Page>>,
+}
+
+impl<'f> Leaves<'f> {
+    /// The trees of `file`, where `metas` are its first pages.
+    ///
+    /// # Errors
+    /// What is not as the format says, or the read that failed.
+    pub(super) fn of(file: &'f File, metas: &[u8]) -> io::Result<Self> {
+        let (_, lists) = levels(file, main_tree(metas)?)?;
+        let mut tables = Vec::new();
+        for list in lists {
+            let page = Page::read(file, list, LEAF)?;
+            for node in page.nodes() {
+                let node = node?;
+                if let Some(tree) = page.tree_at(node)? {
+                    tables.push((page.key_at(node)?.to_vec(), tree));
+                }
+            }
+        }
+        Ok(Self { file, tables, path: (0..HEIGHT_MAX).map(|_| None).collect() })
+    }
+
+    /// Number of the leaf page of the table `name` that has the row with `key` if there is one;
+    /// `None` where the table is empty.
+    ///
+    /// # Errors
+    /// As [`Self::of`], or there is no such table.
+    pub(super) fn find(&mut self, name: &str, key: &[u8]) -> io::Result<Option<u32>> {
+        let tree = self.tables.iter().find(|(table, _)| table == name.as_bytes());
+        let (_, tree) = tree.ok_or_else(|| wrong(&format!("there is no table {name}")))?;
+        if tree.height == 0 {
+            return Ok(None);
+        }
+        let mut number = tree.root;
+        for level in 1..usize::from(tree.height) {
+            let known = &mut self.path[level];
+            if known.as_ref().is_none_or(|page| page.number != number) {
+                *known = Some(Page::read(self.file, number, BRANCH)?);
+            }
+            let page = known.as_ref().unwrap_or_else(|| unreachable!("it was just read"));
+            number = page.child_of(key)?;
+        }
+        Ok(Some(number))
+    }
+}
+
 /// The branch pages of a tree, and the pages of its lowest level.
 fn levels(file: &File, tree: Tree) -> io::Result<(Vec<u32>, Vec<u32>)> {
     let mut branches = Vec::new();
@@ -104,6 +159,7 @@ fn tree(bytes: &[u8]) -> io::Result<Tree> {
     Ok(Tree { root: u32::from_le_bytes(*root), height })
 }
 
+#[derive(Debug)]
 struct Page {
     number: u32,
     bytes: Box<[u8; PAGE_BYTES]>,
@@ -125,6 +181,26 @@ impl Page {
     fn nodes(&self) -> impl Iterator<Item = io::Result<usize>> {
         let end = self.u16_at(12).map_or(0, usize::from).min(PAGE_BYTES - HEADER_BYTES);
         (0..end / 2).map(|i| Ok(usize::from(self.u16_at(HEADER_BYTES + 2 * i)?) + HEADER_BYTES))
+    }
+
+    /// The child whose rows have `key` among them: that of the last node with a key not above it.
+    /// The first node of a branch page has no key of its own, and stands below all.
+    fn child_of(&self, key: &[u8]) -> io::Result<u32> {
+        let nodes = self.nodes().collect::<io::Result<Vec<_>>>()?;
+        let (mut low, mut high) = (1, nodes.len().max(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.key_at(nodes[middle])? <= key { low = middle + 1 } else { high = middle }
+        }
+        let node = nodes.get(low - 1).ok_or_else(|| wrong("a branch page without nodes"))?;
+        self.u32_at(*node)
+    }
+
+    /// The key of the node at `at`.
+    fn key_at(&self, at: usize) -> io::Result<&[u8]> {
+        let key = at + NODE_BYTES;
+        let length = usize::from(self.u16_at(at + 6)?);
+        self.bytes.get(key..key + length).ok_or_else(|| self.outside(key))
     }
 
     /// The tree that the node at `at` describes, if it does.

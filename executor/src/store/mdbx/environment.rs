@@ -116,7 +116,8 @@ pub(super) struct Tables {
     layout: Layout,
 }
 
-const fn table_name(table: Table) -> &'static str {
+/// Name of the table of `table`.
+pub(super) const fn table_name(table: Table) -> &'static str {
     match table {
         Table::Accounts => "accounts",
         Table::Slots => "storage",

@@ -16,6 +16,7 @@ use super::{
     options::{ACCOUNTS, CODE, STORAGE},
     sample::RocksSample,
     settings::{NAME, READS_AT_ONCE, effective, failed},
+    uring::{IoUring, io_uring_state},
 };
 use crate::{
     error::StoreError,
@@ -219,6 +220,16 @@ impl Reader for RocksReader<'_> {
 
     fn reads_accounts_together(&self) -> bool {
         self.reads_together()
+    }
+
+    fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
+        match io_uring_state() {
+            // In groups, one after the other.
+            IoUring::Available => {
+                block_count as f64 / key_count.div_ceil(READS_AT_ONCE).max(1) as f64
+            }
+            IoUring::NotBuilt | IoUring::Refused => block_count.min(1) as f64,
+        }
     }
 
     fn accounts(

@@ -121,7 +121,7 @@ impl<'a> Batch<'a> {
                 codes.push(code);
             }
         })?;
-        clock.stop::<R>(ids.len());
+        clock.stop(reader, ids.len());
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl<'a> Batch<'a> {
             values.slots.put(ids[place], value);
             clock.arrived::<R>();
         })?;
-        clock.stop::<R>(ids.len());
+        clock.stop(reader, ids.len());
         Ok(())
     }
 

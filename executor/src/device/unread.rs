@@ -1,0 +1,130 @@
+//! Blocks that nobody has read yet in this run: one random permutation of all of them, from which
+//! every pass, method and thread takes the next. So no figure is of a block that an earlier one
+//! has brought into a cache below, as long as there are blocks left; beyond that it is counted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Rounds of the Feistel network: four make a pseudorandom permutation of pseudorandom functions
+/// (Luby and Rackoff 1988).
+const ROUND_COUNT: usize = 4;
+
+/// All blocks in random order, handed out once each.
+#[derive(Debug)]
+pub(super) struct UnreadBlocks {
+    permutation: Permutation,
+    taken_count: AtomicU64,
+}
+
+impl UnreadBlocks {
+    /// The blocks `0..block_count`, at least one, in the order that `seed` gives.
+    pub(super) const fn new(block_count: u64, seed: u64) -> Self {
+        let permutation = Permutation::new(block_count, seed);
+        Self { permutation, taken_count: AtomicU64::new(0) }
+    }
+
+    /// The next block. When all were handed out, the first one again.
+    pub(super) fn next(&self) -> u64 {
+        let index = self.taken_count.fetch_add(1, Ordering::Relaxed);
+        self.permutation.at(index % self.permutation.block_count)
+    }
+
+    /// The next `count` blocks.
+    pub(super) fn take(&self, count: usize) -> Vec<u64> {
+        (0..count).map(|_| self.next()).collect()
+    }
+
+    /// How many were handed out a second time, or more often.
+    pub(super) fn repeated_count(&self) -> u64 {
+        self.taken_count.load(Ordering::Relaxed).saturating_sub(self.permutation.block_count)
+    }
+}
+
+/// A permutation of `0..block_count` that needs no memory: a Feistel network over the least even
+/// number of bits that is enough, walked on from what lies outside.
+#[derive(Debug)]
+struct Permutation {
+    block_count: u64,
+    half_bits: u32,
+    keys: [u64; ROUND_COUNT],
+}
+
+impl Permutation {
+    const fn new(block_count: u64, seed: u64) -> Self {
+        let bits = u64::BITS - block_count.saturating_sub(1).leading_zeros();
+        let half_bits = if bits < 2 { 1 } else { bits.div_ceil(2) };
+        let mut rng = SplitMix64(seed);
+        let keys = [rng.next(), rng.next(), rng.next(), rng.next()];
+        Self { block_count, half_bits, keys }
+    }
+
+    fn at(&self, index: u64) -> u64 {
+        let mut block = index;
+        loop {
+            block = self.shuffled(block);
+            if block < self.block_count {
+                return block;
+            }
+        }
+    }
+
+    fn shuffled(&self, value: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (value >> self.half_bits, value & mask);
+        for key in self.keys {
+            (left, right) = (right, left ^ (SplitMix64(right ^ key).next() & mask));
+        }
+        left << self.half_bits | right
+    }
+}
+
+/// Steele, Lea and Flood's generator (OOPSLA 2014): a nanosecond a number, and good enough for
+/// offsets.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(Self::STEP);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_block_is_handed_out_once_before_any_is_again() {
+        for block_count in [1, 2, 3, 5, 64, 1_000, 4_097] {
+            let blocks = UnreadBlocks::new(block_count, 7);
+            let all: HashSet<u64> = (0..block_count).map(|_| blocks.next()).collect();
+            assert_eq!(all.len() as u64, block_count);
+            assert!(all.iter().all(|block| *block < block_count));
+            assert_eq!(blocks.repeated_count(), 0);
+            blocks.next();
+            assert_eq!(blocks.repeated_count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_order_is_the_seeds() {
+        let order = |seed| UnreadBlocks::new(10_000, seed).take(100);
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+    }
+
+    #[test]
+    fn the_first_blocks_are_spread_evenly_over_the_files() {
+        let mut counts = [0_u32; 10];
+        for block in UnreadBlocks::new(1_000_000, 3).take(100_000) {
+            counts[(block / 100_000) as usize] += 1;
+        }
+        // 10,000 expected in each, standard deviation 90: seven of them.
+        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 630), "{counts:?}");
+    }
+}

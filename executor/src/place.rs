@@ -1,0 +1,71 @@
+//! Where the rows of a state lie in its files, for those who read the same blocks without the
+//! store, or look whether they are in memory.
+
+use std::path::PathBuf;
+
+use alloy_primitives::{Address, B256, U256};
+use workload::{Layout, Table, layout::RowKey};
+
+/// A row that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AskedRow {
+    /// An account.
+    Account(Address),
+    /// A slot of an account.
+    Slot(Address, U256),
+    /// A code, by its hash.
+    Code(B256),
+}
+
+/// The table of each row, and its key there under `layout`.
+pub(crate) fn keys(rows: &[AskedRow], layout: Layout) -> Vec<(Table, RowKey)> {
+    // Slots come in runs of one account.
+    let mut last: Option<(Address, RowKey)> = None;
+    let mut account = |address: &Address| match last {
+        Some((of, key)) if of == *address => key,
+        _ => {
+            let key = layout.account_key(address);
+            last = Some((*address, key));
+            key
+        }
+    };
+    let key = |row: &AskedRow| match row {
+        AskedRow::Account(address) => (Table::Accounts, account(address)),
+        AskedRow::Slot(address, slot) => (Table::Slots, layout.slot_key(&account(address), slot)),
+        // A hash is its own key under every layout.
+        AskedRow::Code(hash) => (Table::Codes, Layout::Hashed.account_key_of_part(&hash.0)),
+    };
+    rows.iter().map(key).collect()
+}
+
+/// A block of a file, as the store reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockPlace {
+    /// Index of the file in [`Places::files`].
+    pub file: u32,
+    /// Where it begins.
+    pub offset: u64,
+    /// Bytes that the store reads.
+    pub byte_count: u32,
+    /// Blocks that the store counts for them.
+    pub block_count: u32,
+}
+
+/// Where rows lie.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// By row: the block that is read for it; `None` where none is, as an index or a filter
+    /// answers.
+    pub blocks: Vec<Option<BlockPlace>>,
+}
+
+/// Pages with rows, and those of them in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowPages {
+    /// Distinct pages.
+    pub page_count: u64,
+    /// Those that lay in the page cache.
+    pub resident_count: u64,
+}

@@ -1,0 +1,164 @@
+//! What the device can do for one sample: the blocks of the sample's own files that its rows lie
+//! in, in the order in which it asked for them, and joined as its store joins them, read once more
+//! by a plain ring. Nothing of a store or an engine is in that time.
+
+use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
+
+use crate::{
+    device::{self, BLOCK_BYTES, DirectFiles, ReadRate, Span, Unmeasured},
+    place::{AskedRow, BlockPlace},
+    store::{Store, recorded::ReadLog},
+};
+
+/// Requests are not joined beyond this.
+const JOINED_BYTES_MAX: u64 = 64 << 10;
+/// Bytes that offsets and lengths of direct reads are multiples of: every file system takes pages.
+const ALIGNMENT: u64 = BLOCK_BYTES as u64;
+
+/// The requests of a sample.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// In the order in which they were made.
+    pub spans: Vec<Span>,
+}
+
+impl Requests {
+    /// Those of a sample of `store` that asked for what `log` says.
+    ///
+    /// # Errors
+    /// Why they cannot be told.
+    pub fn of<S: Store>(store: &S, sample: &S::Sample, log: &ReadLog) -> Result<Self, String> {
+        let is_read = |index: &usize| log.present[*index] || store.reads_absent_rows();
+        let asked: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
+        let rows: Vec<AskedRow> = asked.iter().map(|index| log.rows[*index]).collect();
+        let places = store.locate(sample, &rows)?;
+        let mut blocks: Vec<Option<BlockPlace>> = vec![None; log.rows.len()];
+        for (index, block) in asked.into_iter().zip(places.blocks) {
+            blocks[index] = block;
+        }
+        let most = store.merged_block_count_max();
+        let mut joining = Joining::default();
+        for call in &log.calls {
+            let of_call = &blocks[call.first_row..call.first_row + call.row_count];
+            joining.call(of_call.iter().flatten().copied(), most);
+        }
+        Ok(Self { files: places.files, spans: joining.spans })
+    }
+
+    /// Reads them again for the time given at most, past the kernel's cache.
+    ///
+    /// # Errors
+    /// [`Unmeasured`].
+    pub fn read_again(&self, time: Duration, cancel: &AtomicBool) -> Result<ReadRate, Unmeasured> {
+        if self.spans.is_empty() {
+            return Err(Unmeasured::TooSmall { block_count: 0 });
+        }
+        let files = DirectFiles::open_in_order(&self.files)?;
+        device::replay(&files, &self.spans, time, cancel)
+    }
+}
+
+/// Requests in the making. A block is read once: what was read is in the store's cache.
+#[derive(Default)]
+struct Joining {
+    read: HashSet<(u32, u64)>,
+    spans: Vec<Span>,
+}
+
+impl Joining {
+    /// Adds the blocks of a call, of which up to `most` are asked for at once.
+    fn call(&mut self, blocks: impl Iterator<Item = BlockPlace>, most: usize) {
+        let read = &mut self.read;
+        let mut new: Vec<_> =
+            blocks.filter(|block| read.insert((block.file, block.offset))).collect();
+        if most == 1 {
+            self.spans.extend(new.iter().map(span));
+            return;
+        }
+        new.sort_unstable();
+        for group in new.chunks(most) {
+            let first = self.spans.len();
+            for block in group {
+                let next = span(block);
+                let last = self.spans[first..].last_mut();
+                match last.filter(|last| touch(last, &next)) {
+                    Some(last) => {
+                        let end = next.offset + u64::from(next.byte_count);
+                        last.byte_count = (end - last.offset) as u32;
+                        last.block_count += next.block_count;
+                    }
+                    None => self.spans.push(next),
+                }
+            }
+        }
+    }
+}
+
+/// Whether `next`, which does not begin before `last`, is joined to it.
+fn touch(last: &Span, next: &Span) -> bool {
+    let end = next.offset + u64::from(next.byte_count);
+    last.file == next.file
+        && next.offset <= last.offset + u64::from(last.byte_count)
+        && end - last.offset <= JOINED_BYTES_MAX
+}
+
+/// The pages that a block touches.
+fn span(block: &BlockPlace) -> Span {
+    let start = block.offset / ALIGNMENT * ALIGNMENT;
+    let end = (block.offset + u64::from(block.byte_count)).next_multiple_of(ALIGNMENT);
+    Span {
+        file: block.file,
+        offset: start,
+        byte_count: (end - start) as u32,
+        block_count: block.block_count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(file: u32, offset: u64) -> BlockPlace {
+        BlockPlace { file, offset, byte_count: 4096, block_count: 1 }
+    }
+
+    fn joined(calls: &[&[BlockPlace]], most: usize) -> Vec<(u32, u64, u32, u32)> {
+        let mut joining = Joining::default();
+        for call in calls {
+            joining.call(call.iter().copied(), most);
+        }
+        let parts = |span: Span| (span.file, span.offset, span.byte_count, span.block_count);
+        joining.spans.into_iter().map(parts).collect()
+    }
+
+    #[test]
+    fn a_block_is_read_once_and_in_the_order_of_the_calls() {
+        let calls: [&[_]; 3] = [&[block(0, 8192)], &[block(0, 0)], &[block(0, 8192)]];
+        assert_eq!(joined(&calls, 1), [(0, 8192, 4096, 1), (0, 0, 4096, 1)]);
+    }
+
+    #[test]
+    fn blocks_of_a_group_that_touch_are_one_request_and_those_of_two_are_not() {
+        let call = [block(0, 4096), block(1, 8192), block(0, 0), block(0, 12_288)];
+        let together = [(0, 0, 8192, 2), (0, 12_288, 4096, 1), (1, 8192, 4096, 1)];
+        assert_eq!(joined(&[&call], 32), together);
+        assert_eq!(joined(&[&call[..2], &call[2..3]], 32).len(), 3);
+        assert_eq!(joined(&[&[block(0, 0), block(0, 4096), block(0, 8192)]], 2).len(), 2);
+    }
+
+    #[test]
+    fn a_block_across_pages_takes_all_of_them() {
+        let odd = BlockPlace { file: 0, offset: 4000, byte_count: 4105, block_count: 1 };
+        assert_eq!(joined(&[&[odd]], 1), [(0, 0, 8192, 1)]);
+        let next = BlockPlace { file: 0, offset: 8105, byte_count: 3900, block_count: 1 };
+        assert_eq!(joined(&[&[odd, next]], 32), [(0, 0, 12_288, 2)]);
+    }
+
+    #[test]
+    fn a_joined_request_is_bounded() {
+        let blocks: Vec<_> = (0..32).map(|n| block(0, n * 4096)).collect();
+        assert_eq!(joined(&[&blocks], 32), [(0, 0, 65_536, 16), (0, 65_536, 65_536, 16)]);
+    }
+}

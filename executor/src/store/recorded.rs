@@ -1,0 +1,204 @@
+//! A sample whose reads are written down as they are asked for: which rows, in which calls, in
+//! which order. Who replays them finds what the device can do for just this sample.
+//!
+//! A read costs some microseconds at least where this is used, on disks; writing it down costs
+//! tens of nanoseconds. Samples in memory are never wrapped.
+
+use std::{
+    mem,
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use workload::{AccountState, Layout, NetChanges};
+
+use super::{ReadCounters, Reader, Sample, SlotRow, StoreError};
+use crate::place::AskedRow;
+
+/// What a sample asked its store for.
+#[derive(Clone, Debug, Default)]
+pub struct ReadLog {
+    /// All rows, of one call beside each other.
+    pub rows: Vec<AskedRow>,
+    /// Of each, whether it exists.
+    pub present: Vec<bool>,
+    /// Calls, in the order in which they began.
+    pub calls: Vec<AskedCall>,
+}
+
+/// One call of a reader.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedCall {
+    /// When it began.
+    pub at: Instant,
+    /// Index of its first row.
+    pub first_row: usize,
+    /// Number of its rows.
+    pub row_count: usize,
+}
+
+impl ReadLog {
+    /// Takes note of a call. Of its rows, whether they exist, is still to be said.
+    fn call(&mut self, rows: impl IntoIterator<Item = AskedRow>) -> &mut [bool] {
+        let (at, first_row) = (Instant::now(), self.rows.len());
+        self.rows.extend(rows);
+        self.present.resize(self.rows.len(), false);
+        self.calls.push(AskedCall { at, first_row, row_count: self.rows.len() - first_row });
+        &mut self.present[first_row..]
+    }
+
+    fn merge(&mut self, other: Self) {
+        let shift = self.rows.len();
+        self.rows.extend(other.rows);
+        self.present.extend(other.present);
+        let shifted = |call: AskedCall| AskedCall { first_row: shift + call.first_row, ..call };
+        self.calls.extend(other.calls.into_iter().map(shifted));
+    }
+}
+
+/// A sample whose reads are written down.
+#[derive(Debug)]
+pub struct Recorded<'s, S> {
+    sample: &'s S,
+    log: Mutex<ReadLog>,
+}
+
+impl<'s, S> Recorded<'s, S> {
+    /// `sample`, of which nothing is written yet.
+    pub fn new(sample: &'s S) -> Self {
+        Self { sample, log: Mutex::default() }
+    }
+
+    /// What was asked, once all readers are gone.
+    pub fn into_log(self) -> ReadLog {
+        let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
+        log.calls.sort_by_key(|call| call.at);
+        log
+    }
+}
+
+impl<S: Sample> Sample for Recorded<'_, S> {
+    type Reader<'a>
+        = RecordedReader<'a, S::Reader<'a>>
+    where
+        Self: 'a;
+
+    fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+        Ok(RecordedReader {
+            reader: self.sample.reader()?,
+            own: ReadLog::default(),
+            all: &self.log,
+        })
+    }
+
+    fn row_layout(&self) -> Option<Layout> {
+        self.sample.row_layout()
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.sample.commit(changes)
+    }
+}
+
+/// One thread's reads, written down.
+#[derive(Debug)]
+pub struct RecordedReader<'a, R> {
+    reader: R,
+    own: ReadLog,
+    all: &'a Mutex<ReadLog>,
+}
+
+impl<R> Drop for RecordedReader<'_, R> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.merge(mem::take(&mut self.own));
+    }
+}
+
+impl<R: Reader> Reader for RecordedReader<'_, R> {
+    const IS_TIMED: bool = R::IS_TIMED;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        let present = self.own.call([AskedRow::Account(*address)]);
+        let found = self.reader.account(address)?;
+        present.fill(found.is_some());
+        Ok(found)
+    }
+
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        let present = self.own.call([AskedRow::Slot(*address, *key)]);
+        let found = self.reader.slot(address, key)?;
+        present.fill(!found.is_zero());
+        Ok(found)
+    }
+
+    fn accounts(
+        &mut self,
+        addresses: &[Address],
+        sink: &mut dyn FnMut(usize, Option<AccountState>),
+    ) -> Result<(), StoreError> {
+        let present = self.own.call(addresses.iter().copied().map(AskedRow::Account));
+        self.reader.accounts(addresses, &mut |place, found| {
+            present[place] = found.is_some();
+            sink(place, found);
+        })
+    }
+
+    fn slot_rows(
+        &mut self,
+        rows: &[SlotRow<'_>],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        let asked = rows.iter().map(|row| AskedRow::Slot(*row.address, row.key));
+        let present = self.own.call(asked);
+        self.reader.slot_rows(rows, &mut |place, found| {
+            present[place] = !found.is_zero();
+            sink(place, found);
+        })
+    }
+
+    fn slots(
+        &mut self,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        let present = self.own.call(keys.iter().map(|key| AskedRow::Slot(*address, *key)));
+        self.reader.slots(address, keys, &mut |place, found| {
+            present[place] = !found.is_zero();
+            sink(place, found);
+        })
+    }
+
+    fn slots_per_batch(&self) -> usize {
+        self.reader.slots_per_batch()
+    }
+
+    fn rows_per_batch(&self) -> usize {
+        self.reader.rows_per_batch()
+    }
+
+    fn reads_accounts_together(&self) -> bool {
+        self.reader.reads_accounts_together()
+    }
+
+    fn reads_at_once(&self) -> Option<usize> {
+        self.reader.reads_at_once()
+    }
+
+    fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
+        self.reader.at_once(key_count, block_count)
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        let present = self.own.call([AskedRow::Code(*hash)]);
+        let found = self.reader.code(hash)?;
+        present.fill(found.is_some());
+        Ok(found)
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.reader.counters()
+    }
+}

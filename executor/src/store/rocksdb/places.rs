@@ -1,0 +1,109 @@
+//! Which blocks a state's rows lie in: found by the indices of its table files, where a row can
+//! lie in one file alone.
+
+use std::{fs::File, path::PathBuf};
+
+use ::rocksdb::LiveFile;
+use workload::{Table, layout::RowKey};
+
+use super::{
+    format::RocksFormat,
+    options,
+    sample::RocksSample,
+    sst::{Handle, SstIndex},
+};
+use crate::{
+    place::{AskedRow, BlockPlace, Places, keys},
+    state::BuiltState,
+};
+use variant::IndexShape;
+
+/// The files of a state and what each holds.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    files: Vec<PathBuf>,
+    /// By table, ascending by keys.
+    tables: [Vec<TableFile>; 3],
+}
+
+#[derive(Debug)]
+struct TableFile {
+    /// Index among all files.
+    file: u32,
+    first_key: Vec<u8>,
+    last_key: Vec<u8>,
+    index: SstIndex,
+}
+
+impl Blocks {
+    /// Reads the indices of all files of `state`, which `sample` has open.
+    ///
+    /// # Errors
+    /// Why blocks cannot be told.
+    pub(super) fn of(
+        state: &BuiltState,
+        format: &RocksFormat,
+        sample: &RocksSample,
+    ) -> Result<Self, String> {
+        if format.aged_ppm > 0 {
+            return Err("the state is aged: a row may lie in files of several levels".to_owned());
+        }
+        if format.index == IndexShape::Partitioned {
+            return Err("the index is in partitions, which are read like rows".to_owned());
+        }
+        let live = sample.db().live_files().map_err(|error| error.to_string())?;
+        let mut blocks = Self { files: Vec::new(), tables: Default::default() };
+        for (table, files) in Table::ALL.into_iter().zip(&mut blocks.tables) {
+            let family = options::family_of(table);
+            for file in live.iter().filter(|file| file.column_family_name == family) {
+                files.push(TableFile::open(state, file, &mut blocks.files)?);
+            }
+            files.sort_unstable_by(|a, b| a.first_key.cmp(&b.first_key));
+            if files.windows(2).any(|pair| pair[0].last_key >= pair[1].first_key) {
+                return Err("table files overlap: a row may lie in several".to_owned());
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// The block that is read for each row that exists; a filter answers for the others.
+    ///
+    /// # Errors
+    /// Why it cannot be told.
+    pub(super) fn locate(&self, sample: &RocksSample, rows: &[AskedRow]) -> Result<Places, String> {
+        let layout = sample.layout();
+        let place = |(table, key): (Table, RowKey)| {
+            self.place(table, key.as_slice()).map_err(|error| error.to_string())
+        };
+        let blocks = keys(rows, layout).into_iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Places { files: self.files.clone(), blocks })
+    }
+
+    fn place(&self, table: Table, key: &[u8]) -> std::io::Result<Option<BlockPlace>> {
+        let index = Table::ALL.iter().position(|other| *other == table).unwrap_or_default();
+        let files = &self.tables[index];
+        let above = files.partition_point(|file| file.last_key.as_slice() < key);
+        let Some(file) = files.get(above).filter(|file| file.first_key.as_slice() <= key) else {
+            return Ok(None);
+        };
+        let found: Option<Handle> = file.index.find(key)?;
+        Ok(found.map(|handle| BlockPlace {
+            file: file.file,
+            offset: handle.offset,
+            byte_count: u32::try_from(handle.read_byte_count()).unwrap_or(u32::MAX),
+            block_count: 1,
+        }))
+    }
+}
+
+impl TableFile {
+    fn open(state: &BuiltState, live: &LiveFile, files: &mut Vec<PathBuf>) -> Result<Self, String> {
+        let path = state.dir().join(live.name.trim_start_matches('/'));
+        let index = File::open(&path).and_then(|file| SstIndex::read(&file));
+        let index = index.map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        files.push(path);
+        let key = |key: &Option<Vec<u8>>| key.clone().unwrap_or_default();
+        Ok(Self { file, first_key: key(&live.start_key), last_key: key(&live.end_key), index })
+    }
+}

@@ -1,0 +1,271 @@
+//! Where the data blocks of a table file lie: its index, read by its format. RocksDB's interface
+//! does not tell which block a read is of.
+//!
+//! The format is that of block-based tables of version 6: a footer of 53 bytes says how long the
+//! metaindex before it is, which names the properties and the index. A block is entries (lengths
+//! of the shared and of the own part of the key, and of the value, then these), restart points,
+//! and their number. A file of any other form is refused.
+
+use std::{fs::File, io, os::unix::fs::FileExt};
+
+const FOOTER_BYTES: usize = 53;
+/// Type and checksum behind each block.
+const TRAILER_BYTES: u64 = 5;
+const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
+const FORMAT_VERSION: u32 = 6;
+/// Bits of the number of restart points that say something else.
+const RESTART_FLAGS: u32 = 0xf000_0000;
+/// Sequence number and kind at the end of an internal key.
+const KEY_SUFFIX_BYTES: usize = 8;
+const INDEX: &[u8] = b"rocksdb.index";
+const PROPERTIES: &[u8] = b"rocksdb.properties";
+const USER_KEYS: &[u8] = b"rocksdb.index.key.is.user.key";
+const DELTA_VALUES: &[u8] = b"rocksdb.index.value.is.delta.encoded";
+
+/// A block of a file, without its trailer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handle {
+    pub(super) offset: u64,
+    pub(super) byte_count: u64,
+}
+
+impl Handle {
+    /// With the trailer: what is read.
+    pub(super) const fn read_byte_count(&self) -> u64 {
+        self.byte_count + TRAILER_BYTES
+    }
+}
+
+/// The index of a file.
+#[derive(Debug)]
+pub(super) struct SstIndex {
+    block: Block,
+    /// Whether keys end in a sequence number.
+    has_suffix: bool,
+    values: Values,
+}
+
+/// How values of entries are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// With their length.
+    Plain,
+    /// Handles, of which only the first after a restart point is whole.
+    Delta,
+}
+
+#[derive(Debug)]
+struct Block {
+    bytes: Vec<u8>,
+    /// Where the restart points begin.
+    restarts_at: usize,
+}
+
+impl SstIndex {
+    /// The index of `file`.
+    ///
+    /// # Errors
+    /// The read that failed, or what is not as the format says.
+    pub(super) fn read(file: &File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        let footer_at =
+            length.checked_sub(FOOTER_BYTES as u64).ok_or_else(|| wrong("it is too short"))?;
+        let mut footer = [0; FOOTER_BYTES];
+        file.read_exact_at(&mut footer, footer_at)?;
+        let number = |at: usize| footer[at..].first_chunk::<4>().map(|b| u32::from_le_bytes(*b));
+        let magic = footer[45..].first_chunk::<8>().map(|b| u64::from_le_bytes(*b));
+        if magic != Some(MAGIC) || number(41) != Some(FORMAT_VERSION) {
+            return Err(wrong("it has another footer"));
+        }
+        let meta_bytes = u64::from(number(13).unwrap_or(0));
+        let meta_at = footer_at.checked_sub(TRAILER_BYTES + meta_bytes);
+        let meta = Handle {
+            offset: meta_at.ok_or_else(|| wrong("its metaindex is too long"))?,
+            byte_count: meta_bytes,
+        };
+        let meta = Block::read(file, meta)?;
+        let properties = Block::read(file, meta.handle(PROPERTIES)?)?;
+        let flag = |name| Ok::<_, io::Error>(properties.number(name)? != Some(0));
+        let has_suffix = !flag(USER_KEYS)?;
+        let values = if flag(DELTA_VALUES)? { Values::Delta } else { Values::Plain };
+        Ok(Self { block: Block::read(file, meta.handle(INDEX)?)?, has_suffix, values })
+    }
+
+    /// The block that has `key` if the file does; `None` behind the last one.
+    ///
+    /// # Errors
+    /// What is not as the format says.
+    pub(super) fn find(&self, key: &[u8]) -> io::Result<Option<Handle>> {
+        let user_key = |found: &[u8]| match self.has_suffix {
+            true => found.len().saturating_sub(KEY_SUFFIX_BYTES),
+            false => found.len(),
+        };
+        let count = self.block.restart_count();
+        // The last restart point with a key below: the entry that is wanted follows it.
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut entries = self.block.entries(middle, self.values)?;
+            entries.next()?;
+            if &entries.key[..user_key(&entries.key)] < key {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        let mut entries = self.block.entries(low.saturating_sub(1), self.values)?;
+        let mut last = None;
+        while let Some(value) = entries.next()? {
+            let handle = match (self.values, entries.is_whole, last) {
+                (Values::Delta, false, Some(last)) => after(last, value)?,
+                _ => handle(value)?,
+            };
+            last = Some(handle);
+            if &entries.key[..user_key(&entries.key)] >= key {
+                return Ok(Some(handle));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Block {
+    fn read(file: &File, at: Handle) -> io::Result<Self> {
+        let byte_count = usize::try_from(at.byte_count).map_err(io::Error::other)?;
+        // One byte more says how the block is compressed.
+        let mut bytes = vec![0; byte_count + 1];
+        file.read_exact_at(&mut bytes, at.offset)?;
+        if bytes.pop() != Some(0) {
+            return Err(wrong("a block of its index is compressed"));
+        }
+        let packed = bytes.last_chunk::<4>().map(|b| u32::from_le_bytes(*b));
+        let count = packed.ok_or_else(|| wrong("a block is empty"))? & !RESTART_FLAGS;
+        let tail = (count as usize + 1) * 4;
+        let restarts_at = bytes.len().checked_sub(tail);
+        let restarts_at =
+            restarts_at.ok_or_else(|| wrong("a block has too many restart points"))?;
+        Ok(Self { bytes, restarts_at })
+    }
+
+    fn restart_count(&self) -> usize {
+        (self.bytes.len() - self.restarts_at) / 4 - 1
+    }
+
+    fn entries(&self, restart: usize, values: Values) -> io::Result<Entries<'_>> {
+        let at = self.restarts_at + 4 * restart;
+        let at = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<4>);
+        let at = at.map_or(0, |b| u32::from_le_bytes(*b) as usize);
+        let rest = self.bytes.get(at..self.restarts_at);
+        let rest = rest.ok_or_else(|| wrong("a restart point lies outside its block"))?;
+        Ok(Entries { rest, key: Vec::new(), is_whole: true, values })
+    }
+
+    /// The value of `key` in a block of few entries.
+    fn value(&self, key: &[u8]) -> io::Result<Option<&[u8]>> {
+        let mut entries = self.entries(0, Values::Plain)?;
+        while let Some(value) = entries.next()? {
+            if entries.key == key {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
+    fn handle(&self, name: &[u8]) -> io::Result<Handle> {
+        handle(self.value(name)?.ok_or_else(|| wrong("its metaindex lacks a block"))?)
+    }
+
+    fn number(&self, name: &[u8]) -> io::Result<Option<u64>> {
+        self.value(name)?.map(|mut value| varint(&mut value)).transpose()
+    }
+}
+
+/// Entries of a block, one after the other.
+struct Entries<'b> {
+    rest: &'b [u8],
+    /// Key of the entry that came last.
+    key: Vec<u8>,
+    /// Whether that entry shares nothing with the one before.
+    is_whole: bool,
+    values: Values,
+}
+
+impl<'b> Entries<'b> {
+    /// The next value; its key is in `key`.
+    fn next(&mut self) -> io::Result<Option<&'b [u8]>> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let (shared, own) = (self.length()?, self.length()?);
+        let value_bytes = match self.values {
+            Values::Plain => Some(self.length()?),
+            Values::Delta => None,
+        };
+        if shared > self.key.len() {
+            return Err(wrong("an entry shares more than there is"));
+        }
+        self.is_whole = shared == 0;
+        self.key.truncate(shared);
+        let own = self.take(own)?;
+        self.key.extend_from_slice(own);
+        let value = match value_bytes {
+            Some(byte_count) => self.take(byte_count)?,
+            // Its own numbers say how long it is.
+            None => {
+                let begin = self.rest;
+                for _ in 0..=usize::from(self.is_whole) {
+                    varint(&mut self.rest)?;
+                }
+                &begin[..begin.len() - self.rest.len()]
+            }
+        };
+        Ok(Some(value))
+    }
+
+    fn length(&mut self) -> io::Result<usize> {
+        usize::try_from(varint(&mut self.rest)?).map_err(io::Error::other)
+    }
+
+    fn take(&mut self, byte_count: usize) -> io::Result<&'b [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(byte_count).ok_or_else(cut)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+}
+
+fn handle(mut value: &[u8]) -> io::Result<Handle> {
+    Ok(Handle { offset: varint(&mut value)?, byte_count: varint(&mut value)? })
+}
+
+/// The handle of the block right after `last`, whose size `value` says as a difference.
+fn after(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
+    let zigzag = varint(&mut value)?;
+    let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
+    let byte_count = last.byte_count.checked_add_signed(difference);
+    Ok(Handle {
+        offset: last.offset + last.read_byte_count(),
+        byte_count: byte_count.ok_or_else(|| wrong("a block has less than no bytes"))?,
+    })
+}
+
+fn varint(from: &mut &[u8]) -> io::Result<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, rest) = from.split_first().ok_or_else(cut)?;
+        *from = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err(wrong("a number is too long"))
+}
+
+fn cut() -> io::Error {
+    wrong("an entry is cut off")
+}
+
+fn wrong(reason: &str) -> io::Error {
+    let format = "not the format of RocksDB's block-based tables, version 6";
+    io::Error::new(io::ErrorKind::InvalidData, format!("{reason}: {format}"))
+}

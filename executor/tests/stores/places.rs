@@ -1,0 +1,222 @@
+//! Where stores say that rows lie: just the blocks that they read, no more and no fewer.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{collections::HashSet, fs::File, os::unix::fs::FileExt, sync::atomic::AtomicBool};
+
+use alloy_primitives::{Address, U256};
+use executor::{
+    place::{AskedRow, BlockPlace, RowPages},
+    state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
+    store::{
+        Reader, Sample, Store,
+        flat::{FlatFormat, FlatSettings, FlatStore},
+        mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
+        recorded::Recorded,
+        rocksdb::{Filter, RocksFormat, RocksSettings, RocksStore},
+    },
+};
+use variant::{CacheMode, IndexShape};
+use workload::{Genesis, Layout};
+
+use crate::common::{FORMAT, KECCAK, WEYL, genesis};
+
+const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
+
+fn built(
+    dir: &std::path::Path,
+    genesis: &Genesis,
+    layout: Layout,
+    format: &dyn StateFormat,
+) -> BuiltState {
+    let spec = StateSpec { genesis, layout, format, scenario: "test", threads: 2 };
+    DataDir::open(dir).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
+}
+
+/// Slots of both contracts that exist, `step` apart, and accounts.
+fn rows(genesis: &Genesis, step: usize) -> Vec<AskedRow> {
+    let slots = genesis.slots.iter().flat_map(|family| {
+        let indices = (0..family.count).step_by(step);
+        indices.map(|index| AskedRow::Slot(family.address, family.key(index)))
+    });
+    let accounts = [KECCAK, WEYL, Address::repeat_byte(0x11)].map(AskedRow::Account);
+    slots.chain(accounts).collect()
+}
+
+/// Reads `rows` one by one from a cold sample. Blocks and bytes that the store counted, and where
+/// it says that they lie.
+fn read<S: Store>(store: &S, rows: &[AskedRow]) -> (u64, u64, Vec<Option<BlockPlace>>) {
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let mut reader = sample.reader().unwrap();
+    for row in rows {
+        match row {
+            AskedRow::Account(address) => assert!(reader.account(address).unwrap().is_some()),
+            AskedRow::Slot(address, key) => {
+                assert_ne!(reader.slot(address, key).unwrap(), U256::ZERO);
+            }
+            AskedRow::Code(hash) => assert!(reader.code(hash).unwrap().is_some()),
+        }
+    }
+    let counters = reader.counters();
+    drop(reader);
+    let blocks = store.locate(&sample, rows).unwrap().blocks;
+    store.close_sample(sample).unwrap();
+    (counters.block_count, counters.block_bytes, blocks)
+}
+
+fn distinct(blocks: &[Option<BlockPlace>]) -> HashSet<BlockPlace> {
+    blocks.iter().map(|block| block.expect("the row exists")).collect()
+}
+
+#[test]
+fn rocksdb_reads_the_blocks_that_its_indices_name_and_their_bytes() {
+    let genesis = genesis(20_000);
+    let unaligned = RocksFormat { block_bytes: 3_900, ..FORMAT };
+    for (layout, format) in
+        LAYOUTS.into_iter().flat_map(|layout| [(layout, FORMAT), (layout, unaligned)])
+    {
+        let data = tempfile::tempdir().unwrap();
+        let state = built(data.path(), &genesis, layout, &format);
+        let store = RocksStore::open(state, RocksSettings::default()).unwrap();
+        let (block_count, block_bytes, blocks) = read(&store, &rows(&genesis, 7));
+        let distinct = distinct(&blocks);
+        assert!(distinct.len() > 500, "{}", distinct.len());
+        assert_eq!(block_count, distinct.len() as u64, "{layout:?} {format:?}");
+        // Its counter of bytes leaves out the trailer of a block or has it: one of both exactly.
+        let bytes: u64 = distinct.iter().map(|block| u64::from(block.byte_count)).sum();
+        let without = bytes - 5 * distinct.len() as u64;
+        assert!([bytes, without].contains(&block_bytes), "{block_bytes} of {bytes}");
+    }
+}
+
+#[test]
+fn rocksdb_says_why_where_it_cannot_tell() {
+    let genesis = genesis(2_000);
+    let partitioned = RocksFormat { index: IndexShape::Partitioned, ..FORMAT };
+    let aged = RocksFormat { aged_ppm: 300_000, ..FORMAT };
+    for (format, why) in [(partitioned, "partitions"), (aged, "aged")] {
+        let data = tempfile::tempdir().unwrap();
+        let state = built(data.path(), &genesis, Layout::Hashed, &format);
+        let store = RocksStore::open(state, RocksSettings::default()).unwrap();
+        let sample = store.open_sample(CacheMode::Cold).unwrap();
+        let reason = store.locate(&sample, &rows(&genesis, 100)).unwrap_err();
+        assert!(reason.contains(why), "{reason}");
+        store.close_sample(sample).unwrap();
+    }
+}
+
+#[test]
+fn a_filter_answers_for_absent_rows_and_without_one_a_block_is_read() {
+    let genesis = genesis(2_000);
+    for (filter, reads) in [(FORMAT.filter, false), (Filter::NOTHING, true)] {
+        let data = tempfile::tempdir().unwrap();
+        let format = RocksFormat { filter, ..FORMAT };
+        let state = built(data.path(), &genesis, Layout::Hashed, &format);
+        let store = RocksStore::open(state, RocksSettings::default()).unwrap();
+        assert_eq!(store.reads_absent_rows(), reads);
+    }
+}
+
+#[test]
+fn the_flat_store_reads_the_blocks_that_its_index_names() {
+    let genesis = genesis(20_000);
+    for layout in LAYOUTS {
+        let data = tempfile::tempdir().unwrap();
+        let state = built(data.path(), &genesis, layout, &FlatFormat);
+        let store = FlatStore::open(state, FlatSettings::default()).unwrap();
+        // It keeps nothing: each row is a read, but for keys that share their lead with a block.
+        let (block_count, _, blocks) = read(&store, &rows(&genesis, 7));
+        let located = blocks.iter().flatten().count() as u64;
+        assert_eq!(located, blocks.len() as u64);
+        assert!(block_count >= located && block_count - located <= located / 100 + 3);
+    }
+}
+
+#[test]
+fn mdbx_rows_lie_in_the_pages_that_its_branches_name() {
+    let genesis = genesis(20_000);
+    for layout in LAYOUTS {
+        let data = tempfile::tempdir().unwrap();
+        let state = built(data.path(), &genesis, layout, &MdbxFormat);
+        let store = MdbxStore::open(state, MdbxSettings::default()).unwrap();
+        let rows = rows(&genesis, 7);
+        let sample = store.open_sample(CacheMode::Cold).unwrap();
+        let places = store.locate(&sample, &rows).unwrap();
+        store.close_sample(sample).unwrap();
+        let file = File::open(&places.files[0]).unwrap();
+        let mut page = [0; 4096];
+        for (row, block) in rows.iter().zip(&places.blocks) {
+            file.read_exact_at(&mut page, block.unwrap().offset).unwrap();
+            let key = match (row, layout) {
+                (AskedRow::Slot(address, key), Layout::Plain) => {
+                    [address.as_slice(), &key.to_be_bytes::<32>()].concat()
+                }
+                (AskedRow::Slot(_, key), Layout::Hashed) => {
+                    alloy_primitives::keccak256(key.to_be_bytes::<32>()).to_vec()
+                }
+                (AskedRow::Account(address), Layout::Plain) => address.to_vec(),
+                (AskedRow::Account(address), Layout::Hashed) => {
+                    alloy_primitives::keccak256(address).to_vec()
+                }
+                (AskedRow::Code(_), _) => continue,
+            };
+            assert!(page.windows(key.len()).any(|bytes| bytes == key), "{row:?} in {block:?}");
+        }
+    }
+}
+
+#[test]
+fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
+    let genesis = genesis(20_000);
+    let data = tempfile::tempdir().unwrap();
+    let state = built(data.path(), &genesis, Layout::Hashed, &MdbxFormat);
+    let store = MdbxStore::open(state, MdbxSettings::default()).unwrap();
+    if store.never_cold().is_some() {
+        return;
+    }
+    let rows = rows(&genesis, 7);
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let cold = store.row_pages(&rows).unwrap().unwrap();
+    assert!(cold.page_count > 500, "{cold:?}");
+    assert_eq!(cold.resident_count, 0);
+    // One page, past MDBX: nothing that it counts has changed.
+    let places = store.locate(&sample, &rows[..1]).unwrap();
+    let file = File::open(&places.files[0]).unwrap();
+    file.read_exact_at(&mut [0; 4096], places.blocks[0].unwrap().offset).unwrap();
+    let warmed = store.row_pages(&rows).unwrap().unwrap();
+    assert_eq!(warmed.page_count, cold.page_count);
+    assert!(warmed.resident_count >= 1, "{warmed:?}");
+    assert_eq!(store.row_pages(&[]).unwrap(), Ok(RowPages::default()));
+    store.close_sample(sample).unwrap();
+}
+
+#[test]
+fn what_is_asked_is_written_down_call_by_call_with_what_exists() {
+    let genesis = genesis(2_000);
+    let data = tempfile::tempdir().unwrap();
+    let state = built(data.path(), &genesis, Layout::Hashed, &FlatFormat);
+    let store = FlatStore::open(state, FlatSettings::default()).unwrap();
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let recorded = Recorded::new(&sample);
+    let key = |index| genesis.slots[0].key(index);
+    let absent = U256::from(1);
+    let mut reader = recorded.reader().unwrap();
+    let mut found = Vec::new();
+    reader
+        .slots(&KECCAK, &[key(3), absent, key(4)], &mut |at, value| found.push((at, value)))
+        .unwrap();
+    let value = reader.slot(&KECCAK, &key(5)).unwrap();
+    assert_eq!(reader.account(&Address::ZERO).unwrap(), None);
+    drop(reader);
+    let log = recorded.into_log();
+    assert_eq!(log.present, [true, false, true, true, false]);
+    let counts: Vec<_> = log.calls.iter().map(|call| call.row_count).collect();
+    assert_eq!(counts, [3, 1, 1]);
+    assert_eq!(log.rows[3], AskedRow::Slot(KECCAK, key(5)));
+    // What is handed on is what the store says.
+    let mut plain = sample.reader().unwrap();
+    assert_eq!(value, plain.slot(&KECCAK, &key(5)).unwrap());
+    found.sort_unstable();
+    assert_eq!(found[2], (2, plain.slot(&KECCAK, &key(4)).unwrap()));
+    drop(plain);
+    store.close_sample(sample).unwrap();
+}

@@ -1,0 +1,107 @@
+//! Which keys of a state samples have asked for, as index ranges of its recipe: what of the next
+//! sample's keys a cache below this machine may have.
+
+use std::collections::BTreeMap;
+
+use workload::{Workload, block::IndexRange};
+
+/// The lists of families that a plan has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Slots,
+    Senders,
+    Accounts,
+}
+
+/// Where a range of one family begins.
+type Start = (Kind, u32, u64);
+
+/// Keys that were asked for: disjoint ranges.
+#[derive(Clone, Debug, Default)]
+pub struct AskedBefore {
+    ends: BTreeMap<Start, u64>,
+}
+
+impl AskedBefore {
+    /// Takes in what `workload` plans to ask for. The share of it that was asked for before; `None`
+    /// where it plans nothing.
+    pub fn take_in(&mut self, workload: &Workload) -> Option<f64> {
+        let (mut count, mut before_count) = (0, 0);
+        for batch in &workload.batches {
+            let plan = &batch.plan;
+            for (kind, ranges) in [
+                (Kind::Slots, &plan.slots),
+                (Kind::Senders, &plan.senders),
+                (Kind::Accounts, &plan.accounts),
+            ] {
+                count += ranges.iter().map(|range| range.count).sum::<u64>();
+                before_count += ranges.iter().map(|range| self.add(kind, range)).sum::<u64>();
+            }
+        }
+        (count > 0).then(|| before_count as f64 / count as f64)
+    }
+
+    /// Adds a range. How much of it was there.
+    fn add(&mut self, kind: Kind, range: &IndexRange) -> u64 {
+        let (mut start, mut end) = (range.start, range.start + range.count);
+        let (first, last) = ((kind, range.family, 0), (kind, range.family, end));
+        let mut before_count = 0;
+        // From the last one that begins before the end, down to the first that ends before the start.
+        let near = self.ends.range(first..=last).rev();
+        let joined: Vec<(Start, u64)> = near
+            .map(|(at, end)| (*at, *end))
+            .take_while(|(_, until)| *until >= range.start)
+            .collect();
+        for (at, until) in joined {
+            let overlap = until.min(range.start + range.count).checked_sub(at.2.max(range.start));
+            before_count += overlap.unwrap_or(0);
+            (start, end) = (start.min(at.2), end.max(until));
+            self.ends.remove(&at);
+        }
+        self.ends.insert((kind, range.family, start), end);
+        before_count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+    use workload::{Batch, block::Plan};
+
+    use super::*;
+
+    fn planning(slots: Vec<IndexRange>) -> Workload {
+        let plan = Plan { slots, ..Plan::default() };
+        Workload { batches: vec![Batch { plan, ..Batch::default() }], ..Workload::default() }
+    }
+
+    #[test]
+    fn the_same_work_again_was_asked_for_before_and_another_was_not() {
+        let range = |start| IndexRange { family: 0, start, count: 10 };
+        let mut asked = AskedBefore::default();
+        assert_eq!(asked.take_in(&planning(Vec::new())), None);
+        assert_eq!(asked.take_in(&planning(vec![range(5)])), Some(0.0));
+        assert_eq!(asked.take_in(&planning(vec![range(5)])), Some(1.0));
+        assert_eq!(asked.take_in(&planning(vec![range(10)])), Some(0.5));
+        assert_eq!(asked.take_in(&planning(vec![range(100), range(0)])), Some(0.25));
+        let other = IndexRange { family: 1, start: 5, count: 10 };
+        assert_eq!(asked.take_in(&planning(vec![other])), Some(0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_count_as_their_indices_do(
+            ranges in proptest::collection::vec((0..3_u32, 0..60_u64, 1..20_u64), 1..40)
+        ) {
+            let (mut asked, mut indices) = (AskedBefore::default(), HashSet::new());
+            for (family, start, count) in ranges {
+                let got = asked.add(Kind::Slots, &IndexRange { family, start, count });
+                let all = start..start + count;
+                let known = all.filter(|index| !indices.insert((family, *index))).count();
+                prop_assert_eq!(got, known as u64);
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Seeds that are not said: another one each time, so that no cache below has seen what a run is
+//! going to read.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+};
+
+/// A seed that nobody has had: the standard library's keys for hashing come from the system.
+pub fn fresh() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_have_two_seeds() {
+        assert_ne!(fresh(), fresh());
+    }
+}

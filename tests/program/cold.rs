@@ -1,0 +1,89 @@
+//! What a cold run on disks asks for: keys and blocks that nobody has read, and a share of the device
+//! that is one.
+
+use std::{collections::HashSet, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::machine;
+
+fn run(more: &[&str], data_dir: &Path) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let work = ["--scenario", "sload-storm", "--gas", "2M", "--slots", "300k", "--samples", "2"];
+    command.args(work).args(["--format", "json", "--design", "parallel-io,batched-io"]);
+    command.args(["--threads", "2", "--io-threads", "2"]).args(more);
+    let output = machine::output(command.env("STRESS_DATA_DIR", data_dir));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A figure of all samples of all cells.
+fn of_samples(result: &Value, key: &str) -> Vec<Value> {
+    let cells = result["cells"].as_array().unwrap().iter();
+    cells.flat_map(|cell| cell["samples"].as_array().unwrap()).map(|s| s[key].clone()).collect()
+}
+
+#[test]
+fn each_cold_sample_on_a_disk_has_keys_of_its_own_which_a_seed_repeats() {
+    let dir = tempfile::tempdir().unwrap();
+    let seeded = ["--store", "flat", "--draw-seed", "7"];
+    let (first, again) = (run(&seeded, dir.path()), run(&seeded, dir.path()));
+    let other = run(&["--store", "flat"], dir.path());
+    assert_eq!((&first["draw_seed"], &first["agree"]), (&Value::from(7), &Value::from(true)));
+    assert_ne!(first["draw_seed"], other["draw_seed"]);
+    let seeds = |of: &Value| of_samples(of, "seed");
+    assert_eq!(seeds(&first), seeds(&again));
+    let both: Vec<u64> =
+        [seeds(&first), seeds(&other)].concat().iter().map(|s| s.as_u64().unwrap()).collect();
+    assert_eq!(both.iter().collect::<HashSet<_>>().len(), 8, "{both:?}");
+    // The workload that is told of is the scenario's all the same.
+    assert_eq!(first["workload"]["digest"], other["workload"]["digest"]);
+    assert!(first["cells"][0]["counters"].is_null());
+    // 900 keys of 300,000: some samples may meet by chance.
+    for share in of_samples(&other, "asked_before_share") {
+        assert!(share.as_f64().unwrap() < 0.9, "{share}");
+    }
+}
+
+#[test]
+fn the_same_keys_are_an_option_and_the_default_of_warm_runs_and_of_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    for more in [["--store", "flat", "--keys", "same"], ["--store", "flat", "--cache", "warm"]] {
+        let result = run(&more, dir.path());
+        let seeds: Vec<_> = of_samples(&result, "seed");
+        assert!(seeds.iter().all(|seed| *seed == result["workload"]["seed"]), "{seeds:?}");
+        let shares = of_samples(&result, "asked_before_share");
+        assert_eq!(shares.iter().filter(|share| share.as_f64() == Some(1.0)).count(), 3);
+        assert!(!result["cells"][0]["counters"].is_null());
+    }
+    let memory = run(&["--store", "memory"], dir.path());
+    assert!(of_samples(&memory, "seed").iter().all(|seed| *seed == memory["workload"]["seed"]));
+    let fresh = run(&["--store", "memory", "--keys", "fresh"], dir.path());
+    let seeds = of_samples(&fresh, "seed");
+    assert!(seeds.iter().all(|seed| *seed != fresh["workload"]["seed"]), "{seeds:?}");
+}
+
+#[test]
+fn a_share_of_the_device_is_one_at_most_on_every_store_and_depth_is_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let result = run(&["--store", "rocksdb,mdbx,flat"], dir.path());
+    if result["device"]["ceiling_iops"].is_null() {
+        return;
+    }
+    assert!(result["device"]["ceiling_end_iops"].as_f64().is_some());
+    for cell in result["cells"].as_array().unwrap() {
+        let name = &cell["variant"];
+        let share = cell["device_fraction"].as_f64();
+        let share = share.unwrap_or_else(|| panic!("{name}: {}", cell["device_fraction_unknown"]));
+        assert!(share > 0.0 && share <= 1.0, "{name}: {share}");
+        assert!(cell["reads_in_flight"].as_f64().unwrap() > 0.0, "{name}");
+        let is_mapped = cell["store"] == "mdbx";
+        for sample in cell["samples"].as_array().unwrap() {
+            assert!(sample["trace_blocks_per_s"].as_f64().unwrap() > 0.0, "{name}");
+            assert_eq!(sample["row_pages"].as_u64().is_some(), is_mapped, "{name}");
+            assert!(!is_mapped || sample["resident_row_pages"] == 0, "{name}");
+        }
+        assert_eq!(cell["cache"]["proved"], true, "{name}: {}", cell["cache"]["reason"]);
+    }
+}
