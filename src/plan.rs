@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, thread, time::Duration};
 
 use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use spec::{PrefetchSpec, RunSpec};
-use variant::{Design, Engine, Io, ReadMethod, Schedule, StoreKind, Variant};
+use variant::{Design, Engine, Io, ReadMethod, Schedule, StoreKind, Variant, Warming};
 
 mod policies;
 
@@ -129,8 +129,8 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
         for design in &run.designs {
             for (threads, io_threads) in thread_counts(run, *store, *design, machine) {
                 let mut variant = Variant::of(*design, threads, io_threads);
-                if let Engine::Prewarm(cache) = &mut variant.engine {
-                    *cache = run.warm_cache;
+                if let Engine::Prewarm(warming) = &mut variant.engine {
+                    warming.cache = run.warm_cache;
                 }
                 let variants = under_policies(variant, run, *store).into_iter();
                 for variant in variants.flat_map(|variant| under_schedules(variant, run)) {
@@ -147,6 +147,13 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
 
 /// A variant under each policy of reading ahead; itself where it does not.
 fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Variant> {
+    if let (Engine::Prewarm(warming), [_, ..]) = (variant.engine, &run.prefetch.times[..]) {
+        let with = |time: &ReadTime| {
+            let engine = Engine::Prewarm(Warming { time: *time, ..warming });
+            Variant { engine, ..variant }
+        };
+        return run.prefetch.times.iter().map(with).collect();
+    }
     let Io::Batched(_) = variant.io else { return vec![variant] };
     let says_nothing = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
     if store == StoreKind::Memory && says_nothing {
@@ -362,13 +369,17 @@ mod tests {
         let expected = [
             "full/bal+from-list@2+16io",
             "full/bal+from-list@2+64io",
-            "none/prewarm-shared+on-demand@2",
-            "none/prewarm-shared+on-demand@64",
+            "none/prewarm-shared-while+on-demand@2",
+            "none/prewarm-shared-while+on-demand@64",
         ];
         assert_eq!(of(""), expected);
         let own = of("warm_cache = \"per-worker\"\nthreads = [4]\nio_threads = [8]");
-        let expected = ["full/bal+from-list@4+8io", "none/prewarm-per-worker+on-demand@4"];
+        let expected = ["full/bal+from-list@4+8io", "none/prewarm-per-worker-while+on-demand@4"];
         assert_eq!(own, expected);
+        let times = "prefetch = [\"before\", \"while\"]";
+        let both = names(&format!("designs = [\"prewarm\"]\n{times}\nthreads = [4]"));
+        let expected = ["none/prewarm-shared+on-demand@4", "none/prewarm-shared-while+on-demand@4"];
+        assert_eq!(both, expected);
     }
 
     #[test]

@@ -19,7 +19,10 @@ use executor::{
 };
 use serde_json::Value;
 use spec::Scenario;
-use variant::{CacheMode, Design, Engine, Io, Prefetch, ReadMethod, ReadTime, Schedule, Variant};
+use variant::{
+    CacheMode, Design, Engine, Io, Prefetch, ReadMethod, ReadTime, Schedule, Variant,
+    Warming,
+};
 use workload::Workload;
 
 fn workload() -> Workload {
@@ -116,6 +119,11 @@ fn variants() -> Vec<Variant> {
     vec![
         of(Design::Sequential, 1),
         of(Design::Prewarm, 2),
+        of(Design::Prewarm, 3),
+        Variant {
+            engine: Engine::Prewarm(Warming { time: ReadTime::Before, ..Warming::default() }),
+            ..of(Design::Prewarm, 2)
+        },
         of(Design::BlockStm, 2),
         of(Design::Full, 2),
         of(Design::ParallelIo, 1),

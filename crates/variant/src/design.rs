@@ -9,7 +9,8 @@ crate::named! {
     pub enum Design: "design" {
         /// In order, reading as the EVM asks; no list.
         Sequential = "sequential",
-        /// A speculative parallel pass fills a cache, then in order; no list.
+        /// In order on one thread, while the others run later transactions speculatively and fill
+        /// a cache; no list.
         Prewarm = "prewarm",
         /// Optimistically in parallel, reading as the EVM asks; no list.
         BlockStm = "block-stm",
@@ -43,8 +44,24 @@ crate::named! {
         #[default]
         Shared = "shared",
         /// Each worker of the pass for itself. The run in order has only what the store and the
-        /// kernel now hold.
+        /// kernel then hold.
         PerWorker = "per-worker",
+    }
+}
+
+/// How `prewarm` warms up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Warming {
+    /// Who finds what was read.
+    pub cache: WarmCache,
+    /// Whether the run in order begins at once, or after all transactions have been run ahead.
+    pub time: ReadTime,
+}
+
+impl Default for Warming {
+    /// As clients do: one cache, and no barrier.
+    fn default() -> Self {
+        Self { cache: WarmCache::Shared, time: ReadTime::While }
     }
 }
 
@@ -53,8 +70,9 @@ crate::named! {
 pub enum Engine {
     /// One after the other on one thread.
     Sequential,
-    /// All at once on the state before the batch, for what they read; then one after the other.
-    Prewarm(WarmCache),
+    /// One after the other on one thread; on the state before the batch, for what they read, on
+    /// others.
+    Prewarm(Warming),
     /// Optimistically: before it is known what lower ones write, and again where that went wrong.
     BlockStm,
     /// Each on its own state as of its index, which the list gives.
@@ -77,8 +95,12 @@ impl Engine {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
-            Self::Prewarm(WarmCache::Shared) => "prewarm-shared",
-            Self::Prewarm(WarmCache::PerWorker) => "prewarm-per-worker",
+            Self::Prewarm(Warming { cache, time }) => match (cache, time) {
+                (WarmCache::Shared, ReadTime::Before) => "prewarm-shared",
+                (WarmCache::Shared, ReadTime::While) => "prewarm-shared-while",
+                (WarmCache::PerWorker, ReadTime::Before) => "prewarm-per-worker",
+                (WarmCache::PerWorker, ReadTime::While) => "prewarm-per-worker-while",
+            },
             Self::BlockStm => "block-stm",
             Self::Bal => "bal",
         }
@@ -100,8 +122,10 @@ impl Named for Engine {
     const NOUN: &'static str = "engine";
     const ALL: &'static [Self] = &[
         Self::Sequential,
-        Self::Prewarm(WarmCache::Shared),
-        Self::Prewarm(WarmCache::PerWorker),
+        Self::Prewarm(Warming { cache: WarmCache::Shared, time: ReadTime::While }),
+        Self::Prewarm(Warming { cache: WarmCache::Shared, time: ReadTime::Before }),
+        Self::Prewarm(Warming { cache: WarmCache::PerWorker, time: ReadTime::While }),
+        Self::Prewarm(Warming { cache: WarmCache::PerWorker, time: ReadTime::Before }),
         Self::BlockStm,
         Self::Bal,
     ];

@@ -2,7 +2,7 @@
 
 use std::{fmt, num::NonZeroUsize};
 
-use crate::{Design, Engine, Io, ListForm, Prefetch, ReadTime, Schedule, WarmCache};
+use crate::{Design, Engine, Io, ListForm, Prefetch, ReadTime, Schedule, Warming};
 
 /// One way to execute, but for the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ impl Variant {
     pub fn of(design: Design, threads: NonZeroUsize, io_threads: NonZeroUsize) -> Self {
         let (list, engine, io) = match design {
             Design::Sequential => (None, Engine::Sequential, Io::OnDemand),
-            Design::Prewarm => (None, Engine::Prewarm(WarmCache::Shared), Io::OnDemand),
+            Design::Prewarm => (None, Engine::Prewarm(Warming::default()), Io::OnDemand),
             Design::BlockStm => (None, Engine::BlockStm, Io::OnDemand),
             Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, Io::OnDemand),
             Design::BatchedIo => {
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(name(Design::ParallelIo), "parallel-io/bal+on-demand@16");
         assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");
         assert_eq!(name(Design::Full), "full/bal+from-list@16+48io");
-        assert_eq!(name(Design::Prewarm), "none/prewarm-shared+on-demand@16");
+        assert_eq!(name(Design::Prewarm), "none/prewarm-shared-while+on-demand@16");
         let variant = Variant::of(Design::ParallelIo, count(16), count(48));
         let variant = Variant { schedule: Schedule::KnownCost, ..variant };
         assert_eq!(variant.to_string(), "parallel-io/bal+on-demand+known-cost@16");

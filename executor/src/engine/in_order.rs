@@ -1,4 +1,6 @@
-//! Runs the steps of a batch in order on one thread, over stock revm's own caching state.
+//! Runs the steps of a batch in order on one thread, over the state that they come to.
+
+mod state;
 
 use std::{
     sync::atomic::Ordering,
@@ -7,13 +9,10 @@ use std::{
 
 use alloy_primitives::Bytes;
 use evm::{Parts, Runner, StepError};
-use revm::{
-    Database, DatabaseCommit,
-    database::{State, states::bundle_state::BundleRetention},
-    database_interface::bal::EvmDatabaseError,
-};
+use revm::Database;
 use workload::{Steps, list};
 
+use self::state::BatchState;
 use super::{
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed},
@@ -37,14 +36,17 @@ pub(super) struct Ran {
     pub(super) list: Bytes,
 }
 
-/// A database that may record the work of its thread.
-pub(super) trait Traced {
-    /// The recorder, if the sample is traced.
+/// What is below a run in order.
+pub(super) trait Below: Database<Error = ViewError> {
+    /// The recorder of the thread, if the sample is traced.
     fn trace(&mut self) -> Option<&mut Recorder>;
+
+    /// The first `step_count` steps of the batch have been run.
+    fn passed(&mut self, _step_count: u32) {}
 }
 
 /// Runs the batch at `place` in order over `database`.
-pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
+pub(super) fn run_batch<D: Below>(
     database: &mut D,
     task: &Task<'_>,
     place: usize,
@@ -52,15 +54,11 @@ pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
     executed: &mut Executed,
 ) -> Result<Ran, EngineError> {
     let batch = &task.workload.batches[place];
-    let state = State::builder()
-        .with_database(database)
-        .with_bundle_update()
-        .with_bal_builder_if(purpose == Purpose::RebuildList)
-        .build();
-    let mut runner = Runner::new(task.workload, state);
+    let mut runner = Runner::new(task.workload, BatchState::new(database, purpose));
     let mut result = BatchResult::default();
     let mut longest = Duration::ZERO;
     let mut entered = None;
+    let mut start = Instant::now();
     for (index, step) in Steps::of(batch).iter() {
         if task.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
@@ -69,7 +67,6 @@ pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
-        let start = Instant::now();
         let mut parts = Parts::default();
         let output = runner.run(block, step.kind, |state, mut changes| {
             if purpose == Purpose::RebuildList {
@@ -77,30 +74,31 @@ pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
             }
             state.commit(changes);
         });
-        let end = Instant::now();
         let output = output.map_err(|error| match error {
-            StepError::Database(EvmDatabaseError::Database(error)) => {
-                EngineError::of_read(place, index, error)
-            }
+            StepError::Database(error) => EngineError::of_read(place, index, error),
             other => EngineError::Step { batch: place, index, reason: other.to_string() },
         })?;
-        runner.db().bump_bal_index();
-        if let Some(trace) = runner.db().database.trace() {
-            let gas = output.outcome.map(|outcome| outcome.gas_used);
-            trace.seldom(What::Step { batch: place, index, step, gas }, start, end);
+        // A step begins where the one before it ended: one look at the clock.
+        let end = Instant::now();
+        let (latency, began) = (end - start, std::mem::replace(&mut start, end));
+        runner.db().next_step();
+        runner.db().database().passed(index + 1);
+        if let Some(trace) = runner.db().database().trace() {
+            trace.seldom(
+                What::Step { batch: place, index, step, gas: output.receipt_gas() },
+                began,
+                end,
+            );
         }
-        if let Some(outcome) = output.outcome {
-            let latency = end - start;
+        if let Some(output) = output.result {
             executed.tx_latencies.record(latency);
             longest = longest.max(latency);
-            result.outcomes.push(outcome);
+            result.results.push(output);
         }
     }
     executed.longest_txs += longest;
-    let mut state = runner.into_db();
-    state.merge_transitions(BundleRetention::PlainState);
-    result.net_changes = evm::net_changes(&state.take_bundle());
-    let built = state.take_built_alloy_bal();
-    let list = built.map_or_else(Bytes::new, |built| list::encode(&built));
+    let (net_changes, list) = runner.into_db().finish();
+    result.net_changes = net_changes;
+    let list = list.map_or_else(Bytes::new, |list| list::encode(&list));
     Ok(Ran { result, list })
 }

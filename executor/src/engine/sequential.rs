@@ -12,7 +12,7 @@ use super::{
     clock::{Engine, Execution, Turn},
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed},
-    in_order::{self, Purpose, Traced},
+    in_order::{self, Below, Purpose},
     row,
     tally::ReadTally,
     task::Task,
@@ -107,7 +107,7 @@ impl<'a, R: Reader> StoreDatabase<'a, R> {
     }
 }
 
-impl<R> Traced for StoreDatabase<'_, R> {
+impl<R: Reader> Below for StoreDatabase<'_, R> {
     fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }

@@ -13,7 +13,7 @@ use executor::{
 };
 use generator::reference;
 use variant::{
-    CacheMode, Design, Engine, Io, ListForm, Prefetch, ReadTime, Schedule, Variant, WarmCache,
+    CacheMode, Design, Engine, Io, ListForm, Named, Prefetch, ReadTime, Schedule, Variant,
 };
 use workload::Workload;
 
@@ -38,8 +38,10 @@ pub(crate) fn variants() -> Vec<Variant> {
                 variants.push(Variant { io_thread_count: 0, ..variant });
             }
             if design == Design::Prewarm {
-                let engine = Engine::Prewarm(WarmCache::PerWorker);
-                variants.push(Variant { engine, ..variant });
+                let others = Engine::ALL.iter().copied().filter(|engine| {
+                    matches!(engine, Engine::Prewarm(_)) && *engine != variant.engine
+                });
+                variants.extend(others.map(|engine| Variant { engine, ..variant }));
             }
             if threads == 1 || variant.engine != Engine::Sequential {
                 variants.push(variant);
