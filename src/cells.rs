@@ -229,6 +229,8 @@ impl CellSamples {
             samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
+            times_in_order: None,
+            times_one_thread: None,
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(|s| {

@@ -4,7 +4,9 @@ use std::{num::NonZeroUsize, thread, time::Duration};
 
 use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use spec::{PrefetchSpec, RunSpec};
-use variant::{Design, Engine, Io, ReadMethod, Schedule, StoreKind, Variant, Warming};
+use variant::{
+    CacheMode, Design, Engine, Io, ListDuty, ReadMethod, Schedule, StoreKind, Variant, Warming,
+};
 
 mod policies;
 
@@ -132,7 +134,8 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
                 if let Engine::Prewarm(warming) = &mut variant.engine {
                     warming.cache = run.warm_cache;
                 }
-                let variants = under_policies(variant, run, *store).into_iter();
+                let variants = under_duties(variant, run).into_iter();
+                let variants = variants.flat_map(|variant| under_policies(variant, run, *store));
                 for variant in variants.flat_map(|variant| under_schedules(variant, run)) {
                     let cell = PlannedCell { store: *store, variant };
                     if !cells.contains(&cell) {
@@ -143,6 +146,15 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
         }
     }
     cells
+}
+
+/// A variant with each duty towards the list; itself where it takes a list, or cannot build one.
+fn under_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
+    if !variant.engine.builds_lists() || run.list_duties.is_empty() {
+        return vec![variant];
+    }
+    let with = |duty: &ListDuty| Variant { list_duty: *duty, ..variant };
+    run.list_duties.iter().map(with).collect()
 }
 
 /// A variant under each policy of reading ahead; itself where it does not.
@@ -184,7 +196,7 @@ fn thread_counts(
     let cores = machine.core_count.get();
     let given = |counts: &[u32]| counts.iter().map(|n| *n as usize).collect::<Vec<_>>();
     let threads = match (given(&run.thread_counts), store, design) {
-        (counts, _, _) if !counts.is_empty() => counts,
+        (counts, _, _) if !counts.is_empty() => with_one_thread(counts, run, store, design),
         (_, StoreKind::Memory, _) => vec![1, cores],
         (_, _, Design::ParallelIo | Design::BlockStm | Design::Prewarm) => {
             vec![cores, MANY_THREADS]
@@ -200,6 +212,24 @@ fn thread_counts(
         io_threads.iter().map(|io_threads| (nonzero(*threads), nonzero(*io_threads)))
     });
     pairs.collect()
+}
+
+/// The thread counts that were asked for; and one thread before them where a design that is run on
+/// more is compared with execution in order, and the CPU decides: what it gains by threads is told
+/// from what it gains or loses otherwise.
+fn with_one_thread(
+    counts: Vec<usize>,
+    run: &RunSpec,
+    store: StoreKind,
+    design: Design,
+) -> Vec<usize> {
+    let scales = matches!(design, Design::BatchedIo | Design::BlockStm);
+    let is_compared = run.designs.contains(&Design::Sequential);
+    let from_memory = store == StoreKind::Memory || run.cache == CacheMode::Warm;
+    if scales && is_compared && from_memory && !counts.contains(&1) {
+        return [vec![1], counts].concat();
+    }
+    counts
 }
 
 /// Decides after each round whether there is another: whole rounds only, so that all cells
@@ -380,6 +410,44 @@ mod tests {
         let both = names(&format!("designs = [\"prewarm\"]\n{times}\nthreads = [4]"));
         let expected = ["none/prewarm-shared+on-demand@4", "none/prewarm-shared-while+on-demand@4"];
         assert_eq!(both, expected);
+    }
+
+    #[test]
+    fn what_is_run_on_threads_beside_in_order_is_run_on_one_where_the_cpu_decides() {
+        let of = |designs: &str, rest: &str| {
+            names(&format!("designs = [{designs}]\nthreads = [2]\nio_threads = [4]\n{rest}"))
+        };
+        let all = "\"sequential\", \"batched-io\", \"block-stm\", \"parallel-io\"";
+        let expected = [
+            "none/sequential+on-demand@1",
+            "batched-io/bal+batched@1+4io",
+            "batched-io/bal+batched@2+4io",
+            "none/block-stm+on-demand@1",
+            "none/block-stm+on-demand@2",
+            "parallel-io/bal+on-demand@2",
+        ];
+        assert_eq!(of(all, "cache = \"warm\""), expected);
+        assert_eq!(of(all, "stores = [\"memory\"]"), expected);
+        // Cold, one thread would measure its reads.
+        assert!(!of(all, "").iter().any(|name| name.contains("bal+batched@1")));
+        assert_eq!(of("\"block-stm\"", "cache = \"warm\""), ["none/block-stm+on-demand@2"]);
+    }
+
+    #[test]
+    fn who_runs_in_order_builds_a_list_where_that_is_asked_for() {
+        let of = |list: &str| {
+            let designs = "designs = [\"sequential\", \"prewarm\", \"block-stm\"]\nthreads = [2]";
+            names(&format!("{designs}\nlist = {list}"))
+        };
+        let expected = [
+            "build/sequential+on-demand@1",
+            "build/prewarm-shared-while+on-demand@2",
+            "none/block-stm+on-demand@2",
+        ];
+        assert_eq!(of("\"build\""), expected);
+        let both = of("[\"none\", \"build\"]");
+        assert_eq!(both.len(), 5);
+        assert_eq!(both[..2], ["none/sequential+on-demand@1", "build/sequential+on-demand@1"]);
     }
 
     #[test]

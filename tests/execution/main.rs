@@ -6,6 +6,7 @@
 mod agreement;
 mod block_stm;
 mod common;
+mod duties;
 mod fixtures;
 #[path = "../hostile/lists.rs"]
 mod hostile;

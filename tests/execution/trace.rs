@@ -20,7 +20,7 @@ use executor::{
 use serde_json::Value;
 use spec::Scenario;
 use variant::{
-    CacheMode, Design, Engine, Io, Prefetch, ReadMethod, ReadTime, Schedule, Variant,
+    CacheMode, Design, Engine, Io, ListDuty, Prefetch, ReadMethod, ReadTime, Schedule, Variant,
     Warming,
 };
 use workload::Workload;
@@ -120,6 +120,7 @@ fn variants() -> Vec<Variant> {
         of(Design::Sequential, 1),
         of(Design::Prewarm, 2),
         of(Design::Prewarm, 3),
+        Variant { list_duty: ListDuty::Build, ..of(Design::Sequential, 1) },
         Variant {
             engine: Engine::Prewarm(Warming { time: ReadTime::Before, ..Warming::default() }),
             ..of(Design::Prewarm, 2)

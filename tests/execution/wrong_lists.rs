@@ -9,7 +9,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
-use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use executor::{
     engine::{self, EngineError, ListFault, Spent, Task},
     sample,
@@ -20,7 +20,10 @@ use executor::{
 };
 use generator::{import, reference};
 use spec::Scenario;
-use variant::{CacheMode, Design, Io, ListForm, Prefetch, ReadTime, Variant, WarmCache, Warming};
+use variant::{
+    CacheMode, Design, Io, ListDuty, ListForm, Phase, Prefetch, ReadTime, Variant, WarmCache,
+    Warming,
+};
 use workload::{
     AccountState, GenesisAccount, Workload,
     list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
@@ -218,11 +221,12 @@ fn a_wrong_code_hash_is_a_rejected_list_whoever_meets_it_first() {
         let account = |address: &Address| {
             let state = right.account(id(address));
             let is_target = *address == Address::repeat_byte(0xaa);
-            state.map(|state| if is_target { AccountState { code_hash: hash, ..state } } else { state })
+            state.map(
+                |state| if is_target { AccountState { code_hash: hash, ..state } } else { state },
+            )
         };
-        let slot = |address: &Address, key: &U256| {
-            right.slot(index.slot_id(id(address), key).unwrap())
-        };
+        let slot =
+            |address: &Address, key: &U256| right.slot(index.slot_id(id(address), key).unwrap());
         full_encode(&index.to_changes(), account, slot)
     };
     // Of no code at all; and of another code of the state, which then runs in place of this one.
@@ -238,9 +242,8 @@ fn a_wrong_code_hash_is_a_rejected_list_whoever_meets_it_first() {
         let design = Variant::of(Design::Full, threads, NonZeroUsize::MIN);
         let variant = Variant { io_thread_count, ..design };
         for _ in 0..REPEATS {
-            let [absent, other] = [0, 1].map(|which| {
-                rejection(&store, &workload, &lists[which], variant).fault
-            });
+            let [absent, other] =
+                [0, 1].map(|which| rejection(&store, &workload, &lists[which], variant).fault);
             let is_told = matches!(&absent, ListFault::WrongValue { what, .. }
                 if what.starts_with("the code hash of 0xaAaA"));
             assert!(is_told, "{variant}: {absent}");
@@ -387,6 +390,45 @@ fn a_run_in_order_that_nobody_waits_for_reads_each_key_once_with_those_who_run_a
             if threads == 1 {
                 assert_eq!(warm_up.read_count, 0, "nobody runs ahead");
             }
+        }
+    }
+}
+
+#[test]
+fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_read() {
+    let workload = storm();
+    let store = memory(&workload);
+    let cancel = AtomicBool::new(false);
+    // Who takes no list may build it: it is right where its hash is the header's.
+    let building = [(Design::Sequential, 1), (Design::Prewarm, 1), (Design::Prewarm, 3)];
+    let building = building.map(|(design, threads)| {
+        let variant = Variant::of(design, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
+        Variant { list_duty: ListDuty::Build, ..variant }
+    });
+    for variant in variants().into_iter().chain(building) {
+        let full = || reference::full_lists(&workload, || ()).unwrap();
+        let lists = sample::lists_for(&workload, variant.list, full).unwrap();
+        let take = |hash: B256| {
+            let task = Task::new(&workload, &lists, variant, &cancel);
+            sample::take(&store, &Task { list_hashes: &[hash], ..task }, CacheMode::Cold)
+        };
+        let (right, phase) = match variant.list {
+            Some(_) => (keccak256(&lists[0]), Phase::Hash),
+            None => (keccak256(&workload.batches[0].list), Phase::Build),
+        };
+        let taken = take(right).unwrap();
+        assert_eq!(taken.disagreement, None, "{variant}");
+        let hashed = taken.executed.spans.iter().filter(|span| span.phase == phase);
+        assert_eq!(hashed.count(), workload.batches.len(), "{variant}");
+        match take(B256::ZERO) {
+            Err(EngineError::List {
+                fault: ListFault::WrongHash { got, header }, spent, ..
+            }) => {
+                assert_eq!((got, header), (right, B256::ZERO));
+                // A list that was given is rejected before anything is read.
+                assert_eq!(spent.counters.key_count == 0, variant.list.is_some(), "{variant}");
+            }
+            other => panic!("{variant}: {:?}", other.map(|taken| taken.disagreement)),
         }
     }
 }

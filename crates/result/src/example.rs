@@ -248,6 +248,8 @@ pub fn cell(design: Design, threads: (u64, u64), ms: f64) -> Cell {
             ..Estimate::default()
         },
         ms_per_batch: Estimate { median: Some(ms), ci95: None, ..Estimate::default() },
+        times_in_order: None,
+        times_one_thread: None,
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
@@ -315,6 +317,7 @@ fn sample(ms: f64) -> SampleFacts {
         idle_ns: None,
         makespan_block_order_ns: None,
         makespan_longest_first_ns: None,
+        digest_ns: Some(1_800_000),
         recover_ns: None,
     }
 }

@@ -17,6 +17,7 @@ mod named;
 mod names;
 mod phases;
 mod pooled;
+pub mod ratios;
 mod run;
 mod schema;
 pub mod stats;

@@ -197,6 +197,14 @@ pub struct Cell {
     pub mgas_per_s: Estimate,
     /// Milliseconds per batch over the samples.
     pub ms_per_batch: Estimate,
+    /// Times the speed of execution in order (`sequential` on the same store), from medians; `null`
+    /// where that was not run.
+    #[serde(default)]
+    pub times_in_order: Option<f64>,
+    /// Times the speed of the same variant on one thread; `null` on one thread, and where that was
+    /// not run.
+    #[serde(default)]
+    pub times_one_thread: Option<f64>,
     /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
     pub unverified_ms_per_batch: Estimate,
     /// How the threads that verify were scheduled: `idle`, `nice 19` or `normal`; `null` without.
@@ -337,6 +345,10 @@ pub struct SampleFacts {
     pub makespan_block_order_ns: Option<u64>,
     /// The same with the longest first.
     pub makespan_longest_first_ns: Option<u64>,
+    /// Digesting logs, return data and net changes after the clock, which no client does: no part
+    /// of the wall. `null` from a tool that did the first two inside the clock.
+    #[serde(default)]
+    pub digest_ns: Option<u64>,
     /// Recovering all senders, before the clock; `null` where it was not asked for.
     pub recover_ns: Option<u64>,
 }

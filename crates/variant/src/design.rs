@@ -37,6 +37,19 @@ crate::named! {
 }
 
 crate::named! {
+    /// What an engine that takes no list does about the list of a block.
+    #[derive(Default)]
+    pub enum ListDuty: "duty towards the list" {
+        /// Nothing.
+        #[default]
+        Nothing = "none",
+        /// It builds the list inside the clock, hashes it and compares with the header's hash
+        /// (EIP-7928).
+        Build = "build",
+    }
+}
+
+crate::named! {
     /// Who finds what the speculative pass of `prewarm` has read.
     #[derive(Default)]
     pub enum WarmCache: "warm cache" {
@@ -108,6 +121,14 @@ impl Engine {
 }
 
 impl Engine {
+    /// Whether it can build the list of a block: what runs in order meets every key in its turn.
+    pub const fn builds_lists(self) -> bool {
+        match self {
+            Self::Sequential | Self::Prewarm(_) => true,
+            Self::BlockStm | Self::Bal => false,
+        }
+    }
+
     /// Whether every run reads the same keys of the store; where steps run ahead of their turn, it
     /// depends on which thread comes first.
     pub const fn reads_are_exact(self) -> bool {

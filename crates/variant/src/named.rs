@@ -110,6 +110,7 @@ mod tests {
         names_lead_back::<FileAccess>();
         names_lead_back::<FilterKind>();
         names_lead_back::<IndexShape>();
+        names_lead_back::<ListDuty>();
         names_lead_back::<ListForm>();
         names_lead_back::<Phase>();
         names_lead_back::<ReadMethod>();

@@ -85,8 +85,14 @@ impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
     type Leavings = Leavings;
 
     const NAME: &'static str = "bal";
-    const LEAD_PHASES: &'static [Phase] =
-        &[Phase::Decode, Phase::Schedule, Phase::Order, Phase::Validate, Phase::Commit];
+    const LEAD_PHASES: &'static [Phase] = &[
+        Phase::Hash,
+        Phase::Decode,
+        Phase::Schedule,
+        Phase::Order,
+        Phase::Validate,
+        Phase::Commit,
+    ];
 
     fn worker_count(&self) -> usize {
         self.at.task.variant.thread_count + self.at.task.variant.io_thread_count

@@ -9,7 +9,8 @@ use std::{
 
 use alloy_primitives::Bytes;
 use evm::{Parts, Runner, StepError};
-use revm::Database;
+use revm::{Database, state::bal::Bal};
+use variant::{ListDuty, Phase, Variant};
 use workload::{Steps, list};
 
 use self::state::BatchState;
@@ -18,22 +19,59 @@ use super::{
     executed::{BatchResult, Executed},
     task::Task,
 };
-use crate::trace::{Recorder, What};
+use crate::{
+    span::Spans,
+    trace::{Recorder, What},
+};
 
 /// Purpose of a run in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Its time.
-    Measure,
-    /// The list that it makes.
-    RebuildList,
+    /// What comes out.
+    Execute,
+    /// The list of the block, too.
+    BuildList,
+}
+
+impl Purpose {
+    /// That of a sample of `variant`.
+    pub(super) const fn of(variant: &Variant) -> Self {
+        match variant.list_duty {
+            ListDuty::Nothing => Self::Execute,
+            ListDuty::Build => Self::BuildList,
+        }
+    }
 }
 
 /// A batch that ran.
 pub(super) struct Ran {
     pub(super) result: BatchResult,
-    /// The list's encoding; empty where it was not rebuilt.
-    pub(super) list: Bytes,
+    /// The list, where it was built.
+    list: Option<Bal>,
+}
+
+impl Ran {
+    /// The encoding of the list; empty where none was built.
+    pub(super) fn encoded_list(self) -> Bytes {
+        self.list.map_or_else(Bytes::new, |list| list::encode(&list.into_alloy_bal()))
+    }
+
+    /// Does what is left of the duties of a batch that ran inside the clock: encodes the list that
+    /// was built, hashes it and compares with the header's hash.
+    pub(super) fn close(
+        mut self,
+        task: &Task<'_>,
+        place: usize,
+        spans: &Spans,
+    ) -> Result<BatchResult, EngineError> {
+        let result = std::mem::take(&mut self.result);
+        if self.list.is_some() {
+            let start = spans.elapsed();
+            task.check_hash(place, &self.encoded_list())?;
+            spans.close(Phase::Build, start);
+        }
+        Ok(result)
+    }
 }
 
 /// What is below a run in order.
@@ -69,7 +107,7 @@ pub(super) fn run_batch<D: Below>(
         }
         let mut parts = Parts::default();
         let output = runner.run(block, step.kind, |state, mut changes| {
-            if purpose == Purpose::RebuildList {
+            if purpose == Purpose::BuildList {
                 parts.join(&mut changes);
             }
             state.commit(changes);
@@ -99,6 +137,5 @@ pub(super) fn run_batch<D: Below>(
     executed.longest_txs += longest;
     let (net_changes, list) = runner.into_db().finish();
     result.net_changes = net_changes;
-    let list = list.map_or_else(Bytes::new, |list| list::encode(&list));
     Ok(Ran { result, list })
 }

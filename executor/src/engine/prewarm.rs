@@ -69,7 +69,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
     type Leavings = Leavings;
 
     const NAME: &'static str = "prewarm";
-    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Commit];
+    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Build, Phase::Commit];
 
     /// Beside the run in order the leading thread is one of the threads that execute; before it,
     /// it waits.
@@ -155,7 +155,8 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         };
         let start = turn.spans.elapsed();
         lead.job = Some(Arc::clone(&job));
-        let ran = in_order::run_batch(lead, self.at.task, turn.index, Purpose::Measure, executed);
+        let (task, purpose) = (self.at.task, Purpose::of(&self.at.task.variant));
+        let ran = in_order::run_batch(lead, task, turn.index, purpose, executed);
         lead.job = None;
         let done = turn.spans.close(Phase::Execute, start).end;
         if self.warming.time == ReadTime::While {
@@ -174,7 +175,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         let ran = ran?;
         let read = std::mem::take(&mut *lock(&job.read));
         lead.keys.push(BatchKeys { read, asked: std::mem::take(&mut lead.asked) });
-        Ok(ran.result)
+        ran.close(task, turn.index, turn.spans)
     }
 
     fn leave(&self, mut lead: Self::Lead, executed: &mut Executed) {

@@ -33,7 +33,7 @@ impl<'a, S: Sample> Engine for Sequential<'a, S> {
     type Leavings = ();
 
     const NAME: &'static str = "sequential";
-    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Commit];
+    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Build, Phase::Commit];
 
     fn work(&self, _worker: usize, _pool: &WorkerPool<'_, ()>) -> Result<(), StoreError> {
         Ok(())
@@ -52,10 +52,11 @@ impl<'a, S: Sample> Engine for Sequential<'a, S> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let start = turn.spans.elapsed();
-        let ran =
-            in_order::run_batch(database, self.0.task, turn.index, Purpose::Measure, executed)?;
+        let (task, index) = (self.0.task, turn.index);
+        let purpose = Purpose::of(&task.variant);
+        let ran = in_order::run_batch(database, task, index, purpose, executed)?;
         turn.spans.close(Phase::Execute, start);
-        Ok(ran.result)
+        ran.close(task, index, turn.spans)
     }
 
     fn leave(&self, mut database: Self::Lead, executed: &mut Executed) {
@@ -82,10 +83,10 @@ pub(crate) fn rebuild_lists<S: Sample>(
     // Its times are those of a run that nobody measures.
     let mut unmeasured = Executed::default();
     let rebuild = |index| {
-        let purpose = Purpose::RebuildList;
+        let purpose = Purpose::BuildList;
         let ran = in_order::run_batch(&mut database, task, index, purpose, &mut unmeasured)?;
         sample.commit(&ran.result.net_changes)?;
-        Ok(ran.list)
+        Ok(ran.encoded_list())
     };
     (0..task.workload.batches.len()).map(rebuild).collect()
 }

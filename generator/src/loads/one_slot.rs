@@ -40,7 +40,8 @@ impl OneSlot {
             Touch::First => keccak256("mixFirst(uint256)"),
             Touch::Last => keccak256("mix(uint256)"),
         };
-        let input: Bytes = [&selector[..4], &U256::from(load.work).to_be_bytes::<32>()].concat().into();
+        let input: Bytes =
+            [&selector[..4], &U256::from(load.work).to_be_bytes::<32>()].concat().into();
         let probe = Probe {
             name: Contract::OneSlot.name(),
             fork,

@@ -80,6 +80,8 @@ const fn heading(phase: Phase) -> &'static str {
     match phase {
         Phase::WarmUp => "warm up",
         Phase::Order => "order keys",
+        Phase::Hash => "hash list",
+        Phase::Build => "build list",
         Phase::Decode
         | Phase::Schedule
         | Phase::Prefetch

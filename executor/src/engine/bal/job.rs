@@ -141,9 +141,12 @@ pub(crate) struct Job<P> {
 impl<P: PreState> Job<P> {
     pub(super) fn new(input: JobInput<'_>) -> Result<Self, EngineError> {
         let JobInput { task, index: place, batch, spans, layout, known_order } = input;
+        let rejected = |fault| EngineError::rejected(place, fault);
+        let start = spans.elapsed();
+        task.check_hash(place, &task.lists[place])?;
+        spans.close(Phase::Hash, start);
         let start = spans.elapsed();
         let bounds = ListBounds::of(batch, task.workload.fork);
-        let rejected = |fault| EngineError::rejected(place, fault);
         let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
         let declared_count = u64::from(list.slot_count());
         let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);

@@ -58,7 +58,8 @@ impl Sink for &Verifier<'_> {
     fn put_slot(self, id: SlotId, value: U256) {
         let listed = self.listed.slot_of(id);
         if listed != value {
-            let (address, key) = (self.list.address(self.list.account_of(id)), self.list.slot_key(id));
+            let (address, key) =
+                (self.list.address(self.list.account_of(id)), self.list.slot_key(id));
             let what = format!("slot {key:#x} of {address}");
             let (listed, state) = (format!("{listed:#x}"), format!("{value:#x}"));
             self.reject(ListFault::WrongValue { what, listed, state });

@@ -13,7 +13,7 @@ use evm::account_state;
 use revm::{
     Database,
     database_interface::bal::BalState,
-    state::{Account, AccountId, AccountInfo, Bytecode, EvmState, bal::alloy::AlloyBal},
+    state::{Account, AccountId, AccountInfo, Bytecode, EvmState, bal::Bal},
 };
 use workload::{NetChanges, genesis::AccountState};
 
@@ -54,8 +54,8 @@ pub(super) struct BatchState<'d, D> {
 impl<'d, D: Database> BatchState<'d, D> {
     pub(super) fn new(database: &'d mut D, purpose: Purpose) -> Self {
         let list = match purpose {
-            Purpose::Measure => BalState::new(),
-            Purpose::RebuildList => BalState::new().with_bal_builder(),
+            Purpose::Execute => BalState::new(),
+            Purpose::BuildList => BalState::new().with_bal_builder(),
         };
         let (places, codes) = (AddressMap::default(), B256Map::default());
         Self { database, places, accounts: Vec::new(), codes, list }
@@ -146,13 +146,13 @@ impl<'d, D: Database> BatchState<'d, D> {
     }
 
     /// The net changes, and the list where one was built.
-    pub(super) fn finish(mut self) -> (NetChanges, Option<AlloyBal>) {
+    pub(super) fn finish(mut self) -> (NetChanges, Option<Bal>) {
         let mut changes = NetChanges::default();
         for held in self.accounts.iter().filter(|held| held.is_touched) {
             held.changes(&mut changes);
         }
         changes.sort();
-        (changes, self.list.take_built_alloy_bal())
+        (changes, self.list.take_built_bal())
     }
 }
 
