@@ -148,6 +148,23 @@ fn main() {
     let workload = generator::generate(&scenario, |_| ()).expect("generates");
     let bare = Bare::new(&workload);
     let store = MemoryStore::build(&workload.genesis, 8 << 30).expect("fits");
+    let word = arguments.iter().find(|argument| !argument.contains('='));
+    let variants = variants(word.map_or("", |word| word.as_str()));
+    let mut bare_walls = Vec::new();
+    let mut samples = vec![Vec::new(); variants.len()];
+    for _ in 0..rounds {
+        bare_walls.push(bare_loop(&workload, &bare));
+        for (times, variant) in samples.iter_mut().zip(&variants) {
+            times.push(engine(&workload, &store, *variant));
+        }
+    }
+    let tx_count = workload.tx_count();
+    println!("{name}: {} gas, {tx_count} tx, digest {}", workload.gas_used(), workload.digest());
+    print_rows(&workload, bare_walls, &variants, &samples);
+}
+
+/// The variants that are measured: those whose name has `word`.
+fn variants(word: &str) -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).expect("not zero");
     let batched = |threads| Variant::of(Design::BatchedIo, count(threads), count(1));
     let on_demand = |threads| Variant { io: Io::OnDemand, io_thread_count: 0, ..batched(threads) };
@@ -167,18 +184,18 @@ fn main() {
         Variant::of(Design::BlockStm, count(2), count(1)),
         Variant::of(Design::Sequential, count(1), count(1)),
     ];
-    if let Some(word) = arguments.iter().find(|argument| !argument.contains('=')) {
-        variants.retain(|variant| variant.to_string().contains(word.as_str()));
-    }
+    variants.retain(|variant| variant.to_string().contains(word));
+    variants
+}
+
+/// The bare loop, then each variant with the times of `samples`: the wall, then its phases.
+fn print_rows(
+    workload: &Workload,
+    bare_walls: Vec<Duration>,
+    variants: &[Variant],
+    samples: &[Vec<Vec<Duration>>],
+) {
     let us_per_tx = |wall: Duration| wall.as_secs_f64() * 1e6 / workload.tx_count() as f64;
-    let mut bare_walls = Vec::new();
-    let mut samples = vec![Vec::new(); variants.len()];
-    for _ in 0..rounds {
-        bare_walls.push(bare_loop(&workload, &bare));
-        for (times, variant) in samples.iter_mut().zip(&variants) {
-            times.push(engine(&workload, &store, *variant));
-        }
-    }
     let median = |mut times: Vec<Duration>| {
         times.sort();
         times[times.len() / 2]
@@ -186,13 +203,11 @@ fn main() {
     let rate = |wall: Duration| workload.gas_used() as f64 / 1e6 / wall.as_secs_f64();
     let bare_wall = median(bare_walls);
     let bare_rate = rate(bare_wall);
-    let tx_count = workload.tx_count();
-    println!("{name}: {} gas, {tx_count} tx, digest {}", workload.gas_used(), workload.digest());
     let us = us_per_tx(bare_wall);
     println!(
         "{bare_rate:>7.0} MGas/s {us:>7.2} us/tx  1.00  bare revm loop over a bare map, 1 thread"
     );
-    for (samples, variant) in samples.iter().zip(&variants) {
+    for (samples, variant) in samples.iter().zip(variants) {
         let times = |place: usize| median(samples.iter().map(|times| times[place]).collect());
         let (rate, us) = (rate(times(0)), us_per_tx(times(0)));
         let share = rate / bare_rate;

@@ -16,7 +16,7 @@ use executor::{
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
-    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts,
+    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts, TimesAsFast,
     stats::{self, Warmup},
 };
 use variant::{CacheMode, Engine, Io, Prefetch, ReadTime, StoreKind};
@@ -229,8 +229,7 @@ impl CellSamples {
             samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
-            times_in_order: None,
-            times_one_thread: None,
+            times: TimesAsFast::default(),
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(|s| {

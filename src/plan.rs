@@ -5,7 +5,8 @@ use std::{num::NonZeroUsize, thread, time::Duration};
 use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use spec::{PrefetchSpec, RunSpec};
 use variant::{
-    CacheMode, Design, Engine, Io, ListDuty, ReadMethod, Schedule, StoreKind, Variant, Warming,
+    CacheMode, Design, Engine, Io, ListDuty, ReadMethod, ReadTime, Schedule, StoreKind, Variant,
+    Warming,
 };
 
 mod policies;

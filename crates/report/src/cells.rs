@@ -187,8 +187,8 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
             Some(in_unit(facts::unverified_ms(cell)?, unit))
         }),
         column(4, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
-        column(2, ["times", "in order"], &|cell| ratio_of(cell, cell.times_in_order)),
-        column(2, ["times", "1 thread"], &|cell| of(cell.times_one_thread, units::ratio)),
+        column(2, ["times", "in order"], &|cell| ratio_of(cell, cell.times.in_order)),
+        column(2, ["times", "1 thread"], &|cell| of(cell.times.one_thread, units::ratio)),
         column(1, ["", "keys"], &keys),
         column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
         column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),

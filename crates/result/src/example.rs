@@ -21,7 +21,7 @@ use crate::{
     phases::PhasesNs,
     run::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts,
-        RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+        RunResult, SCHEMA, SampleFacts, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
     },
     stats::estimate,
 };
@@ -248,8 +248,7 @@ pub fn cell(design: Design, threads: (u64, u64), ms: f64) -> Cell {
             ..Estimate::default()
         },
         ms_per_batch: Estimate { median: Some(ms), ci95: None, ..Estimate::default() },
-        times_in_order: None,
-        times_one_thread: None,
+        times: TimesAsFast::default(),
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,

@@ -33,6 +33,6 @@ pub use phases::PhasesNs;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
     Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
-    SpeculationFacts, StoreFacts, Tool, WarmUpFacts, WorkloadFacts,
+    SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts, WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};

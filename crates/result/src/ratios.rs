@@ -3,7 +3,7 @@
 
 use variant::Design;
 
-use crate::run::Cell;
+use crate::run::{Cell, TimesAsFast};
 
 /// Fills in both ratios of all cells, from the medians of their times.
 pub fn fill(cells: &mut [Cell]) {
@@ -17,11 +17,11 @@ pub fn fill(cells: &mut [Cell]) {
             };
             let in_order = over(&|other| other.design == Design::Sequential);
             let alone = over(&|other| other.threads == 1 && is_twin(other, cell));
-            (in_order, alone.filter(|_| cell.threads > 1))
+            TimesAsFast { in_order, one_thread: alone.filter(|_| cell.threads > 1) }
         })
         .collect();
     for (cell, ratios) in cells.iter_mut().zip(ratios) {
-        (cell.times_in_order, cell.times_one_thread) = ratios;
+        cell.times = ratios;
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
         ];
         fill(&mut cells);
         let ratios: Vec<_> =
-            cells.iter().map(|cell| (cell.times_in_order, cell.times_one_thread)).collect();
+            cells.iter().map(|cell| (cell.times.in_order, cell.times.one_thread)).collect();
         let expected = [
             (Some(1.0), None),
             (Some(0.9), None),
@@ -56,6 +56,6 @@ mod tests {
         ];
         assert_eq!(ratios, expected);
         fill(&mut cells[1..]);
-        assert_eq!(cells[2].times_in_order, None, "nothing was run in order");
+        assert_eq!(cells[2].times.in_order, None, "nothing was run in order");
     }
 }

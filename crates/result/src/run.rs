@@ -197,14 +197,9 @@ pub struct Cell {
     pub mgas_per_s: Estimate,
     /// Milliseconds per batch over the samples.
     pub ms_per_batch: Estimate,
-    /// Times the speed of execution in order (`sequential` on the same store), from medians; `null`
-    /// where that was not run.
+    /// How many times as fast it is as others.
     #[serde(default)]
-    pub times_in_order: Option<f64>,
-    /// Times the speed of the same variant on one thread; `null` on one thread, and where that was
-    /// not run.
-    #[serde(default)]
-    pub times_one_thread: Option<f64>,
+    pub times: TimesAsFast,
     /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
     pub unverified_ms_per_batch: Estimate,
     /// How the threads that verify were scheduled: `idle`, `nice 19` or `normal`; `null` without.
@@ -254,6 +249,15 @@ pub struct Cell {
     pub binds: Option<Bottleneck>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
+}
+
+/// How many times as fast a cell is as others, from medians of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimesAsFast {
+    /// As execution in order: `sequential` on the same store; `null` where that was not run.
+    pub in_order: Option<f64>,
+    /// As the same variant on one thread; `null` on one thread, and where that was not run.
+    pub one_thread: Option<f64>,
 }
 
 /// How readers read ahead.

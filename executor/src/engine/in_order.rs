@@ -92,7 +92,11 @@ pub(super) fn run_batch<D: Below>(
     executed: &mut Executed,
 ) -> Result<Ran, EngineError> {
     let batch = &task.workload.batches[place];
-    let mut runner = Runner::new(task.workload, BatchState::new(database, purpose));
+    let state = match purpose {
+        Purpose::Execute => BatchState::new(database),
+        Purpose::BuildList => BatchState::new(database).building_list(),
+    };
+    let mut runner = Runner::new(task.workload, state);
     let mut result = BatchResult::default();
     let mut longest = Duration::ZERO;
     let mut entered = None;

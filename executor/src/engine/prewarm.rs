@@ -8,6 +8,7 @@
 //! transaction that went another way costs a read and never the result.
 
 mod cache;
+mod job;
 mod speculate;
 
 use std::{
@@ -26,7 +27,10 @@ use revm::{
 use variant::{Phase, ReadTime, WarmCache, Warming};
 use workload::{Steps, Workload};
 
-use self::cache::{Cache, Key, Part};
+use self::{
+    cache::{Cache, Key, Part},
+    job::Job,
+};
 use super::{
     clock::{Engine, Execution, Turn},
     error::{EngineError, ViewError},
@@ -209,22 +213,6 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             }
         }
     }
-}
-
-/// One batch as the workers of the pass see it.
-#[derive(Debug)]
-pub(super) struct Job {
-    place: usize,
-    steps: Steps,
-    next_step: AtomicU32,
-    /// Steps that the run in order has finished.
-    passed_count: AtomicU32,
-    /// The one cache, where there is one.
-    cache: Option<Cache>,
-    spans: Arc<Spans>,
-    /// Hashes of the keys that each worker read, where they are counted one by one.
-    read: Mutex<Vec<Vec<u64>>>,
-    failure: Mutex<Option<EngineError>>,
 }
 
 /// What the run in order needs from batch to batch.

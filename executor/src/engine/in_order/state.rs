@@ -17,8 +17,6 @@ use revm::{
 };
 use workload::{NetChanges, genesis::AccountState};
 
-use super::Purpose;
-
 /// A slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -52,13 +50,14 @@ pub(super) struct BatchState<'d, D> {
 }
 
 impl<'d, D: Database> BatchState<'d, D> {
-    pub(super) fn new(database: &'d mut D, purpose: Purpose) -> Self {
-        let list = match purpose {
-            Purpose::Execute => BalState::new(),
-            Purpose::BuildList => BalState::new().with_bal_builder(),
-        };
+    pub(super) fn new(database: &'d mut D) -> Self {
         let (places, codes) = (AddressMap::default(), B256Map::default());
-        Self { database, places, accounts: Vec::new(), codes, list }
+        Self { database, places, accounts: Vec::new(), codes, list: BalState::new() }
+    }
+
+    /// This state, which builds the list of the block, too.
+    pub(super) fn building_list(self) -> Self {
+        Self { list: self.list.with_bal_builder(), ..self }
     }
 
     /// What is below the batch.

@@ -18,8 +18,8 @@ use revm::{
 use workload::{BlockAccessIndex, StepKind, Workload, block::Transaction, genesis::AccountState};
 
 use super::{
-    Job,
     cache::{Cache, Key},
+    job::Job,
 };
 use crate::{
     engine::{
