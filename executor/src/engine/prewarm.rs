@@ -43,7 +43,6 @@ use crate::{
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    span::Spans,
     store::{ReadCounters, Reader, Sample},
     trace::{Recorder, Track, What},
 };

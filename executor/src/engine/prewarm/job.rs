@@ -9,7 +9,7 @@ use crate::{engine::error::EngineError, span::Spans};
 
 /// One batch as the workers of the pass see it.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     pub(super) place: usize,
     pub(super) steps: Steps,
     pub(super) next_step: AtomicU32,
