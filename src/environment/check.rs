@@ -217,7 +217,7 @@ fn virtualisation(of: &Environment) -> Check {
 
 fn build(of: &Environment) -> Check {
     let found = format!("{}, opt-level {}", of.build.profile, of.build.opt_level);
-    match seen(of, |w| matches!(w, Warning::DebugBuild)) {
+    match seen(of, |w| matches!(w, Warning::UnoptimisedBuild)) {
         Some(_) => warning("build", found, "cargo run --release"),
         None => ok("build", found),
     }

@@ -34,8 +34,8 @@ pub enum Warning {
         /// CPUs to run on.
         cpu_count: u64,
     },
-    /// The binary is not optimised, or checks itself.
-    DebugBuild,
+    /// The binary is not fully optimised, or checks itself.
+    UnoptimisedBuild,
     /// The hypervisor gave CPU time to others.
     StealSeen {
         /// Stolen from all CPUs together.
@@ -69,8 +69,9 @@ impl fmt::Display for Warning {
                 "the load average was {load:.2} on {cpu_count} CPUs at the start: something else \
                  is running; stop it, or wait a minute and run again"
             ),
-            Self::DebugBuild => f.write_str(
-                "this is a debug build: its times mean nothing; use `cargo run --release`",
+            Self::UnoptimisedBuild => f.write_str(
+                "this build is not fully optimised: its times mean nothing; use \
+                 `cargo run --release`",
             ),
             Self::StealSeen { stolen_ns, percent } => write!(
                 f,
@@ -88,8 +89,8 @@ pub fn of(environment: &Environment) -> Vec<Warning> {
         cpu(environment),
         swap(environment),
         load(environment),
-        (environment.build.has_debug_assertions || environment.build.opt_level == "0")
-            .then_some(Warning::DebugBuild),
+        (environment.build.has_debug_assertions || environment.build.opt_level != "3")
+            .then_some(Warning::UnoptimisedBuild),
         steal(environment),
     ];
     found.into_iter().flatten().collect()
@@ -208,7 +209,7 @@ mod tests {
         };
         noisy.memory.swaps = Some(vec![swap]);
         noisy.host.load_average = Some([2.01, 0.0, 0.0]);
-        noisy.build.opt_level = "0".to_owned();
+        noisy.build.opt_level = "1".to_owned();
         let found = of(&noisy);
         let texts: Vec<_> = found.iter().map(Warning::to_string).collect();
         assert_eq!(texts.len(), 3, "{texts:?}");

@@ -120,3 +120,16 @@ fn every_shared_dependency_is_used_by_a_package() {
     let unused: Vec<_> = shared.keys().filter(|name| !used.contains(name)).collect();
     assert!(unused.is_empty(), "[workspace.dependencies] has {unused:?}, which no package uses");
 }
+
+/// The program knows only the optimisation of its own package, and warns of times by it.
+#[test]
+fn the_fast_setting_compiles_every_package_as_it_compiles_the_program() {
+    let text = include_str!("../../.cargo/dev-fast.toml");
+    let setting: Table = text.parse().expect("TOML");
+    let of = setting["profile"]["release"]["package"].as_table().expect("a table");
+    let names: BTreeSet<_> = of.keys().map(String::as_str).collect();
+    let packages = packages();
+    assert_eq!(names, packages.iter().map(Package::name).collect());
+    assert!(of.values().all(|package| package == &of["stress"]), "{of:?}");
+    assert_ne!(of["stress"]["opt-level"].as_integer(), Some(3));
+}
