@@ -175,15 +175,13 @@ fn variants(word: &str) -> Vec<Variant> {
         before(1),
         Variant { io_thread_count: 1, ..before(1) },
         before(2),
-        Variant::of(Design::Full, count(1), count(1)),
-        Variant::of(Design::Full, count(2), count(2)),
-        Variant::of(Design::Prewarm, count(2), count(1)),
-        Variant::of(Design::ParallelIo, count(1), count(1)),
-        Variant::of(Design::ParallelIo, count(2), count(1)),
-        Variant::of(Design::BlockStm, count(1), count(1)),
-        Variant::of(Design::BlockStm, count(2), count(1)),
-        Variant::of(Design::Sequential, count(1), count(1)),
     ];
+    // The others as they are.
+    for design in Design::ALL.iter().rev().filter(|design| **design != Design::BatchedIo) {
+        let at = |threads| Variant::of(*design, count(threads), count(threads));
+        variants.push(at(1));
+        variants.extend(design.preset().engine.is_parallel().then(|| at(2)));
+    }
     variants.retain(|variant| variant.to_string().contains(word));
     variants
 }

@@ -62,7 +62,7 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
     println!("A storm of {gas} gas on {slots} slots, digest {}.\n", workload.digest());
     println!("| list | way | ms | reads | file bytes | rejected because |");
     println!("|---|---|--:|--:|--:|---|");
-    for form in [ListForm::ParallelIo, ListForm::BatchedIo, ListForm::Full] {
+    for form in ListForm::ALL.iter().copied() {
         let full = || reference::full_lists(&workload, || ()).unwrap();
         let right = sample::lists_for(&workload, Some(form), full).unwrap().remove(0);
         let wrong = hostile::lists(&workload, form);
@@ -78,16 +78,20 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
 /// Every way to execute with a list, with a thread for each core and 64 readers.
 fn variants() -> Vec<Variant> {
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let of = |design: Design| Variant::of(design, cores, NonZeroUsize::new(64).unwrap());
-    let batched = of(Design::BatchedIo);
-    let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
-    vec![
-        of(Design::ParallelIo),
-        batched,
-        Variant { io: Io::Batched(beside), ..batched },
-        Variant { io: Io::OnDemand, io_thread_count: 0, ..batched },
-        of(Design::Full),
-    ]
+    let of = |design: &Design| Variant::of(*design, cores, NonZeroUsize::new(64).unwrap());
+    let with_list = Design::ALL.iter().map(of).filter(|variant| variant.list.is_some());
+    let ways = |variant: Variant| match variant.io {
+        Io::OnDemand | Io::FromList => vec![variant],
+        Io::Batched(policy) => {
+            let beside = Prefetch { time: ReadTime::While, ..policy };
+            vec![
+                variant,
+                Variant { io: Io::Batched(beside), ..variant },
+                Variant { io: Io::OnDemand, io_thread_count: 0, ..variant },
+            ]
+        }
+    };
+    with_list.flat_map(ways).collect()
 }
 
 fn row(what: &str, store: &RocksStore, workload: &Workload, list: &Bytes, variant: Variant) {

@@ -7,19 +7,14 @@ mod pieces;
 mod sample;
 mod scheduling;
 
-use executor::{
-    process,
-    recover::Recovered,
-    sample::Measurement,
-    store::{flat::FlatSettings, rocksdb::READS_AT_ONCE},
-};
+use executor::{process, recover::Recovered, sample::Measurement};
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
     Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts, TimesAsFast,
     stats::{self, Warmup},
 };
-use variant::{CacheMode, Engine, Io, Prefetch, ReadTime, StoreKind};
+use variant::{CacheMode, Io, Prefetch, ReadTime};
 
 use crate::counters;
 
@@ -32,7 +27,6 @@ use scheduling::Scheduling;
 pub use input::CellInput;
 pub use pieces::piece_size;
 
-/// The store whose readers have a ring of their own.
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
 pub const COLD_SHARE: f64 = 0.95;
 /// Reads on demand are few where they are at most one in so many.
@@ -48,8 +42,9 @@ pub struct CellSamples {
     tx_latencies: Pieces,
     /// Time per read.
     read_latencies: Pieces,
-    /// Whether reads were made in batches and each counts as long as its batch.
-    reads_together: bool,
+    /// Reads that a reader makes together at most, each as long as all of them; `None`: one after
+    /// the other.
+    reads_at_once: Option<usize>,
     /// How the threads that verify were scheduled.
     verifier_priority: Option<Priority>,
     reads_in_flight: Vec<f64>,
@@ -120,7 +115,7 @@ impl CellSamples {
         self.verifier_priority = executed.verifier_priority.map(priority);
         self.tx_latencies.add(executed.tx_latencies.histogram());
         let is_batched = matches!(input.variant.io, Io::Batched(_) | Io::FromList);
-        self.reads_together = is_batched && executed.prefetch_reads_together;
+        self.reads_at_once = executed.prefetch_reads_at_once.filter(|_| is_batched);
         let mut all_reads = executed.prefetched.latencies.clone();
         all_reads.merge(&executed.on_demand.latencies);
         self.read_latencies.add(all_reads.histogram());
@@ -136,7 +131,7 @@ impl CellSamples {
         }
         let window = reads.window.filter(|(start, end)| end > start);
         let window_s = window.map(|(start, end)| (end - start).as_secs_f64());
-        if let Some(window_s) = window_s.filter(|_| !self.reads_together) {
+        if let Some(window_s) = window_s.filter(|_| self.reads_at_once.is_none()) {
             self.reads_in_flight.push(reads.latencies.total().as_secs_f64() / window_s);
         }
         let rate = |window_s| executed.counters.block_count as f64 / window_s;
@@ -146,15 +141,8 @@ impl CellSamples {
     /// Reads that a reader has under way at most.
     fn reads_per_reader(&self, input: &CellInput<'_>) -> u64 {
         let chunk = input.variant.io.prefetch().and_then(|policy| policy.chunk);
-        let most = if input.store == StoreKind::Flat {
-            FlatSettings::default().depth
-        } else {
-            READS_AT_ONCE
-        };
-        match self.reads_together {
-            true => chunk.map_or(most, |keys| most.min(keys.get() as usize)) as u64,
-            false => 1,
-        }
+        let of_chunk = |most: usize| chunk.map_or(most, |keys| most.min(keys.get() as usize));
+        self.reads_at_once.map_or(1, of_chunk) as u64
     }
 
     /// Takes in what recovering the senders cost before the last sample.
@@ -238,7 +226,7 @@ impl CellSamples {
             }),
             tx_latency_ns: stats::percentiles(&tx_latencies),
             read_latency_ns: stats::percentiles(&read_latencies),
-            read_latency_of_batches: self.reads_together,
+            read_latency_of_batches: self.reads_at_once.is_some(),
             longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
             scheduling_quality: self.median_scheduling(|s| s.quality),
             idle_share: self.median_scheduling(|s| s.idle_share),
@@ -251,7 +239,7 @@ impl CellSamples {
             device_bytes_per_block: self
                 .median(|s| ratio(s.device_read_bytes? as f64, s.blocks_read? as f64)),
             reads_in_flight: stats::median(&self.reads_in_flight),
-            ready_share: self.median(ready_share).filter(|_| variant.engine == Engine::Bal),
+            ready_share: self.median(ready_share).filter(|_| variant.list.is_some()),
             cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
             vain_share: self.median(|s| {
                 let speculation = s.speculation?;
@@ -277,7 +265,7 @@ impl CellSamples {
             // Reads made together do not wait for one another.
             (
                 Bottleneck::Chain,
-                if self.reads_together { 0.0 } else { chain(input, blocks) * latency_s },
+                if self.reads_at_once.is_some() { 0.0 } else { chain(input, blocks) * latency_s },
             ),
         ];
         terms.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(term, _)| term)

@@ -78,8 +78,8 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
         let reason = format!("the run is {}", grounds.cache);
         return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
     }
-    if let Metric::BalBytes(list) = expect.metric {
-        return vec![by_figure(expect, None, bal_bytes(list, grounds), grounds)];
+    if let Some(figure) = of_work(expect.metric, grounds) {
+        return vec![by_figure(expect, None, figure, grounds)];
     }
     let mut stores: Vec<StoreKind> = Vec::new();
     for cell in grounds.cells {
@@ -116,6 +116,18 @@ fn not_proved_cold(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> 
     let wants_cold = expect.when.cache == Some(CacheMode::Cold);
     let cell = doubtful.next().filter(|_| wants_cold)?;
     Some(format!("cold is not proved: {}", cell.cache.reason))
+}
+
+/// The figure of a metric of the work, the same on every store; `None`: samples on a store give it.
+fn of_work(metric: Metric, grounds: &Grounds<'_>) -> Option<Figure> {
+    match metric {
+        Metric::BalBytes(list) => Some(bal_bytes(list, grounds)),
+        Metric::Speedup { .. }
+        | Metric::MgasPerS(_)
+        | Metric::MsPerBlock(_)
+        | Metric::TxLatencyP99(_)
+        | Metric::DeviceFraction(_) => None,
+    }
 }
 
 /// The figure of `metric` on one store, or the design that was not run there.

@@ -29,7 +29,7 @@ pub fn of(
         net_changes: changes.finalize().to_string(),
         list_bytes: list_bytes(workload, variant.list),
         unique_keys,
-        store_reads: variant.engine.reads_are_exact().then_some(executed.counters.key_count),
+        store_reads: variant.engine.runs_steps_once().then_some(executed.counters.key_count),
     }
 }
 

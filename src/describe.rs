@@ -5,4 +5,5 @@ mod figures;
 pub mod kinds;
 mod seen;
 
+pub use figures::Figures;
 pub use seen::{of_scenario, of_workload};

@@ -145,7 +145,8 @@ impl Tracing {
         if !sampling.extra(index, Purpose::Trace(&trace), sampled)? {
             return Ok(None);
         }
-        self.file.write(|mut out| trace.write(&mut out, &name, &facts)).map(Some)
+        let file = self.file.write(|mut out| trace.write(&mut out, &name, &facts))?;
+        Ok(Some(file))
     }
 }
 

@@ -5,8 +5,8 @@ use std::{num::NonZeroUsize, thread, time::Duration};
 use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use spec::{PrefetchSpec, RunSpec};
 use variant::{
-    CacheMode, Design, Engine, Io, ListDuty, ReadMethod, ReadTime, Schedule, StoreKind, Variant,
-    Warming,
+    CacheMode, Design, Engine, Io, ListDuty, Preset, ReadMethod, ReadTime, Schedule, StoreKind,
+    Variant, Waiting, Warming,
 };
 
 mod policies;
@@ -53,24 +53,25 @@ impl Machine {
     /// Whether readers of `store` have many reads under way each.
     fn reads_together(&self, run: &RunSpec, store: StoreKind) -> bool {
         let is_multi_get = self.read_method(run) != ReadMethod::Get;
-        store == StoreKind::Rocksdb && is_multi_get && self.io_uring == IoUring::Available
+        let is_available = is_multi_get && self.io_uring == IoUring::Available;
+        store.waiting() == Waiting::ByMethod && is_available
     }
 
     /// Reading threads where the scenario does not say how many.
     fn io_threads(&self, run: &RunSpec, store: StoreKind) -> Vec<usize> {
-        match store {
-            StoreKind::Memory => vec![1],
+        match store.waiting() {
+            Waiting::Never => vec![1],
             // Each keeps hundreds of reads in flight; several a core, so that one computes while
             // others wait.
-            StoreKind::Flat => {
+            Waiting::ManyAtOnce => {
                 vec![self.core_count.get(), READERS_PER_CORE * self.core_count.get()]
             }
-            _ if self.reads_together(run, store) => {
+            Waiting::ByMethod if self.reads_together(run, store) => {
                 let readers = READERS_PER_CORE * self.core_count.get();
                 let equal_depth = MANY_THREADS / READS_AT_ONCE;
                 vec![equal_depth, readers.min(MANY_THREADS)]
             }
-            _ => IO_THREADS.to_vec(),
+            Waiting::ByMethod | Waiting::OneByOne => IO_THREADS.to_vec(),
         }
     }
 
@@ -78,13 +79,14 @@ impl Machine {
     /// each.
     pub fn choices(&self, run: &RunSpec) -> Vec<String> {
         let mut choices = Vec::new();
-        if !run.designs.contains(&Design::BatchedIo) {
+        let reads_ahead = |design: &Design| matches!(design.preset().io, Io::Batched(_));
+        if !run.designs.iter().any(reads_ahead) {
             return choices;
         }
-        for store in run.stores.iter().filter(|store| **store != StoreKind::Memory) {
+        for store in run.stores.iter().filter(|store| store.waiting() != Waiting::Never) {
             let (name, cores) = (store.name(), self.core_count);
             let together = self.reads_together(run, *store);
-            if *store == StoreKind::Rocksdb && run.read.is_none() {
+            if store.waiting() == Waiting::ByMethod && run.read.is_none() {
                 choices.push(match together {
                     true => format!("{name}: read = multi-get, as the kernel has io_uring"),
                     false => format!("{name}: read = get, as there is no io_uring"),
@@ -169,7 +171,7 @@ fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Vari
     }
     let Io::Batched(_) = variant.io else { return vec![variant] };
     let says_nothing = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
-    if store == StoreKind::Memory && says_nothing {
+    if store.waiting() == Waiting::Never && says_nothing {
         // No device to wait for: readers of their own would only take turns.
         return vec![variant.reading_before_by_itself()];
     }
@@ -177,10 +179,9 @@ fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Vari
     policies(&run.prefetch).into_iter().map(with).collect()
 }
 
-/// A variant under each schedule. Only the engine whose steps have states of their own may take
-/// any step first.
+/// A variant under each schedule, where its engine can follow one.
 fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
-    if variant.engine != Engine::Bal {
+    if !variant.engine.takes_any_order() {
         return vec![variant];
     }
     let with = |schedule: &Schedule| Variant { schedule: *schedule, ..variant };
@@ -196,12 +197,12 @@ fn thread_counts(
 ) -> Vec<(NonZeroUsize, NonZeroUsize)> {
     let cores = machine.core_count.get();
     let given = |counts: &[u32]| counts.iter().map(|n| *n as usize).collect::<Vec<_>>();
-    let threads = match (given(&run.thread_counts), store, design) {
-        (counts, _, _) if !counts.is_empty() => with_one_thread(counts, run, store, design),
-        (_, StoreKind::Memory, _) => vec![1, cores],
-        (_, _, Design::ParallelIo | Design::BlockStm | Design::Prewarm) => {
-            vec![cores, MANY_THREADS]
-        }
+    let Preset { engine, io, .. } = design.preset();
+    let threads = match given(&run.thread_counts) {
+        counts if !counts.is_empty() => with_one_thread(counts, run, store, design),
+        _ if store.waiting() == Waiting::Never => vec![1, cores],
+        // As many threads as execute can wait for the device.
+        _ if engine.is_parallel() && io == Io::OnDemand => vec![cores, MANY_THREADS],
         _ => vec![cores],
     };
     let io_threads = match given(&run.io_thread_counts) {
@@ -226,7 +227,7 @@ fn with_one_thread(
 ) -> Vec<usize> {
     let scales = matches!(design, Design::BatchedIo | Design::BlockStm);
     let is_compared = run.designs.contains(&Design::Sequential);
-    let from_memory = store == StoreKind::Memory || run.cache == CacheMode::Warm;
+    let from_memory = store.waiting() == Waiting::Never || run.cache == CacheMode::Warm;
     if scales && is_compared && from_memory && !counts.contains(&1) {
         return [vec![1], counts].concat();
     }

@@ -11,7 +11,7 @@ mod work;
 
 use executor::{recover::TxSignatures, state::BuiltState};
 use spec::RunSpec;
-use variant::Design;
+use variant::ListForm;
 use workload::Workload;
 
 use result::Device;
@@ -104,7 +104,7 @@ impl Preparation<'_> {
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
     let mut session = Session::new(workload).or_exit(Code::Disagree)?;
-    if run.designs.contains(&Design::Full) {
+    if run.designs.iter().any(|design| design.preset().list == Some(ListForm::Full)) {
         let lists = full_lists(session.workload(), progress)?;
         session.add_full_lists(lists);
     }

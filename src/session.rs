@@ -57,12 +57,14 @@ impl Session {
     /// # Errors
     /// [`EngineError::List`] when a list of the workload cannot be decoded.
     pub fn new(workload: Workload) -> Result<Self, EngineError> {
-        let forms = [None, Some(ListForm::ParallelIo), Some(ListForm::BatchedIo)];
+        let is_at_hand = |form: &ListForm| *form != ListForm::Full;
+        let forms = ListForm::ALL.iter().copied().filter(is_at_hand).map(Some);
         let of_form = |form| {
             let encoded = sample::lists_for(&workload, form, Vec::new)?;
             Ok(Lists::new(&workload, form, encoded))
         };
-        let lists = forms.map(of_form).into_iter().collect::<Result<_, EngineError>>()?;
+        let lists = std::iter::once(None).chain(forms).map(of_form);
+        let lists = lists.collect::<Result<_, EngineError>>()?;
         Ok(Self { workload, lists, stores: Vec::new() })
     }
 

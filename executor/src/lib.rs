@@ -18,3 +18,4 @@ pub mod span;
 pub mod state;
 pub mod store;
 pub mod trace;
+mod try_map;

@@ -60,13 +60,19 @@ struct Gate {
 #[derive(Default)]
 struct GateState {
     waiting_count: usize,
-    /// Whether the threads may read, once that is known.
-    verdict: Option<bool>,
+    verdict: Option<GateVerdict>,
+}
+
+/// What becomes of the threads that wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GateVerdict {
+    Read,
+    GiveUp,
 }
 
 impl Gate {
-    /// Waits; whether to read.
-    fn pass(&self) -> bool {
+    /// Waits for the verdict.
+    fn pass(&self) -> GateVerdict {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting_count += 1;
         self.changed.notify_all();
@@ -86,7 +92,7 @@ impl Gate {
         }
     }
 
-    fn decide(&self, verdict: bool) {
+    fn decide(&self, verdict: GateVerdict) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).verdict = Some(verdict);
         self.changed.notify_all();
     }
@@ -106,7 +112,7 @@ fn read<S: crate::store::Sample>(
         let work = move || {
             // A thread that cannot begin waits with the others, so that none waits for it.
             let reader = worker::prepare(sample, shared);
-            if !gate.pass() {
+            if gate.pass() == GateVerdict::GiveUp {
                 return Err(RawError::Cancelled);
             }
             reader.and_then(|ready| ready.read(shared)).inspect_err(|_| shared.stop())
@@ -116,14 +122,14 @@ fn read<S: crate::store::Sample>(
             match thread::Builder::new().spawn_scoped(scope, work) {
                 Ok(worker) => workers.push(worker),
                 Err(source) => {
-                    gate.decide(false);
+                    gate.decide(GateVerdict::GiveUp);
                     return Err(RawError::NoThreads { count, source });
                 }
             }
         }
         gate.wait_for(count);
         let before = Snapshot::now();
-        gate.decide(true);
+        gate.decide(GateVerdict::Read);
         let join = |worker: thread::ScopedJoinHandle<'_, Result<Part, RawError>>| {
             worker.join().unwrap_or_else(|panic| resume_unwind(panic))
         };

@@ -141,14 +141,15 @@ impl Curve {
 struct Job {
     next_chunk: AtomicUsize,
     parts: Mutex<Vec<Latencies>>,
-    failure: Mutex<Option<RecoverError>>,
+    /// Of the lowest transaction that failed, with its index.
+    failure: Mutex<Option<(usize, RecoverError)>>,
 }
 
 /// Recovers all senders of `workload` from `signatures`, one per transaction in order, on
 /// `thread_count` threads that are there before the clock starts.
 ///
 /// # Errors
-/// [`RecoverError`]: the first that was found, or cancelled.
+/// [`RecoverError`] of the lowest transaction that fails, or cancelled.
 ///
 /// # Panics
 /// When there are more or fewer signatures than transactions.
@@ -185,7 +186,7 @@ pub fn recover(
     };
     let ((job, wall), _) = pool.run(|_| "recoverer", no_thread, live, lead)?;
     let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(failure) = failure {
+    if let Some((_, failure)) = failure {
         return Err(failure);
     }
     if stop.load(Ordering::Relaxed) || cancel.load(Ordering::Relaxed) {
@@ -198,7 +199,8 @@ pub fn recover(
     Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
 }
 
-/// A thread's part of a job.
+/// A thread's part of a job. A chunk that was taken is gone through to its end or to its failure, so
+/// everything below a failure is checked, whichever thread found it.
 fn work(
     job: &Job,
     tx_count: usize,
@@ -212,7 +214,10 @@ fn work(
         for tx in first..(first + CHUNK).min(tx_count) {
             if let Err(error) = check(tx) {
                 stop.store(true, Ordering::Relaxed);
-                job.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                let mut failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                if failure.as_ref().is_none_or(|(lowest, _)| tx < *lowest) {
+                    *failure = Some((tx, error));
+                }
                 return;
             }
             let end = Instant::now();

@@ -1,8 +1,7 @@
 //! When the phases of a sample began and ended.
 
 use std::{
-    sync::Mutex,
-    sync::PoisonError,
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -20,17 +19,24 @@ pub struct Span {
     pub end: Duration,
 }
 
+/// A span, and on which thread's track a trace shows it.
+#[derive(Clone, Copy, Debug)]
+struct Closed {
+    span: Span,
+    is_on_main_track: bool,
+}
+
 /// The clock of one sample.
 #[derive(Debug)]
 pub struct Spans {
     origin: Instant,
-    spans: Mutex<Vec<Span>>,
+    closed: Mutex<Vec<Closed>>,
 }
 
 impl Spans {
     /// Starts the clock.
     pub fn start() -> Self {
-        Self { origin: Instant::now(), spans: Mutex::default() }
+        Self { origin: Instant::now(), closed: Mutex::default() }
     }
 
     /// Time since the start.
@@ -43,16 +49,37 @@ impl Spans {
         self.origin + since_start
     }
 
-    /// Records that `phase` lasted from `start` until now.
-    pub fn close(&self, phase: Phase, start: Duration) -> Span {
+    /// Records that `phase` lasted from `start` until now. A trace shows it on the main thread's
+    /// track. A worker closes its part by `close_part` of `trace.rs`.
+    pub fn close(&self, phase: Phase, start: Duration) {
         let span = Span { phase, start, end: self.elapsed() };
-        self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(span);
+        self.push(Closed { span, is_on_main_track: true });
+    }
+
+    /// Records the same of a worker's part, which the worker's own track is to show.
+    pub(crate) fn close_on_own_track(&self, phase: Phase, start: Duration) -> Span {
+        let span = Span { phase, start, end: self.elapsed() };
+        self.push(Closed { span, is_on_main_track: false });
         span
+    }
+
+    fn push(&self, closed: Closed) {
+        self.lock().push(closed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Closed>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All spans so far.
     pub fn spans(&self) -> Vec<Span> {
-        self.spans.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().iter().map(|closed| closed.span).collect()
+    }
+
+    /// Those that a trace shows on the main thread's track.
+    pub(crate) fn on_main_track(&self) -> Vec<Span> {
+        let on_main = self.lock();
+        on_main.iter().filter(|closed| closed.is_on_main_track).map(|closed| closed.span).collect()
     }
 }
 

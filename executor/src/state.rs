@@ -26,4 +26,4 @@ pub use format::{
     Watch,
 };
 pub use keep::{StateInfo, WholeState};
-pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, RowCounts, TABLE_EXTENSION};
+pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, RowCounts};

@@ -144,10 +144,13 @@ pub trait Reader: Send {
         false
     }
 
-    /// Whether the calls that are given many slots read them together, so that each key takes as
-    /// long as all.
+    /// How many reads at most the calls that are given many slots make together, so that each key
+    /// takes as long as all; `None`: one after the other.
+    fn reads_at_once(&self) -> Option<usize>;
+
+    /// Whether the calls that are given many slots read them together.
     fn reads_together(&self) -> bool {
-        false
+        self.reads_at_once().is_some()
     }
 
     /// The code with this hash.

@@ -14,7 +14,7 @@ use std::{
 
 use workload::{BlockAccessIndex, Step, StepKind};
 
-use crate::span::{Span, Spans};
+use crate::span::Spans;
 use variant::Phase;
 
 /// Reads and waits that are kept of a sample, over all its threads.
@@ -122,10 +122,19 @@ impl Recorder {
     pub(crate) fn seldom(&mut self, what: What, start: Instant, end: Instant) {
         self.events.push(Event { start, end, what });
     }
+}
 
-    /// Records a part of a phase.
-    pub(crate) fn phase(&mut self, spans: &Spans, span: Span) {
-        self.seldom(What::Phase(span.phase), spans.at(span.start), spans.at(span.end));
+/// Records that a worker's part of `phase` lasted from `start` until now, and shows it on the
+/// worker's track where `recorder` records.
+pub(crate) fn close_part(
+    spans: &Spans,
+    phase: Phase,
+    start: Duration,
+    recorder: Option<&mut Recorder>,
+) {
+    let span = spans.close_on_own_track(phase, start);
+    if let Some(recorder) = recorder {
+        recorder.seldom(What::Phase(phase), spans.at(span.start), spans.at(span.end));
     }
 }
 
@@ -186,12 +195,12 @@ impl Trace {
         recorded.dropped.time += recorder.dropped.time;
     }
 
-    /// Adds the clock, and of the phases that it has those that the main thread went through.
-    pub(crate) fn clock(&self, spans: &Spans, of_main: &[Phase]) {
+    /// Adds the clock, and the phases that are on the main thread's track.
+    pub(crate) fn clock(&self, spans: &Spans) {
         let mut state = self.lock();
         state.origin = Some(spans.at(Duration::ZERO));
         let main = state.tracks.entry(Track::Main).or_default();
-        for span in spans.spans().into_iter().filter(|span| of_main.contains(&span.phase)) {
+        for span in spans.on_main_track() {
             let (start, end) = (spans.at(span.start), spans.at(span.end));
             main.events.push(Event { start, end, what: What::Phase(span.phase) });
         }

@@ -82,6 +82,15 @@ pub fn describe<A: Answer>(
     Ok(out)
 }
 
+/// A key that a transaction touches.
+struct Touched {
+    name: KeyName,
+    /// Its number, and whether the list has changes of it; `None` where the list lacks it.
+    key: Option<(u32, bool)>,
+    /// Whether the transaction writes it.
+    writes: bool,
+}
+
 /// What the transactions of a batch touch.
 struct Census {
     batch: usize,
@@ -128,7 +137,8 @@ impl Census {
                 let writes = written.accounts.binary_search_by_key(address, |write| write.address);
                 let changed = id.map(|id| self.list.first_account_change(id).is_some());
                 let name = KeyName { address: *address, slot: None };
-                self.touch(name, id.map(|id| id.0).zip(changed), writes.is_ok());
+                let key = id.map(|id| id.0).zip(changed);
+                self.touch(Touched { name, key, writes: writes.is_ok() });
             }
             keys.slot_count += account.storage.len() as u32;
             for key in account.storage.keys() {
@@ -138,17 +148,18 @@ impl Census {
                 let changed = slot.map(|slot| self.list.has_changes(slot));
                 let number = slot.map(|slot| self.list.account_count() + slot.0);
                 let name = KeyName { address: *address, slot: Some(*key) };
-                self.touch(name, number.zip(changed), place.is_ok());
+                self.touch(Touched { name, key: number.zip(changed), writes: place.is_ok() });
             }
         }
         self.accesses.end_tx();
         self.transactions.push(keys);
     }
 
-    /// Notes that a key is touched, given its number and whether the list has changes of it. Of
-    /// keys that nothing in the batch changes there is nothing to keep.
-    fn touch(&mut self, name: KeyName, listed: Option<(u32, bool)>, writes: bool) {
-        match listed {
+    /// Notes that a key is touched. Of keys that nothing in the batch changes there is nothing to
+    /// keep.
+    fn touch(&mut self, touched: Touched) {
+        let Touched { name, key, writes } = touched;
+        match key {
             None => self.missing = self.missing.or(Some(name)),
             Some((_, false)) => {}
             Some((key, true)) => self.accesses.push(Access { key, writes }),

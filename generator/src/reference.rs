@@ -12,6 +12,7 @@ pub use answer::Answer;
 pub use error::ReferenceError;
 pub use gas::BlockGas;
 pub use planned::PlanError;
+#[cfg(feature = "random-blocks")]
 pub(crate) use planned::PlannedState;
 pub use run::{BatchReference, Ran, ReferenceRun, complete, full_lists, run};
 pub use verify::verify;

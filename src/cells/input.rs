@@ -1,6 +1,6 @@
 //! What is known of a cell before it is sampled, and what follows from that alone.
 
-use variant::{AccountReads, CacheMode, Engine, Io, ReadTime, StoreKind, Variant};
+use variant::{AccountReads, CacheMode, Io, ReadTime, StoreKind, Variant};
 use workload::Workload;
 
 use super::numbers::ratio;
@@ -37,15 +37,15 @@ pub struct CellInput<'a> {
 /// not known beforehand: its share of the gas stands for its share of the reads.
 pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
-    match (input.variant.engine, input.variant.io) {
-        (Engine::Sequential, _) => blocks,
-        (Engine::BlockStm, _) | (Engine::Bal | Engine::Prewarm(_), Io::OnDemand) => {
+    match input.variant.io {
+        _ if !input.variant.engine.is_parallel() => blocks,
+        Io::OnDemand => {
             let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
             let of_thread = blocks / threads.min(tx_count).max(1) as f64;
             of_thread.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
         }
         // Executing threads read too what is not there, but for where all is read before.
-        (Engine::Bal | Engine::Prewarm(_), Io::Batched(policy))
+        Io::Batched(policy)
             if readers > 0
                 && (policy.time == ReadTime::While
                     || policy.accounts == AccountReads::OnDemand) =>
@@ -53,7 +53,7 @@ pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
             blocks / (readers + threads) as f64
         }
         // Without readers of their own, the executing threads read ahead or verify after.
-        (Engine::Bal | Engine::Prewarm(_), Io::Batched(_) | Io::FromList) => {
+        Io::Batched(_) | Io::FromList => {
             blocks / if readers > 0 { readers } else { threads }.max(1) as f64
         }
     }

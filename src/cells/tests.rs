@@ -8,7 +8,7 @@ use executor::{
     sample::Disagreement,
 };
 use result::Device;
-use variant::{Design, Prefetch, Variant};
+use variant::{Design, Prefetch, StoreKind, Variant};
 use workload::{
     Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
     Workload,
@@ -117,7 +117,7 @@ fn percentiles_are_over_the_reads_of_all_samples() {
     let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
     let mut measurement = measurement(900, 900);
     measurement.executed.on_demand = tally(30, 100);
-    measurement.executed.prefetch_reads_together = true;
+    measurement.executed.prefetch_reads_at_once = Some(32);
     let cell = cell(&input, &[measurement.clone(), measurement]);
     assert_eq!((cell.read_latency_ns.count, cell.samples.len()), (60, 2));
     // On demand no read is made together with another, whatever the store could do.
@@ -169,8 +169,11 @@ fn reads_made_together_are_said_to_be_whoever_makes_them() {
         for together in [false, true] {
             let mut measurement = measurement(900, 900);
             measurement.executed.prefetched = tally(10, 200);
-            measurement.executed.prefetch_reads_together = together;
+            measurement.executed.prefetch_reads_at_once = together.then_some(32);
             let cell = cell(&input, &[measurement]);
+            let of_reader = if together { 32 } else { 1 };
+            let of_readers = (variant.io_thread_count > 0).then_some(of_reader);
+            assert_eq!(cell.reads_per_reader, of_readers, "{variant}");
             assert_eq!(cell.read_latency_of_batches, together, "{variant}");
             assert_eq!(cell.reads_in_flight, (!together).then_some(2.0), "{variant}");
         }

@@ -88,7 +88,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let spreads = calibration::spreads(&attempt.cells);
     let digest = work.facts.digest;
     let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
-    let text = report::json(&learned);
+    let text = report::json(&learned).or_exit(Code::Io)?;
     if let Some(dir) = path.parent() {
         let made = fs::create_dir_all(dir);
         made.with_context(|| format!("cannot make {}", dir.display())).or_exit(Code::Io)?;

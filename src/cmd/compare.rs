@@ -44,7 +44,7 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
             let (width, paint) = (terminal::width(), terminal::paint());
             terminal::out(&report::comparison(&compared, width, paint));
         }
-        Format::Json => terminal::out(&report::json(&compared)),
+        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
     }
     Ok(Code::Fine)
 }

@@ -5,11 +5,9 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 
-use result::description::Described;
-
 use crate::{
     args::WorkArgs,
-    describe::{self, kinds},
+    describe::{self, Figures, kinds},
     exit::{Code, Failure, OrExit},
     prepare::{self, Size},
     progress::Progress,
@@ -69,23 +67,23 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     if args.table {
         return table(&args.work, &progress);
     }
-    let described = described(args, &progress)?;
+    let Figures { described, components } = figures(args, &progress)?;
     progress.clear();
     if let Some(path) = &args.svg {
-        let written = fs::write(path, report::picture(&described));
+        let written = fs::write(path, report::picture(&described, &components));
         written
             .with_context(|| format!("cannot write --svg {}", path.display()))
             .or_exit(Code::Io)?;
         terminal::note(&format!("wrote {}", path.display()));
     }
     terminal::out(&match args.json {
-        true => report::json(&described),
+        true => report::json(&described).or_exit(Code::Io)?,
         false => report::describe(&described, terminal::width(), terminal::paint()),
     });
     Ok(Code::Fine)
 }
 
-fn described(args: &DescribeArgs, progress: &Progress) -> Result<Described, Failure> {
+fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure> {
     let overrides = args.work.overrides().or_exit(Code::Usage)?;
     let threads: Vec<usize> = args.threads.iter().map(|count| *count as usize).collect();
     match (&args.scenario, &args.workload) {
@@ -103,8 +101,8 @@ fn described(args: &DescribeArgs, progress: &Progress) -> Result<Described, Fail
         (name, _) => {
             let name = name.as_deref().unwrap_or_default();
             let scenario = prepare::scenario(name, overrides, Size::Stated)?;
-            let (described, _) = describe::of_scenario(&scenario, &threads, progress)?;
-            Ok(described)
+            let (figures, _) = describe::of_scenario(&scenario, &threads, progress)?;
+            Ok(figures)
         }
     }
 }

@@ -7,25 +7,20 @@ use std::{
 };
 
 use clap::Args;
-use serde::Serialize;
-
 use result::{
-    Environment,
-    environment::{Check, Status},
+    doctor::{DoctorResult, SCHEMA},
+    environment::Status,
 };
 
 use crate::{
     args::{DATA_DIR_HELP, Format},
     environment,
-    exit::{Code, Failure},
+    exit::{Code, Failure, OrExit},
     prepare, terminal,
 };
 
 /// How long stolen time is watched: it is counted in steps of 10 ms.
 const WATCH: Duration = Duration::from_secs(1);
-
-/// Name and version of the schema.
-const SCHEMA: &str = "stress.doctor/1";
 
 /// Arguments of `stress doctor`.
 #[derive(Debug, Args)]
@@ -41,29 +36,22 @@ pub struct DoctorArgs {
     pub data_dir: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: &'static str,
-    checks: &'a [Check],
-    environment: &'a Environment,
-}
-
 /// Looks at the machine and says of each subject whether it is as it should be.
 pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
     let data_path = prepare::data_path(args.data_dir.as_deref());
     let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     thread::sleep(WATCH);
     let checks = environment::checks(&environment);
+    let doubtful = checks.iter().any(|check| check.status == Status::Warning);
     match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());
             terminal::out(&report::checks(&checks, width, paint));
         }
         Format::Json => {
-            let report = Report { schema: SCHEMA, checks: &checks, environment: &environment };
-            terminal::out(&report::json(&report));
+            let result = DoctorResult { schema: SCHEMA, checks, environment };
+            terminal::out(&report::json(&result).or_exit(Code::Io)?);
         }
     }
-    let doubtful = checks.iter().any(|check| check.status == Status::Warning);
     Ok(if doubtful && args.strict { Code::Untrusted } else { Code::Fine })
 }

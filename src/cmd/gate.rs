@@ -123,7 +123,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
         Format::Table => {
             terminal::out(&report::gate(&result, terminal::width(), terminal::paint()));
         }
-        Format::Json => terminal::out(&report::json(&result)),
+        Format::Json => terminal::out(&report::json(&result).or_exit(Code::Io)?),
     }
     let written = out.map(|out| write(out, &result)).transpose();
     match failure {
@@ -178,7 +178,7 @@ fn failed(gate: &mut Gate, failure: &Failure) {
 }
 
 fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
-    let path = out.write("gate", result.started_unix_s, &report::json(result));
+    let path = out.write("gate", result.started_unix_s, &report::json(result).or_exit(Code::Io)?);
     terminal::note(&format!("wrote {}", path.or_exit(Code::Io)?.display()));
     Ok(())
 }

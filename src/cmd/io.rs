@@ -196,24 +196,24 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
         read: plan.read,
         seed: plan.seed,
         seconds: plan.time.as_secs_f64(),
-        order: ORDER,
+        order: ORDER.to_owned(),
         stores: Vec::new(),
         interrupted: false,
         warnings,
     };
-    let mut save = |result: &IoResult| match &mut out {
-        Some(out) => out.write("io", result.started_unix_s, &report::json(result)).map(Some),
-        None => Ok(None),
+    let mut save = |result: &IoResult| -> Result<_, report::Error> {
+        let Some(out) = &mut out else { return Ok(None) };
+        out.write("io", result.started_unix_s, &report::json(result)?).map(Some)
     };
     let data_dir = args.data_dir.as_deref();
     let mut measuring =
         Measuring { plan: &plan, data_dir, progress: &progress, result: &mut result };
-    let measured = measuring.all_stores(&mut |result| save(result).map(drop));
+    let measured = measuring.all_stores(&mut |result| Ok(save(result).map(drop)?));
     progress.clear();
     result.interrupted = interrupt::happened() || measured.is_err();
     let has_points = result.stores.iter().any(|store| !store.points.is_empty());
     if has_points || measured.is_ok() {
-        show(&result, args.format);
+        show(&result, args.format)?;
         let written = save(&result).or_exit(Code::Io)?;
         if let Some(path) = written {
             terminal::note(&format!("wrote {}", path.display()));
@@ -226,11 +226,12 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     }
 }
 
-fn show(result: &IoResult, format: Format) {
+fn show(result: &IoResult, format: Format) -> Result<(), Failure> {
     match format {
         Format::Table => {
             terminal::out(&report::io_table(result, terminal::width(), terminal::paint()));
         }
-        Format::Json => terminal::out(&report::json(result)),
+        Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
     }
+    Ok(())
 }

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use report::{WholeFile, formats, html};
+use report::{
+    WholeFile,
+    formats::{self, Better},
+    html,
+};
 use result::Shown;
 
 use crate::{
@@ -69,8 +73,12 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         ReportFormat::Html => html::page(&results),
         ReportFormat::Markdown => formats::markdown(&results),
         ReportFormat::Csv => formats::csv(&results),
-        ReportFormat::BiggerIsBetter => formats::benchmark(&results, formats::Better::Bigger),
-        ReportFormat::SmallerIsBetter => formats::benchmark(&results, formats::Better::Smaller),
+        ReportFormat::BiggerIsBetter => {
+            formats::benchmark(&results, Better::Bigger).or_exit(Code::Io)?
+        }
+        ReportFormat::SmallerIsBetter => {
+            formats::benchmark(&results, Better::Smaller).or_exit(Code::Io)?
+        }
     };
     match file {
         Some(file) => {

@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Format, RunArgs},
-    exit::{Code, Failure},
+    exit::{Code, Failure, OrExit},
     terminal,
 };
 
@@ -11,7 +11,7 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     let finished = args.input(std::env::args().collect())?.run()?;
     terminal::out(&match args.format {
         Format::Table => report::table(&finished.result, terminal::width(), terminal::paint()),
-        Format::Json => report::json(&finished.result),
+        Format::Json => report::json(&finished.result).or_exit(Code::Io)?,
     });
     for path in &finished.written {
         terminal::note(&format!("wrote {}", path.display()));

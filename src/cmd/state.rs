@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use executor::{
-    state::{DataDir, StateError, StateFormat},
-    store::{
-        flat::FlatFormat,
-        mdbx::MdbxFormat,
-        rocksdb::{self, RocksFormat},
-    },
+    state::{DataDir, StateError},
+    store::{any, rocksdb},
 };
+use variant::StoreKind;
 
 use crate::{
     args::DATA_DIR_HELP,
@@ -98,7 +95,8 @@ fn age(shape: &str) -> String {
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
-    let formats: [&dyn StateFormat; 3] = [&RocksFormat::default(), &MdbxFormat, &FlatFormat];
+    let formats: Vec<_> = StoreKind::ALL.iter().copied().filter_map(any::format_of).collect();
+    let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
     let verified = dir.verify(name, &formats, &progress, interrupt::flag());
     progress.clear();
     let code = match &verified {

@@ -137,11 +137,12 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     })
 }
 
-fn show(result: &RunResult, format: Format) {
+fn show(result: &RunResult, format: Format) -> Result<(), Failure> {
     terminal::out(&match format {
         Format::Table => report::table(result, terminal::width(), terminal::paint()),
-        Format::Json => report::json(result),
+        Format::Json => report::json(result).or_exit(Code::Io)?,
     });
+    Ok(())
 }
 
 fn list(matrix: &Matrix) -> Code {
@@ -155,7 +156,7 @@ fn list(matrix: &Matrix) -> Code {
 /// Joins the results in `dir`, writes them as one, shows them.
 fn merge(dir: &SweepDir, format: Format) -> Result<Code, Failure> {
     let merged = merged::merge(dir)?;
-    let json = report::json(&merged);
+    let json = report::json(&merged).or_exit(Code::Io)?;
     let path = dir.write_merged(&json).or_exit(Code::Io)?;
     match format {
         Format::Table => {

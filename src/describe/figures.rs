@@ -33,8 +33,17 @@ pub struct Subject<'a> {
     pub tool: Tool,
 }
 
+/// What a workload holds, and what only its picture shows.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// The figures.
+    pub described: Described,
+    /// The components of its conflict graphs, the largest first.
+    pub components: Vec<Component>,
+}
+
 /// The figures of what the reference run saw, with speed-ups for these numbers of threads.
-pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Described {
+pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Figures {
     let workload = subject.workload;
     let overridden = subject.scenario.map(|of| of.scenario.overridden.clone());
     let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
@@ -64,9 +73,10 @@ pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) ->
     let loads = load_specs.iter().zip(of_loads).map(|(spec, tally)| {
         let transactions = tally.facts();
         let gas_share = ratio(transactions.gas as f64, all.gas as f64);
-        LoadFacts { kind: spec.kind.name(), gas_share, transactions }
+        LoadFacts { kind: spec.kind.name().to_owned(), gas_share, transactions }
     });
-    Described {
+    let components = components(&seen.batches);
+    let described = Described {
         schema: SCHEMA,
         tool: subject.tool,
         present_share: facts::present_share(workload),
@@ -76,9 +86,10 @@ pub fn described(subject: Subject<'_>, seen: &Description, threads: &[usize]) ->
         wire_bytes_per_mgas: per_mgas(list_bytes + calldata_bytes),
         loads: loads.collect(),
         all,
-        conflicts: conflicts(&seen.batches, all.gas, threads),
+        conflicts: conflicts(&seen.batches, &components, all.gas, threads),
         workload: facts,
-    }
+    };
+    Figures { described, components }
 }
 
 /// Adds transactions up.
@@ -134,10 +145,19 @@ fn ratio(of: f64, to: f64) -> f64 {
     if to == 0.0 { 0.0 } else { of / to }
 }
 
-fn conflicts(batches: &[BatchDescription], gas: u64, threads: &[usize]) -> Conflicts {
+fn components(batches: &[BatchDescription]) -> Vec<Component> {
     let mut components: Vec<Component> =
         batches.iter().flat_map(|batch| batch.graph.components()).map(component).collect();
     components.sort_by_key(|of| std::cmp::Reverse((of.tx_count, of.gas, of.chain_gas)));
+    components
+}
+
+fn conflicts(
+    batches: &[BatchDescription],
+    components: &[Component],
+    gas: u64,
+    threads: &[usize],
+) -> Conflicts {
     let most = |value: fn(&Component) -> u64| components.iter().map(value).max().unwrap_or(0);
     let joined = components.iter().filter(|component| component.tx_count > 1);
     let hot = batches.iter().filter_map(|batch| batch.graph.hottest().zip(batch.hottest));
@@ -164,8 +184,7 @@ fn conflicts(batches: &[BatchDescription], gas: u64, threads: &[usize]) -> Confl
         }),
         ideal: threads.iter().map(ideal).collect(),
         ideal_unbounded: ratio(gas as f64, chains.sum::<u64>() as f64),
-        sizes: sizes(&components),
-        components,
+        sizes: sizes(components),
     }
 }
 

@@ -3,7 +3,7 @@
 use spec::{Override, Scenario, shipped};
 use variant::Design;
 
-use super::seen::of_scenario;
+use super::{figures::Figures, seen::of_scenario};
 use report::KindRow;
 use result::{
     Cell,
@@ -17,13 +17,12 @@ use crate::{
     run,
 };
 
-/// What is overridden where the user says nothing else: small enough for seconds, in memory, and
-/// in every design. The second name is that of the key that says the same.
-const SMALL: [(&str, &str, &str); 6] = [
+/// What is overridden where the user says nothing else, beside that every design runs: small
+/// enough for seconds, in memory. The second name is that of the key that says the same.
+const SMALL: [(&str, &str, &str); 5] = [
     ("block.gas", "block.transactions", "30M"),
     ("state.slots", "state.size", "200k"),
     ("run.stores", "", "memory"),
-    ("run.designs", "", "sequential,prewarm,block-stm,parallel-io,batched-io,full"),
     ("run.samples", "run.budget", "3"),
     ("run.cache", "", "warm"),
 ];
@@ -59,7 +58,9 @@ pub fn rows(
     mut overrides: Vec<Override>,
     progress: &Progress,
 ) -> Result<Option<Vec<KindRow>>, Failure> {
-    for (key, other, value) in SMALL {
+    let designs = Design::ALL.iter().map(|design| design.name()).collect::<Vec<_>>().join(",");
+    let every_design = ("run.designs", "", designs.as_str());
+    for (key, other, value) in SMALL.into_iter().chain([every_design]) {
         if !overrides.iter().any(|given| given.key == key || given.key == other) {
             let origin = format!("--table: {key} = {value}");
             overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });
@@ -82,14 +83,14 @@ fn row(
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
     let scenario = Scenario::parse(name, text, overrides).or_exit(Code::Usage)?;
-    let (described, workload) = of_scenario(&scenario, &[], progress)?;
+    let (Figures { described, .. }, workload) = of_scenario(&scenario, &[], progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
     let operation = match scenario.loads.iter().all(|load| load.kind.is_storm()) {
         true => Operation::Key,
         false => Operation::Transaction,
     };
     let operation_gas = operation_gas(&described.all, operation);
-    let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind).collect();
+    let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind.clone()).collect();
     kinds.dedup();
     let rate = |cell: &Cell| cell.mgas_per_s.median;
     Ok(KindRow {

@@ -8,9 +8,7 @@ use generator::{
 use spec::Scenario;
 use workload::Workload;
 
-use result::description::Described;
-
-use super::figures::{self, OfScenario, Subject};
+use super::figures::{self, Figures, OfScenario, Subject};
 use crate::{
     environment,
     exit::{Code, Failure},
@@ -27,11 +25,11 @@ pub fn of_scenario(
     scenario: &Scenario,
     threads: &[usize],
     progress: &Progress,
-) -> Result<(Described, Workload), Failure> {
+) -> Result<(Figures, Workload), Failure> {
     let Generated { workload, loads } = prepare::generate_by_load(scenario, progress)?;
-    let described =
-        described(&workload, Some(OfScenario { scenario, loads: &loads }), threads, progress)?;
-    Ok((described, workload))
+    let of = OfScenario { scenario, loads: &loads };
+    let figures = figures(&workload, Some(of), threads, progress)?;
+    Ok((figures, workload))
 }
 
 /// What a workload holds that no scenario is known of.
@@ -42,19 +40,19 @@ pub fn of_workload(
     workload: &Workload,
     threads: &[usize],
     progress: &Progress,
-) -> Result<Described, Failure> {
-    described(workload, None, threads, progress)
+) -> Result<Figures, Failure> {
+    figures(workload, None, threads, progress)
 }
 
-fn described(
+fn figures(
     workload: &Workload,
     scenario: Option<OfScenario<'_>>,
     threads: &[usize],
     progress: &Progress,
-) -> Result<Described, Failure> {
+) -> Result<Figures, Failure> {
     let seen = seen(workload, progress)?;
     let subject = Subject { workload, scenario, tool: facts::tool(&environment::build()) };
-    Ok(figures::described(subject, &seen, threads))
+    Ok(figures::figures(subject, &seen, threads))
 }
 
 /// What the reference run sees.

@@ -12,16 +12,16 @@ const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space that building the shipped state of 128M slots asks for.
 const STATE_BYTES: u64 = 12_400_000_000;
 
-const fn ok(name: &'static str, found: String) -> Check {
-    Check { name, status: Status::Ok, found, remedy: None }
+fn ok(name: &str, found: String) -> Check {
+    Check { name: name.to_owned(), status: Status::Ok, found, remedy: None }
 }
 
-const fn warning(name: &'static str, found: String, remedy: &'static str) -> Check {
-    Check { name, status: Status::Warning, found, remedy: Some(remedy) }
+fn warning(name: &str, found: String, remedy: &str) -> Check {
+    Check { status: Status::Warning, remedy: Some(remedy.to_owned()), ..ok(name, found) }
 }
 
-fn unknown(name: &'static str, remedy: &'static str) -> Check {
-    Check { name, status: Status::Unknown, found: "not known".to_owned(), remedy: Some(remedy) }
+fn unknown(name: &str, remedy: &str) -> Check {
+    Check { status: Status::Unknown, ..warning(name, "not known".to_owned(), remedy) }
 }
 
 /// All subjects, in the order of a report.
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn every_subject_is_looked_at_once_and_what_is_not_fine_has_a_remedy() {
         let checks = all(&probe(Path::new("/")));
-        let mut names: Vec<_> = checks.iter().map(|check| check.name).collect();
+        let mut names: Vec<_> = checks.iter().map(|check| check.name.clone()).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), checks.len());

@@ -185,7 +185,7 @@ fn counters(base: &Stored, new: &Stored, compared: &mut gate::Compared) {
 fn exact(stored: &Stored) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for cell in &stored.result.cells {
-        let reads_are_exact = cell.engine.reads_are_exact();
+        let reads_are_exact = cell.engine.runs_steps_once();
         for database in cell.by_database() {
             let name = |counter: &str| format!("{}{} {counter}", cell.variant, database.words());
             for Exact { name: counter, of } in EXACT {
@@ -274,7 +274,8 @@ mod tests {
 
     /// A result of eight rounds, each cell's times its median with some noise.
     fn stored(change: impl FnOnce(&mut Value)) -> Stored {
-        let mut json: Value = serde_json::from_str(&report::json(&example::sampled(8))).unwrap();
+        let mut json: Value =
+            serde_json::from_str(&report::json(&example::sampled(8)).unwrap()).unwrap();
         json["environment"]["cpu"]["model"] = json!("Made Up 9000");
         json["warnings"] = json!([]);
         for (number, cell) in json["cells"].as_array_mut().unwrap().iter_mut().enumerate() {

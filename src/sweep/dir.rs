@@ -5,7 +5,7 @@
 //! **Invariant**: whoever fills a cell holds its lock, so leftovers of a cell found while holding
 //! it are those of the dead.
 
-use result::sweep::{CELL_FILE, Matrix, cell_count};
+use result::sweep::{CELL_FILE, MANIFEST_SCHEMA, Manifest, Matrix, cell_count};
 use std::{
     fs::{self, File},
     io,
@@ -13,7 +13,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -24,19 +23,10 @@ use super::{
 
 use crate::exit::{Code, Failure, OrExit};
 
-/// Name and version of the schema of the manifest.
-pub const SCHEMA: &str = "stress.sweep/1";
 /// Says which sweep a directory is of.
 const MANIFEST: &str = "sweep.json";
 /// Locks, and cells that are not whole.
 const RUNNING: &str = "running";
-
-#[derive(Serialize, Deserialize)]
-struct Manifest {
-    schema: String,
-    #[serde(flatten)]
-    matrix: Matrix,
-}
 
 /// The directory of one sweep.
 #[derive(Debug)]
@@ -68,8 +58,8 @@ impl SweepDir {
     fn claim(&self) -> Result<Option<Matrix>> {
         report::Out::at(&self.path)?;
         let manifest = self.path.join(MANIFEST);
-        let ours = Manifest { schema: SCHEMA.to_owned(), matrix: self.matrix.clone() };
-        let is_first = report::write_new(&manifest, &report::json(&ours))?;
+        let ours = Manifest { schema: MANIFEST_SCHEMA.to_owned(), matrix: self.matrix.clone() };
+        let is_first = report::write_new(&manifest, &report::json(&ours)?)?;
         let there = if is_first { None } else { Some(read_manifest(&self.path)?) };
         let running = self.running();
         fs::create_dir_all(&running)
@@ -164,7 +154,7 @@ impl SweepDir {
         let place = self.cell_path(index);
         let cannot = || format!("cannot write {}", place.display());
         let file = cell::cell_file(&self.matrix, index, work_digest);
-        report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file))?;
+        report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file)?)?;
         sync(scratch.path()).with_context(cannot)?;
         if place.exists() && self.own_cell(index)?.is_none() {
             // Of another program: out of the way, and gone with its directory.
@@ -226,7 +216,7 @@ fn read_manifest(dir: &Path) -> Result<Matrix> {
     };
     let json: Value =
         serde_json::from_str(&text).with_context(|| format!("{name} is no whole JSON"))?;
-    cell::check_schema(&json, SCHEMA, &path)?;
+    cell::check_schema(&json, MANIFEST_SCHEMA, &path)?;
     let manifest: Manifest =
         serde_json::from_value(json).with_context(|| format!("{name} is damaged"))?;
     let matrix = manifest.matrix;

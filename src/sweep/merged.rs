@@ -37,7 +37,7 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
         .flat_map(|cell| sweep::of_result(cell.file.index, &cell.file.keys, &cell.result.result));
     let points: Vec<_> = points.collect();
     let machines = machines(&cells);
-    let counters = counters(&cells);
+    let counted = counters(&cells);
     let disagreeing = cells.iter().filter(|cell| cell.code() == Code::Disagree);
     Ok(Merged {
         schema: MERGED_SCHEMA,
@@ -45,11 +45,11 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
         program,
         missing,
         disagreeing: disagreeing.map(|cell| cell.file.index).collect(),
-        doubts: doubts(dir.matrix(), &machines, &counters),
+        doubts: doubts(dir.matrix(), &machines, &counted),
         machines,
         knees: sweep::knees(&points),
         points,
-        counters,
+        counters: counted.into_iter().map(|counted| counted.counters).collect(),
         cells: cells.into_iter().map(merged_cell).collect(),
     })
 }
@@ -128,22 +128,32 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
     machines
 }
 
-fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
-    let mut all: BTreeMap<(Keys, String), Counters> = BTreeMap::new();
+/// Counters, and whether they must be the same in all cells of one work.
+struct Counted {
+    counters: Counters,
+    /// Whether steps run before their turn: how often they read is chance.
+    is_speculative: bool,
+}
+
+fn counters(cells: &[FinishedCell]) -> Vec<Counted> {
+    let mut all: BTreeMap<(Keys, String), Counted> = BTreeMap::new();
     let agreeing = cells.iter().filter(|cell| cell.result.agrees() == Some(true));
     for cell in agreeing {
         for variant_cell in &cell.result.result.cells {
             let variant = variant_cell.variant.clone();
             let keys = sweep::untold(&cell.file.keys);
-            let counters = all.entry((keys.clone(), variant.clone())).or_insert_with(|| Counters {
-                keys,
-                variant,
-                cells: Vec::new(),
-                gas: BTreeSet::new(),
-                unique_keys: BTreeSet::new(),
-                store_reads: BTreeSet::new(),
+            let counted = all.entry((keys.clone(), variant.clone())).or_insert_with(|| Counted {
+                counters: Counters {
+                    keys,
+                    variant,
+                    cells: Vec::new(),
+                    gas: BTreeSet::new(),
+                    unique_keys: BTreeSet::new(),
+                    store_reads: BTreeSet::new(),
+                },
                 is_speculative: false,
             });
+            let counters = &mut counted.counters;
             counters.cells.push(cell.file.index);
             // Databases differ in their keys. The first is the same in all cells of one work.
             let first = variant_cell.by_database().into_iter().next();
@@ -151,14 +161,14 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counters> {
                 counters.gas.insert(sample.gas);
                 counters.unique_keys.insert(sample.unique_keys);
                 counters.store_reads.insert(sample.store_reads);
-                counters.is_speculative |= sample.speculation.is_some() || sample.warm_up.is_some();
+                counted.is_speculative |= sample.speculation.is_some() || sample.warm_up.is_some();
             }
         }
     }
     all.into_values().collect()
 }
 
-fn doubts(matrix: &Matrix, machines: &[MachineKind], counters: &[Counters]) -> Vec<String> {
+fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<String> {
     let mut doubts = Vec::new();
     if machines.len() > 1 {
         let kinds = machines.iter().map(|machine| ranges(&machine.cells));
@@ -170,12 +180,12 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], counters: &[Counters]) -> V
         ));
     }
     let mut by_work: BTreeMap<Keys, [BTreeSet<u64>; 2]> = BTreeMap::new();
-    for counters in counters {
+    for Counted { counters, is_speculative } in all {
         let [gas, keys] =
             by_work.entry(sweep::work_keys(&matrix.axes, &counters.keys)).or_default();
         gas.extend(&counters.gas);
         keys.extend(&counters.unique_keys);
-        if counters.store_reads.len() > 1 && !counters.is_speculative {
+        if counters.store_reads.len() > 1 && !is_speculative {
             doubts.push(format!(
                 "{} made {} store reads in cells {}: they should be the same",
                 counters.variant,

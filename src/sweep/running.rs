@@ -60,7 +60,10 @@ impl OneCell<'_> {
     ///
     /// # Errors
     /// There is no result, or it cannot be written.
-    pub fn run(self, show: impl FnOnce(&RunResult)) -> Result<Code, Failure> {
+    pub fn run(
+        self,
+        show: impl FnOnce(&RunResult) -> Result<(), Failure>,
+    ) -> Result<Code, Failure> {
         let Self { dir, which, data_dir, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
@@ -88,7 +91,7 @@ impl OneCell<'_> {
             extras: Wishes::default(),
         };
         let finished = input.run()?;
-        show(&finished.result);
+        show(&finished.result)?;
         let digest = finished.result.workload.digest.clone();
         let was_interrupted = finished.result.interrupted;
         let code = finished.code(Strictness::Lenient)?;

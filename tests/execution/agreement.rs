@@ -21,6 +21,7 @@ use executor::{
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
         Store,
+        any::format_of,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
@@ -32,7 +33,7 @@ use generator::{
     reference,
 };
 use spec::Scenario;
-use variant::{Design, Io, ListForm, Phase, ReadMethod, Variant};
+use variant::{Design, Io, ListForm, Phase, ReadMethod, StoreKind, Variant};
 use workload::{
     Fork, Workload,
     list::{ListBounds, ListIndex},
@@ -243,16 +244,32 @@ fn flat(dir: &Path, workload: &Workload) -> FlatStore {
     FlatStore::open(build(dir, workload, &FlatFormat), FlatSettings::default()).unwrap()
 }
 
+/// The same over the store `kind`, whose state is built in `dir`.
+fn assert_all_agree_over(kind: StoreKind, dir: &Path, workload: &Workload, name: &str) {
+    let name = format!("{kind}, {name}");
+    match kind {
+        StoreKind::Rocksdb => {
+            let built = build(dir, workload, &RocksFormat::default());
+            let store = RocksStore::open(built, RocksSettings::default()).unwrap();
+            assert_all_agree_on(&store, workload, &name);
+        }
+        StoreKind::Mdbx => assert_all_agree_on(&mdbx(dir, workload), workload, &name),
+        StoreKind::Flat => assert_all_agree_on(&flat(dir, workload), workload, &name),
+        StoreKind::Memory => assert_all_agree(workload, &name),
+    }
+}
+
 #[test]
-fn all_variants_agree_over_mdbx_and_flat_files() {
+fn all_variants_agree_over_every_store() {
     let state = "[state]\naccounts = 50\nslots = 40_000\npresent = 0.9\n";
     for (batch, load) in [(1, "keys = \"keccak\""), (2, "keys = \"weyl\"\ncontracts = 5")] {
         let block =
             format!("[block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = {batch}\n");
         let workload = generate(&format!("{state}{block}"), load);
         let dir = tempfile::tempdir().unwrap();
-        assert_all_agree_on(&mdbx(dir.path(), &workload), &workload, &format!("mdbx, {load}"));
-        assert_all_agree_on(&flat(dir.path(), &workload), &workload, &format!("flat, {load}"));
+        for kind in StoreKind::ALL.iter().copied() {
+            assert_all_agree_over(kind, dir.path(), &workload, load);
+        }
     }
 }
 
@@ -264,11 +281,9 @@ fn all_variants_agree_on_made_accounts_and_codes_over_every_store() {
         let load = format!("[[load]]\n{load}\nop = \"{op}\"\ncode = \"{code}\"");
         let workload = meeting(head, &load);
         let dir = tempfile::tempdir().unwrap();
-        assert_all_agree_on(&mdbx(dir.path(), &workload), &workload, &format!("mdbx, {op}"));
-        assert_all_agree_on(&flat(dir.path(), &workload), &workload, &format!("flat, {op}"));
-        let built = build(dir.path(), &workload, &RocksFormat::default());
-        let store = RocksStore::open(built, RocksSettings::default()).unwrap();
-        assert_all_agree_on(&store, &workload, &format!("rocksdb, {op}"));
+        for kind in StoreKind::ALL.iter().copied() {
+            assert_all_agree_over(kind, dir.path(), &workload, op);
+        }
     }
 }
 
@@ -313,7 +328,7 @@ fn all_variants_agree_on_the_small_blocks_of_another_client() {
 }
 
 #[test]
-fn those_blocks_come_to_the_same_over_mdbx_and_flat_files() {
+fn those_blocks_come_to_the_same_over_every_store_with_files() {
     let Some(vectors) = vectors() else { return };
     let files = json_files(&vectors.join("eip7928"));
     for path in files.iter().filter(|path| !path.ends_with("invalid-of-combined.json")) {
@@ -323,9 +338,9 @@ fn those_blocks_come_to_the_same_over_mdbx_and_flat_files() {
             reference::complete(&mut workload, || ()).unwrap();
             // Accounts and codes are made, changed and removed; each sample begins as the last.
             let dir = tempfile::tempdir().unwrap();
-            let (mdbx, flat) = (mdbx(dir.path(), &workload), flat(dir.path(), &workload));
-            assert_all_agree_on(&mdbx, &workload, &format!("mdbx, {}", test.name));
-            assert_all_agree_on(&flat, &workload, &format!("flat, {}", test.name));
+            for kind in StoreKind::ALL.iter().copied().filter(|kind| format_of(*kind).is_some()) {
+                assert_all_agree_over(kind, dir.path(), &workload, &test.name);
+            }
         }
     }
 }

@@ -85,6 +85,10 @@ impl Reader for FaultyReader<'_> {
         self.inner.code(hash)
     }
 
+    fn reads_at_once(&self) -> Option<usize> {
+        None
+    }
+
     fn counters(&self) -> ReadCounters {
         self.inner.counters()
     }

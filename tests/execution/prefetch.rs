@@ -98,6 +98,10 @@ impl Reader for WatchedReader<'_> {
         self.inner.code(hash)
     }
 
+    fn reads_at_once(&self) -> Option<usize> {
+        None
+    }
+
     fn counters(&self) -> ReadCounters {
         self.inner.counters()
     }

@@ -21,15 +21,14 @@ use executor::{
 use generator::{import, reference};
 use spec::Scenario;
 use variant::{
-    CacheMode, Design, Io, ListDuty, ListForm, Phase, Prefetch, ReadTime, Variant, WarmCache,
-    Warming,
+    CacheMode, Design, Io, ListDuty, ListForm, Phase, ReadTime, Variant, WarmCache, Warming,
 };
 use workload::{
     AccountState, GenesisAccount, Workload,
     list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
 };
 
-use crate::hostile;
+use crate::{common::agree, hostile};
 
 fn storm() -> Workload {
     let text = "schema = 1\nname = \"s\"\ndescription = \"\"\n[state]\naccounts = 50\n\
@@ -40,19 +39,8 @@ fn storm() -> Workload {
 
 /// Every way to execute with a list.
 fn variants() -> Vec<Variant> {
-    let count = |n| NonZeroUsize::new(n).unwrap();
-    let of = |design: Design| Variant::of(design, count(2), count(2));
-    let batched = of(Design::BatchedIo);
-    let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
-    vec![
-        of(Design::ParallelIo),
-        batched,
-        batched.reading_before_by_itself(),
-        Variant { io: Io::Batched(beside), ..batched },
-        Variant { io: Io::OnDemand, io_thread_count: 0, ..batched },
-        of(Design::Full),
-        Variant { io_thread_count: 0, ..of(Design::Full) },
-    ]
+    let ways = Design::ALL.iter().flat_map(|design| agree::ways(*design, 2, 2));
+    ways.filter(|variant| variant.list.is_some()).collect()
 }
 
 fn memory(workload: &Workload) -> MemoryStore {
@@ -112,7 +100,7 @@ fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
     let workload = storm();
     let store = memory(&workload);
     let most_items = ListBounds::of(&workload.batches[0], workload.fork).max_item_count();
-    for form in [ListForm::ParallelIo, ListForm::BatchedIo, ListForm::Full] {
+    for form in ListForm::ALL.iter().copied() {
         let lists = hostile::lists(&workload, form);
         assert_eq!(lists.len(), 8 + usize::from(form == ListForm::Full));
         for variant in variants().into_iter().filter(|variant| variant.list == Some(form)) {

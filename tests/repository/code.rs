@@ -1,8 +1,9 @@
-//! What the code of one module names: imports, and paths, those in macros too.
+//! What the code of one module names: imports, paths and methods, those in macros too.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{
-    Attribute, ImplItem, Item, ItemUse, Macro, Meta, Path, Stmt, TraitItem, UseTree, Visibility,
+    Attribute, ExprMethodCall, ImplItem, Item, ItemImpl, ItemUse, Macro, Meta, Path, Stmt,
+    TraitItem, Type, UseTree, Visibility,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
@@ -14,10 +15,28 @@ pub(crate) struct Import {
     pub(crate) is_reexport: bool,
 }
 
+/// A method: a function that is called on a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Method {
+    pub(crate) name: String,
+    /// The type of an `impl` without a trait, as a path; `None` of a trait's.
+    pub(crate) of: Option<Vec<String>>,
+}
+
+/// What code calls and names.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    pub(crate) paths: Vec<Vec<String>>,
+    /// The names of methods that are called.
+    pub(crate) calls: Vec<String>,
+}
+
 /// What one module's items name.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
-    pub(crate) paths: Vec<Vec<String>>,
+    pub(crate) named: Named,
+    /// Those that it defines.
+    pub(crate) methods: Vec<Method>,
     /// No name for a glob.
     pub(crate) imports: Vec<(Option<String>, Import)>,
 }
@@ -27,6 +46,28 @@ impl<'ast> Visit<'ast> for Code {
         if !is_for_tests(attributes(item)) {
             visit::visit_item(self, item);
         }
+    }
+
+    fn visit_item_impl(&mut self, block: &'ast ItemImpl) {
+        let of = match &*block.self_ty {
+            Type::Path(own) if block.trait_.is_none() => Some(names(&own.path)),
+            _ => None,
+        };
+        for item in &block.items {
+            if let ImplItem::Fn(function) = item
+                && !is_for_tests(&function.attrs)
+                && function.sig.receiver().is_some()
+            {
+                let name = function.sig.ident.to_string();
+                self.methods.push(Method { name, of: of.clone() });
+            }
+        }
+        visit::visit_item_impl(self, block);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        self.named.calls.push(call.method.to_string());
+        visit::visit_expr_method_call(self, call);
     }
 
     fn visit_impl_item(&mut self, item: &'ast ImplItem) {
@@ -49,6 +90,11 @@ impl<'ast> Visit<'ast> for Code {
             _ => &[],
         };
         if !is_for_tests(attributes) {
+            if let TraitItem::Fn(function) = item
+                && function.sig.receiver().is_some()
+            {
+                self.methods.push(Method { name: function.sig.ident.to_string(), of: None });
+            }
             visit::visit_trait_item(self, item);
         }
     }
@@ -86,19 +132,19 @@ impl<'ast> Visit<'ast> for Code {
 
     fn visit_path(&mut self, path: &'ast Path) {
         if path.leading_colon.is_none() {
-            self.paths.push(path.segments.iter().map(|part| part.ident.to_string()).collect());
+            self.named.paths.push(names(path));
         }
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, called: &'ast Macro) {
         self.visit_path(&called.path);
-        scan(&called.tokens, &mut self.paths);
+        scan(&called.tokens, &mut self.named);
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let Meta::List(list) = &attribute.meta else { return };
-        scan(&list.tokens, &mut self.paths);
+        scan(&list.tokens, &mut self.named);
         if attribute.path().is_ident("serde") {
             // Names of functions and modules, as strings.
             let trees: Vec<TokenTree> = list.tokens.clone().into_iter().collect();
@@ -118,13 +164,17 @@ impl<'ast> Visit<'ast> for Code {
     }
 }
 
+fn names(path: &Path) -> Vec<String> {
+    path.segments.iter().map(|part| part.ident.to_string()).collect()
+}
+
 fn is_punctuation(tree: Option<&TokenTree>, expected: char) -> bool {
     matches!(tree, Some(TokenTree::Punct(found)) if found.as_char() == expected)
 }
 
 /// The paths in the body of a macro: several names joined by `::`, and single names that are a
-/// type's by their case or are called.
-fn scan(tokens: &TokenStream, out: &mut Vec<Vec<String>>) {
+/// type's by their case or are called; and the methods that it calls.
+fn scan(tokens: &TokenStream, out: &mut Named) {
     let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let mut at = 0;
     while at < trees.len() {
@@ -158,26 +208,30 @@ fn scan(tokens: &TokenStream, out: &mut Vec<Vec<String>>) {
             trees.get(at),
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis
         );
-        if !is_field && !is_inside && (path.len() > 1 || is_type || is_called) {
-            out.push(path);
+        if is_field && is_called {
+            out.calls.extend(path);
+        } else if !is_field && !is_inside && (path.len() > 1 || is_type || is_called) {
+            out.paths.push(path);
         }
     }
 }
 
 /// The paths of `before::{…}`.
-fn scan_group(before: &[String], inside: &TokenStream, out: &mut Vec<Vec<String>>) {
+fn scan_group(before: &[String], inside: &TokenStream, out: &mut Named) {
     let mut trees = inside.clone().into_iter().peekable();
     while trees.peek().is_some() {
         let part: TokenStream =
             trees.by_ref().take_while(|tree| !is_punctuation(Some(tree), ',')).collect();
-        let mut paths = Vec::new();
-        scan(&part, &mut paths);
+        let mut within = Named::default();
+        scan(&part, &mut within);
+        let Named { mut paths, calls } = within;
+        out.calls.extend(calls);
         if let Some(TokenTree::Ident(only)) = part.into_iter().next()
             && paths.is_empty()
         {
             paths.push(vec![only.to_string()]);
         }
-        out.extend(paths.into_iter().map(|path| [before, &path].concat()));
+        out.paths.extend(paths.into_iter().map(|path| [before, &path].concat()));
     }
 }
 

@@ -2,7 +2,9 @@
 //! form no cycle; and between a module's own file and its children references run one way only.
 //!
 //! A declaration (`mod x;`) and a re-export of what is below (`pub use x::Y`) are no references. A
-//! path through a re-export is one to the file that defines the item.
+//! path through a re-export is one to the file that defines the item. A call of a method is one to the
+//! file that defines it, where that is not the file of its type and no other method of the crate has the
+//! name.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -64,7 +66,36 @@ pub(crate) fn edges(modules: &Modules) -> Edges {
             }
         }
     }
+    let homes = homes(modules);
+    for module in &modules.all {
+        for name in &module.calls {
+            if let Some(&to) = homes.get(name.as_str())
+                && to != module.file
+            {
+                edges.entry((module.file, to)).or_default().insert(name.clone());
+            }
+        }
+    }
     edges
+}
+
+/// The files of methods that are not in the file of their type, by the methods' names.
+fn homes(modules: &Modules) -> BTreeMap<&str, usize> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut homes = BTreeMap::new();
+    for (index, module) in modules.all.iter().enumerate() {
+        for method in &module.methods {
+            *counts.entry(&method.name).or_default() += 1;
+            if let Some(of) = &method.of
+                && let Meaning::Item(kind) = modules.meaning(index, of)
+                && modules.all[kind].file != module.file
+            {
+                homes.insert(method.name.as_str(), module.file);
+            }
+        }
+    }
+    homes.retain(|name, _| counts[name] == 1);
+    homes
 }
 
 /// Every cycle of a crate.

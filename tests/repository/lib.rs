@@ -5,6 +5,7 @@
 
 mod code;
 mod cycles;
+mod functions;
 mod manifests;
 mod modules;
 mod paths;
@@ -27,6 +28,22 @@ fn every_rust_file_is_short_and_begins_by_saying_what_it_owns() {
         assert!(lines <= LINES_MAX, "{path} has {lines} lines");
         assert!(text.starts_with("//!"), "{path} does not say what it owns");
     }
+}
+
+#[test]
+fn every_function_is_short_and_is_called_with_few_values_that_tell_what_they_are() {
+    let mut found = String::new();
+    let folders = packages().iter().map(|package| package.at("src")).collect::<Vec<_>>();
+    let folders =
+        folders.iter().map(String::as_str).chain(["tests/repository", "benches", "examples"]);
+    for (path, text) in folders.flat_map(|folder| texts(folder, "rs")) {
+        // A module of tests in a file of its own.
+        if !path.ends_with("/tests.rs") && !path.contains("/tests/") {
+            let breaches = functions::breaches(&path, &text);
+            found.extend(breaches.iter().map(|breach| format!("{path}, {breach}\n")));
+        }
+    }
+    assert!(found.is_empty(), "{found}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::{Attribute, Item, ItemMod, Meta, visit::Visit};
 
 use crate::{
-    code::{Code, Import, attributes, declared, is_for_tests},
+    code::{Code, Import, Method, attributes, declared, is_for_tests},
     sources::Texts,
 };
 
@@ -22,6 +22,10 @@ pub(crate) struct Module {
     pub(crate) globs: Vec<Import>,
     /// The paths that its code names, imports left out.
     pub(crate) paths: BTreeSet<Vec<String>>,
+    /// The methods that its code defines.
+    pub(crate) methods: BTreeSet<Method>,
+    /// The names of methods that its code calls.
+    pub(crate) calls: BTreeSet<String>,
 }
 
 /// A file, which is a module with all modules that are written inside it.
@@ -87,7 +91,9 @@ impl Modules {
             }
         }
         let module = &mut self.all[at.index];
-        module.paths.extend(code.paths);
+        module.paths.extend(code.named.paths);
+        module.calls.extend(code.named.calls);
+        module.methods.extend(code.methods);
         for (name, import) in code.imports {
             match name {
                 Some(name) => module.imports.entry(name).or_default().push(import),

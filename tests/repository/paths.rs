@@ -13,26 +13,40 @@ pub(crate) enum Meaning {
     Outside,
 }
 
+/// What a name means that a module and an item have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prefer {
+    Item,
+    Module,
+}
+
+impl Prefer {
+    /// The same of a name that has `others` behind it: only a module has more of the path.
+    const fn at(self, others: &[String]) -> Self {
+        if others.is_empty() { self } else { Self::Module }
+    }
+}
+
 /// Names under way to their meaning, so that imports in a circle end.
 type Seen = Vec<(usize, String)>;
 
 impl Modules {
     /// What a path in the code of a module means.
     pub(crate) fn meaning(&self, module: usize, path: &[String]) -> Meaning {
-        self.resolve(module, path, true, &mut Seen::new()).unwrap_or(Meaning::Outside)
+        self.resolve(module, path, Prefer::Item, &mut Seen::new()).unwrap_or(Meaning::Outside)
     }
 
     /// What an import brings; the module where a module and an item have one name, as the code
     /// that uses the item says so by itself.
     pub(crate) fn meaning_of_import(&self, module: usize, path: &[String]) -> Meaning {
-        self.resolve(module, path, false, &mut Seen::new()).unwrap_or(Meaning::Outside)
+        self.resolve(module, path, Prefer::Module, &mut Seen::new()).unwrap_or(Meaning::Outside)
     }
 
     fn resolve(
         &self,
         module: usize,
         path: &[String],
-        is_last: bool,
+        prefer: Prefer,
         seen: &mut Seen,
     ) -> Option<Meaning> {
         let mut base = module;
@@ -50,21 +64,21 @@ impl Modules {
         }
         if !is_rooted {
             let (first, others) = path.split_first()?;
-            return match self.lookup(base, first, is_last && others.is_empty(), seen)? {
-                Meaning::Module(found) => Some(self.descend(found, others, is_last, seen)),
+            return match self.lookup(base, first, prefer.at(others), seen)? {
+                Meaning::Module(found) => Some(self.descend(found, others, prefer, seen)),
                 meaning => Some(meaning),
             };
         }
-        Some(self.descend(base, rest, is_last, seen))
+        Some(self.descend(base, rest, prefer, seen))
     }
 
-    fn descend(&self, module: usize, path: &[String], is_last: bool, seen: &mut Seen) -> Meaning {
+    fn descend(&self, module: usize, path: &[String], prefer: Prefer, seen: &mut Seen) -> Meaning {
         let Some((first, others)) = path.split_first() else { return Meaning::Module(module) };
         if first == "self" {
             return Meaning::Module(module);
         }
-        match self.lookup(module, first, is_last && others.is_empty(), seen) {
-            Some(Meaning::Module(found)) => self.descend(found, others, is_last, seen),
+        match self.lookup(module, first, prefer.at(others), seen) {
+            Some(Meaning::Module(found)) => self.descend(found, others, prefer, seen),
             Some(meaning) => meaning,
             // A macro may have made it.
             None => Meaning::Item(module),
@@ -72,19 +86,19 @@ impl Modules {
     }
 
     /// What a name means in a module; a child comes first where more of the path follows.
-    fn lookup(&self, at: usize, name: &str, is_last: bool, seen: &mut Seen) -> Option<Meaning> {
+    fn lookup(&self, at: usize, name: &str, prefer: Prefer, seen: &mut Seen) -> Option<Meaning> {
         if seen.iter().any(|(module, known)| *module == at && known == name) {
             return None;
         }
         let module = &self.all[at];
         let item = module.items.contains(name).then_some(Meaning::Item(at));
         let child = module.children.get(name).map(|&child| Meaning::Module(child));
-        let own = if is_last { item.or(child) } else { child.or(item) };
+        let own = if prefer == Prefer::Item { item.or(child) } else { child.or(item) };
         if own.is_some() {
             return own;
         }
         seen.push((at, name.to_owned()));
-        let found = self.imported(module, at, name, is_last, seen);
+        let found = self.imported(module, at, name, prefer, seen);
         seen.pop();
         found
     }
@@ -94,17 +108,19 @@ impl Modules {
         module: &Module,
         at: usize,
         name: &str,
-        is_last: bool,
+        prefer: Prefer,
         seen: &mut Seen,
     ) -> Option<Meaning> {
         if let Some(imports) = module.imports.get(name) {
             let mut meanings =
-                imports.iter().filter_map(|one| self.resolve(at, &one.path, is_last, seen));
+                imports.iter().filter_map(|one| self.resolve(at, &one.path, prefer, seen));
             return Some(meanings.next().unwrap_or(Meaning::Outside));
         }
-        module.globs.iter().find_map(|glob| match self.resolve(at, &glob.path, false, seen)? {
-            Meaning::Module(from) if from != at => self.lookup(from, name, is_last, seen),
-            _ => None,
+        module.globs.iter().find_map(|glob| {
+            match self.resolve(at, &glob.path, Prefer::Module, seen)? {
+                Meaning::Module(from) if from != at => self.lookup(from, name, prefer, seen),
+                _ => None,
+            }
         })
     }
 

@@ -77,7 +77,7 @@ pub(super) fn cells(page: &mut Page, result: &RunResult) {
             index += 1;
         }
     }
-    legend(page, result, &cells, marks);
+    legend(page, result, &cells, marks.then_some("* best of its design"));
 }
 
 /// Cells without figures: which agree with the reference and which do not.
@@ -265,12 +265,9 @@ pub(super) fn row<'a>(
     line
 }
 
-/// What the marks mean, as far as they are used.
-fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], marks: bool) {
-    let mut parts = Vec::new();
-    if marks {
-        parts.push("* best of its design".to_owned());
-    }
+/// What the marks mean, as far as they are used; `best` is that of the best cells.
+fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], best: Option<&str>) {
+    let mut parts: Vec<String> = best.map(str::to_owned).into_iter().collect();
     let databases = units::things(result.databases.len() as u64, "database");
     let counts = cells.iter().map(|cell| cell.samples.len());
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));

@@ -24,11 +24,11 @@ pub fn checks(checks: &[Check], width: usize, paint: Paint) -> String {
         let line = format!(
             "{}{}{}",
             pad_right(word, STATUS_WIDTH),
-            pad_right(check.name, NAME_WIDTH),
+            pad_right(&check.name, NAME_WIDTH),
             check.found
         );
         page.line(tone, &line);
-        if let Some(remedy) = check.remedy {
+        if let Some(remedy) = &check.remedy {
             page.indented(tone, STATUS_WIDTH + NAME_WIDTH, remedy);
         }
     }
@@ -51,10 +51,11 @@ mod tests {
 
     #[test]
     fn a_page_has_a_line_for_every_subject_and_is_not_wider_than_asked() {
-        let check = |name, status| {
-            let remedy =
-                (status != Status::Ok).then_some("a remedy of several words, and then more");
-            Check { name, status, found: "what was found, in a few words".to_owned(), remedy }
+        let check = |name: &str, status| {
+            let remedy = "a remedy of several words, and then more".to_owned();
+            let remedy = (status != Status::Ok).then_some(remedy);
+            let found = "what was found, in a few words".to_owned();
+            Check { name: name.to_owned(), status, found, remedy }
         };
         let found = [
             check("governor", Status::Ok),
@@ -65,7 +66,7 @@ mod tests {
             let page = checks(&found, width, Paint::Plain);
             assert!(page.lines().all(|line| line.width() <= width), "{page}");
             for check in &found {
-                assert!(page.contains(check.name), "{}: {page}", check.name);
+                assert!(page.contains(&check.name), "{}: {page}", check.name);
             }
         }
     }

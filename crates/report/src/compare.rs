@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Value;
 
-use result::{Cell, RunResult, SampleFacts, StoreFacts, Stored, WorkloadFacts};
+use result::{
+    Cell, RunResult, SampleFacts, StoreFacts, Stored, WorkloadFacts,
+    comparison::{Change, Comparison, Figure, Row, SCHEMA, Source, Work},
+};
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.compare/1";
+use crate::error::Error;
 
 /// Facts that differ from run to run and say nothing about a change.
 const PASSING: [&str; 9] = [
@@ -41,100 +42,18 @@ struct Counter {
     of: fn(&SampleFacts) -> Option<u64>,
 }
 
-/// Results side by side.
-#[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// The work that all of them did: scenario, gas, digest.
-    pub work: Work,
-    /// The results, in the order given; the first is what the others are compared with.
-    pub results: Vec<Source>,
-    /// Facts of tool, machine, stores and caches that are not the same in all.
-    pub changes: Vec<Change>,
-    /// Counters that are not the same in all.
-    pub counters: Vec<Change>,
-    /// One per variant of any of them.
-    pub rows: Vec<Row>,
-}
-
-/// What all did.
-#[derive(Clone, Debug, Serialize)]
-pub struct Work {
-    /// The scenario's name in the first.
-    pub scenario: String,
-    /// Gas used.
-    pub gas: Option<u64>,
-    /// The workload's digest.
-    pub digest: String,
-}
-
-/// Where a column comes from.
-#[derive(Clone, Debug, Serialize)]
-pub struct Source {
-    /// `A`, `B`, …: how a table names it.
-    pub label: String,
-    /// The file.
-    pub path: String,
-    /// When the run began, seconds since 1970.
-    pub started_unix_s: Option<u64>,
-    /// Commit of the tool.
-    pub commit: Option<String>,
-    /// Number of its warnings.
-    pub warning_count: usize,
-    /// Whether it ended before its plan did.
-    pub interrupted: bool,
-}
-
-/// A fact that is not the same in all; `null` where a result has not got it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// Where in the result: `stores.rocksdb.block_cache_bytes`.
-    pub key: String,
-    /// Its values, in the order of the results.
-    pub values: Vec<Value>,
-}
-
-/// A variant's figures.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// The variant.
-    pub variant: String,
-    /// In the order of the results; `null` where a result has no such cell.
-    pub figures: Vec<Option<Figure>>,
-}
-
-/// A variant's figures in one result.
-#[derive(Clone, Debug, Serialize)]
-pub struct Figure {
-    /// Number of samples.
-    pub sample_count: usize,
-    /// Databases that the figures are over; `null` of a run on one.
-    pub database_count: Option<usize>,
-    /// Median milliseconds per batch.
-    pub ms_per_batch: Option<f64>,
-    /// 95 % confidence interval of the median.
-    pub ms_per_batch_ci95: Option<[f64; 2]>,
-    /// Median throughput.
-    pub mgas_per_s: Option<f64>,
-    /// Share of the device's ceiling of its own run.
-    pub device_fraction: Option<f64>,
-    /// Its time over that of the first result.
-    pub time_ratio: Option<f64>,
-}
-
 /// Compares `results`, of which there are two or more.
 ///
 /// # Errors
 /// One of them disagrees with the reference or has no figure, or they are of different work.
-pub fn compare(results: &[Stored]) -> Result<Comparison> {
-    let [first, others @ ..] = results else { bail!("nothing to compare") };
+pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
+    let [first, others @ ..] = results else { return Err(Error::NoResult) };
     for stored in results {
-        let name = stored.path.display();
+        let path = || stored.path.clone();
         match stored.agrees() {
             Some(true) => {}
-            Some(false) => bail!("{name}: its designs disagree: no figure of it can be compared"),
-            None => bail!("{name}: it has no sample: run it again"),
+            Some(false) => return Err(Error::Disagrees { path: path() }),
+            None => return Err(Error::NoSample { path: path() }),
         }
     }
     for other in others {
@@ -155,7 +74,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison> {
     })
 }
 
-fn same_work(a: &Stored, b: &Stored) -> Result<()> {
+fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
     if a.result.workload.digest == b.result.workload.digest {
         return Ok(());
     }
@@ -166,18 +85,13 @@ fn same_work(a: &Stored, b: &Stored) -> Result<()> {
         .take(4)
         .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]))
         .collect();
-    bail!(
-        "{} and {} did different work ({}): only times of the same work can be compared; run both \
-         on one workload file (`stress generate`)",
-        a.path.display(),
-        b.path.display(),
-        if shown.is_empty() { "another digest".to_owned() } else { shown.join(", ") }
-    )
+    let differences = if shown.is_empty() { "another digest".to_owned() } else { shown.join(", ") };
+    Err(Error::OtherWork { a: a.path.clone(), b: b.path.clone(), differences })
 }
 
 /// The first database of both is the same, as their work is. A pooled figure is comparable only
 /// with one over the same databases.
-fn same_databases(a: &Stored, b: &Stored) -> Result<()> {
+fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
     let of = |stored: &Stored, what: fn(&WorkloadFacts) -> String| -> Vec<String> {
         stored.result.databases.iter().map(|database| what(&database.workload)).collect()
     };
@@ -189,14 +103,8 @@ fn same_databases(a: &Stored, b: &Stored) -> Result<()> {
         seeds if seeds.is_empty() => "one database".to_owned(),
         seeds => format!("databases of seeds {}", seeds.join(", ")),
     };
-    bail!(
-        "{} ran on {}, {} on {}: a figure over databases is comparable only over the same ones; run \
-         both with one --databases and one --seed",
-        a.path.display(),
-        words(a),
-        b.path.display(),
-        words(b)
-    )
+    let (on_a, on_b) = (words(a), words(b));
+    Err(Error::OtherDatabases { a: a.path.clone(), on_a, b: b.path.clone(), on_b })
 }
 
 fn source(index: usize, stored: &Stored) -> Source {
@@ -205,7 +113,7 @@ fn source(index: usize, stored: &Stored) -> Source {
         path: stored.path.display().to_string(),
         started_unix_s: Some(stored.result.started_unix_s),
         commit: stored.result.tool.commit.clone(),
-        warning_count: stored.result.warnings.len(),
+        warning_count: stored.result.warnings.len() as u64,
         interrupted: stored.result.interrupted,
     }
 }
@@ -301,8 +209,8 @@ fn rows(results: &[Stored]) -> Vec<Row> {
 fn figure(cell: &Cell) -> Figure {
     let positive = |median: Option<f64>| median.filter(|number| *number > 0.0);
     Figure {
-        sample_count: cell.samples.len(),
-        database_count: cell.databases.as_ref().map(|databases| databases.each.len()),
+        sample_count: cell.samples.len() as u64,
+        database_count: cell.databases.as_ref().map(|of| of.each.len() as u64),
         ms_per_batch: positive(cell.ms_per_batch.median),
         ms_per_batch_ci95: cell.ms_per_batch.ci95,
         mgas_per_s: positive(cell.mgas_per_s.median),
@@ -327,7 +235,8 @@ mod tests {
 
     fn stored(change: impl FnOnce(&mut Value)) -> Stored {
         let mut json: Value =
-            serde_json::from_str(&result::json(&example::sampled(8))).expect("a result is JSON");
+            serde_json::from_str(&result::json(&example::sampled(8)).expect("finite"))
+                .expect("a result is JSON");
         change(&mut json);
         Stored::from_json(PathBuf::from("r.json"), json).expect("a result")
     }

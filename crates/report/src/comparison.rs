@@ -4,7 +4,7 @@
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::compare::{Change, Comparison, Figure, Source};
+use result::comparison::{Change, Comparison, Figure, Source};
 
 use super::{
     Paint,
@@ -45,7 +45,7 @@ fn source_words(source: &Source) -> String {
         words.push_str(&format!(", commit {}", commit.chars().take(10).collect::<String>()));
     }
     if source.warning_count > 0 {
-        words.push_str(&format!(", {}", units::things(source.warning_count as u64, "warning")));
+        words.push_str(&format!(", {}", units::things(source.warning_count, "warning")));
     }
     if source.interrupted {
         words.push_str(", INTERRUPTED");
@@ -169,7 +169,7 @@ mod tests {
     use crate::compare::compare;
 
     fn page(width: usize, count: usize) -> String {
-        let json: Value = serde_json::from_str(&super::super::json(&example::sampled(8)))
+        let json: Value = serde_json::from_str(&super::super::json(&example::sampled(8)).unwrap())
             .expect("a result is JSON");
         let mut results = vec![Stored::from_json("a.json".into(), json.clone()).unwrap()];
         for _ in 1..count {

@@ -67,7 +67,7 @@ fn byte_words(described: &Described) -> String {
 /// One line a load, and one for all.
 fn loads(page: &mut Page, described: &Described) {
     let loads = &described.loads;
-    let mut names: Vec<String> = loads.iter().map(|load| load.kind.to_owned()).collect();
+    let mut names: Vec<String> = loads.iter().map(|load| load.kind.clone()).collect();
     let mut lines: Vec<&TxFacts> = loads.iter().map(|load| &load.transactions).collect();
     let mut shares: Vec<f64> = loads.iter().map(|load: &LoadFacts| load.gas_share).collect();
     if loads.len() != 1 {

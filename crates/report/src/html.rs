@@ -15,6 +15,7 @@ mod ground;
 mod heat;
 mod latency;
 mod list_size;
+mod look;
 mod markup;
 mod phases;
 mod profile;
@@ -34,7 +35,7 @@ use data::Report;
 use figure::{Figure, figure};
 use markup::{Section, esc};
 
-/// Rules of the page's look.
+/// Rules of the page's look, with places for those of the designs.
 const STYLE: &str = include_str!("html/style.css");
 /// Nothing may be loaded, whatever a result holds.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
@@ -63,9 +64,10 @@ pub fn page(results: &[Shown]) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
          <link rel=\"icon\" href=\"data:,\"/>\n<title>stress: {title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <style>\n{}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#verdict\">To the verdict</a>\n<header>\n\
          <p class=\"maker\">stress report</p>\n<h1>{title}</h1>\n{}</header>\n<main>\n",
+        look::style(STYLE),
         work(&report)
     );
     html.push_str(&verdict::html(&report));

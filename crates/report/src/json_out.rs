@@ -1,17 +1,12 @@
 //! The one file of a verb's `--out`: written whole under a name that no other run has, and
 //! replaced as the run goes on.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
+use std::path::{Path, PathBuf};
+
+use crate::{
+    error::Error,
+    out::{Out, replace, suffixes, write_new},
 };
-
-use anyhow::{Context, Result, anyhow};
-
-use super::out::{Out, beside, cannot_write, replace};
-
-/// Most names that are tried.
-const NAME_COUNT_MAX: u32 = 1_000;
 
 /// A directory for a JSON file of one run.
 #[derive(Debug)]
@@ -26,7 +21,7 @@ impl JsonOut {
     ///
     /// # Errors
     /// It cannot.
-    pub fn at(dir: &Path) -> Result<Self> {
+    pub fn at(dir: &Path) -> Result<Self, Error> {
         Out::at(dir)?;
         Ok(Self { dir: dir.to_owned(), path: None })
     }
@@ -36,27 +31,19 @@ impl JsonOut {
     ///
     /// # Errors
     /// The file cannot be written; the message names it.
-    pub fn write(&mut self, stem: &str, started_unix_s: u64, text: &str) -> Result<PathBuf> {
+    pub fn write(&mut self, stem: &str, started_unix_s: u64, text: &str) -> Result<PathBuf, Error> {
         if let Some(path) = &self.path {
             replace(path, text.as_bytes())?;
             return Ok(path.clone());
         }
-        let more = (2..NAME_COUNT_MAX).map(|n| format!("-{started_unix_s}-{n}"));
-        for suffix in [String::new(), format!("-{started_unix_s}")].into_iter().chain(more) {
+        for suffix in suffixes(started_unix_s) {
             let path = self.dir.join(format!("{stem}{suffix}.json"));
-            if path.exists() {
-                continue;
-            }
-            match beside(&path, text.as_bytes())?.persist_noclobber(&path) {
-                Ok(_) => {
-                    self.path = Some(path.clone());
-                    return Ok(path);
-                }
-                Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(e.error).with_context(|| cannot_write(&path)),
+            if !path.exists() && write_new(&path, text)? {
+                self.path = Some(path.clone());
+                return Ok(path);
             }
         }
-        Err(anyhow!("no free name for a result in {}", self.dir.display()))
+        Err(Error::NoFreeName { dir: self.dir.clone() })
     }
 }
 

@@ -9,7 +9,7 @@ pub struct KindRow {
     /// Its name.
     pub scenario: String,
     /// The kinds of its loads.
-    pub kinds: Vec<&'static str>,
+    pub kinds: Vec<String>,
     /// What an operation is: a key where transactions fill what they are given, else a
     /// transaction.
     pub operation: &'static str,

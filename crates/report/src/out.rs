@@ -9,7 +9,6 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use anyhow::{Context, Result, anyhow};
 use hdrhistogram::serialization::{
     V2DeflateSerializer,
     interval_log::{IntervalLogWriterBuilder, Tag},
@@ -18,8 +17,12 @@ use tempfile::NamedTempFile;
 
 use result::{HistogramLog, LogKind, RunResult};
 
+use crate::error::Error;
+
 /// The readers of such logs show the largest value in milliseconds.
 const NS_PER_MS: f64 = 1e6;
+/// Most names that are tried.
+const NAME_COUNT_MAX: u32 = 1_000;
 
 /// A directory for the files of one run. Writing again replaces what this run wrote before (so
 /// that a run can write after each round), never what another run left.
@@ -35,10 +38,9 @@ impl Out {
     ///
     /// # Errors
     /// It cannot.
-    pub fn at(dir: &Path) -> Result<Self> {
-        let cannot = || format!("cannot write to {}, named by --out", dir.display());
-        fs::create_dir_all(dir).with_context(cannot)?;
-        NamedTempFile::new_in(dir).with_context(cannot)?;
+    pub fn at(dir: &Path) -> Result<Self, Error> {
+        let tried = fs::create_dir_all(dir).and_then(|()| NamedTempFile::new_in(dir));
+        tried.map_err(|cause| Error::Directory { dir: dir.to_owned(), cause })?;
         Ok(Self { dir: dir.to_owned(), suffix: None })
     }
 
@@ -48,8 +50,12 @@ impl Out {
     ///
     /// # Errors
     /// A file cannot be written; the message names it.
-    pub fn write(&mut self, result: &RunResult, logs: &[HistogramLog]) -> Result<Vec<PathBuf>> {
-        let json = super::json(result);
+    pub fn write(
+        &mut self,
+        result: &RunResult,
+        logs: &[HistogramLog],
+    ) -> Result<Vec<PathBuf>, Error> {
+        let json = super::json(result)?;
         let texts = log_texts(result, logs)?;
         let suffix = match &self.suffix {
             Some(suffix) => {
@@ -69,22 +75,16 @@ impl Out {
     }
 
     /// Writes the result under the first name that is free, for it and for its logs.
-    fn claim(&self, result: &RunResult, json: &str, texts: &Logs) -> Result<String> {
-        let start = result.started_unix_s;
-        let more = (2_u32..).map(|n| format!("-{start}-{n}"));
-        for suffix in [String::new(), format!("-{start}")].into_iter().chain(more) {
+    fn claim(&self, result: &RunResult, json: &str, texts: &Logs) -> Result<String, Error> {
+        for suffix in suffixes(result.started_unix_s) {
             let path = self.result_path(&suffix);
             let mut logs = texts.keys().map(|name| self.log_path(name, &suffix));
-            if path.exists() || logs.any(|path| path.exists()) {
-                continue;
-            }
-            match beside(&path, json.as_bytes())?.persist_noclobber(&path) {
-                Ok(_) => return Ok(suffix),
-                Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(e.error).with_context(|| cannot_write(&path)),
+            let is_taken = path.exists() || logs.any(|path| path.exists());
+            if !is_taken && write_new(&path, json)? {
+                return Ok(suffix);
             }
         }
-        Err(anyhow!("no free name for a result in {}", self.dir.display()))
+        Err(Error::NoFreeName { dir: self.dir.clone() })
     }
 
     fn result_path(&self, suffix: &str) -> PathBuf {
@@ -101,18 +101,20 @@ impl Out {
 type LogName = (String, LogKind);
 type Logs = BTreeMap<LogName, Vec<u8>>;
 
-fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs> {
+fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs, Error> {
     let texts = logs.iter().map(|log| {
-        let text = log_text(result, log);
-        let text = text.with_context(|| format!("cannot write histograms of {}", log.variant))?;
+        let text = log_text(result, log).map_err(|reason| {
+            let variant = log.variant.clone();
+            Error::Histograms { variant, reason }
+        })?;
         Ok(((file_name(&log.variant), log.what), text))
     });
     texts.collect()
 }
 
 /// An HdrHistogram interval log (V2, compressed) of one interval: it begins with the run and
-/// lasts as long as the samples of the cell that are in it.
-fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>> {
+/// lasts as long as the samples of the cell that are in it. On error, what the writer of such logs says.
+fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>, String> {
     let cell = result.cells.iter().find(|cell| cell.variant == log.variant);
     let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();
     let wall_ns = counted.map(|sample| sample.wall_ns).sum();
@@ -128,11 +130,12 @@ fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>> {
         .add_comment(&format!("workload {}", result.workload.digest))
         .with_start_time(UNIX_EPOCH + start)
         .with_max_value_divisor(NS_PER_MS)
-        .begin_log_with(&mut text, &mut serializer)?;
+        .begin_log_with(&mut text, &mut serializer)
+        .map_err(|error| error.to_string())?;
     let name = file_name(&log.variant);
     let interval = Duration::from_nanos(wall_ns);
     let written = writer.write_histogram(&log.histogram, start, interval, Tag::new(&name));
-    written.map_err(|e| anyhow!("{e}"))?;
+    written.map_err(|error| error.to_string())?;
     drop(writer);
     Ok(text)
 }
@@ -143,13 +146,20 @@ fn file_name(variant: &str) -> String {
     variant.chars().map(|c| if keep(c) { c } else { '_' }).collect()
 }
 
+/// What the names of a run's files end in, the first that is free: nothing, `-<start>`,
+/// `-<start>-2`, …
+pub(super) fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
+    let more = (2..NAME_COUNT_MAX).map(move |n| format!("-{started_unix_s}-{n}"));
+    [String::new(), format!("-{started_unix_s}")].into_iter().chain(more)
+}
+
 /// Writes a file whole, in place of one that may be there.
 ///
 /// # Errors
 /// It cannot be written; the message names it.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let file = beside(path, bytes)?.persist(path).with_context(|| cannot_write(path))?;
-    drop(file);
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let renamed = beside(path, bytes)?.persist(path);
+    drop::<fs::File>(renamed.map_err(|e| Error::file(path)(e.error))?);
     Ok(())
 }
 
@@ -157,16 +167,16 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be written; the message names it.
-pub fn write_new(path: &Path, text: &str) -> Result<bool> {
+pub fn write_new(path: &Path, text: &str) -> Result<bool, Error> {
     match beside(path, text.as_bytes())?.persist_noclobber(path) {
         Ok(_) => Ok(true),
         Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(e) => Err(e.error).with_context(|| cannot_write(path)),
+        Err(e) => Err(Error::file(path)(e.error)),
     }
 }
 
 /// A whole file beside `path`, not yet under its name.
-pub(super) fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
+fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile, Error> {
     let dir = path.parent().unwrap_or_else(|| Path::new("."));
     let write = || -> io::Result<NamedTempFile> {
         let mut builder = tempfile::Builder::new();
@@ -175,7 +185,7 @@ pub(super) fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
         file.as_file().sync_all()?;
         Ok(file)
     };
-    write().with_context(|| cannot_write(path))
+    write().map_err(Error::file(path))
 }
 
 /// Temporary files are the owner's only; a result is for whom the umask allows.
@@ -202,10 +212,6 @@ fn with_mode<'a, 'b>(
         builder.permissions(fs::Permissions::from_mode(mode));
     }
     builder
-}
-
-pub(super) fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}", path.display())
 }
 
 #[cfg(test)]

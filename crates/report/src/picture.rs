@@ -37,6 +37,13 @@ text{font:13px system-ui,sans-serif}.head{font-size:18px;font-weight:600}.end{te
 </style>
 ";
 
+/// Where a text begins, ends or has its middle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    x: f64,
+    y: f64,
+}
+
 /// A disc in its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Disc {
@@ -45,8 +52,8 @@ struct Disc {
     radius: f64,
 }
 
-/// The picture as an SVG document.
-pub fn picture(described: &Described) -> String {
+/// The picture as an SVG document; `components` are all of the workload's, the largest first.
+pub fn picture(described: &Described, components: &[Component]) -> String {
     let conflicts = &described.conflicts;
     let title = format!("Conflict graph of {}", escaped(&described.workload.scenario));
     let [size, ideal] = words(described);
@@ -56,12 +63,12 @@ pub fn picture(described: &Described) -> String {
          <title id=\"title\">{title}</title>\n<desc id=\"desc\">{size} {ideal}</desc>\n{STYLE}\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n"
     );
-    text(&mut out, (DISCS.0, 34.0), "text head", &title);
-    text(&mut out, (DISCS.0, 56.0), "text", &size);
-    text(&mut out, (DISCS.0, 74.0), "text", &ideal);
-    discs(&mut out, &conflicts.components);
+    text(&mut out, Point { x: DISCS.0, y: 34.0 }, "text head", &title);
+    text(&mut out, Point { x: DISCS.0, y: 56.0 }, "text", &size);
+    text(&mut out, Point { x: DISCS.0, y: 74.0 }, "text", &ideal);
+    discs(&mut out, components);
     bars(&mut out, &conflicts.sizes, described.all.tx_count);
-    legend(&mut out, &conflicts.components);
+    legend(&mut out, components);
     out.push_str("</svg>\n");
     out
 }
@@ -87,17 +94,18 @@ fn discs(out: &mut String, components: &[Component]) {
     let shown = &components[..components.len().min(SHOWN_DISC_COUNT)];
     let radii: Vec<f64> = shown.iter().map(|of| (of.tx_count as f64).sqrt()).collect();
     for (component, disc) in shown.iter().zip(shelved(&radii, DISCS.2, DISCS.3)) {
-        let Disc { x, y, radius } = Disc { x: disc.x + DISCS.0, y: disc.y + DISCS.1, ..disc };
+        let disc = Disc { x: disc.x + DISCS.0, y: disc.y + DISCS.1, ..disc };
+        let Disc { x, y, radius } = disc;
         let chain_share = component.chain_gas as f64 / component.gas.max(1) as f64;
         let joined = component.tx_count > 1;
-        circle(out, (x, y), radius, if joined { "joined" } else { "alone" });
+        circle(out, disc, if joined { "joined" } else { "alone" });
         if joined {
-            circle(out, (x, y), radius * chain_share.sqrt(), "chain");
+            circle(out, Disc { radius: radius * chain_share.sqrt(), ..disc }, "chain");
         }
         if joined && radius >= LABEL_RADIUS {
             let on_chain = radius * chain_share.sqrt() >= LABEL_RADIUS;
             let class = if on_chain { "inverse middle" } else { "number middle" };
-            text(out, (x, y + 4.5), class, &units::count(component.tx_count));
+            text(out, Point { x, y: y + 4.5 }, class, &units::count(component.tx_count));
         }
     }
 }
@@ -138,7 +146,12 @@ fn rows(radii: &[f64], scale: f64, width: f64) -> (Vec<Disc>, f64) {
 /// One bar a class of size: its share of the transactions.
 fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
     let (left, top, width, height) = BARS;
-    text(out, (left, top - 6.0), "faint", "components by size, and their share of transactions");
+    text(
+        out,
+        Point { x: left, y: top - 6.0 },
+        "faint",
+        "components by size, and their share of transactions",
+    );
     let step = (height / classes.len().max(1) as f64).min(BAR_HEIGHT_MAX);
     let room = width - BAR_WORDS.0 - BAR_WORDS.1;
     for (place, class) in classes.iter().enumerate() {
@@ -146,7 +159,7 @@ fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
         let share = class.tx_count as f64 / tx_count.max(1) as f64;
         let kind = if class.most_tx_count > 1 { "joined" } else { "alone" };
         let middle = y + step * 0.4 + 4.5;
-        text(out, (left + BAR_WORDS.0 - 8.0, middle), "text end", &size_words(class));
+        text(out, Point { x: left + BAR_WORDS.0 - 8.0, y: middle }, "text end", &size_words(class));
         out.push_str(&format!(
             "<rect class=\"{kind}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
             left + BAR_WORDS.0,
@@ -155,7 +168,7 @@ fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
         ));
         let words =
             format!("{} % in {}", units::percent(share), units::count(class.component_count));
-        text(out, (left + BAR_WORDS.0 + room * share + 8.0, middle), "text", &words);
+        text(out, Point { x: left + BAR_WORDS.0 + room * share + 8.0, y: middle }, "text", &words);
     }
 }
 
@@ -170,27 +183,29 @@ fn legend(out: &mut String, components: &[Component]) {
             units::count(hidden as u64)
         ),
     };
-    text(out, (DISCS.0, y), "faint", &shown);
+    text(out, Point { x: DISCS.0, y }, "faint", &shown);
     let mut x = DISCS.0;
     for (class, words) in [
         ("joined", "transactions in conflict"),
         ("chain", "of it the longest chain, by gas"),
         ("alone", "a transaction that meets no other"),
     ] {
-        circle(out, (x + 6.0, y + 20.0), 6.0, class);
-        text(out, (x + 18.0, y + 24.5), "text", words);
+        circle(out, Disc { x: x + 6.0, y: y + 20.0, radius: 6.0 }, class);
+        text(out, Point { x: x + 18.0, y: y + 24.5 }, "text", words);
         // About 6.6 pixels a letter.
         x += 46.0 + 6.6 * words.len() as f64;
     }
 }
 
-fn circle(out: &mut String, (x, y): (f64, f64), radius: f64, class: &str) {
+fn circle(out: &mut String, disc: Disc, class: &str) {
+    let Disc { x, y, radius } = disc;
     out.push_str(&format!(
         "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"/>\n"
     ));
 }
 
-fn text(out: &mut String, (x, y): (f64, f64), class: &str, words: &str) {
+fn text(out: &mut String, at: Point, class: &str, words: &str) {
+    let Point { x, y } = at;
     out.push_str(&format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>\n"));
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 use variant::{CacheMode, Design, ReadOrder, ReadTime, StoreKind};
 
-use result::example;
+use result::example::{self, Threads};
 
 use super::{Paint, conclude, json, table};
 use result::{
@@ -99,7 +99,7 @@ fn a_run_without_a_sample_does_not_say_that_anything_agrees() {
     fits(&text, 80);
     assert!(text.starts_with("INTERRUPTED before its first sample: nothing was compared\n"));
     assert!(text.contains("nothing was measured") && !text.contains("MGas/s"), "{text}");
-    let value: Value = serde_json::from_str(&json(&result)).unwrap();
+    let value: Value = serde_json::from_str(&json(&result).unwrap()).unwrap();
     assert_eq!((&value["agree"], &value["conclusion"]), (&Value::Null, &Value::Null));
 }
 
@@ -127,9 +127,9 @@ fn a_full_run_concludes_with_each_design_at_its_best() {
 #[test]
 fn full_is_shown_with_and_without_waiting_and_prewarm_with_what_it_found() {
     let mut result = example::typical();
-    let mut full = example::cell(Design::Full, (2, 16), 5_000.0);
+    let mut full = example::cell(Design::Full, Threads { executing: 2, reading: 16 }, 5_000.0);
     full.unverified_ms_per_batch.median = Some(400.0);
-    let mut prewarm = example::cell(Design::Prewarm, (2, 0), 6_000.0);
+    let mut prewarm = example::cell(Design::Prewarm, Threads { executing: 2, reading: 0 }, 6_000.0);
     prewarm.warm_up_found_share = Some(0.987);
     result.cells.extend([full, prewarm]);
     let found = conclude(&result).unwrap();
@@ -172,7 +172,11 @@ fn a_partial_run_concludes_with_what_it_has() {
 #[test]
 fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
     let mut result = example::typical();
-    result.cells.push(example::cell(Design::BatchedIo, (2, 128), 4_800.0));
+    result.cells.push(example::cell(
+        Design::BatchedIo,
+        Threads { executing: 2, reading: 128 },
+        4_800.0,
+    ));
     let found = conclude(&result).unwrap();
     assert!(found.contains("; both at depth 64: 4.90 s and 5.10 s; "), "{found}");
     result.cells.retain(|cell| cell.threads != 64);
@@ -275,17 +279,15 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
 }
 
 #[test]
-fn the_json_has_null_where_there_is_no_finite_number() {
+fn a_figure_that_is_not_finite_is_refused_by_the_json_and_is_no_text() {
     let mut result = example::typical();
+    let text = json(&result).unwrap();
+    assert!(text.ends_with("}\n") && text.contains("\"schema\": \"stress.result/1\""));
+    result.cells[0].ms_per_batch.ci95 = Some([0.0, f64::INFINITY]);
+    let error = json(&result).unwrap_err().to_string();
+    assert!(error.contains("cells[0].ms_per_batch.ci95[1] = inf"), "{error}");
     result.cells[0].mgas_per_s.median = Some(f64::NAN);
-    result.cells[0].ms_per_batch.ci95 = Some([f64::NEG_INFINITY, f64::INFINITY]);
     result.cells[0].blocks_per_present_key = Some(f64::INFINITY);
-    let text = json(&result);
-    assert!(text.ends_with("}\n"));
-    let value: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(value["cells"][0]["mgas_per_s"]["median"], Value::Null);
-    assert_eq!(value["cells"][0]["ms_per_batch"]["ci95"][1], Value::Null);
-    assert_eq!(value["schema"], "stress.result/1");
     fits(&table(&result, 80, Paint::Plain), 80);
 }
 
@@ -369,20 +371,17 @@ fn two_stores() -> RunResult {
     stores[0].store = StoreKind::Memory;
     stores[0].facts = serde_json::Map::new();
     result.stores.extend(stores);
-    result.cells.extend(
-        [(Design::ParallelIo, (2, 0), 330.0), (Design::BatchedIo, (2, 1), 312.0)].map(
-            |(design, threads, ms)| {
-                let mut cell = example::cell(design, threads, ms);
-                cell.store = StoreKind::Memory;
-                cell.variant = cell.variant.replace("rocksdb", "memory");
-                (cell.device_fraction, cell.blocks_per_present_key, cell.binds) =
-                    (None, None, None);
-                cell.cache.proved = None;
-                cell.cache.reason = "the memory store has no device".to_owned();
-                cell
-            },
-        ),
-    );
+    result.cells.extend([(Design::ParallelIo, 0, 330.0), (Design::BatchedIo, 1, 312.0)].map(
+        |(design, reading, ms)| {
+            let mut cell = example::cell(design, Threads { executing: 2, reading }, ms);
+            cell.store = StoreKind::Memory;
+            cell.variant = cell.variant.replace("rocksdb", "memory");
+            (cell.device_fraction, cell.blocks_per_present_key, cell.binds) = (None, None, None);
+            cell.cache.proved = None;
+            cell.cache.reason = "the memory store has no device".to_owned();
+            cell
+        },
+    ));
     result
 }
 
@@ -421,7 +420,7 @@ prop_compose! {
     ) -> Cell {
         let designs = [Design::Sequential, Design::ParallelIo, Design::BatchedIo, Design::BlockStm];
         let stores = [StoreKind::Rocksdb, StoreKind::Memory, StoreKind::Mdbx];
-        let mut cell = example::cell(designs[names.0], (threads, io_threads), 4_900.0);
+        let mut cell = example::cell(designs[names.0], Threads { executing: threads, reading: io_threads }, 4_900.0);
         cell.store = stores[names.1];
         cell.io = if of_batches { IoKind::BatchedWhile } else { IoKind::Batched };
         cell.samples = vec![cell.samples[0].clone(); sample_count];
@@ -465,8 +464,12 @@ proptest! {
         let text = table(&result, width, Paint::Plain);
         fits(&text, width);
         prop_assert!(!text.contains("NaN") && !text.contains("inf "), "{}", text);
-        let json = json(&result);
-        prop_assert!(serde_json::from_str::<Value>(&json).is_ok());
+        // What can be written is read back as the same result.
+        match json(&result) {
+            Ok(json) => prop_assert_eq!(serde_json::from_str::<RunResult>(&json).unwrap(), result.clone()),
+            Err(result::Error::NotFinite { value, .. }) => prop_assert!(!value.is_finite()),
+            Err(error) => prop_assert!(false, "{}", error),
+        }
         if let Some(found) = conclude(&result) {
             prop_assert!(!found.contains("NaN") && !found.contains('\n'), "{}", found);
         }

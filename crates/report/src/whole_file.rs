@@ -6,10 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow};
 use tempfile::NamedTempFile;
 
-use crate::out;
+use crate::{error::Error, out};
 
 /// A file beside its place until it is whole. Dropped, it leaves nothing.
 #[derive(Debug)]
@@ -25,30 +24,39 @@ impl WholeFile {
     ///
     /// # Errors
     /// It cannot.
-    pub fn at(path: &Path, option: &'static str) -> Result<Self> {
-        let cannot = || format!("cannot write {}, named by {option}", path.display());
+    pub fn at(path: &Path, option: &'static str) -> Result<Self, Error> {
         if path.is_dir() {
-            return Err(anyhow!("it is a directory: name a file in it")).with_context(cannot);
+            return Err(Error::IsDirectory { path: path.to_owned(), option });
         }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         let beside = out::readable(&mut builder).tempfile_in(dir.unwrap_or(Path::new(".")));
-        Ok(Self { path: path.to_owned(), beside: beside.with_context(cannot)?, option })
+        let beside = beside.map_err(Error::named(path, option))?;
+        Ok(Self { path: path.to_owned(), beside, option })
     }
 
     /// Lets `fill` write it and gives it its name, in place of what was there. Returns its path.
     ///
     /// # Errors
     /// It cannot be written, or `fill` failed.
-    pub fn write(mut self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<PathBuf> {
-        let cannot = || format!("cannot write {}, named by {}", self.path.display(), self.option);
-        let mut out = BufWriter::new(self.beside.as_file_mut());
-        fill(&mut out).with_context(cannot)?;
-        out.flush().with_context(cannot)?;
-        drop(out);
-        self.beside.as_file().sync_all().with_context(cannot)?;
-        drop::<fs::File>(self.beside.persist(&self.path).with_context(cannot)?);
-        Ok(self.path)
+    pub fn write(
+        self,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<PathBuf, Error> {
+        let Self { path, mut beside, option } = self;
+        let write = || {
+            let mut out = BufWriter::new(beside.as_file_mut());
+            fill(&mut out)?;
+            out.flush()?;
+            drop(out);
+            beside.as_file().sync_all()?;
+            drop::<fs::File>(beside.persist(&path)?);
+            Ok(())
+        };
+        match write() {
+            Ok(()) => Ok(path),
+            Err(cause) => Err(Error::Named { path, option, cause }),
+        }
     }
 }
 

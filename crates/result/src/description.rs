@@ -1,18 +1,26 @@
 //! `stress describe`: what a workload holds, as figures (`stress.describe/1`, explained in
 //! `docs/describe.md`).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::run::{Tool, WorkloadFacts};
+use crate::{
+    run::{Tool, WorkloadFacts},
+    schema::schema,
+};
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.describe/1";
+schema! {
+    /// The schema of a [`Described`].
+    DescribeSchema = "stress.describe/1"
+}
+
+/// The schema of a [`Described`].
+pub const SCHEMA: DescribeSchema = DescribeSchema;
 
 /// What a workload holds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Described {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: DescribeSchema,
     /// What made it.
     pub tool: Tool,
     /// The workload.
@@ -36,10 +44,10 @@ pub struct Described {
 }
 
 /// One load.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadFacts {
     /// Its kind.
-    pub kind: &'static str,
+    pub kind: String,
     /// Share of the gas of all.
     pub gas_share: f64,
     /// Its transactions.
@@ -48,7 +56,7 @@ pub struct LoadFacts {
 }
 
 /// What some transactions have in common.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TxFacts {
     /// Their number.
     pub tx_count: u64,
@@ -63,7 +71,7 @@ pub struct TxFacts {
 }
 
 /// A mean and the most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The mean; 0 of nothing.
     pub mean: f64,
@@ -72,7 +80,7 @@ pub struct Spread {
 }
 
 /// The conflict graphs of all batches together. Batches run one after the other.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conflicts {
     /// Components: transactions that conflicts join, directly or through others.
     pub component_count: u64,
@@ -94,13 +102,10 @@ pub struct Conflicts {
     pub ideal_unbounded: f64,
     /// Components by their transactions, the smallest first.
     pub sizes: Vec<SizeClass>,
-    /// Every component, the largest first: for the picture.
-    #[serde(skip)]
-    pub components: Vec<Component>,
 }
 
 /// A key at which transactions meet.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HotKey {
     /// The account.
     pub account: String,
@@ -113,7 +118,7 @@ pub struct HotKey {
 }
 
 /// What so many threads can gain at best.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ideal {
     /// Executing threads.
     pub threads: u64,
@@ -122,7 +127,7 @@ pub struct Ideal {
 }
 
 /// Components of about one size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClass {
     /// The fewest transactions of one.
     pub least_tx_count: u64,
@@ -136,7 +141,7 @@ pub struct SizeClass {
     pub gas: u64,
 }
 
-/// Transactions that are joined by conflicts, directly or through others.
+/// Transactions that are joined by conflicts, directly or through others: for a picture, in no file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Component {
     /// Transactions.

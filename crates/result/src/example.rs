@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use variant::{
-    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, Phase, ReadOrder, ReadTime,
+    AccountReads, CacheMode, CodeReads, Design, ListForm, Phase, Preset, ReadOrder, ReadTime,
     Schedule, Sharing, StopRule, StoreKind,
 };
 
@@ -80,11 +80,11 @@ pub fn typical() -> RunResult {
         expects: expects(),
         warnings: Vec::new(),
         cells: vec![
-            cell(Design::Sequential, (1, 0), 20_134.0),
-            cell(Design::ParallelIo, (2, 0), 12_012.0),
-            cell(Design::ParallelIo, (64, 0), 5_103.0),
-            cell(Design::BatchedIo, (2, 16), 6_021.0),
-            cell(Design::BatchedIo, (2, 64), 4_902.0),
+            cell(Design::Sequential, Threads { executing: 1, reading: 0 }, 20_134.0),
+            cell(Design::ParallelIo, Threads { executing: 2, reading: 0 }, 12_012.0),
+            cell(Design::ParallelIo, Threads { executing: 64, reading: 0 }, 5_103.0),
+            cell(Design::BatchedIo, Threads { executing: 2, reading: 16 }, 6_021.0),
+            cell(Design::BatchedIo, Threads { executing: 2, reading: 64 }, 4_902.0),
         ],
         databases: Vec::new(),
         profile: None,
@@ -211,43 +211,46 @@ fn workload() -> WorkloadFacts {
     }
 }
 
+/// Threads of a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Threads {
+    /// Those that execute.
+    pub executing: u64,
+    /// Those that only read.
+    pub reading: u64,
+}
+
 /// A cell with one sample of `ms`.
-pub fn cell(design: Design, threads: (u64, u64), ms: f64) -> Cell {
-    let (list, engine, io) = match design {
-        Design::Sequential => (None, Engine::Sequential, IoKind::OnDemand),
-        Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, IoKind::OnDemand),
-        _ => (Some(ListForm::BatchedIo), Engine::Bal, IoKind::Batched),
-    };
+pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
+    let Threads { executing, reading } = threads;
+    let Preset { list, engine, io } = design.preset();
+    let io = IoKind::from(io);
     let list_name = list.map_or("none", ListForm::name);
-    let suffix = if threads.1 > 0 { format!("+{}io", threads.1) } else { String::new() };
+    let suffix = if reading > 0 { format!("+{reading}io") } else { String::new() };
     let blocks = 273_457.0;
-    let p50 = match threads.0.max(threads.1) {
+    let p50 = match executing.max(reading) {
         1 | 2 => 108_300,
         16 => 301_000,
         _ => 1_020_000,
     };
     Cell {
-        variant: format!("rocksdb/{list_name}/{}+{io}@{}{suffix}", engine.name(), threads.0),
+        variant: format!("rocksdb/{list_name}/{}+{io}@{}{suffix}", engine.name(), executing),
         store: StoreKind::Rocksdb,
         design,
         list,
         engine,
         io,
-        prefetch: (threads.1 > 0).then_some(PREFETCH),
+        prefetch: (io == IoKind::Batched).then_some(PREFETCH),
         schedule: Schedule::BlockOrder,
-        threads: threads.0,
-        io_threads: threads.1,
-        reads_per_reader: (threads.1 > 0).then_some(1),
+        threads: executing,
+        io_threads: reading,
+        reads_per_reader: (reading > 0).then_some(1),
         counters: Some(Counters { gas: GAS, ..Counters::default() }),
         warm_up_sample_count: None,
         databases: None,
         samples: vec![sample(ms)],
-        mgas_per_s: Estimate {
-            median: Some(GAS as f64 / ms / 1e3),
-            ci95: None,
-            ..Estimate::default()
-        },
-        ms_per_batch: Estimate { median: Some(ms), ci95: None, ..Estimate::default() },
+        mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ..Estimate::default() },
+        ms_per_batch: Estimate { median: Some(ms), ..Estimate::default() },
         times: TimesAsFast::default(),
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
@@ -329,7 +332,7 @@ pub fn ran(times: &[Vec<u64>], factor: u64) -> Vec<Ran> {
         workload.seed = 10 + index;
         workload.digest = format!("d{index}");
         let cell = |name: &str, factor: u64| {
-            let mut cell = cell(Design::BatchedIo, (2, 4), 1.0);
+            let mut cell = cell(Design::BatchedIo, Threads { executing: 2, reading: 4 }, 1.0);
             cell.variant = name.to_owned();
             let sample = cell.samples[0].clone();
             let sample =

@@ -1,17 +1,23 @@
 //! `stress io`: raw random reads, as they are written (`stress.io/1`, explained in
 //! `docs/io.md`). What is not known is `null`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use variant::{ReadMethod, StoreKind};
 
 use crate::{
     environment::Environment,
     named,
     run::{CacheFacts, Percentiles, StoreFacts, Tool},
+    schema::schema,
 };
 
-/// Name and version of the schema.
-pub const SCHEMA: &str = "stress.io/1";
+schema! {
+    /// The schema of an [`IoResult`].
+    IoSchema = "stress.io/1"
+}
+
+/// The schema of an [`IoResult`].
+pub const SCHEMA: IoSchema = IoSchema;
 
 /// In which order things are measured.
 pub const ORDER: &str = "for each store: host cache, ceiling, sweep of the device by depth, then one \
@@ -19,10 +25,10 @@ pub const ORDER: &str = "for each store: host cache, ceiling, sweep of the devic
                          ceiling again";
 
 /// A whole result.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoResult {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: IoSchema,
     /// What made it.
     pub tool: Tool,
     /// The command line, to make it again.
@@ -41,7 +47,7 @@ pub struct IoResult {
     /// How long each point reads.
     pub seconds: f64,
     /// [`ORDER`].
-    pub order: &'static str,
+    pub order: String,
     /// One for each store.
     pub stores: Vec<IoStore>,
     /// Whether it ended before its plan did.
@@ -51,7 +57,7 @@ pub struct IoResult {
 }
 
 /// The rows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoState {
     /// Slots.
     pub rows: u64,
@@ -66,7 +72,7 @@ pub struct IoState {
 }
 
 /// A store.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoStore {
     /// Its name.
     #[serde(with = "named")]
@@ -87,7 +93,7 @@ impl IoStore {
 }
 
 /// The device.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IoDevice {
     /// The larger of the two ceilings: fractions are of this one.
     pub ceiling_iops: Option<f64>,
@@ -108,7 +114,7 @@ pub struct IoDevice {
 }
 
 /// The device at one depth.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DevicePoint {
     /// How: `io_uring depth 16`.
     pub method: String,
@@ -123,7 +129,7 @@ pub struct DevicePoint {
 }
 
 /// A store at one depth.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoPoint {
     /// Threads that read.
     pub threads: u64,

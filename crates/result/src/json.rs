@@ -2,14 +2,18 @@
 
 use serde::Serialize;
 
-/// A result, or a comparison, as JSON, indented, with a newline at its end. What is not a finite
-/// number is `null`.
+use crate::{error::Error, finite};
+
+/// A result, or a comparison, as JSON, indented, with a newline at its end.
 ///
-/// # Panics
-/// In no case: what is reported has text keys only.
-pub fn json(reported: &impl Serialize) -> String {
-    let text = serde_json::to_string_pretty(reported);
-    let mut text = text.unwrap_or_else(|e| panic!("what is reported has text keys only: {e}"));
+/// # Errors
+/// [`Error::NotFinite`] where a number in it is not finite: it could not be read back.
+pub fn json(reported: &impl Serialize) -> Result<String, Error> {
+    finite::check(reported)?;
+    let mut text = serde_json::to_string_pretty(reported).map_err(Error::NoJson)?;
     text.push('\n');
-    text
+    Ok(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,18 @@
 //! that knows the schemas; and the statistics over samples. How anything was executed, and how it
 //! is shown, is not known here.
 
+pub mod comparison;
 mod counters;
 pub mod databases;
 pub mod description;
+pub mod doctor;
 pub mod environment;
+mod error;
+#[cfg(any(test, feature = "example"))]
 pub mod example;
 mod facts;
 mod figures;
+mod finite;
 pub mod gate;
 pub mod io;
 mod json;
@@ -26,6 +31,7 @@ pub mod sweep;
 
 pub use counters::Counters;
 pub use environment::Environment;
+pub use error::Error;
 pub use json::json;
 pub use latency::{HistogramLog, LogKind};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};

@@ -10,11 +10,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::run::{Cell, RunResult, RunSchema};
+use crate::{
+    error::Error,
+    run::{Cell, RunResult, RunSchema},
+};
 
 mod shown;
 
@@ -42,7 +44,7 @@ impl Stored {
     ///
     /// # Errors
     /// What cannot be read, is no JSON, has another schema, or lacks a part.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let path = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
         let json = parse(&path)?;
         Self::from_json(path, json)
@@ -52,15 +54,11 @@ impl Stored {
     ///
     /// # Errors
     /// It has another schema, or lacks a part.
-    pub fn from_json(path: PathBuf, json: Value) -> Result<Self> {
-        let (name, wanted) = (path.display(), RunSchema::NAME);
+    pub fn from_json(path: PathBuf, json: Value) -> Result<Self, Error> {
         match json["schema"].as_str() {
-            Some(found) if found == wanted => {}
-            Some(other) => bail!(
-                "{name} has the schema {other}, and this stress reads {wanted}; use the stress \
-                 that wrote it, or run again"
-            ),
-            None => bail!("{name} is no result of stress: it has no `schema`; wanted is {wanted}"),
+            Some(RunSchema::NAME) => {}
+            Some(other) => return Err(Error::OtherSchema { path, found: other.to_owned() }),
+            None => return Err(Error::NoSchema { path }),
         }
         let result = typed(&path, json)?;
         Ok(Self { path, result })
@@ -83,26 +81,18 @@ impl Stored {
 }
 
 /// The JSON of a file.
-fn parse(path: &Path) -> Result<Value> {
-    let name = path.display();
-    let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?.len();
-    if size > MAX_FILE_BYTES {
-        bail!("{name} has {size} bytes; a result has at most {MAX_FILE_BYTES}");
+fn parse(path: &Path) -> Result<Value, Error> {
+    let bytes = fs::metadata(path).map_err(Error::unreadable(path))?.len();
+    if bytes > MAX_FILE_BYTES {
+        return Err(Error::TooLarge { path: path.to_owned(), bytes, most: MAX_FILE_BYTES });
     }
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    serde_json::from_str(&text).with_context(|| {
-        format!("{name} is no whole JSON, so it is no result; run `stress --out DIR` again")
-    })
+    let text = fs::read_to_string(path).map_err(Error::unreadable(path))?;
+    serde_json::from_str(&text).map_err(|cause| Error::NotWhole { path: path.to_owned(), cause })
 }
 
 /// What `json`, found at `path`, is as a type.
-fn typed<T: DeserializeOwned>(path: &Path, json: Value) -> Result<T> {
-    serde_json::from_value(json).with_context(|| {
-        format!(
-            "{} is damaged, or of a stress whose results this one does not know; run again",
-            path.display()
-        )
-    })
+fn typed<T: DeserializeOwned>(path: &Path, json: Value) -> Result<T, Error> {
+    serde_json::from_value(json).map_err(|cause| Error::Damaged { path: path.to_owned(), cause })
 }
 
 #[cfg(test)]

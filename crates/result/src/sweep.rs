@@ -8,7 +8,10 @@ mod points;
 
 pub use cell::{CellFile, FILE as CELL_FILE, Program, SCHEMA as CELL_SCHEMA};
 pub use knee::{Count, Knee, Over, SHARE as KNEE_SHARE, knees};
-pub use matrix::{Axis, CELL_COUNT_MAX, Keys, Matrix, Setting, cell_count, pair};
+pub use matrix::{
+    Axis, CELL_COUNT_MAX, Keys, Manifest, Matrix, SCHEMA as MANIFEST_SCHEMA, Setting, cell_count,
+    pair,
+};
 pub use merged::{
     Counters, MachineKind, Merged, MergedCell, MergedSchema, SCHEMA as MERGED_SCHEMA, ranges,
 };

@@ -60,85 +60,101 @@ pub enum Metric {
     DeviceFraction(Design),
 }
 
-const SPEEDUP: &str = "speedup";
-const MGAS_PER_S: &str = "mgas_per_s";
-const MS_PER_BLOCK: &str = "ms_per_block";
-const TX_LATENCY_P99: &str = "tx_latency_p99";
-const BAL_BYTES: &str = "bal_bytes";
-const DEVICE_FRACTION: &str = "device_fraction";
+variant::named! {
+    /// The metrics without their arguments.
+    pub(crate) enum Kind: "metric" {
+        /// See [`Metric::Speedup`].
+        Speedup = "speedup",
+        /// See [`Metric::MgasPerS`].
+        MgasPerS = "mgas_per_s",
+        /// See [`Metric::MsPerBlock`].
+        MsPerBlock = "ms_per_block",
+        /// See [`Metric::TxLatencyP99`].
+        TxLatencyP99 = "tx_latency_p99",
+        /// See [`Metric::BalBytes`].
+        BalBytes = "bal_bytes",
+        /// See [`Metric::DeviceFraction`].
+        DeviceFraction = "device_fraction",
+    }
+}
 
-/// Every metric with its form.
-const FORMS: [(&str, &str); 6] = [
-    (SPEEDUP, "speedup(design, design)"),
-    (MGAS_PER_S, "mgas_per_s(design)"),
-    (MS_PER_BLOCK, "ms_per_block(design)"),
-    (TX_LATENCY_P99, "tx_latency_p99(design)"),
-    (BAL_BYTES, "bal_bytes(list)"),
-    (DEVICE_FRACTION, "device_fraction(design)"),
-];
+impl Kind {
+    /// How the metric is written, with what its arguments are.
+    fn form(self) -> String {
+        let arguments = match self {
+            Self::Speedup => "design, design",
+            Self::BalBytes => "list",
+            Self::MgasPerS | Self::MsPerBlock | Self::TxLatencyP99 | Self::DeviceFraction => {
+                "design"
+            }
+        };
+        format!("{self}({arguments})")
+    }
+
+    /// The metric of arguments that fit.
+    pub(crate) fn example(self) -> String {
+        match self {
+            Self::Speedup => format!("{self}(batched-io, parallel-io)"),
+            _ => format!("{self}(batched-io)"),
+        }
+    }
+
+    /// The metric of these arguments; `text` is all that was given.
+    fn of(self, arguments: &[&str], text: &str) -> Result<Metric, Misfit> {
+        let misfit = |rule: String| Misfit::new(rule, Remedy::text(&self.example()));
+        let wrong_form =
+            |_| misfit(format!("{} does not have the form {}", shown(text), self.form()));
+        let one = || <[&str; 1]>::try_from(arguments).map_err(wrong_form).map(|[one]| one);
+        Ok(match self {
+            Self::Speedup => {
+                let [of, over] = <[&str; 2]>::try_from(arguments).map_err(wrong_form)?;
+                let (of, over) = (named(of)?, named(over)?);
+                if of == over {
+                    return Err(misfit(format!("{} compares a design with itself", shown(text))));
+                }
+                Metric::Speedup { of, over }
+            }
+            Self::MgasPerS => Metric::MgasPerS(named(one()?)?),
+            Self::MsPerBlock => Metric::MsPerBlock(named(one()?)?),
+            Self::TxLatencyP99 => Metric::TxLatencyP99(named(one()?)?),
+            Self::BalBytes => Metric::BalBytes(named(one()?)?),
+            Self::DeviceFraction => Metric::DeviceFraction(named(one()?)?),
+        })
+    }
+}
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Speedup { of, over } => write!(f, "{SPEEDUP}({of}, {over})"),
-            Self::MgasPerS(design) => write!(f, "{MGAS_PER_S}({design})"),
-            Self::MsPerBlock(design) => write!(f, "{MS_PER_BLOCK}({design})"),
-            Self::TxLatencyP99(design) => write!(f, "{TX_LATENCY_P99}({design})"),
-            Self::BalBytes(list) => write!(f, "{BAL_BYTES}({list})"),
-            Self::DeviceFraction(design) => write!(f, "{DEVICE_FRACTION}({design})"),
+            Self::Speedup { of, over } => write!(f, "{}({of}, {over})", Kind::Speedup),
+            Self::MgasPerS(design) => write!(f, "{}({design})", Kind::MgasPerS),
+            Self::MsPerBlock(design) => write!(f, "{}({design})", Kind::MsPerBlock),
+            Self::TxLatencyP99(design) => write!(f, "{}({design})", Kind::TxLatencyP99),
+            Self::BalBytes(list) => write!(f, "{}({list})", Kind::BalBytes),
+            Self::DeviceFraction(design) => write!(f, "{}({design})", Kind::DeviceFraction),
         }
     }
 }
 
 /// Parses `name(argument, …)`.
-fn metric(text: &str) -> Result<Metric, Misfit> {
+pub(crate) fn metric(text: &str) -> Result<Metric, Misfit> {
     let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
     let (name, arguments) = call.unwrap_or((text, ""));
-    let name = name.trim();
-    let Some((_, form)) = FORMS.iter().find(|(known, _)| *known == name) else {
-        return Err(unknown_metric(name));
+    let Some(kind) = Kind::from_name(name.trim()) else {
+        return Err(unknown_metric(name.trim()));
     };
     let arguments: Vec<&str> = match call {
         Some(_) => arguments.split(',').map(str::trim).collect(),
         None => Vec::new(),
     };
-    let wrong_form = || {
-        let rule = format!("{} does not have the form {form}", shown(text));
-        Misfit::new(rule, Remedy::text(&example(name)))
-    };
-    match (name, arguments.as_slice()) {
-        (SPEEDUP, [of, over]) => {
-            let (of, over) = (argument(of)?, argument(over)?);
-            if of == over {
-                let rule = format!("{} compares a design with itself", shown(text));
-                return Err(Misfit::new(rule, Remedy::text(&example(name))));
-            }
-            Ok(Metric::Speedup { of, over })
-        }
-        (MGAS_PER_S, [design]) => Ok(Metric::MgasPerS(argument(design)?)),
-        (MS_PER_BLOCK, [design]) => Ok(Metric::MsPerBlock(argument(design)?)),
-        (TX_LATENCY_P99, [design]) => Ok(Metric::TxLatencyP99(argument(design)?)),
-        (BAL_BYTES, [list]) => Ok(Metric::BalBytes(argument(list)?)),
-        (DEVICE_FRACTION, [design]) => Ok(Metric::DeviceFraction(argument(design)?)),
-        _ => Err(wrong_form()),
-    }
-}
-
-fn argument<T: Named>(text: &str) -> Result<T, Misfit> {
-    named(text)
-}
-
-fn example(name: &str) -> String {
-    match name {
-        SPEEDUP => format!("{SPEEDUP}(batched-io, parallel-io)"),
-        name => format!("{name}(batched-io)"),
-    }
+    kind.of(&arguments, text)
 }
 
 fn unknown_metric(name: &str) -> Misfit {
-    let forms: Vec<&str> = FORMS.iter().map(|(_, form)| *form).collect();
+    let forms: Vec<String> = Kind::ALL.iter().map(|kind| kind.form()).collect();
+    let forms: Vec<&str> = forms.iter().map(String::as_str).collect();
     let all = listed(&forms, "and");
-    let advice = match nearest(name, FORMS.iter().map(|(known, _)| *known)) {
+    let advice = match nearest(name, Kind::ALL.iter().map(|kind| kind.name())) {
         Some(meant) => format!("did you mean {meant}? (metrics are {all})"),
         None => format!("metrics are {all}"),
     };
@@ -159,7 +175,7 @@ fn expect(index: usize, node: &Node, top: &Fields<'_>) -> Result<Expect, Fault> 
     };
     let fields = top.within(&path, table, &node.origin, keys::EXPECT)?;
     let Some(text) = fields.text("metric")? else {
-        return Err(fields.missing("metric", Remedy::text(&example(SPEEDUP))));
+        return Err(fields.missing("metric", Remedy::text(&Kind::Speedup.example())));
     };
     let metric = metric(text).map_err(|misfit| fields.fault("metric", misfit))?;
     let bound = match (fields.number("min")?, fields.number("max")?) {

@@ -4,6 +4,17 @@ use std::fmt;
 
 use crate::{Named, Prefetch, ReadTime};
 
+/// The axes that a design sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// What the list carries; `None` where the engine takes no list.
+    pub list: Option<ListForm>,
+    /// The engine.
+    pub engine: Engine,
+    /// How it reads.
+    pub io: Io,
+}
+
 crate::named! {
     /// A preset of list, engine and I/O.
     pub enum Design: "design" {
@@ -21,6 +32,22 @@ crate::named! {
         /// A list with all values before the batch; transactions in parallel, and meanwhile the
         /// values are verified.
         Full = "full",
+    }
+}
+
+impl Design {
+    /// The axes that it sets.
+    pub fn preset(self) -> Preset {
+        let without = |engine| Preset { list: None, engine, io: Io::OnDemand };
+        let with = |list, io| Preset { list: Some(list), engine: Engine::Bal, io };
+        match self {
+            Self::Sequential => without(Engine::Sequential),
+            Self::Prewarm => without(Engine::Prewarm(Warming::default())),
+            Self::BlockStm => without(Engine::BlockStm),
+            Self::ParallelIo => with(ListForm::ParallelIo, Io::OnDemand),
+            Self::BatchedIo => with(ListForm::BatchedIo, Io::Batched(Prefetch::default())),
+            Self::Full => with(ListForm::Full, Io::FromList),
+        }
     }
 }
 
@@ -103,10 +130,46 @@ pub enum Io {
     FromList,
 }
 
+/// How many threads execute.
+enum Threads {
+    /// One, whatever is asked.
+    One,
+    /// As many as are asked.
+    AsAsked,
+}
+
+/// How often a step runs.
+enum Runs {
+    /// Once.
+    Once,
+    /// Perhaps ahead of its turn and again.
+    Again,
+}
+
+/// The order in which steps may be taken.
+enum Order {
+    /// That of the block.
+    Block,
+    /// Any: each step has a state of its own.
+    Any,
+}
+
+/// The facts about an engine that plans, figures and tests go by: each engine declares all of them.
+struct Facts {
+    name: &'static str,
+    threads: Threads,
+    runs: Runs,
+    order: Order,
+}
+
 impl Engine {
-    /// Name as in a variant.
-    pub const fn name(self) -> &'static str {
-        match self {
+    const fn facts(self) -> Facts {
+        let (threads, runs, order) = match self {
+            Self::Sequential => (Threads::One, Runs::Once, Order::Block),
+            Self::Prewarm(_) | Self::BlockStm => (Threads::AsAsked, Runs::Again, Order::Block),
+            Self::Bal => (Threads::AsAsked, Runs::Once, Order::Any),
+        };
+        let name = match self {
             Self::Sequential => "sequential",
             Self::Prewarm(Warming { cache, time }) => match (cache, time) {
                 (WarmCache::Shared, ReadTime::Before) => "prewarm-shared",
@@ -116,11 +179,10 @@ impl Engine {
             },
             Self::BlockStm => "block-stm",
             Self::Bal => "bal",
-        }
+        };
+        Facts { name, threads, runs, order }
     }
-}
 
-impl Engine {
     /// Whether it can build the list of a block: what runs in order meets every key in its turn.
     pub const fn builds_lists(self) -> bool {
         match self {
@@ -129,13 +191,26 @@ impl Engine {
         }
     }
 
-    /// Whether every run reads the same keys of the store; where steps run ahead of their turn, it
-    /// depends on which thread comes first.
-    pub const fn reads_are_exact(self) -> bool {
-        match self {
-            Self::Sequential | Self::Bal => true,
-            Self::Prewarm(_) | Self::BlockStm => false,
-        }
+    /// Name as in a variant.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Whether several threads can execute.
+    pub const fn is_parallel(self) -> bool {
+        matches!(self.facts().threads, Threads::AsAsked)
+    }
+
+    /// Whether each step runs once. Then every run reads the same keys of the store, and the times
+    /// of steps add up. Where steps run ahead of their turn, both depend on which thread comes
+    /// first.
+    pub const fn runs_steps_once(self) -> bool {
+        matches!(self.facts().runs, Runs::Once)
+    }
+
+    /// Whether any step may be taken first, so that it can follow a schedule.
+    pub const fn takes_any_order(self) -> bool {
+        matches!(self.facts().order, Order::Any)
     }
 }
 

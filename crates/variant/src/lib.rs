@@ -10,13 +10,13 @@ mod schedule;
 mod store;
 mod variant;
 
-pub use design::{Design, Engine, Io, ListDuty, ListForm, WarmCache, Warming};
+pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warming};
 pub use named::Named;
 pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
 pub use schedule::Schedule;
 pub use store::{
     CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,
-    StoreKind,
+    StoreKind, Waiting,
 };
 pub use variant::Variant;

@@ -15,6 +15,31 @@ crate::named! {
     }
 }
 
+/// How a thread that reads many keys waits for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Not at all: there is no device.
+    Never,
+    /// For each key alone.
+    OneByOne,
+    /// For each key alone, or for several at once, as [`ReadMethod`] says.
+    ByMethod,
+    /// For hundreds at once.
+    ManyAtOnce,
+}
+
+impl StoreKind {
+    /// How a thread that reads many keys waits for them: so many threads are worth trying.
+    pub const fn waiting(self) -> Waiting {
+        match self {
+            Self::Rocksdb => Waiting::ByMethod,
+            Self::Mdbx => Waiting::OneByOne,
+            Self::Flat => Waiting::ManyAtOnce,
+            Self::Memory => Waiting::Never,
+        }
+    }
+}
+
 crate::named! {
     /// What the operating system and the store hold in memory when a sample starts.
     #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::{fmt, num::NonZeroUsize};
 
-use crate::{Design, Engine, Io, ListDuty, ListForm, Prefetch, ReadTime, Schedule, Warming};
+use crate::{Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, Schedule};
 
 /// One way to execute, but for the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,20 +27,11 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The variant of `design` with these thread counts. `thread_count` is 1 for the sequential
-    /// design whatever is asked, and `io_thread_count` counts only where there are I/O threads.
+    /// The variant of `design` with these thread counts. `thread_count` is 1 for an engine on one
+    /// thread whatever is asked, and `io_thread_count` counts only where there are I/O threads.
     pub fn of(design: Design, threads: NonZeroUsize, io_threads: NonZeroUsize) -> Self {
-        let (list, engine, io) = match design {
-            Design::Sequential => (None, Engine::Sequential, Io::OnDemand),
-            Design::Prewarm => (None, Engine::Prewarm(Warming::default()), Io::OnDemand),
-            Design::BlockStm => (None, Engine::BlockStm, Io::OnDemand),
-            Design::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, Io::OnDemand),
-            Design::BatchedIo => {
-                (Some(ListForm::BatchedIo), Engine::Bal, Io::Batched(Prefetch::default()))
-            }
-            Design::Full => (Some(ListForm::Full), Engine::Bal, Io::FromList),
-        };
-        let thread_count = if engine == Engine::Sequential { 1 } else { threads.get() };
+        let Preset { list, engine, io } = design.preset();
+        let thread_count = if engine.is_parallel() { threads.get() } else { 1 };
         let io_thread_count = if io == Io::OnDemand { 0 } else { io_threads.get() };
         let (list_duty, schedule) = (ListDuty::Nothing, Schedule::BlockOrder);
         Self { design, list, list_duty, engine, io, thread_count, io_thread_count, schedule }

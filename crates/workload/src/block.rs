@@ -169,8 +169,10 @@ pub struct Withdrawal {
     pub amount_gwei: u64,
 }
 
-/// Transaction envelopes (EIP-2718).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Transaction envelopes (EIP-2718), in the order of their numbers.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum TxType {
     /// Type 0.
     Legacy,

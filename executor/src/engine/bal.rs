@@ -85,14 +85,6 @@ impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
     type Leavings = Leavings;
 
     const NAME: &'static str = "bal";
-    const LEAD_PHASES: &'static [Phase] = &[
-        Phase::Hash,
-        Phase::Decode,
-        Phase::Schedule,
-        Phase::Order,
-        Phase::Validate,
-        Phase::Commit,
-    ];
 
     fn worker_count(&self) -> usize {
         self.at.task.variant.thread_count + self.at.task.variant.io_thread_count
@@ -175,7 +167,7 @@ impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
         if let Some(trace) = self.at.task.trace {
             trace.give(Track::Main, lead.recorder);
         }
-        executed.prefetch_reads_together = lead.reader.reads_together();
+        executed.prefetch_reads_at_once = lead.reader.reads_at_once();
         executed.counters = lead.reader.counters();
     }
 

@@ -50,7 +50,7 @@ use crate::{
     pool::WorkerPool,
     span::Spans,
     store::{ReadCounters, Reader, Sample},
-    trace::Track,
+    trace::{Track, close_part},
 };
 
 mod board;
@@ -101,7 +101,6 @@ impl<'a, S: Sample> Engine for BlockStm<'a, S> {
     type Leavings = Leavings;
 
     const NAME: &'static str = "block-stm";
-    const LEAD_PHASES: &'static [Phase] = &[Phase::Validate, Phase::Commit];
 
     fn worker_count(&self) -> usize {
         self.0.task.variant.thread_count
@@ -123,10 +122,7 @@ impl<'a, S: Sample> Engine for BlockStm<'a, S> {
                     lock(&job.failures).push(failure);
                 }
             }
-            let span = job.spans.close(Phase::Execute, start);
-            if let Some(trace) = &mut tally.trace {
-                trace.phase(&job.spans, span);
-            }
+            close_part(&job.spans, Phase::Execute, start, tally.trace.as_deref_mut());
         });
         if let Some(trace) = task.trace {
             trace.give(Track::Executor(worker), tally.trace.take());

@@ -46,8 +46,6 @@ pub(super) trait Engine: Sync {
 
     /// The engine's name, for errors.
     const NAME: &'static str;
-    /// Phases of the leading thread, for the trace.
-    const LEAD_PHASES: &'static [Phase];
 
     /// Workers beside the leading thread.
     fn worker_count(&self) -> usize {
@@ -185,7 +183,7 @@ fn lead<E: Engine, S: Sample>(
     executed.spans = spans.spans();
     engine.leave(lead, &mut executed);
     if let Some(trace) = at.task.trace {
-        trace.clock(&spans, E::LEAD_PHASES);
+        trace.clock(&spans);
     }
     Ok(Timed { executed, done })
 }

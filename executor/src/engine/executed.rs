@@ -69,8 +69,9 @@ pub struct Executed {
     pub on_demand: ReadTally,
     /// Reads by threads that only read.
     pub prefetched: ReadTally,
-    /// Whether the latencies of `prefetched` are of whole batches of reads.
-    pub prefetch_reads_together: bool,
+    /// Reads that a reader of `prefetched` makes together at most; the latency of each is that of
+    /// all of them. `None`: one after the other.
+    pub prefetch_reads_at_once: Option<usize>,
     /// What the store counted.
     pub counters: ReadCounters,
     /// Digest of each batch's net changes.

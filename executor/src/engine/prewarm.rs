@@ -44,7 +44,7 @@ use crate::{
     lock::lock,
     pool::WorkerPool,
     store::{ReadCounters, Reader, Sample},
-    trace::{Recorder, Track, What},
+    trace::{Recorder, Track, What, close_part},
 };
 
 /// The engine.
@@ -72,7 +72,6 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
     type Leavings = Leavings;
 
     const NAME: &'static str = "prewarm";
-    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Build, Phase::Commit];
 
     /// Beside the run in order the leading thread is one of the threads that execute; before it,
     /// it waits.
@@ -104,10 +103,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
-            let span = job.spans.close(Phase::WarmUp, start);
-            if let Some(trace) = &mut tally.trace {
-                trace.phase(&job.spans, span);
-            }
+            close_part(&job.spans, Phase::WarmUp, start, tally.trace.as_deref_mut());
         });
         if let Some(trace) = task.trace {
             trace.give(Track::Executor(worker), tally.trace.take());

@@ -33,7 +33,6 @@ impl<'a, S: Sample> Engine for Sequential<'a, S> {
     type Leavings = ();
 
     const NAME: &'static str = "sequential";
-    const LEAD_PHASES: &'static [Phase] = &[Phase::Execute, Phase::Build, Phase::Commit];
 
     fn work(&self, _worker: usize, _pool: &WorkerPool<'_, ()>) -> Result<(), StoreError> {
         Ok(())

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_primitives::{Address, B256, U256, map::HashMap};
-use rayon::{ThreadPoolBuilder, prelude::*};
+use rayon::ThreadPoolBuilder;
 use secp256k1::{Message, Secp256k1, SecretKey, SignOnly};
 use workload::{
     Transaction, Workload,
@@ -12,6 +12,7 @@ use workload::{
 };
 
 use super::{RecoverError, TxSignatures};
+use crate::try_map::try_map;
 
 /// Secrets by address, of all senders that a workload plans to touch.
 type Secrets = HashMap<Address, U256>;
@@ -21,7 +22,7 @@ type Secrets = HashMap<Address, U256>;
 ///
 /// # Errors
 /// [`RecoverError::UnknownSecret`] for a sender or authority that is in no sender family, as in
-/// blocks that others made; [`RecoverError::Cancelled`].
+/// blocks that others made; [`RecoverError::Cancelled`]. Of several transactions, the lowest's.
 pub fn sign(
     workload: &Workload,
     thread_count: usize,
@@ -32,17 +33,13 @@ pub fn sign(
     let curve = Secp256k1::signing_only();
     let pool = ThreadPoolBuilder::new().num_threads(thread_count.max(1)).build();
     let pool = pool.map_err(|error| RecoverError::Thread(error.to_string()))?;
-    let signed: Vec<_> = pool.install(|| {
-        let signed = transactions.par_iter().enumerate().map(|(place, tx)| {
-            if cancel.load(Ordering::Relaxed) {
-                return Err(RecoverError::Cancelled);
-            }
-            sign_tx(&curve, place, tx, workload.chain_id, &secrets)
-        });
-        signed.collect()
-    });
-    // The first that failed, in the order of the transactions.
-    signed.into_iter().collect()
+    let sign = |_: &mut (), place: usize, tx: &&Transaction| {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(RecoverError::Cancelled);
+        }
+        sign_tx(&curve, place, tx, workload.chain_id, &secrets)
+    };
+    pool.install(|| try_map(&transactions, || (), sign))
 }
 
 fn secrets(workload: &Workload) -> Result<Secrets, RecoverError> {

@@ -81,6 +81,24 @@ fn a_transaction_of_another_sender_or_with_another_field_is_found() {
 }
 
 #[test]
+fn of_several_failures_that_of_the_lowest_transaction_is_reported_on_any_number_of_threads() {
+    let mut workload = workload();
+    let signatures = sign(&workload, 2, &GO).unwrap();
+    for place in [15, 16, 39] {
+        workload.batches[0].blocks[0].transactions[place].sender = Address::repeat_byte(1);
+        workload.batches[1].blocks[0].transactions[place].sender = Address::repeat_byte(1);
+    }
+    for thread_count in [1, 2, 8] {
+        for _ in 0..20 {
+            let error = recover(&workload, &signatures, thread_count, &GO).unwrap_err();
+            assert!(matches!(error, RecoverError::Mismatch { tx: 15, .. }), "{error}");
+            let error = sign(&workload, thread_count, &GO).unwrap_err();
+            assert!(matches!(error, RecoverError::UnknownSecret { tx: 15, .. }), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_sender_of_no_family_cannot_be_signed_for_and_is_named() {
     let mut workload = workload();
     let stranger = address!("00000000000000000000000000000000000000aa");

@@ -48,8 +48,16 @@ impl DataDir {
         }
         let modified = manifest.modification_times(&dir)?;
         let samples = self.samples();
-        let next_sample = AtomicU64::new(0);
-        Ok(BuiltState { name, dir, samples, next_sample, manifest, modified, _lock: lock })
+        Ok(BuiltState {
+            name,
+            dir,
+            samples,
+            next_sample: AtomicU64::new(0),
+            manifest,
+            row_extension: spec.format.row_extension(),
+            modified,
+            _lock: lock,
+        })
     }
 
     /// Removes what dead processes left, half-built states and samples: of state `name`, whose
@@ -93,16 +101,6 @@ impl DataDir {
             found.entry(of).or_default().push(path);
         }
         Ok(found)
-    }
-
-    pub(super) fn entries(&self, dir: &Path) -> Result<Vec<String>, StateError> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
-            let entry = entry.map_err(StateError::io("list", dir))?;
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-        names.sort_unstable();
-        Ok(names)
     }
 
     fn check_space(&self, spec: &StateSpec<'_>, name: &str) -> Result<(), StateError> {

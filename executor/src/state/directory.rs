@@ -7,7 +7,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::{error::StateError, lock::StateLock, manifest::Manifest};
+use super::{error::StateError, lock::StateLock, manifest::Manifest, names::is_state_name};
 
 /// Where samples lie, below the data directory: on the same file system, for hard links.
 const SAMPLES: &str = "samples";
@@ -58,6 +58,28 @@ impl DataDir {
     pub(super) fn samples(&self) -> PathBuf {
         self.root.join(SAMPLES)
     }
+
+    /// The names of what is in a directory, sorted.
+    pub(super) fn entries(&self, dir: &Path) -> Result<Vec<String>, StateError> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
+            let entry = entry.map_err(StateError::io("list", dir))?;
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The directories below `samples` with the names of their states: `<name>.<number>`.
+    pub(super) fn sample_dirs(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
+        let samples = self.samples();
+        let entries = self.entries(&samples)?.into_iter();
+        let of_state = entries.filter_map(|entry| {
+            let (of, _) = entry.split_once('.')?;
+            is_state_name(of).then(|| (of.to_owned(), samples.join(&entry)))
+        });
+        Ok(of_state.collect())
+    }
 }
 
 /// A whole state, locked for this process until dropped.
@@ -68,6 +90,7 @@ pub struct BuiltState {
     pub(super) samples: PathBuf,
     pub(super) next_sample: AtomicU64,
     pub(super) manifest: Manifest,
+    pub(super) row_extension: &'static str,
     /// When each file of the manifest had last been written when the state was opened.
     pub(super) modified: Vec<SystemTime>,
     pub(super) _lock: StateLock,
@@ -91,7 +114,7 @@ impl BuiltState {
 
     /// The files that hold the rows, by name.
     pub fn table_files(&self) -> Vec<PathBuf> {
-        self.manifest.table_files(&self.dir)
+        self.manifest.files_with(self.row_extension, &self.dir)
     }
 
     /// A new empty directory for a sample, on the state's file system. Removed by the next run

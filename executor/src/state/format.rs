@@ -107,6 +107,9 @@ pub trait StateFormat: Sync {
     /// Name of the store, first part of its states' names.
     fn store(&self) -> &'static str;
 
+    /// Extension of the files that hold rows: the device is measured on them.
+    fn row_extension(&self) -> &'static str;
+
     /// Version of the store's library.
     fn store_version(&self) -> String;
 

@@ -169,17 +169,6 @@ impl DataDir {
         lock.remove()
     }
 
-    /// The directories below `samples` with the names of their states: `<name>.<number>`.
-    pub(super) fn sample_dirs(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
-        let samples = self.samples();
-        let entries = self.entries(&samples)?.into_iter();
-        let of_state = entries.filter_map(|entry| {
-            let (of, _) = entry.split_once('.')?;
-            is_state_name(of).then(|| (of.to_owned(), samples.join(&entry)))
-        });
-        Ok(of_state.collect())
-    }
-
     fn existing(&self, name: &str) -> Result<PathBuf, StateError> {
         let dir = self.state(name);
         if is_state_name(name) && dir.is_dir() {

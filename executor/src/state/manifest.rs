@@ -15,15 +15,9 @@ use super::error::StateError;
 /// Name of the manifest in a state directory.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// Extension of `RocksDB`'s files of rows, which are never written again.
-pub const TABLE_EXTENSION: &str = "sst";
-
 /// Extension of the file of an MDBX state. Samples append to it, and their store cuts it back:
 /// while one runs, or after one was killed, it is longer than its manifest says.
 pub const GROWING_EXTENSION: &str = "mdbx";
-
-/// Extensions of all files that hold rows.
-const ROW_EXTENSIONS: [&str; 3] = [TABLE_EXTENSION, GROWING_EXTENSION, "flat"];
 
 /// Version of the manifest and of what a state directory holds; part of a state's name.
 pub(super) const FORMAT_VERSION: u32 = 1;
@@ -105,13 +99,10 @@ impl Manifest {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// The files that hold rows, by name, for the state in `dir`.
-    pub(crate) fn table_files(&self, dir: &Path) -> Vec<PathBuf> {
+    /// The files with `extension`, by name, for the state in `dir`.
+    pub(crate) fn files_with(&self, extension: &str, dir: &Path) -> Vec<PathBuf> {
         let mut paths: Vec<_> = self.files.iter().map(|file| dir.join(&file.name)).collect();
-        let has_rows = |path: &PathBuf| {
-            path.extension().is_some_and(|found| ROW_EXTENSIONS.iter().any(|rows| found == *rows))
-        };
-        paths.retain(has_rows);
+        paths.retain(|path| path.extension().is_some_and(|found| found == extension));
         paths
     }
 

@@ -4,10 +4,24 @@
 use variant::StoreKind;
 
 use super::{
-    Store, flat::FlatStore, handicap::Handicapped, mdbx::MdbxStore, memory::MemoryStore,
-    rocksdb::RocksStore,
+    Store,
+    flat::{FlatFormat, FlatStore},
+    handicap::Handicapped,
+    mdbx::{MdbxFormat, MdbxStore},
+    memory::MemoryStore,
+    rocksdb::{RocksFormat, RocksStore},
 };
-use crate::state::BuiltState;
+use crate::state::{BuiltState, StateFormat};
+
+/// The format of the states of `kind`, whatever their shape; `None` where there are no files.
+pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
+    match kind {
+        StoreKind::Rocksdb => Some(Box::new(RocksFormat::default())),
+        StoreKind::Mdbx => Some(Box::new(MdbxFormat)),
+        StoreKind::Flat => Some(Box::new(FlatFormat)),
+        StoreKind::Memory => None,
+    }
+}
 
 /// An open store.
 #[derive(Debug)]

@@ -213,8 +213,8 @@ impl<R: Reader> Reader for HandicappedReader<'_, R> {
         self.reader.reads_accounts_together()
     }
 
-    fn reads_together(&self) -> bool {
-        self.reader.reads_together()
+    fn reads_at_once(&self) -> Option<usize> {
+        self.reader.reads_at_once()
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {

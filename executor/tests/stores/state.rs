@@ -335,6 +335,9 @@ impl StateFormat for FullDevice {
     fn store(&self) -> &'static str {
         "full"
     }
+    fn row_extension(&self) -> &'static str {
+        "rows"
+    }
     fn store_version(&self) -> String {
         String::new()
     }

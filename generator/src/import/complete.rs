@@ -143,11 +143,9 @@ impl Comparison {
         for (place, (said, made)) in said.receipts.iter().zip(&made.0).enumerate() {
             let has_succeeded = made.status == TxStatus::Success;
             if (said.has_succeeded, said.gas_used) != (has_succeeded, made.gas_used) {
-                let words = |has_succeeded: bool, gas: u64| {
-                    format!("{gas} gas and status {}", u8::from(has_succeeded))
-                };
-                let said = words(said.has_succeeded, said.gas_used);
-                let made = words(has_succeeded, made.gas_used);
+                let words = |status: u8, gas: u64| format!("{gas} gas and status {status}");
+                let said = words(said.has_succeeded.into(), said.gas_used);
+                let made = words(has_succeeded.into(), made.gas_used);
                 return Err(self.differs(&format!("receipt {place}"), said, made));
             }
         }

@@ -196,34 +196,22 @@ pub(super) fn split_v(v: U256) -> Option<(Option<u64>, U256)> {
 
 /// The fields of a type in their order, up to the signature.
 fn fields_of(tx_type: TxType) -> Vec<Field> {
-    let is_typed = tx_type != TxType::Legacy;
-    let has_priority_fee = !matches!(tx_type, TxType::Legacy | TxType::AccessList);
-    let optional = |field: Field, is_there: bool| is_there.then_some(field);
+    use TxType::{AccessList, Blob, DynamicFee, SetCode};
+    let since = |first: TxType, field: Field| (tx_type >= first).then_some(field);
+    let only_in = |only: TxType, field: Field| (tx_type == only).then_some(field);
     let fields: [Option<Field>; 12] = [
-        optional(|to, from| set(&mut to.chain_id, u64::decode(from).map(Some)), is_typed),
+        since(AccessList, |to, from| set(&mut to.chain_id, u64::decode(from).map(Some))),
         Some(|to, from| set(&mut to.tx.nonce, u64::decode(from))),
-        optional(
-            |to, from| set(&mut to.tx.max_priority_fee_per_gas, u128::decode(from)),
-            has_priority_fee,
-        ),
+        since(DynamicFee, |to, from| set(&mut to.tx.max_priority_fee_per_gas, u128::decode(from))),
         Some(|to, from| set(&mut to.tx.max_fee_per_gas, u128::decode(from))),
         Some(|to, from| set(&mut to.tx.gas_limit, u64::decode(from))),
         Some(|to, from| set(&mut to.tx.to, callee(from))),
         Some(|to, from| set(&mut to.tx.value, U256::decode(from))),
         Some(|to, from| set(&mut to.tx.input, Bytes::decode(from))),
-        optional(|to, from| set(&mut to.tx.access_list, access_list(from)), is_typed),
-        optional(
-            |to, from| set(&mut to.tx.max_fee_per_blob_gas, u128::decode(from)),
-            tx_type == TxType::Blob,
-        ),
-        optional(
-            |to, from| set(&mut to.tx.blob_hashes, Vec::decode(from)),
-            tx_type == TxType::Blob,
-        ),
-        optional(
-            |to, from| set(&mut to.delegations, delegations(from)),
-            tx_type == TxType::SetCode,
-        ),
+        since(AccessList, |to, from| set(&mut to.tx.access_list, access_list(from))),
+        only_in(Blob, |to, from| set(&mut to.tx.max_fee_per_blob_gas, u128::decode(from))),
+        only_in(Blob, |to, from| set(&mut to.tx.blob_hashes, Vec::decode(from))),
+        only_in(SetCode, |to, from| set(&mut to.delegations, delegations(from))),
     ];
     fields.into_iter().flatten().collect()
 }

@@ -13,44 +13,58 @@ use executor::{
 };
 use generator::reference;
 use variant::{
-    CacheMode, Design, Engine, Io, ListForm, Named, Prefetch, ReadTime, Schedule, Variant,
+    CacheMode, Design, Engine, Io, ListDuty, ListForm, Named, Prefetch, ReadTime, Schedule, Variant,
 };
 use workload::Workload;
 
 const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
 
+/// Every way to execute `design`: as it is, and what of its I/O and engine is not a design.
+pub(crate) fn ways(design: Design, threads: usize, io_threads: usize) -> Vec<Variant> {
+    let count = |n| NonZeroUsize::new(n).unwrap();
+    let variant = Variant::of(design, count(threads), count(io_threads));
+    let mut ways = vec![variant];
+    match variant.io {
+        Io::OnDemand => {}
+        Io::Batched(policy) => {
+            let beside = Prefetch { time: ReadTime::While, ..policy };
+            ways.push(Variant { io: Io::Batched(beside), ..variant });
+            ways.push(variant.reading_before_by_itself());
+            // The complete list without readers of their own.
+            ways.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
+        }
+        // Verified by those that executed.
+        Io::FromList => ways.push(Variant { io_thread_count: 0, ..variant }),
+    }
+    if let Engine::Prewarm(_) = variant.engine {
+        let others = Engine::ALL
+            .iter()
+            .copied()
+            .filter(|engine| matches!(engine, Engine::Prewarm(_)) && *engine != variant.engine);
+        ways.extend(others.map(|engine| Variant { engine, ..variant }));
+    }
+    if variant.engine.builds_lists() {
+        ways.push(Variant { list_duty: ListDuty::Build, ..variant });
+    }
+    ways
+}
+
 /// Every design at 1, 2 and 8 threads, and what of each way to execute is not a design.
 pub(crate) fn variants() -> Vec<Variant> {
     let mut variants = Vec::new();
     for threads in [1, 2, 8] {
-        let count = |n| NonZeroUsize::new(n).unwrap();
         for design in Design::ALL.iter().copied() {
-            let variant = Variant::of(design, count(threads), count(3));
-            if design == Design::BatchedIo {
-                let beside = Prefetch { time: ReadTime::While, ..Prefetch::default() };
-                variants.push(Variant { io: Io::Batched(beside), ..variant });
-                variants.push(variant.reading_before_by_itself());
-                // The complete list without readers of their own.
-                variants.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
+            let engine = design.preset().engine;
+            if threads > 1 && !engine.is_parallel() {
+                continue;
             }
-            if design == Design::Full {
-                // Verified by those that executed.
-                variants.push(Variant { io_thread_count: 0, ..variant });
-            }
-            if design == Design::Prewarm {
-                let others = Engine::ALL.iter().copied().filter(|engine| {
-                    matches!(engine, Engine::Prewarm(_)) && *engine != variant.engine
-                });
-                variants.extend(others.map(|engine| Variant { engine, ..variant }));
-            }
-            if threads == 1 || variant.engine != Engine::Sequential {
-                variants.push(variant);
-            }
+            let ways = ways(design, threads, 3);
             // Any order of steps is right where each has a state of its own.
-            if threads == 2 && variant.engine == Engine::Bal {
+            if threads == 2 && engine.takes_any_order() {
                 let others = Schedule::ALL.iter().copied().skip(1);
-                variants.extend(others.map(|schedule| Variant { schedule, ..variant }));
+                variants.extend(others.map(|schedule| Variant { schedule, ..ways[0] }));
             }
+            variants.extend(ways);
         }
     }
     variants

@@ -170,3 +170,35 @@ fn paths_in_macros_and_attributes_are_references() {
         assert!(found(&files).is_empty(), "{a}");
     }
 }
+
+#[test]
+fn a_method_is_in_the_file_that_defines_it_wherever_its_type_is() {
+    let lib = ("src/lib.rs", "mod a; mod b; mod c;");
+    let b = ("src/b.rs", "use crate::a::A; impl A { pub(crate) fn told(&self) -> u8 { 1 } }");
+    let c = ("src/c.rs", "");
+    for call in
+        ["self.told()", "println!(\"{}\", self.told())", "matches!(self, A if self.told() > 0)"]
+    {
+        let a = format!("pub struct A; impl A {{ fn f(&self) {{ {call}; }} }}");
+        let cycle = only(&[lib, ("src/a.rs", &a), b, c]);
+        assert_eq!(arrows(&cycle), ["a -> b: told", "b -> a: A"], "{call}");
+    }
+    // Whoever calls it.
+    let a = ("src/a.rs", "pub struct A; fn f() { crate::c::go() }");
+    let caller = ("src/c.rs", "pub(crate) fn go() { get().told(); }");
+    assert_eq!(only(&[lib, a, b, caller]).members, ["src/a.rs", "src/b.rs", "src/c.rs"]);
+    for (a, other) in [
+        // Beside its type, a method of no file of its own.
+        ("pub struct A; impl A { fn own(&self) {} fn f(&self) { self.own() } }", ""),
+        // Another one of this name may be meant.
+        (
+            "pub struct A; impl A { fn f(&self) { self.told() } }",
+            "struct C; impl C { fn told(&self) {} }",
+        ),
+        ("pub struct A; impl A { fn f(&self) { self.told() } }", "trait T { fn told(&self); }"),
+        ("pub struct A; impl A { fn f(&self) { self.told } }", ""),
+        ("pub struct A; impl A { #[cfg(test)] fn f(&self) { self.told() } }", ""),
+    ] {
+        assert!(found(&[lib, ("src/a.rs", a), b, ("src/c.rs", other)]).is_empty(), "{a} {other}");
+    }
+}

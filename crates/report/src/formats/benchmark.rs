@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use result::{Cell, RunResult, Shown, json};
+use result::{Cell, Error, RunResult, Shown, json};
 
 /// Which figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,10 @@ struct Entry {
 }
 
 /// The entries as JSON; none of a result whose designs disagree.
-pub fn benchmark(results: &[Shown], better: Better) -> String {
+///
+/// # Errors
+/// As [`json`].
+pub fn benchmark(results: &[Shown], better: Better) -> Result<String, Error> {
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
     let entries: Vec<Entry> = sound.flat_map(|run| of_result(run, better)).collect();
     json(&entries)

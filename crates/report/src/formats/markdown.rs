@@ -17,7 +17,12 @@ const TEXT_LENGTH: usize = 400;
 pub fn markdown(results: &[Shown]) -> String {
     let mut lines = vec![headline(results), String::new()];
     for shown in results.iter().take(RESULT_COUNT) {
-        lines.extend(found(shown, results.len() > 1));
+        // One alone needs no name.
+        let name = match results {
+            [_] => String::new(),
+            _ => format!("`{}`: ", code(&shown.path.to_string_lossy())),
+        };
+        lines.extend(found(shown, &name));
     }
     let more = results.len().saturating_sub(RESULT_COUNT);
     if more > 0 {
@@ -50,11 +55,9 @@ fn headline(results: &[Shown]) -> String {
     format!("### stress: {scenario}: {verdict}")
 }
 
-fn found(shown: &Shown, many: bool) -> Vec<String> {
-    let name =
-        if many { format!("`{}`: ", code(&shown.path.to_string_lossy())) } else { String::new() };
+fn found(shown: &Shown, name: &str) -> Vec<String> {
     match &shown.content {
-        Content::Run(run) => of_run(run, &name),
+        Content::Run(run) => of_run(run, name),
         Content::Gate(result) => vec![format!("- {name}gate: {}", text(&result.gate.reason))],
     }
 }

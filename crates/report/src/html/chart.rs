@@ -8,6 +8,7 @@ use variant::Design;
 
 use super::{
     figure::Figure,
+    look::{class, shape},
     markup::{esc, source_of},
 };
 use crate::units;
@@ -356,18 +357,6 @@ pub(super) fn sample(design: Design) -> String {
     )
 }
 
-/// The style of a design.
-pub(super) const fn class(design: Design) -> &'static str {
-    match design {
-        Design::Sequential => "d-sequential",
-        Design::Prewarm => "d-prewarm",
-        Design::BlockStm => "d-block-stm",
-        Design::ParallelIo => "d-parallel-io",
-        Design::BatchedIo => "d-batched-io",
-        Design::Full => "d-full",
-    }
-}
-
 /// The style of the nth series of a design.
 const fn way(nth: usize) -> &'static str {
     match nth % WAY_COUNT {
@@ -375,18 +364,6 @@ const fn way(nth: usize) -> &'static str {
         1 => "w1",
         2 => "w2",
         _ => "w3",
-    }
-}
-
-/// A circle, a square, a plus, a diamond, a triangle, one upside down.
-const fn shape(design: Design) -> &'static str {
-    match design {
-        Design::Sequential => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
-        Design::Prewarm => "M-4.2 -4.2h8.4v8.4h-8.4z",
-        Design::BlockStm => "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z",
-        Design::ParallelIo => "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
-        Design::BatchedIo => "M0 -5.6L5.6 4.4H-5.6z",
-        Design::Full => "M0 5.6L5.6 -4.4H-5.6z",
     }
 }
 

@@ -28,8 +28,8 @@ const FIRST: [First; 18] = [
     first("Processor", |s| word(s.environment()?.cpu.model.as_deref())),
     first("CPUs allowed", |s| count(figure!(s.environment()?, cpu.allowed_count))),
     first("Governor", |s| word(s.environment()?.cpu.governor.as_deref())),
-    first("Turbo", |s| s.environment()?.cpu.is_turbo_on.map(yes_or_no)),
-    first("SMT", |s| s.environment()?.cpu.is_smt_on.map(yes_or_no)),
+    first("Turbo", |s| answer(s.environment()?.cpu.is_turbo_on)),
+    first("SMT", |s| answer(s.environment()?.cpu.is_smt_on)),
     first("Memory", |s| bytes(figure!(s.environment()?, memory.total_bytes))),
     first("Kernel", |s| word(s.environment()?.host.kernel.as_deref())),
     first("System", |s| word(s.environment()?.host.os.as_deref())),
@@ -56,8 +56,8 @@ fn word(text: Option<&str>) -> Option<String> {
     text.map(esc)
 }
 
-fn yes_or_no(is: bool) -> String {
-    if is { "yes".to_owned() } else { "no".to_owned() }
+fn answer(fact: Option<bool>) -> Option<String> {
+    word(Some(if fact? { "yes" } else { "no" }))
 }
 
 fn count(figure: Option<Figure>) -> Option<String> {
@@ -203,7 +203,7 @@ fn same(a: &[&String], b: &[&String]) -> bool {
 fn value(result: usize, facts: &Value, at: &str) -> String {
     match facts.pointer(at) {
         None | Some(Value::Null | Value::Object(_)) => unknown(),
-        Some(Value::Bool(is)) => yes_or_no(*is),
+        Some(Value::Bool(fact)) => answer(Some(*fact)).unwrap_or_else(unknown),
         Some(Value::String(text)) => esc(text),
         Some(Value::Array(all)) => {
             let texts: Vec<_> = all.iter().map(ToString::to_string).collect();

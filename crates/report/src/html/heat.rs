@@ -62,7 +62,11 @@ impl<'r, 'a> Map<'r, 'a> {
 /// The part with heat maps; `None` where no two settings were varied together.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let maps = maps(report)?;
-    let html: Vec<String> = maps.iter().map(|map| draw(report, map, maps.len() > 1)).collect();
+    let html: Vec<String> = match maps.as_slice() {
+        // One alone needs no title.
+        [map] => vec![draw(report, map, "")],
+        maps => maps.iter().map(|map| draw(report, map, &title(report, map))).collect(),
+    };
     let (open, folded) = html.split_at(html.len().min(OPEN_MAP_COUNT));
     let mut body = format!("<div class=\"maps\">{}</div>", open.concat());
     if !folded.is_empty() {
@@ -113,14 +117,18 @@ fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
     if count(a) < count(b) { [b, a] } else { [a, b] }
 }
 
-fn draw(report: &Report<'_>, map: &Map<'_, '_>, has_title: bool) -> String {
+/// What all rows of a map have in common that another map's have not.
+fn title(report: &Report<'_>, map: &Map<'_, '_>) -> String {
+    let mut but = map.axes.to_vec();
+    but.push(SOURCE);
+    report.told_apart(map.rows[0], &but)
+}
+
+fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
     let [down, across] = [map.values(0), map.values(1)];
     let speeds = map.rows.iter().map(|row| data::speed(row)).filter(|speed| *speed > 0.0);
     let (low, high) =
         speeds.fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));
-    let mut but = map.axes.to_vec();
-    but.push(SOURCE);
-    let title = if has_title { report.told_apart(map.rows[0], &but) } else { String::new() };
     let [down_name, across_name] = map.axes.map(|place| report.setting_name(place));
     let mut html = format!(
         "<figure><div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Heat map {t}\">\
@@ -128,7 +136,7 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, has_title: bool) -> String {
          {} →</th>",
         esc(down_name),
         esc(across_name),
-        t = esc(&title)
+        t = esc(title)
     );
     for value in &across {
         html.push_str(&format!("<th scope=\"col\">{}</th>", esc(&value.text)));

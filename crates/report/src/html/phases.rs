@@ -4,6 +4,7 @@ use super::{
     chart,
     data::{Report, Row},
     figure::Figure,
+    look,
     markup::{Section, esc, source_of, unknown},
     settings::OF_VARIANT,
 };
@@ -75,20 +76,12 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     })
 }
 
-/// How the page names a phase.
-const fn heading(phase: Phase) -> &'static str {
+/// How the page names a phase: as it is called, in words.
+fn heading(phase: Phase) -> String {
     match phase {
-        Phase::WarmUp => "warm up",
-        Phase::Order => "order keys",
-        Phase::Hash => "hash list",
-        Phase::Build => "build list",
-        Phase::Decode
-        | Phase::Schedule
-        | Phase::Prefetch
-        | Phase::Execute
-        | Phase::Verify
-        | Phase::Validate
-        | Phase::Commit => phase.name(),
+        // Blocks and steps have an order too.
+        Phase::Order => "order keys".to_owned(),
+        named => named.name().replace('-', " "),
     }
 }
 
@@ -112,7 +105,7 @@ fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: Design) -> Strin
             "{text}<svg class=\"bar\" width=\"100%\" height=\"5\" aria-hidden=\"true\">\
              <rect class=\"track\" width=\"100%\" height=\"5\"/>\
              <rect class=\"{}\" width=\"{:.2}%\" height=\"5\"/></svg>",
-            chart::class(design),
+            look::class(design),
             share.clamp(0.0, 1.0) * 100.0
         ),
         None => text,

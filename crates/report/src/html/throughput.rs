@@ -4,6 +4,7 @@ use super::{
     chart::{self, Scale},
     data::{self, Report, Row},
     figure::{Figure, figure, interval},
+    look,
     markup::{self, Section, esc, interval, number, unknown},
     settings::OF_VARIANT,
 };
@@ -15,6 +16,8 @@ use crate::units;
 const DRAWN_ROW_COUNT: usize = 40;
 /// The sample whose keys are shown: they are the same in all.
 const FIRST: usize = 0;
+/// The tag of the fastest of several.
+const FASTEST: &str = " <span class=\"tag\">fastest</span>";
 /// Height of a row's picture, in pixels.
 const ROW_HEIGHT: u32 = 30;
 
@@ -43,7 +46,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         }
         let best = group.iter().map(|row| data::speed(row)).fold(f64::NEG_INFINITY, f64::max);
         for row in group {
-            body.push_str(&line(report, row, scale, data::speed(row) >= best && group.len() > 1));
+            let is_fastest = data::speed(row) >= best && group.len() > 1;
+            body.push_str(&line(report, row, scale, if is_fastest { FASTEST } else { "" }));
         }
     }
     body.push_str("</div></figure>\n");
@@ -85,17 +89,16 @@ fn head(scale: Scale) -> String {
     )
 }
 
-fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, is_best: bool) -> String {
+fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, tag: &str) -> String {
     let design = row.cell.design;
     let median = row.throughput();
     let ends = interval!(row.cell, mgas_per_s.ci95);
     let values = row.cell.value_count();
-    let best = if is_best { " <span class=\"tag\">fastest</span>" } else { "" };
     let other = report.told_apart_in_design(row);
     let other = if other.is_empty() { other } else { format!(" {}", esc(&other)) };
     format!(
         "<div role=\"row\" class=\"row\"><span role=\"rowheader\" class=\"name\" title=\"{}\">\
-         {} <b>{}</b> {}{other}{best}</span><span role=\"cell\" class=\"draw\">{}</span>\
+         {} <b>{}</b> {}{other}{tag}</span><span role=\"cell\" class=\"draw\">{}</span>\
          <span role=\"cell\" class=\"value\">{}</span><span role=\"cell\" class=\"ends\">{}</span></div>\n",
         esc(row.variant()),
         chart::sample(design),
@@ -123,7 +126,7 @@ fn picture(
     }
     let Some(median) = median else { return svg + "</svg>" };
     let design = row.cell.design;
-    let class = chart::class(design);
+    let class = look::class(design);
     let x = scale.at(median.value) * 100.0;
     svg.push_str(&format!(
         "<line class=\"stem {class}\" x1=\"0\" x2=\"{x:.2}%\" y1=\"{middle}\" y2=\"{middle}\"/>"

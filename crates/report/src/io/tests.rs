@@ -85,7 +85,7 @@ fn typical() -> IoResult {
         read: ReadMethod::Get,
         seed: 0,
         seconds: 3.0,
-        order: ORDER,
+        order: ORDER.to_owned(),
         stores: vec![IoStore {
             store: StoreKind::Rocksdb,
             facts: of_run.stores[0].facts.clone(),
@@ -162,8 +162,22 @@ fn what_is_not_known_is_no_figure() {
     assert!(text.contains(UNKNOWN) && !text.contains("NaN"), "{text}");
     result.stores[0].points.clear();
     assert!(page(&result, 80).contains("nothing was measured"));
-    let json: Value = serde_json::from_str(&crate::json(&typical())).unwrap();
-    assert_eq!(json["schema"], "stress.io/1");
+}
+
+#[test]
+fn a_result_read_back_is_the_one_that_was_written() {
+    let text = crate::json(&typical()).unwrap();
+    assert!(text.contains("\"schema\": \"stress.io/1\""));
+    assert_eq!(serde_json::from_str::<IoResult>(&text).unwrap(), typical());
+    let mut bare = typical();
+    bare.stores[0].device = None;
+    bare.stores[0].points[0].cpu_ns_per_get = None;
+    bare.stores[0].points[0].present_latency_ns = Percentiles::default();
+    let read: IoResult = serde_json::from_str(&crate::json(&bare).unwrap()).unwrap();
+    assert_eq!(read, bare);
+    let other = text.replace("stress.io/1", "stress.io/9");
+    let error = serde_json::from_str::<IoResult>(&other).unwrap_err().to_string();
+    assert!(error.contains("stress.io/9"), "{error}");
 }
 
 #[test]

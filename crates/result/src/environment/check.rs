@@ -1,9 +1,9 @@
 //! A subject of the machine, and whether it is as it should be.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a subject stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// As it should be.
@@ -15,14 +15,14 @@ pub enum Status {
 }
 
 /// A subject with its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// What was looked at: `governor`.
-    pub name: &'static str,
+    pub name: String,
     /// How it stands.
     pub status: Status,
     /// What was found.
     pub found: String,
     /// What to do, where it is not fine.
-    pub remedy: Option<&'static str>,
+    pub remedy: Option<String>,
 }

@@ -2,10 +2,9 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 
-use crate::environment::Environment;
+use crate::{environment::Environment, error::Error};
 
 /// Name and version of the schema.
 const SCHEMA: &str = "stress.calibration/1";
@@ -57,21 +56,16 @@ impl Calibration {
     ///
     /// # Errors
     /// The file cannot be read or is no calibration.
-    pub fn read(path: &Path) -> Result<Option<Self>> {
-        let name = path.display();
+    pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         if !path.exists() {
             return Ok(None);
         }
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-        let read: Result<Self, _> = serde_json::from_str(&text);
-        let calibration = read
-            .with_context(|| format!("{name} is no calibration; run `stress calibrate` again"))?;
+        let text = fs::read_to_string(path).map_err(Error::unreadable(path))?;
+        let calibration: Self = serde_json::from_str(&text)
+            .map_err(|cause| Error::NoCalibration { path: path.to_owned(), cause })?;
         if calibration.schema != SCHEMA {
-            let found = calibration.schema;
-            return Err(anyhow!(
-                "{name} has the schema {found}, and this stress reads {SCHEMA}; run `stress \
-                 calibrate` again"
-            ));
+            let (path, found) = (path.to_owned(), calibration.schema);
+            return Err(Error::OtherCalibration { path, found, wanted: SCHEMA });
         }
         Ok(Some(calibration))
     }

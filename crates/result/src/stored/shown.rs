@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::{
+    error::Error,
     gate::{GateResult, GateSchema},
     run::{Cell, RunResult, RunSchema, Tool, WorkloadFacts},
     sweep::{CELL_FILE, CellFile, Keys, MergedCell, MergedSchema},
@@ -136,7 +136,7 @@ impl Shown {
     /// # Errors
     /// As [`Stored::read`], or a directory without a result. Files of other schemas in a directory
     /// are left out; one that is cut short is not.
-    pub fn read_all(path: &Path) -> Result<Vec<Self>> {
+    pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         if path.is_dir() && path.join("result.json").exists() {
             return Ok(vec![Self::from(Stored::read(path)?).with_swept(swept_beside(path))]);
         }
@@ -154,13 +154,13 @@ impl Shown {
             }
         }
         if results.is_empty() {
-            bail!("{} holds no result of stress ({})", path.display(), RunSchema::NAME);
+            return Err(Error::NoResult { dir: path.to_owned() });
         }
         Ok(results)
     }
 
     /// The results that `json`, found at `path`, is or holds.
-    fn of_json(path: &Path, json: Value) -> Result<Vec<Self>> {
+    fn of_json(path: &Path, json: Value) -> Result<Vec<Self>, Error> {
         match json["schema"].as_str() {
             Some(GateSchema::NAME) => {
                 let content = Content::Gate(Box::new(typed(path, json)?));
@@ -172,20 +172,20 @@ impl Shown {
     }
 
     /// The results that a sweep has joined into one file.
-    fn of_merged(path: &Path, mut merged: Value) -> Result<Vec<Self>> {
+    fn of_merged(path: &Path, mut merged: Value) -> Result<Vec<Self>, Error> {
         let cells = match merged["cells"].take() {
             Value::Array(cells) => cells,
             _ => Vec::new(),
         };
         // One by one: an error names the cell.
-        let shown = |cell: Value| -> Result<Self> {
+        let shown = |cell: Value| -> Result<Self, Error> {
             let name = format!("{}, cell {}", path.display(), cell["index"]);
             let MergedCell { keys, result, .. } = typed(Path::new(&name), cell)?;
             Ok(Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys))
         };
-        let all = cells.into_iter().map(shown).collect::<Result<Vec<_>>>()?;
+        let all = cells.into_iter().map(shown).collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() {
-            bail!("{} is of a sweep without a result", path.display());
+            return Err(Error::EmptySweep { path: path.to_owned() });
         }
         Ok(all)
     }
@@ -199,11 +199,10 @@ fn swept_beside(dir: &Path) -> Keys {
 }
 
 /// Names of files below `dir` that end in `.json`.
-fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
-    let cannot = || format!("cannot read {}", dir.display());
-    for entry in fs::read_dir(dir).with_context(cannot)? {
-        let entry = entry.with_context(cannot)?;
-        let (path, kind) = (entry.path(), entry.file_type().with_context(cannot)?);
+fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    for entry in fs::read_dir(dir).map_err(Error::unreadable(dir))? {
+        let entry = entry.map_err(Error::unreadable(dir))?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(Error::unreadable(dir))?);
         if kind.is_dir() && depth < MAX_DEPTH && !path.ends_with(UNFINISHED) {
             json_files(&path, depth + 1, files)?;
         } else if path.extension().is_some_and(|ending| ending == "json") {
@@ -214,10 +213,9 @@ fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> 
 }
 
 /// Whether a file begins as a result does, or is none of another schema.
-fn is_result(path: &Path) -> Result<bool> {
-    let cannot = || format!("cannot read {}", path.display());
+fn is_result(path: &Path) -> Result<bool, Error> {
     let mut start = String::new();
-    let file = fs::File::open(path).with_context(cannot)?;
+    let file = fs::File::open(path).map_err(Error::unreadable(path))?;
     // What is not text is no result.
     if file.take(HEAD_BYTES).read_to_string(&mut start).is_err() {
         return Ok(false);

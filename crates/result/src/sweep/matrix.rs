@@ -3,8 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// Name and version of the schema of a [`Manifest`].
+pub const SCHEMA: &str = "stress.sweep/1";
 
 /// Most cells of a sweep; their directories have four digits.
 pub const CELL_COUNT_MAX: u64 = 10_000;
@@ -51,6 +55,16 @@ pub struct Matrix {
     pub cell_count: u64,
     /// Digest of the resolved settings of all cells in their order.
     pub settings_digest: String,
+}
+
+/// Says which sweep a directory is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The matrix.
+    #[serde(flatten)]
+    pub matrix: Matrix,
 }
 
 /// A cell's value of each axis, by the key's path.
@@ -132,18 +146,9 @@ pub fn pair(axis: &Axis, value: &str) -> String {
 ///
 /// # Errors
 /// More than [`CELL_COUNT_MAX`].
-pub fn cell_count(axes: &[Axis]) -> Result<u64> {
+pub fn cell_count(axes: &[Axis]) -> Result<u64, Error> {
     let counts = axes.iter().map(|axis| axis.values.len() as u64);
     let product = counts.clone().try_fold(1_u64, u64::checked_mul);
-    match product.filter(|count| *count <= CELL_COUNT_MAX) {
-        Some(count) => Ok(count),
-        None => {
-            let counts: Vec<_> = counts.map(|count| count.to_string()).collect();
-            bail!(
-                "the axes make {} cells; a sweep has at most {CELL_COUNT_MAX}: give fewer values, or \
-                 sweep in parts",
-                counts.join(" × ")
-            )
-        }
-    }
+    let within = product.filter(|count| *count <= CELL_COUNT_MAX);
+    within.ok_or_else(|| Error::TooManyCells { counts: counts.collect(), most: CELL_COUNT_MAX })
 }

@@ -91,9 +91,6 @@ pub struct Counters {
     pub unique_keys: BTreeSet<u64>,
     /// Reads that the store was asked for.
     pub store_reads: BTreeSet<u64>,
-    /// Whether steps run before their turn: how often they read is chance.
-    #[serde(skip)]
-    pub is_speculative: bool,
 }
 
 /// `0-3, 7` of ascending indices.

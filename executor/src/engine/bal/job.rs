@@ -34,7 +34,7 @@ use crate::{
     single_flight::SingleFlight,
     span::Spans,
     store::Reader,
-    trace::What,
+    trace::{What, close_part},
 };
 
 /// Counts of one worker over all batches: made before the clock, joined after it.
@@ -215,10 +215,8 @@ impl<P: PreState> Job<P> {
         let to = Reading { reader, tally: &mut tallies.prefetched };
         let done = self.ahead.read(target, lane, to, stop);
         self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
-        let span = self.spans.close(Phase::Verify, start);
-        if let Some(trace) = &mut tallies.prefetched.trace {
-            trace.phase(&self.spans, span);
-        }
+        let recorder = tallies.prefetched.trace.as_deref_mut();
+        close_part(&self.spans, Phase::Verify, start, recorder);
         let failed = |error| Failure { index: 0, error };
         done.map_err(|error| failed(EngineError::Store(error)))?;
         let fault = verifier.into_fault().map(|fault| EngineError::rejected(self.place, fault));
@@ -266,10 +264,8 @@ impl<P: PreState> Job<P> {
         self.ahead
             .read(target, lane, Reading { reader, tally: &mut tallies.prefetched }, stop)
             .map_err(|error| Failure { index: 0, error: EngineError::Store(error) })?;
-        let span = self.spans.close(Phase::Prefetch, start);
-        if let Some(trace) = &mut tallies.prefetched.trace {
-            trace.phase(&self.spans, span);
-        }
+        let recorder = tallies.prefetched.trace.as_deref_mut();
+        close_part(&self.spans, Phase::Prefetch, start, recorder);
         Ok(())
     }
 
@@ -315,10 +311,7 @@ impl<P: PreState> Job<P> {
         written.keep_last();
         self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         self.ahead.executed();
-        let span = self.spans.close(Phase::Execute, start);
-        if let Some(trace) = runner.db().trace() {
-            trace.phase(&self.spans, span);
-        }
+        close_part(&self.spans, Phase::Execute, start, runner.db().trace());
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, written, touched });
         // Values are never left unverified, whoever has to do it.

@@ -14,15 +14,15 @@ use crate::store::Reader;
 
 impl<R: Reader> StepView<'_, R> {
     /// Takes in what a part of the step wrote.
-    pub(super) fn collect(&mut self, state: &EvmState) {
+    pub(super) fn take_in(&mut self, state: &EvmState) {
         for (address, account) in state {
             if account.is_touched() {
-                self.collect_account(address, account);
+                self.take_in_account(address, account);
             }
         }
     }
 
-    fn collect_account(&mut self, address: &Address, account: &revm::state::Account) {
+    fn take_in_account(&mut self, address: &Address, account: &revm::state::Account) {
         // A contract that destroys itself in the transaction that made it leaves nothing
         // (EIP-6780); what it stored never was.
         let is_gone = account.is_selfdestructed();

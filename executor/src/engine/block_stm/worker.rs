@@ -106,7 +106,7 @@ impl<R: Reader> Worker<'_, '_, R> {
         }
         self.runner.db().begin(index, footing);
         let start = Instant::now();
-        let ran = self.runner.run(block, step.kind, |view, state| view.collect(&state));
+        let ran = self.runner.run(block, step.kind, |view, state| view.take_in(&state));
         let end = Instant::now();
         let latency = end - start;
         let place = self.work.place;

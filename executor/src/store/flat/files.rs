@@ -20,6 +20,9 @@ use variant::CacheMode;
 /// Bytes of an entry of the index of codes: hash, offset and length.
 const CODE_ENTRY_BYTES: usize = 48;
 
+/// Extension of the files of rows and codes.
+pub(super) const EXTENSION: &str = "flat";
+
 /// File of the rows, or codes, of `table`.
 pub(super) const fn rows_name(table: Table) -> &'static str {
     match table {

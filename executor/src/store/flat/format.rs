@@ -11,7 +11,7 @@ use workload::{ContentDigest, Genesis, Layout, Table};
 
 use super::{
     block::{BLOCK_BYTES, Block, Shape},
-    files::{CodePlace, Files, RowFile, index_name, rows_name, write_code_places},
+    files::{CodePlace, EXTENSION, Files, RowFile, index_name, rows_name, write_code_places},
     index::{Begins, Index},
     settings::{NAME, failed_io},
 };
@@ -38,6 +38,10 @@ pub struct FlatFormat;
 impl StateFormat for FlatFormat {
     fn store(&self) -> &'static str {
         NAME
+    }
+
+    fn row_extension(&self) -> &'static str {
+        EXTENSION
     }
 
     fn store_version(&self) -> String {

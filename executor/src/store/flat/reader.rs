@@ -326,8 +326,8 @@ impl Reader for FlatReader<'_> {
         self.slots_per_batch()
     }
 
-    fn reads_together(&self) -> bool {
-        self.has_ring()
+    fn reads_at_once(&self) -> Option<usize> {
+        self.has_ring().then_some(self.sample.settings.depth)
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {

@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::{BuildInput, BuildOutput, RowCounts, ScanInput, StateError, StateFormat, Watch},
+    state::{
+        BuildInput, BuildOutput, GROWING_EXTENSION, RowCounts, ScanInput, StateError, StateFormat,
+        Watch,
+    },
     store::ordered,
 };
 
@@ -41,6 +44,10 @@ pub struct MdbxFormat;
 impl StateFormat for MdbxFormat {
     fn store(&self) -> &'static str {
         NAME
+    }
+
+    fn row_extension(&self) -> &'static str {
+        GROWING_EXTENSION
     }
 
     fn store_version(&self) -> String {

@@ -4,14 +4,10 @@ use std::{
     fs,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, PoisonError},
 };
 
 use ::rocksdb::{ColumnFamily, DB, IngestExternalFileOptions, Options, SstFileWriter};
-use rayon::prelude::*;
 use workload::{
     ContentDigest, Genesis, Layout, PartBuffers, RowSettings, RowStream, Table, rows::RowProgress,
 };
@@ -22,7 +18,7 @@ use super::{
     options,
     sample::family,
     scan,
-    settings::{NAME, failed, failed_io},
+    settings::{NAME, TABLE_EXTENSION, failed, failed_io},
     threads,
 };
 use crate::{
@@ -30,6 +26,7 @@ use crate::{
     state::{
         BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
     },
+    try_map::try_map,
 };
 
 /// As `rocksdb` 0.25.0 bundles it; the crate does not tell.
@@ -55,6 +52,10 @@ const REPORT_ROWS: u64 = 1 << 16;
 impl StateFormat for RocksFormat {
     fn store(&self) -> &'static str {
         NAME
+    }
+
+    fn row_extension(&self) -> &'static str {
+        TABLE_EXTENSION
     }
 
     fn store_version(&self) -> String {
@@ -162,24 +163,15 @@ impl TableJob<'_> {
         let writer =
             options::writer(self.format).map_err(failed("set the options of table files"))?;
         let pool = threads::pool(self.input.threads.min(runs.len()))?;
-        let has_failed = AtomicBool::new(false);
-        let written: Vec<Result<Written, StateError>> = pool.install(|| {
-            let runs = runs.par_iter().enumerate();
-            let written = runs.map_init(PartBuffers::default, |buffers, (place, run)| {
-                if has_failed.load(Ordering::Relaxed) {
-                    return Ok(Written::default());
-                }
-                let name = format!("{}-{place:06}.sst", options::family_of(self.table));
-                let path = self.files.join(name);
-                let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path);
-                let digest = digest.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
-                Ok(Written { paths: vec![path], digest })
-            });
-            written.collect()
-        });
+        let write = |buffers: &mut PartBuffers, place: usize, run: &Range<usize>| {
+            let name = format!("{}-{place:06}.{TABLE_EXTENSION}", options::family_of(self.table));
+            let path = self.files.join(name);
+            let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path)?;
+            Ok::<_, StateError>(Written { paths: vec![path], digest })
+        };
+        let written = pool.install(|| try_map(&runs, PartBuffers::default, write))?;
         let mut all = Written::default();
         for part in written {
-            let part = part?;
             all.paths.extend(part.paths);
             all.digest.merge(&part.digest);
         }

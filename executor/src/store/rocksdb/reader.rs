@@ -213,8 +213,8 @@ impl Reader for RocksReader<'_> {
         READS_AT_ONCE
     }
 
-    fn reads_together(&self) -> bool {
-        self.keys_per_call.is_some()
+    fn reads_at_once(&self) -> Option<usize> {
+        self.keys_per_call.map(|_| READS_AT_ONCE)
     }
 
     fn reads_accounts_together(&self) -> bool {

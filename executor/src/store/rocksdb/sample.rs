@@ -14,12 +14,9 @@ use workload::{
 use super::{
     direct::Access,
     options,
-    settings::{NAME, RocksSettings, failed, failed_io},
+    settings::{NAME, RocksSettings, TABLE_EXTENSION, failed, failed_io},
 };
-use crate::{
-    error::StoreError,
-    state::{BuiltState, TABLE_EXTENSION},
-};
+use crate::{error::StoreError, state::BuiltState};
 use variant::{CacheFill, CacheMode, Checksums, Durability, IndexShape};
 
 /// A state open for one sample.

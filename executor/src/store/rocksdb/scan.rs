@@ -1,13 +1,19 @@
 //! Reading every row of a state, for `stress state verify`.
 
 use ::rocksdb::{DB, IteratorMode, LiveFile};
-use rayon::prelude::*;
 use workload::{ContentDigest, Table};
 
-use super::{direct::Access, format::RocksFormat, options, sample, settings::failed, threads};
+use super::{
+    direct::Access,
+    format::RocksFormat,
+    options, sample,
+    settings::{TABLE_EXTENSION, failed},
+    threads,
+};
 use crate::{
     error::StoreError,
     state::{BuildOutput, RowCounts, ScanInput, StateError, Watch},
+    try_map::try_map,
 };
 use variant::FileAccess;
 
@@ -25,7 +31,7 @@ struct Scanned {
 /// Reads all files through a linked copy, checksums verified.
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     sample::link_files(input.dir, input.scratch)?;
-    let tables = input.manifest.table_files(input.dir);
+    let tables = input.manifest.files_with(TABLE_EXTENSION, input.dir);
     let access = Access::probe(input.dir, &tables, FileAccess::Direct)?;
     let cache = options::block_cache(8 << 20);
     let mut database = options::database();
@@ -35,13 +41,10 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
     let stretches = stretches(&db)?;
-    let scanned: Vec<_> = threads::pool(THREADS)?.install(|| {
-        stretches.par_iter().map(|stretch| scan_stretch(input, &db, stretch, watch)).collect()
-    });
+    let scan = |_: &mut (), _: usize, stretch: &Stretch| scan_stretch(input, &db, stretch, watch);
+    let scanned = threads::pool(THREADS)?.install(|| try_map(&stretches, || (), scan))?;
     let mut total = Scanned::default();
-    // The first damaged stretch in order is reported.
     for scanned in scanned {
-        let scanned: Scanned = scanned?;
         total.digest.merge(&scanned.digest);
         total.rows.accounts += scanned.rows.accounts;
         total.rows.slots += scanned.rows.slots;

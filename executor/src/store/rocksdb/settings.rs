@@ -9,6 +9,9 @@ use crate::error::StoreError;
 /// The store's name in variants and errors.
 pub(super) const NAME: &str = "rocksdb";
 
+/// Extension of the files of rows, which RocksDB never writes again.
+pub(super) const TABLE_EXTENSION: &str = "sst";
+
 /// Reads that a `MultiGet` over `io_uring` has under way at most: RocksDB goes through its keys in
 /// groups of so many.
 pub const READS_AT_ONCE: usize = 32;

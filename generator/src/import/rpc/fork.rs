@@ -36,7 +36,10 @@ pub(super) fn of(
     let number = first.get(&["number"], "a number")?.u64()?;
     let timestamp = first.get(&["timestamp"], "a time")?.u64()?;
     let config = config.filter(|config| config.since <= timestamp);
-    let said = config.as_ref().and_then(|config| fork_of(config, has_list));
+    let said = config.as_ref().and_then(|config| match has_list {
+        true => Some(Fork::Amsterdam),
+        false => fork_without_list(config),
+    });
     let schedule = config.as_ref().map(|config| config.fraction);
     if let Some(named) = named.filter(|named| (*named == Fork::Amsterdam) != has_list) {
         let (has, of) = if has_list { ("has", "amsterdam") } else { ("has no", "earlier") };
@@ -84,10 +87,7 @@ fn check_same(bodies: &[Reply]) -> Result<bool, ImportError> {
     Ok(first)
 }
 
-fn fork_of(config: &Config, has_list: bool) -> Option<Fork> {
-    if has_list {
-        return Some(Fork::Amsterdam);
-    }
+fn fork_without_list(config: &Config) -> Option<Fork> {
     // Blobs cost in Osaka what they cost in Prague, the fork before.
     let earlier = [Fork::Osaka, Fork::Bpo1, Fork::Bpo2].into_iter();
     let mut of_fraction = earlier.filter(|fork| fork.blob_fee_update_fraction() == config.fraction);

@@ -1,0 +1,127 @@
+//! Errors of writing files and of comparing results. Each text is whole: the file and the option that
+//! named it, what is wrong, and what to do.
+
+use std::{io, path::PathBuf};
+
+/// Why a file cannot be written, or results cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A result that is no JSON.
+    #[error(transparent)]
+    Result(#[from] result::Error),
+    /// A directory of `--out`.
+    #[error("cannot write to {}, named by --out: {cause}", dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// A directory in which every name is taken.
+    #[error("no free name for a result in {}", dir.display())]
+    NoFreeName {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// A file.
+    #[error("cannot write {}: {cause}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// A file that an option names.
+    #[error("cannot write {}, named by {option}: {cause}", path.display())]
+    Named {
+        /// The file.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// A directory that an option names as a file.
+    #[error(
+        "cannot write {}, named by {option}: it is a directory: name a file in it",
+        path.display()
+    )]
+    IsDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
+    /// The histograms of a cell.
+    #[error("cannot write histograms of {variant}: {reason}")]
+    Histograms {
+        /// The cell.
+        variant: String,
+        /// What the writer of histograms says.
+        reason: String,
+    },
+    /// No result at all.
+    #[error("nothing to compare")]
+    NoResult,
+    /// A result whose designs disagree.
+    #[error("{}: its designs disagree: no figure of it can be compared", path.display())]
+    Disagrees {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// A result without a figure.
+    #[error("{}: it has no sample: run it again", path.display())]
+    NoSample {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// Results of different work.
+    #[error(
+        "{} and {} did different work ({differences}): only times of the same work can be compared; \
+         run both on one workload file (`stress generate`)",
+        a.display(),
+        b.display()
+    )]
+    OtherWork {
+        /// The first.
+        a: PathBuf,
+        /// The other one.
+        b: PathBuf,
+        /// What differs, with both values.
+        differences: String,
+    },
+    /// Results over different databases.
+    #[error(
+        "{} ran on {on_a}, {} on {on_b}: a figure over databases is comparable only over the same \
+         ones; run both with one --databases and one --seed",
+        a.display(),
+        b.display()
+    )]
+    OtherDatabases {
+        /// The first.
+        a: PathBuf,
+        /// Its databases.
+        on_a: String,
+        /// The other one.
+        b: PathBuf,
+        /// Its databases.
+        on_b: String,
+    },
+}
+
+impl Error {
+    /// That the system refuses to write `path`.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |cause| Self::File { path, cause }
+    }
+
+    /// That the system refuses to write `path`, which `option` names.
+    pub(crate) fn named(
+        path: impl Into<PathBuf>,
+        option: &'static str,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |cause| Self::Named { path, option, cause }
+    }
+}

@@ -1,0 +1,198 @@
+//! How a page tells designs apart: shape, colours and dashes. Designs take the looks in turn, so
+//! that a new one, which comes last, needs no change here and changes no other's.
+
+use std::fmt::Write as _;
+
+use variant::Design;
+
+/// The look of one design.
+struct Look {
+    /// Its mark: a path around (0, 0).
+    shape: &'static str,
+    /// Its colour on light paper.
+    light: &'static str,
+    /// Its colour on dark paper.
+    dark: &'static str,
+    /// Dashes of its lines; `None`: they are whole.
+    dashes: Option<&'static str>,
+}
+
+/// The looks in the order of [`Design::ALL`], the last ones for designs to come.
+const LOOKS: [Look; 9] = [
+    // A circle.
+    Look {
+        shape: "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
+        light: "#4f5864",
+        dark: "#b3bac4",
+        dashes: None,
+    },
+    // A square.
+    Look {
+        shape: "M-4.2 -4.2h8.4v8.4h-8.4z",
+        light: "#8a6100",
+        dark: "#e0b04d",
+        dashes: Some("3 3"),
+    },
+    // A plus.
+    Look {
+        shape: "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z",
+        light: "#73389c",
+        dark: "#c79be6",
+        dashes: Some("10 3 2 3"),
+    },
+    // A diamond.
+    Look {
+        shape: "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
+        light: "#0b62ad",
+        dark: "#74b7f2",
+        dashes: Some("7 4"),
+    },
+    // A triangle.
+    Look { shape: "M0 -5.6L5.6 4.4H-5.6z", light: "#b8400e", dark: "#ff9d6b", dashes: None },
+    // A triangle upside down.
+    Look {
+        shape: "M0 5.6L5.6 -4.4H-5.6z",
+        light: "#0d7057",
+        dark: "#62cfac",
+        dashes: Some("12 4"),
+    },
+    // A hexagon.
+    Look {
+        shape: "M-2.7 -4.8h5.4l2.8 4.8l-2.8 4.8h-5.4l-2.8 -4.8z",
+        light: "#a3195b",
+        dark: "#f48fb8",
+        dashes: Some("2 2 8 2"),
+    },
+    // An hourglass.
+    Look {
+        shape: "M-4.8 -5h9.6l-3.4 5l3.4 5h-9.6l3.4 -5z",
+        light: "#3d6400",
+        dark: "#a8d15c",
+        dashes: Some("1 3"),
+    },
+    // A bar.
+    Look {
+        shape: "M-2.4 -5.8h4.8v11.6h-4.8z",
+        light: "#6b4a33",
+        dark: "#d3b093",
+        dashes: Some("14 3 5 3"),
+    },
+];
+
+const _: () = assert!(Design::ALL.len() <= LOOKS.len(), "each design needs a look: add to LOOKS");
+
+const fn look(design: Design) -> &'static Look {
+    &LOOKS[design as usize]
+}
+
+/// The class of what belongs to a design.
+pub(super) fn class(design: Design) -> String {
+    format!("d-{design}")
+}
+
+/// The path of a design's mark, around (0, 0).
+pub(super) const fn shape(design: Design) -> &'static str {
+    look(design).shape
+}
+
+/// `rules` with those of the designs in the places that comments name.
+pub(super) fn style(rules: &str) -> String {
+    let colour = |design: &Design, colour| Some(format!("--d-{design}: {colour};"));
+    let class = |design: &Design| Some(format!(".d-{design} {{ --c: var(--d-{design}); }}"));
+    let dashes = |design: &Design| {
+        let dashes = look(*design).dashes?;
+        Some(format!(".line.d-{design} line {{ stroke-dasharray: {dashes}; }}"))
+    };
+    let mut style = String::with_capacity(rules.len() + 2048);
+    for line in rules.split_inclusive('\n') {
+        let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
+        let (of_designs, rest) = match rest.split_once("*/") {
+            Some(("/*light colours of designs", rest)) => {
+                (lines(3, indent, |design| colour(design, look(*design).light)), rest)
+            }
+            Some(("/*dark colours of designs", rest)) => {
+                (lines(3, indent, |design| colour(design, look(*design).dark)), rest)
+            }
+            Some(("/*classes of designs", rest)) => (lines(2, indent, class), rest),
+            Some(("/*dashes of designs", rest)) => (lines(2, indent, dashes), rest),
+            _ => (String::new(), rest),
+        };
+        let _ = write!(style, "{indent}{of_designs}{rest}");
+    }
+    style
+}
+
+/// What `rule` gives for the designs, so many in a line.
+fn lines(in_line: usize, indent: &str, rule: impl Fn(&Design) -> Option<String>) -> String {
+    let rules: Vec<String> = Design::ALL.iter().filter_map(rule).collect();
+    let lines: Vec<String> = rules.chunks(in_line).map(|line| line.join(" ")).collect();
+    lines.join(&format!("\n{indent}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const STYLE: &str = include_str!("style.css");
+
+    /// Relative luminance of `#rrggbb` (WCAG 2).
+    fn luminance(colour: &str) -> f64 {
+        let part = |at: usize| {
+            let share = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+    }
+
+    fn contrast(a: &str, b: &str) -> f64 {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn no_two_looks_share_a_shape_a_colour_or_dashes_and_each_can_be_seen() {
+        let distinct =
+            |of: fn(&Look) -> &'static str| LOOKS.iter().map(of).collect::<BTreeSet<_>>().len();
+        assert_eq!(distinct(|look| look.shape), LOOKS.len());
+        assert_eq!(distinct(|look| look.light), LOOKS.len());
+        assert_eq!(distinct(|look| look.dark), LOOKS.len());
+        let dashes: Vec<_> = LOOKS.iter().filter_map(|look| look.dashes).collect();
+        assert_eq!(dashes.iter().collect::<BTreeSet<_>>().len(), dashes.len());
+        let papers: Vec<_> = STYLE.split("--paper: ").skip(1).map(|rest| &rest[..7]).collect();
+        let [light, dark, ..] = papers[..] else { panic!("no paper") };
+        for look in &LOOKS {
+            assert!(contrast(look.light, light) >= 4.5, "{} on {light}", look.light);
+            assert!(contrast(look.dark, dark) >= 4.5, "{} on {dark}", look.dark);
+        }
+    }
+
+    #[test]
+    fn lines_of_designs_whose_threads_vary_are_told_apart_without_colour() {
+        let parallel = Design::ALL.iter().filter(|design| design.preset().engine.is_parallel());
+        let dashes: Vec<_> = parallel.map(|design| look(*design).dashes).collect();
+        assert_eq!(dashes.iter().collect::<BTreeSet<_>>().len(), dashes.len(), "{dashes:?}");
+    }
+
+    #[test]
+    fn a_design_keeps_its_look_from_version_to_version() {
+        let first = ["sequential", "prewarm", "block-stm", "parallel-io", "batched-io", "full"];
+        let names: Vec<_> = Design::ALL.iter().map(|design| design.name()).collect();
+        assert_eq!(names[..first.len()], first, "a new design comes after those that there are");
+    }
+
+    #[test]
+    fn the_rules_have_a_place_for_all_that_is_told_of_designs() {
+        let style = style(STYLE);
+        for design in Design::ALL {
+            let look = look(*design);
+            assert_eq!(style.matches(&format!("--d-{design}: {};", look.light)).count(), 2);
+            assert_eq!(style.matches(&format!("--d-{design}: {};", look.dark)).count(), 1);
+            assert_eq!(style.matches(&format!(".d-{design} {{ --c: ")).count(), 1);
+            let dashes = format!(".line.d-{design} line {{ stroke-dasharray: ");
+            assert_eq!(style.matches(&dashes).count(), usize::from(look.dashes.is_some()));
+        }
+        assert!(!style.contains("of designs"), "a place is not filled: {style}");
+    }
+}

@@ -1,0 +1,27 @@
+//! `stress doctor`: the checks of a machine, as they are written (`stress.doctor/1`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    environment::{Check, Environment},
+    schema::schema,
+};
+
+schema! {
+    /// The schema of a [`DoctorResult`].
+    DoctorSchema = "stress.doctor/1"
+}
+
+/// The schema of a [`DoctorResult`].
+pub const SCHEMA: DoctorSchema = DoctorSchema;
+
+/// All checks, and the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DoctorResult {
+    /// [`SCHEMA`].
+    pub schema: DoctorSchema,
+    /// Subject by subject.
+    pub checks: Vec<Check>,
+    /// The machine.
+    pub environment: Environment,
+}

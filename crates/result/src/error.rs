@@ -1,0 +1,141 @@
+//! Errors of writing and reading results. Each text is whole: the file, what is wrong with it, and
+//! what to do.
+
+use std::{io, path::PathBuf};
+
+use crate::run::RunSchema;
+
+/// Why a result cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A figure that JSON has no number for: a program that computes one has a fault.
+    #[error(
+        "cannot write {key} = {value}: a result holds finite numbers, and null where a figure is not \
+         known; this is a fault of stress: please report it with the command line"
+    )]
+    NotFinite {
+        /// Where it is: `cells[3].ms_per_batch.median`.
+        key: String,
+        /// The figure.
+        value: f64,
+    },
+    /// A value that JSON cannot hold, such as a map whose keys are no texts.
+    #[error("cannot write a result as JSON: {0}")]
+    NoJson(serde_json::Error),
+    /// A file or directory that the system does not give.
+    #[error("cannot read {}: {cause}", path.display())]
+    Unreadable {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// A file larger than any result.
+    #[error("{} has {bytes} bytes; a result has at most {most}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// A file that is cut short, or none of ours.
+    #[error(
+        "{} is no whole JSON, so it is no result; run `stress --out DIR` again: {cause}",
+        path.display()
+    )]
+    NotWhole {
+        /// The file.
+        path: PathBuf,
+        /// Where it ends to be JSON.
+        cause: serde_json::Error,
+    },
+    /// The result of another version.
+    #[error(
+        "{} has the schema {found}, and this stress reads {}; use the stress that wrote it, or run \
+         again",
+        path.display(),
+        RunSchema::NAME
+    )]
+    OtherSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: String,
+    },
+    /// JSON of something else.
+    #[error(
+        "{} is no result of stress: it has no `schema`; wanted is {}",
+        path.display(),
+        RunSchema::NAME
+    )]
+    NoSchema {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file of the right schema that lacks a part, or has a name that is not known.
+    #[error(
+        "{} is damaged, or of a stress whose results this one does not know; run again: {cause}",
+        path.display()
+    )]
+    Damaged {
+        /// The file, and the cell where it is of a sweep.
+        path: PathBuf,
+        /// The key and what is wrong with it.
+        cause: serde_json::Error,
+    },
+    /// A directory without a result.
+    #[error("{} holds no result of stress ({})", dir.display(), RunSchema::NAME)]
+    NoResult {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// The joined results of a sweep in which no cell was run.
+    #[error("{} is of a sweep without a result", path.display())]
+    EmptySweep {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that is no calibration.
+    #[error("{} is no calibration; run `stress calibrate` again: {cause}", path.display())]
+    NoCalibration {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: serde_json::Error,
+    },
+    /// The calibration of another version.
+    #[error(
+        "{} has the schema {found}, and this stress reads {wanted}; run `stress calibrate` again",
+        path.display()
+    )]
+    OtherCalibration {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: String,
+        /// The schema of this version.
+        wanted: &'static str,
+    },
+    /// Axes that make too many cells.
+    #[error(
+        "the axes make {} cells; a sweep has at most {most}: give fewer values, or sweep in \
+         parts",
+        counts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
+    )]
+    TooManyCells {
+        /// Number of values of each axis.
+        counts: Vec<u64>,
+        /// Most cells of a sweep.
+        most: u64,
+    },
+}
+
+impl Error {
+    /// That the system does not give `path`.
+    pub(crate) fn unreadable(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |cause| Self::Unreadable { path, cause }
+    }
+}

@@ -1,0 +1,335 @@
+//! Finds figures that JSON cannot hold before a file is written: `serde_json` makes `null` of a
+//! number that is not finite, which reads back as an unknown figure or not at all.
+
+use std::fmt;
+
+use serde::ser::{
+    Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant, Serializer,
+};
+
+use crate::error::Error;
+
+/// Refuses a value in which a number is not finite.
+///
+/// # Errors
+/// [`Error::NotFinite`] for the first of them.
+pub(crate) fn check(value: &impl Serialize) -> Result<(), Error> {
+    value.serialize(&mut Finite::default()).map_err(|Fault(error)| error)
+}
+
+/// An error of this crate as one that serde knows.
+#[derive(Debug)]
+struct Fault(Error);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl serde::ser::Error for Fault {
+    fn custom<T: fmt::Display>(reason: T) -> Self {
+        Self(Error::NoJson(serde_json::Error::custom(reason)))
+    }
+}
+
+/// A step on the way to a value.
+#[derive(Debug)]
+enum Step {
+    Key(&'static str),
+    MapKey(String),
+    Index(usize),
+}
+
+/// Walks over a value, and knows where it is.
+#[derive(Debug, Default)]
+struct Finite {
+    path: Vec<Step>,
+}
+
+impl Finite {
+    fn below<T: Serialize + ?Sized>(&mut self, step: Step, value: &T) -> Result<(), Fault> {
+        self.path.push(step);
+        value.serialize(&mut *self)?;
+        self.path.pop();
+        Ok(())
+    }
+
+    /// `cells[3].ms_per_batch.median`.
+    fn key(&self) -> String {
+        let mut key = String::new();
+        for step in &self.path {
+            let dot = if key.is_empty() { "" } else { "." };
+            match step {
+                Step::Key(name) => key.extend([dot, name]),
+                Step::MapKey(name) => key.extend([dot, name.as_str()]),
+                Step::Index(index) => key.push_str(&format!("[{index}]")),
+            }
+        }
+        key
+    }
+}
+
+/// Values in a row, or by their keys.
+#[derive(Debug)]
+struct Inside<'a> {
+    walk: &'a mut Finite,
+    index: usize,
+    map_key: String,
+}
+
+impl<'a> Inside<'a> {
+    const fn of(walk: &'a mut Finite) -> Self {
+        Self { walk, index: 0, map_key: String::new() }
+    }
+
+    fn next<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        self.index += 1;
+        self.walk.below(Step::Index(self.index - 1), value)
+    }
+}
+
+/// Declares values that are no number.
+macro_rules! harmless {
+    ($($method:ident($($kind:ty),*);)*) => {
+        $(fn $method(self $(, _: $kind)*) -> Result<(), Fault> {
+            Ok(())
+        })*
+    };
+}
+
+impl<'a> Serializer for &'a mut Finite {
+    type Ok = ();
+    type Error = Fault;
+    type SerializeSeq = Inside<'a>;
+    type SerializeTuple = Inside<'a>;
+    type SerializeTupleStruct = Inside<'a>;
+    type SerializeTupleVariant = Inside<'a>;
+    type SerializeMap = Inside<'a>;
+    type SerializeStruct = Inside<'a>;
+    type SerializeStructVariant = Inside<'a>;
+
+    fn serialize_f64(self, value: f64) -> Result<(), Fault> {
+        match value.is_finite() {
+            true => Ok(()),
+            false => Err(Fault(Error::NotFinite { key: self.key(), value })),
+        }
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Fault> {
+        self.serialize_f64(value.into())
+    }
+
+    harmless! {
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_i128(i128);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_u128(u128);
+        serialize_char(char);
+        serialize_str(&str);
+        serialize_bytes(&[u8]);
+        serialize_none();
+        serialize_unit();
+        serialize_unit_struct(&'static str);
+        serialize_unit_variant(&'static str, u32, &'static str);
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Fault> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Fault> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Fault> {
+        self.below(Step::Key(variant), value)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Inside<'a>, Fault> {
+        Ok(Inside::of(self))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Inside<'a>, Fault> {
+        Ok(Inside::of(self))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Fault> {
+        Ok(Inside::of(self))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Inside<'a>, Fault> {
+        Ok(Inside::of(self))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Inside<'a>, Fault> {
+        Ok(Inside::of(self))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Fault> {
+        Ok(Inside::of(self))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Inside<'a>, Fault> {
+        Ok(Inside::of(self))
+    }
+}
+
+/// Declares values that have an index.
+macro_rules! in_a_row {
+    ($($kind:ident::$method:ident;)*) => {
+        $(impl $kind for Inside<'_> {
+            type Ok = ();
+            type Error = Fault;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+                self.next(value)
+            }
+
+            fn end(self) -> Result<(), Fault> {
+                Ok(())
+            }
+        })*
+    };
+}
+
+in_a_row! {
+    SerializeSeq::serialize_element;
+    SerializeTuple::serialize_element;
+    SerializeTupleStruct::serialize_field;
+    SerializeTupleVariant::serialize_field;
+}
+
+/// Declares values that have a key.
+macro_rules! by_key {
+    ($($kind:ident;)*) => {
+        $(impl $kind for Inside<'_> {
+            type Ok = ();
+            type Error = Fault;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> Result<(), Fault> {
+                self.walk.below(Step::Key(key), value)
+            }
+
+            fn end(self) -> Result<(), Fault> {
+                Ok(())
+            }
+        })*
+    };
+}
+
+by_key! {
+    SerializeStruct;
+    SerializeStructVariant;
+}
+
+impl SerializeMap for Inside<'_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Fault> {
+        let text = serde_json::to_value(key).map_err(|cause| Fault(Error::NoJson(cause)))?;
+        self.map_key = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        self.walk.below(Step::MapKey(std::mem::take(&mut self.map_key)), value)
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Serialize;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Outer {
+        name: &'static str,
+        rows: Vec<Row>,
+        #[serde(flatten)]
+        kind: Kind,
+        by_name: BTreeMap<u32, (u8, f32)>,
+    }
+
+    #[derive(Clone, Serialize)]
+    struct Row {
+        ends: Option<[f64; 2]>,
+    }
+
+    #[derive(Serialize)]
+    enum Kind {
+        Share(f64),
+        Part { of: f64 },
+    }
+
+    fn outer() -> Outer {
+        let rows = vec![Row { ends: None }, Row { ends: Some([0.0, -1.5]) }];
+        let by_name = BTreeMap::from([(7, (0, f32::MAX))]);
+        Outer { name: "NaN", rows, kind: Kind::Share(f64::MIN_POSITIVE), by_name }
+    }
+
+    fn key(change: impl FnOnce(&mut Outer)) -> String {
+        let mut outer = outer();
+        change(&mut outer);
+        match check(&outer) {
+            Err(Error::NotFinite { key, .. }) => key,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_not_finite_is_found_wherever_it_is_and_its_key_told() {
+        check(&outer()).expect("all numbers are finite");
+        assert_eq!(key(|of| of.rows[1].ends = Some([0.0, f64::NAN])), "rows[1].ends[1]");
+        assert_eq!(key(|of| of.rows[0].ends = Some([f64::INFINITY, 0.0])), "rows[0].ends[0]");
+        assert_eq!(key(|of| of.kind = Kind::Share(f64::NEG_INFINITY)), "Share");
+        assert_eq!(key(|of| of.kind = Kind::Part { of: f64::NAN }), "Part.of");
+        assert_eq!(key(|of| of.by_name.extend([(9, (1, f32::NAN))])), "by_name.9[1]");
+        let text = check(&f64::NAN).expect_err("no number").to_string();
+        assert!(text.contains("NaN") && text.contains("please report"), "{text}");
+    }
+}
