@@ -11,7 +11,7 @@ use executor::{process, recover::Recovered, sample::Measurement};
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
-    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts,
+    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts, TimesAsFast,
     stats::{self, Warmup},
 };
 use variant::{CacheMode, Io, Prefetch, ReadTime};
@@ -217,6 +217,7 @@ impl CellSamples {
             samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
+            times: TimesAsFast::default(),
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(|s| {

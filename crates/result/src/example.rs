@@ -21,7 +21,7 @@ use crate::{
     phases::PhasesNs,
     run::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts,
-        RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+        RunResult, SCHEMA, SampleFacts, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
     },
     stats::estimate,
 };
@@ -255,6 +255,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         samples: vec![sample(ms)],
         mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ..Estimate::default() },
         ms_per_batch: Estimate { median: Some(ms), ..Estimate::default() },
+        times: TimesAsFast::default(),
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
@@ -322,6 +323,7 @@ fn sample(ms: f64) -> SampleFacts {
         idle_ns: None,
         makespan_block_order_ns: None,
         makespan_longest_first_ns: None,
+        digest_ns: Some(1_800_000),
         recover_ns: None,
     }
 }
