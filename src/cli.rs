@@ -9,6 +9,7 @@ use crate::{
         compare::{self, CompareArgs},
         describe::{self, DescribeArgs},
         doctor::{self, DoctorArgs},
+        export::{self, ExportArgs},
         gate::{self, GateArgs},
         generate::{self, GenerateArgs},
         help::{self, CompletionsArgs, ManArgs},
@@ -40,6 +41,7 @@ Examples:
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
+  stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
 
 Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
 3 designs disagree or a list is wrong, 4 a claim cannot be judged or the gate is
@@ -92,6 +94,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
     Import(ImportArgs),
+    /// Write a workload as a chain that real clients take: genesis, Engine API calls, RLP, rows
+    Export(ExportArgs),
     /// State databases: list, verify, remove
     State(StateArgs),
     /// Print a completion script for a shell
@@ -134,6 +138,7 @@ impl Command {
             Self::Report(args) => report::report(&args),
             Self::Doctor(args) => doctor::doctor(&args),
             Self::Import(args) => import::import(&args),
+            Self::Export(args) => export::export(&args),
             Self::State(args) => state::state(&args),
             Self::Completions(args) => help::completions(&args, Cli::command()),
             Self::Man(args) => help::man(&args, Cli::command()),

@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod describe;
 pub mod doctor;
+pub mod export;
 pub mod gate;
 pub mod generate;
 pub mod help;

@@ -5,7 +5,11 @@
 //! program is started. One file a subject: `cpu`, `cgroup`, `memory`, `disk`, `host`; `warning`
 //! judges what they found, and `check` says of each subject whether it is as it should be.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use executor::process;
 use result::environment::{Build, Environment, StealClock};
@@ -48,15 +52,38 @@ pub fn memory_available_bytes() -> Option<u64> {
     memory::probe(&Tree::of_this_machine()).available_bytes
 }
 
-/// The binary that runs, as `build.rs` saw it being made.
+/// The file that this process runs, even where its name has got another one since.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// The binary that runs, as `build.rs` saw it being made, with the hash of its file. The first call
+/// reads the file: never inside a clock.
 pub fn build() -> Build {
     Build {
         commit: option_env!("STRESS_COMMIT").map(str::to_owned),
+        features: Some(features()),
+        binary_hash: binary_hash(),
         rustc: option_env!("STRESS_RUSTC").map(str::to_owned),
         profile: env!("STRESS_PROFILE").to_owned(),
         opt_level: env!("STRESS_OPT_LEVEL").to_owned(),
         has_debug_assertions: cfg!(debug_assertions),
     }
+}
+
+/// The features that were compiled in.
+fn features() -> Vec<String> {
+    let all = [("io-uring", cfg!(feature = "io-uring"))];
+    all.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// BLAKE3 of this program's file; `None` where it cannot be read. It is read once.
+fn binary_hash() -> Option<String> {
+    static HASH: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(File::open(THIS_PROGRAM).ok()?).ok()?;
+        Some(hasher.finalize().to_string())
+    };
+    HASH.get_or_init(read).clone()
 }
 
 /// `path`, or the nearest directory above that exists, without links.
@@ -81,6 +108,14 @@ mod tests {
         }
         let steal = value.get("steal_ns").expect("written");
         assert!(steal.is_null() || steal.is_u64(), "{steal}");
+    }
+
+    #[test]
+    fn a_build_is_told_by_the_hash_of_the_file_that_runs() {
+        let file = std::fs::read(std::env::current_exe().expect("known")).expect("readable");
+        let hash = blake3::hash(&file).to_string();
+        assert_eq!(build().binary_hash, Some(hash));
+        assert_eq!(build(), build());
     }
 
     #[test]

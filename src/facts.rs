@@ -20,6 +20,8 @@ pub fn tool(build: &Build) -> Tool {
     Tool {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: build.commit.clone(),
+        features: build.features.clone(),
+        binary_hash: build.binary_hash.clone(),
         build_profile: build.profile.clone(),
         revm: REVM_VERSION.to_owned(),
         generator_version: GENERATOR_VERSION,
@@ -194,11 +196,13 @@ mod tests {
     fn the_tool_and_the_environment_tell_of_the_same_build() {
         let build = Build {
             commit: Some("c0ffee".to_owned()),
+            binary_hash: Some("1a2b".to_owned()),
             profile: "odd".to_owned(),
             ..crate::environment::build()
         };
         let tool = tool(&build);
         assert_eq!((tool.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));
+        assert_eq!((tool.features, tool.binary_hash), (build.features, build.binary_hash));
     }
 
     #[test]

@@ -1,22 +1,29 @@
 //! The gate: is this build slower than that one? (`docs/gate.md`)
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
-//! `measure` takes octets until all is decided, `builds` drives the processes that it asks for
-//! samples. `baseline` judges against a stored result instead, `calibration` learns what a machine
-//! can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
+//! `taker` who is asked for samples, `cell` a variant on its way to its verdict, `measure` takes octets
+//! until all is decided, and `builds` drives the processes. `baseline` judges results against stored
+//! ones instead (`side`: those of one program), `claimed` adds the claims, `calibration` learns what a
+//! machine can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
 
 pub mod baseline;
 pub mod builds;
 pub mod calibration;
+mod cell;
+mod claimed;
 mod decide;
+#[cfg(test)]
+mod drawn;
 mod fingerprint;
 pub mod judge;
 pub mod measure;
 mod octet;
+mod side;
+pub mod taker;
 
 pub use octet::Arm;
 
-pub use result::gate::{Metric, Verdict};
+pub use result::gate::{DecidedBy, Metric, Verdict};
 
 use crate::exit::{Code, Strictness};
 
@@ -46,13 +53,15 @@ impl Outcome {
     }
 }
 
-/// A change of a sample below this many nanoseconds is none, however small a sample is: waking
-/// threads varies by that much.
-pub const fn floor_ns(metric: Metric) -> u64 {
+/// A change of a sample below this much is none, however small a sample is: waking threads varies
+/// by as many nanoseconds, opening a store by as many blocks, bytes and requests.
+pub const fn floor(metric: Metric) -> u64 {
     match metric {
         Metric::Wall => 20_000,
         // Counted by the kernel in larger steps.
         Metric::Cpu => 100_000,
+        Metric::Blocks | Metric::Requests => 16,
+        Metric::Bytes => 64 << 10,
     }
 }
 
@@ -64,16 +73,21 @@ mod tests {
     fn the_worst_verdict_is_that_of_all_and_nothing_judged_is_no_pass() {
         assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Pass]), Verdict::Pass);
         assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Inconclusive]), Verdict::Inconclusive);
-        assert_eq!(
-            Verdict::worst([Verdict::Inconclusive, Verdict::Regression]),
-            Verdict::Regression
-        );
-        assert_eq!(Verdict::worst([Verdict::Regression, Verdict::Untrusted]), Verdict::Untrusted);
+        assert_eq!(Verdict::worst([Verdict::Inconclusive, Verdict::Untrusted]), Verdict::Untrusted);
         assert_eq!(
             Verdict::worst([Verdict::Untrusted, Verdict::WorkChanged]),
             Verdict::WorkChanged
         );
         assert_eq!(Verdict::worst([]), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_regression_in_any_cell_stands_above_everything() {
+        for other in Verdict::ALL {
+            for all in [[*other, Verdict::Regression], [Verdict::Regression, *other]] {
+                assert_eq!(Verdict::worst(all), Verdict::Regression, "{other}");
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod args;
 mod cells;
+mod child;
 mod claims;
 mod cli;
 mod cmd;
@@ -16,6 +17,7 @@ mod counters;
 mod describe;
 mod environment;
 mod exit;
+mod export;
 mod extras;
 mod facts;
 mod gate;

@@ -6,11 +6,12 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
     engine::EngineError,
-    recover::{self, RecoverError, Recovered, TxSignatures},
+    recover::{self, RecoverError, Recovered},
     sample::Measurement,
     trace::Trace,
 };
 use variant::{CacheMode, Schedule, Variant};
+use workload::signing::TxSignatures;
 
 use result::Device;
 

@@ -9,10 +9,10 @@ mod request;
 mod stores;
 mod work;
 
-use executor::{recover::TxSignatures, state::BuiltState};
+use executor::state::BuiltState;
 use spec::RunSpec;
 use variant::ListForm;
-use workload::Workload;
+use workload::{Workload, signing::TxSignatures};
 
 use result::Device;
 

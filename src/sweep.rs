@@ -2,7 +2,6 @@
 //! directory that their results go to, and what the results say together. `running` runs them.
 
 pub mod cell;
-pub mod child;
 pub mod dir;
 pub mod index;
 pub mod lock;

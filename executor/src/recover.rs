@@ -23,7 +23,7 @@ use secp256k1::{
 use workload::{
     Transaction, Workload,
     senders::SenderError,
-    signing::{self, Signature},
+    signing::{self, Signature, TxSignatures},
 };
 
 use crate::{latency::Latencies, pool::WorkerPool};
@@ -78,15 +78,6 @@ pub enum RecoverError {
     /// Someone asked to stop.
     #[error("cancelled")]
     Cancelled,
-}
-
-/// The signatures of a transaction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TxSignatures {
-    /// The sender's.
-    pub sender: Signature,
-    /// Of each delegation (EIP-7702); all zeros where the workload says it is invalid.
-    pub authorities: Vec<Signature>,
 }
 
 /// What recovering all senders of a workload once cost.

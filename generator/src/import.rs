@@ -10,10 +10,11 @@ mod header;
 mod node;
 mod read;
 mod receipt;
+mod rlp;
+mod roots;
 pub mod rpc;
 mod signature;
 mod t8n;
-mod trie;
 
 use std::{collections::BTreeMap, fmt};
 

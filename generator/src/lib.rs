@@ -6,6 +6,7 @@ pub mod artifact;
 pub mod describe;
 mod environment;
 mod error;
+pub mod export;
 mod fill;
 mod generate;
 mod genesis;

@@ -20,6 +20,7 @@ mod world;
 pub use coverage::{Coverage, Feature};
 pub use draft::Draft;
 
+use alloy_primitives::B256;
 use workload::{Batch, Fork, Workload, block::Block, stream::stream_seed};
 
 use crate::{
@@ -33,6 +34,11 @@ use world::World;
 
 /// Gas limit of every block: more than the transactions of one can ask for.
 const BLOCK_GAS: u64 = 60_000_000;
+
+/// Secrets of all accounts that send or delegate in random blocks, for whoever signs them.
+pub fn secrets() -> Vec<B256> {
+    world::secrets()
+}
 
 /// A chain of drafts.
 #[derive(Clone, Debug, PartialEq, Eq)]

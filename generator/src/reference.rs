@@ -2,6 +2,7 @@
 //! what is expected of every variant; knows nothing of the code or the store under test.
 
 mod answer;
+mod chain;
 mod error;
 mod gas;
 mod planned;
@@ -9,6 +10,7 @@ mod run;
 mod verify;
 
 pub use answer::Answer;
+pub(crate) use chain::ChainRun;
 pub use error::ReferenceError;
 pub use gas::BlockGas;
 pub use planned::PlanError;

@@ -18,8 +18,8 @@ use crate::{
     gate::{
         Metric, Verdict,
         builds::{self, Trio, Work},
-        calibration,
-        measure::{self, Plan},
+        calibration, measure,
+        taker::Plan,
     },
     prepare,
     progress::Progress,
@@ -66,8 +66,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let this = builds::this_program()?;
     let mut trio = Trio::start(&this, &this, driving.timeout, &work, &progress)?;
     let plan = Plan {
-        variants: work.variants.clone(),
-        metrics: vec![Metric::Wall],
+        subjects: work.subjects(Some(&[Metric::Wall])),
         delta: 1.0,
         slot_ns: driving.slot_ns,
         coin_seed: driving.coin_seed.unwrap_or(work.facts.seed),

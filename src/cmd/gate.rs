@@ -3,6 +3,7 @@
 use report::JsonOut;
 use result::gate::{Gate, GateResult, Mode};
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,19 +13,24 @@ use clap::Args;
 use variant::Named;
 
 use crate::{
-    args::{DriveArgs, Format, RunArgs},
+    args::{DriveArgs, Format, RunArgs, names},
+    child,
     exit::{Code, Failure, OrExit},
     gate::{
         Metric,
         baseline::Times,
         exit_code,
-        judge::{self, Builds, Frame, Judgement, New, Results},
+        judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
     },
     minimal, terminal,
 };
 
 /// Largest δ: above it nothing is gated.
 const DELTA_MAX: f64 = 1.0;
+/// Processes of a run whose times are judged: with fewer there is no interval.
+const PROCESS_COUNT: usize = 6;
+/// Most processes of a run.
+const PROCESS_COUNT_MAX: usize = 1_000;
 
 const GATE_HELP: &str = "\
 Examples:
@@ -33,6 +39,9 @@ Examples:
   stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
+  stress gate --baseline main/ --absolute --scenario my.toml --samples 10
+
+For --absolute run the baseline six times into one directory: a process has its luck.
 
 A is the build to compare with, B this program. Exit codes: 0 pass, or inconclusive
 without --strict; 1 regression, a claim fails, or the work changed; 3 a result is wrong;
@@ -51,24 +60,34 @@ pub struct GateArgs {
     /// The build that is judged [default: this program]
     #[arg(long, value_name = "BINARY", requires = "against")]
     pub candidate: Option<PathBuf>,
-    /// A stored result to compare with, or the directory of one
+    /// A stored result to compare with, or a directory: of several processes' results, for times
     #[arg(long, value_name = "RESULT")]
     pub baseline: Option<PathBuf>,
-    /// With --baseline: judge this stored result, rather than run
+    /// With --baseline: judge this stored result, or those of a directory, rather than run
     #[arg(long, value_name = "RESULT", requires = "baseline")]
     pub result: Option<PathBuf>,
-    /// With --baseline: judge times too, if they are of the same machine
+    /// With --baseline: judge times too, if they are of the same machine and of six processes each
     #[arg(long, requires = "baseline")]
     pub absolute: bool,
+    /// With --baseline: run in so many processes, each of them one value [default: 6 with
+    /// --absolute, otherwise 1]
+    #[arg(long, value_name = "COUNT", requires = "baseline", conflicts_with = "result")]
+    pub processes: Option<usize>,
+    /// A process of `--processes`: only run, and write the result into this directory.
+    #[arg(long, hide = true, value_name = "DIR", requires_all = ["baseline", "parent"])]
+    pub only_run: Option<PathBuf>,
+    /// The process that it runs for: when that ends, so does this one.
+    #[arg(long, hide = true, value_name = "PID", requires = "only_run")]
+    pub parent: Option<u32>,
     /// The change that is still none
     #[arg(long, value_name = "SHARE", default_value = "3%")]
     pub delta: String,
     /// Also claim that no block takes longer in any design of the run: 3s
     #[arg(long, value_name = "TIME")]
     pub deadline: Option<String>,
-    /// What is judged: wall, cpu, or both, separated by a comma
-    #[arg(long, value_name = "LIST", default_value = "wall")]
-    pub metric: String,
+    /// What is judged, separated by commas.
+    #[arg(long, value_name = "LIST", help = metric_help())]
+    pub metric: Option<String>,
     /// Try once more where nothing is decided; both tries are kept, and each decides less easily
     #[arg(long)]
     pub rerun: bool,
@@ -83,8 +102,16 @@ pub struct GateArgs {
     pub run: RunArgs,
 }
 
+fn metric_help() -> String {
+    let names = names::<Metric>();
+    format!("What is judged: {names} [default: wall; on a cold disk all, as far as they are told]")
+}
+
 /// Judges what the arguments name.
 pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
+    if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
+        return only_run(args, dir, parent_pid);
+    }
     let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
@@ -137,7 +164,7 @@ fn builds(args: &GateArgs, base: &Path) -> Result<Builds, Failure> {
     Ok(Builds {
         base: base.to_owned(),
         new: args.candidate.clone(),
-        metrics: metrics(&args.metric).or_exit(Code::Usage)?,
+        metrics: args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?,
         driving: args.drive.driving()?,
         work: args.run.of_builds()?,
         attempt_count: if args.rerun { 2 } else { 1 },
@@ -155,11 +182,46 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         Some(path) => New::Stored(path.clone()),
         None => {
             let input = Box::new(args.run.input(std::env::args().collect())?);
-            New::Run { input, deadline: deadline(args)? }
+            New::Run { input, by: run_by(args)?, deadline: deadline(args)? }
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
     Ok(Results { base: base.to_owned(), new, times })
+}
+
+/// Who runs: for times several processes.
+fn run_by(args: &GateArgs) -> Result<RunBy, Failure> {
+    let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
+    if !(1..=PROCESS_COUNT_MAX).contains(&count) {
+        let error =
+            anyhow!("--processes {count}: a number from 1 to {PROCESS_COUNT_MAX} is wanted");
+        return Err(error).or_exit(Code::Usage);
+    }
+    Ok(if count == 1 { RunBy::ThisProcess } else { RunBy::Processes { count, words } })
+}
+
+/// The arguments of this process, for one that only runs.
+fn words(dir: &Path) -> Vec<OsString> {
+    let own = [
+        OsString::from("--only-run"),
+        dir.into(),
+        "--parent".into(),
+        std::process::id().to_string().into(),
+    ];
+    let mut words = std::env::args_os().skip(1);
+    // The verb comes first.
+    let verb = words.next();
+    verb.into_iter().chain(own).chain(words).collect()
+}
+
+/// Runs what the arguments name, for a gate in another process.
+fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failure> {
+    if !child::end_with_parent(parent_pid).or_exit(Code::Io)? {
+        return Ok(Code::Interrupted);
+    }
+    let mut input = args.run.input(std::env::args().collect())?;
+    input.out = Some(dir.to_owned());
+    input.run()?.code(input.strictness)
 }
 
 fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
@@ -186,7 +248,8 @@ fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
 fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
     let named = |name: &str| {
         let known = Metric::from_name(name);
-        known.with_context(|| format!("--metric {text}: {name:?} is none; there are wall and cpu"))
+        let all = names::<Metric>();
+        known.with_context(|| format!("--metric {text}: {name:?} is none; there are {all}"))
     };
     let mut metrics = Vec::new();
     for name in text.split(',').map(str::trim) {
@@ -228,6 +291,7 @@ mod tests {
     #[test]
     fn metrics_are_named_once() {
         assert_eq!(metrics("cpu, wall,cpu").unwrap(), [Metric::Cpu, Metric::Wall]);
-        assert!(metrics("wall,").unwrap_err().to_string().contains("there are wall and cpu"));
+        let error = metrics("wall,").unwrap_err().to_string();
+        assert!(error.contains("there are wall, cpu, blocks"), "{error}");
     }
 }

@@ -13,10 +13,10 @@ use result::{
 
 use crate::{
     args::{DATA_DIR_HELP, Format, HowArgs, WorkArgs, as_option},
+    child,
     exit::{Code, Failure, OrExit},
     prepare::Size,
     sweep::{
-        child,
         dir::SweepDir,
         index,
         matrix::{self, MatrixInput},

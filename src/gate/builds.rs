@@ -11,11 +11,12 @@ use anyhow::{Context, anyhow};
 use serde_json::Value;
 use spec::{Override, RunSpec, Scenario};
 use tempfile::TempDir;
+use variant::{CacheMode, StoreKind};
 use workload::file;
 
 use super::{
-    Arm,
-    measure::{Taken, Taker},
+    Arm, Metric,
+    taker::{Rule, Subject, Taken, Taker},
 };
 use result::{WorkloadFacts, gate::Binary};
 
@@ -72,6 +73,8 @@ pub struct Work {
     pub variants: Vec<String>,
     /// By variant: threads that it keeps busy.
     busy_counts: Vec<usize>,
+    /// By variant: whether it reads a state that is cold on a disk.
+    are_cold: Vec<bool>,
 }
 
 impl Work {
@@ -110,7 +113,34 @@ impl Work {
         let variants = cells.iter().map(PlannedCell::name).collect();
         let busy = |cell: &PlannedCell| cell.variant.thread_count + cell.variant.io_thread_count;
         let busy_counts = cells.iter().map(busy).collect();
-        Ok(Self { file, _dir: dir, data_dir, facts, run, scenario, variants, busy_counts })
+        let is_cold =
+            |cell: &PlannedCell| run.cache == CacheMode::Cold && cell.store != StoreKind::Memory;
+        let are_cold = cells.iter().map(is_cold).collect();
+        Ok(Self {
+            file,
+            _dir: dir,
+            data_dir,
+            facts,
+            run,
+            scenario,
+            variants,
+            busy_counts,
+            are_cold,
+        })
+    }
+
+    /// What is judged of each variant: `metrics`, or, where the user named none, its time; on a cold
+    /// disk, whose noise may leave that open, what it reads too.
+    pub fn subjects(&self, metrics: Option<&[Metric]>) -> Vec<Subject> {
+        let subject = |(variant, is_cold): (&String, &bool)| {
+            let (metrics, rule) = match (metrics, is_cold) {
+                (Some(metrics), _) => (metrics.to_vec(), Rule::All),
+                (None, true) => (Metric::ALL.to_vec(), Rule::Counters),
+                (None, false) => (vec![Metric::Wall], Rule::All),
+            };
+            Subject { variant: variant.clone(), metrics, rule }
+        };
+        self.variants.iter().zip(&self.are_cold).map(subject).collect()
     }
 }
 
@@ -127,8 +157,10 @@ pub struct Trio<'a> {
     start_took: Duration,
     /// Whether nothing was asked of them.
     are_new: bool,
-    /// What the binaries were at first.
+    /// What the files that were named were at first: scripts may start another.
     stamps: [Stamp; 3],
+    /// Hashes of the programs that answered at first, where they tell.
+    hashes: [Option<String>; 3],
     watch: Watch,
     /// The CPUs to share out.
     cpus: Vec<usize>,
@@ -164,6 +196,10 @@ impl<'a> Trio<'a> {
         let drivers = all_started(&binaries, timeouts, work, 0)?;
         let start_took = begun.elapsed();
         stage.finish();
+        let hashes = drivers.each_ref().map(|driver| driver.who().binary_hash.clone());
+        if hashes[Arm::Base as usize] != hashes[Arm::Null as usize] {
+            replaced(base)?;
+        }
         let (cpus, unconfined) = match confine::allowed() {
             Ok(cpus) => (cpus, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -177,6 +213,7 @@ impl<'a> Trio<'a> {
             start_took,
             are_new: true,
             stamps,
+            hashes,
             watch: Watch::default(),
             cpu_count: cpus.len(),
             cpus,
@@ -208,6 +245,8 @@ impl<'a> Trio<'a> {
                 path: driver.name().to_owned(),
                 version: who.program.clone(),
                 commit: who.commit.clone(),
+                features: who.features.clone(),
+                binary_hash: who.binary_hash.clone(),
                 generator_version: who.generator,
                 slow_read_ns: who.slow_read_ns,
                 reads_one_twice: who.reads_one_twice,
@@ -221,6 +260,7 @@ impl<'a> Trio<'a> {
     pub fn judge(mut self, expects: Vec<String>) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
         let mut new = started(&self.binaries[Arm::New as usize], self.timeouts, self.work)?;
+        self.is_same(Arm::New, &new)?;
         self.watch.resume(self.cpus.len().max(1));
         for _ in 0..JUDGED_SAMPLE_COUNT {
             for variant in &self.work.variants {
@@ -240,16 +280,27 @@ impl<'a> Trio<'a> {
 
     /// That the files still are what was started first.
     fn are_same(&self) -> Result<(), Failure> {
-        let changed =
-            self.binaries.iter().zip(&self.stamps).find(|(path, was)| stamp(path) != **was);
-        let Some((path, _)) = changed else { return Ok(()) };
-        let error = anyhow!(
-            "{} was replaced while it was measured: what was measured is of two builds; build \
-             elsewhere, or compare copies",
-            path.display()
-        );
-        Err(error).or_exit(Code::Io)
+        let mut files = self.binaries.iter().zip(&self.stamps);
+        files.find(|(path, was)| stamp(path) != **was).map_or(Ok(()), |(path, _)| replaced(path))
     }
+
+    /// That a process is of the program that was started first: what a script starts may have been
+    /// built again.
+    fn is_same(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
+        match driver.who().binary_hash == self.hashes[arm as usize] {
+            true => Ok(()),
+            false => replaced(&self.binaries[arm as usize]),
+        }
+    }
+}
+
+fn replaced(path: &Path) -> Result<(), Failure> {
+    let error = anyhow!(
+        "{} was replaced while it was measured: what was measured is of two builds; build \
+         elsewhere, or compare copies",
+        path.display()
+    );
+    Err(error).or_exit(Code::Io)
 }
 
 /// Starts all three, the one at `first` before the others: what comes first may get better
@@ -299,8 +350,12 @@ impl Taker for Trio<'_> {
     fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
         self.are_new = false;
         let sampled = self.drivers[arm as usize].sample(variant)?;
-        let worker::Sampled { wall_ns, cpu_ns, counters, .. } = sampled;
-        Ok(Taken { wall_ns, cpu_ns, counters })
+        let worker::Sampled { wall_ns, cpu_ns, counters, facts, .. } = sampled;
+        // Keys of a sample in a result: a build that does not know one leaves it out.
+        let count = |key: &str| facts[key].as_u64();
+        let (blocks, requests) = (count("blocks_read"), count("read_syscalls"));
+        let bytes = count("device_read_bytes");
+        Ok(Taken { wall_ns, cpu_ns, blocks, bytes, requests, counters })
     }
 
     fn renew(&mut self) -> Result<Duration, Failure> {
@@ -313,6 +368,7 @@ impl Taker for Trio<'_> {
         self.end()?;
         self.are_same()?;
         self.drivers = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
+        Arm::ALL.into_iter().zip(&self.drivers).try_for_each(|(arm, it)| self.is_same(arm, it))?;
         self.start_count += 1;
         self.are_new = true;
         Ok(begun.elapsed())

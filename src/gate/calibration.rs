@@ -23,7 +23,8 @@ const DELTA_MAX: f64 = 10.0;
 /// The spreads of variants that were set against themselves.
 pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
     let spread = |cell: &GateCell| {
-        let octets = cell.octets.iter().filter_map(|octet| octet::of_facts(octet, Metric::Wall));
+        let of_octet = |octet| octet::of_facts(octet, Metric::Wall, cell.samples_per_slot);
+        let octets = cell.octets.iter().filter_map(of_octet);
         let octets: Vec<_> = octets.collect();
         let of = |figure: fn(&Differences) -> f64| {
             Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
@@ -33,7 +34,7 @@ pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
         let spread = if new.error > null.error { new } else { null };
         Some(Spread {
             variant: cell.variant.clone(),
-            base_ns: cell.figures.first().map_or(0, |figure| figure.base_ns),
+            base_ns: cell.figures.first().map_or(0, |figure| figure.base),
             error: spread.error.exp_m1(),
             smallest_delta: smallest_delta(&spread),
         })

@@ -74,20 +74,98 @@ pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
     }
 }
 
-/// The verdict of a look, or `None` where more octets may still tell. While the null's interval
-/// leaves ±δ/2 nothing passes, and only a change is a regression that lies above δ by more than A
-/// seems to differ from itself; at the end all else is not to be trusted.
-pub fn verdict(look: &Look, delta: f64) -> Option<Verdict> {
-    let of_null = look.null.iter().fold(0.0_f64, |most, end| most.max(end.abs()));
-    let null_holds = of_null <= (delta / 2.0).ln_1p();
-    let lower = if null_holds { look.lower } else { look.lower - of_null };
-    let is_last = look.octet_count >= OCTET_COUNT_MAX;
-    match (by_bounds(lower, look.upper, delta), null_holds) {
-        (Verdict::Regression, _) => Some(Verdict::Regression),
-        (_, false) => is_last.then_some(Verdict::Untrusted),
-        (Verdict::Inconclusive, true) => is_last.then_some(Verdict::Inconclusive),
-        (sure, true) => Some(sure),
+/// What a figure is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The change that is still none, as a share: δ, or the floor where that is more.
+    pub delta: f64,
+    /// The floor of the metric, as a share of a sample: what differs by less is the same.
+    pub floor: f64,
+}
+
+/// What the null says of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Null {
+    /// A is surely within ±δ/2 of itself.
+    Holds,
+    /// It may be, or not: there is much noise.
+    Wide,
+    /// It surely differs from itself.
+    Biased,
+}
+
+impl Limits {
+    fn null(&self, [low, high]: [f64; 2]) -> Null {
+        let floor = self.floor.ln_1p();
+        if low > floor || high < -floor {
+            Null::Biased
+        } else if low.abs().max(high.abs()) <= (self.delta / 2.0).ln_1p() {
+            Null::Holds
+        } else {
+            Null::Wide
+        }
     }
+}
+
+/// The verdict of a look, or `None` where more octets may still tell. While the null does not hold
+/// nothing passes, and only a change is a regression that lies above δ by more than A seems to
+/// differ from itself. At the end a biased null leaves nothing to trust, and a wide one leaves it
+/// open.
+pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
+    let null = limits.null(look.null);
+    let lower = if null == Null::Holds { look.lower } else { look.lower - most(look.null) };
+    let is_last = look.octet_count >= OCTET_COUNT_MAX;
+    match (by_bounds(lower, look.upper, limits.delta), null) {
+        (Verdict::Regression, _) => Some(Verdict::Regression),
+        (_, Null::Biased) => is_last.then_some(Verdict::Untrusted),
+        (Verdict::Pass, Null::Holds) => Some(Verdict::Pass),
+        (_, Null::Wide | Null::Holds) => is_last.then_some(Verdict::Inconclusive),
+    }
+}
+
+/// How far an interval reaches from 0.
+fn most([low, high]: [f64; 2]) -> f64 {
+    low.abs().max(high.abs())
+}
+
+/// How many times as many octets as those of the look would decide if estimates and deviations
+/// stayed as they are: errors fall with the square root of the number. `None` where none would.
+pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
+    if limits.null(look.null) == Null::Biased {
+        return None;
+    }
+    let limit = limits.delta.ln_1p();
+    let [low, high] = look.null;
+    let (null, null_reach) = (f64::midpoint(low, high).abs(), (high - low) / 2.0);
+    let estimate = look.estimate;
+    // Each: what the reach of now must shrink by, so that it fits into the room there is.
+    let shrinks = if estimate < limit {
+        let room = (limits.delta / 2.0).ln_1p() - null;
+        vec![shrink(null_reach, room)?, shrink(look.upper - estimate, limit - estimate)?]
+    } else {
+        vec![shrink(estimate - look.lower + null_reach, estimate - limit - null)?]
+    };
+    let most = shrinks.into_iter().fold(1.0, f64::max);
+    Some(most.powi(2)).filter(|times| times.is_finite())
+}
+
+/// How many values of each side would decide, where so many have these bounds and this estimate
+/// between them; `None` where no number would.
+pub fn values_to_decide(
+    [lower, estimate, upper]: [f64; 3],
+    delta: f64,
+    count: usize,
+) -> Option<u64> {
+    let limit = delta.ln_1p();
+    let times = match estimate < limit {
+        true => shrink(upper - estimate, limit - estimate)?.powi(2),
+        false => shrink(estimate - lower, estimate - limit)?.powi(2),
+    };
+    times.is_finite().then(|| (count as f64 * times).ceil() as u64)
+}
+
+fn shrink(reach: f64, room: f64) -> Option<f64> {
+    (room > 0.0).then(|| reach / room)
 }
 
 impl From<Look> for LookFacts {
@@ -109,6 +187,7 @@ mod tests {
     use super::*;
 
     const ONE: Split = Split { judged_count: 1, look_count: LOOKS.len() };
+    const FLOOR: f64 = 0.001;
 
     fn octets(count: usize, new: impl Fn(usize) -> f64, null: f64) -> Vec<Differences> {
         let jitter = |i: usize| if i.is_multiple_of(2) { 1e-4 } else { -1e-4 };
@@ -118,7 +197,8 @@ mod tests {
     }
 
     fn judged(octets: &[Differences], delta: f64) -> Option<Verdict> {
-        verdict(&look(octets, ONE).expect("six or more"), delta)
+        let limits = Limits { delta, floor: FLOOR };
+        verdict(&look(octets, ONE).expect("six or more"), limits)
     }
 
     #[test]
@@ -136,12 +216,58 @@ mod tests {
     }
 
     #[test]
-    fn a_null_that_seems_to_differ_leaves_nothing_to_trust() {
+    fn a_null_that_surely_differs_leaves_nothing_to_trust() {
         for new in [0.0, 0.04] {
             let biased = |count| octets(count, move |_| new, 0.02);
             assert_eq!(judged(&biased(6), 0.03), None, "{new}");
             assert_eq!(judged(&biased(12), 0.03), Some(Verdict::Untrusted), "{new}");
         }
+        // Less than half of δ, and yet surely another speed.
+        assert_eq!(judged(&octets(12, |_| 0.0, 0.005), 0.03), Some(Verdict::Untrusted));
+        // Surely not the same, but by less than the floor.
+        assert_eq!(judged(&octets(6, |_| 0.0, 0.0005), 0.03), Some(Verdict::Pass));
+    }
+
+    /// A null that lies around 0, up to 4 % to either side.
+    fn wide(count: usize, new: f64) -> Vec<Differences> {
+        let side = |i: usize| if i.is_multiple_of(2) { 0.04 } else { -0.04 };
+        (0..count).map(|i| Differences { new: new + side(i) * 1e-3, null: side(i) }).collect()
+    }
+
+    #[test]
+    fn a_null_that_is_merely_wide_is_no_reason_for_distrust_and_says_how_many_would_do() {
+        for new in [0.0, 0.04] {
+            assert_eq!(judged(&wide(6, new), 0.03), None, "{new}");
+            assert_eq!(judged(&wide(12, new), 0.03), Some(Verdict::Inconclusive), "{new}");
+        }
+        let limits = Limits { delta: 0.03, floor: FLOOR };
+        let last = look(&wide(12, 0.0), ONE).expect("twelve");
+        let times = times_to_decide(&last, limits).expect("no bias");
+        // The null must fit into 1.489 %.
+        let reach = (last.null[1] - last.null[0]) / 2.0;
+        assert!((times - (reach / 0.015_f64.ln_1p()).powi(2)).abs() < 1e-9, "{times} {last:?}");
+        assert!(times > 4.0, "{times}");
+        let biased = look(&octets(12, |_| 0.0, 0.02), ONE).expect("twelve");
+        assert_eq!(times_to_decide(&biased, limits), None);
+        // No number decides what lies exactly at δ.
+        let at_delta = Look { estimate: 0.03_f64.ln_1p(), ..last };
+        assert_eq!(times_to_decide(&at_delta, limits), None);
+    }
+
+    #[test]
+    fn what_times_to_decide_says_decides() {
+        // Noise of 3 % in both: 12 octets are too few.
+        let noisy = |count: usize| {
+            let noise = |i: usize| 0.03 * ((i * 7 % 12) as f64 / 5.5 - 1.0);
+            let octet = |i| Differences { new: noise(i), null: noise(i + 5) };
+            (0..count).map(octet).collect::<Vec<_>>()
+        };
+        let limits = Limits { delta: 0.03, floor: FLOOR };
+        let open = look(&noisy(12), ONE).expect("twelve");
+        assert_eq!(verdict(&open, limits), Some(Verdict::Inconclusive));
+        let times = times_to_decide(&open, limits).expect("it can be decided");
+        let enough = look(&noisy((12.0 * times).ceil() as usize), ONE).expect("more");
+        assert_eq!(verdict(&enough, limits), Some(Verdict::Pass), "{times}");
     }
 
     #[test]
@@ -184,7 +310,7 @@ mod tests {
                 new.iter().map(|new| Differences { new: *new, null: 0.0 }).collect();
             let look = look(&octets, ONE).expect("six or more");
             prop_assert!(look.lower <= look.estimate && look.estimate <= look.upper);
-            match verdict(&look, delta) {
+            match verdict(&look, Limits { delta, floor: 0.0 }) {
                 Some(Verdict::Regression) => prop_assert!(look.estimate > delta.ln_1p()),
                 Some(Verdict::Pass) => prop_assert!(look.estimate < delta.ln_1p()),
                 Some(Verdict::Untrusted) => prop_assert!(false, "the null is exact"),

@@ -2,34 +2,37 @@
 //! claims of the scenario; and the result that says so.
 
 use result::{
-    Claim, Environment, Expects, WorkloadFacts,
+    Environment, Expects, RunResult, WorkloadFacts,
     gate::{self, Attempt, Binary, Calibration, Gate, GateResult, Mode, SCHEMA},
     stored::Stored,
 };
 use std::{
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::anyhow;
-use serde_json::Value;
+use anyhow::{Context, anyhow};
 use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 
 use super::{
     Metric, Outcome, Verdict,
     baseline::{self, Compared, Times},
     builds::{self, Driving, Trio, Work, WorkInput},
-    calibration,
-    measure::{self, Plan},
+    calibration, claimed, measure,
+    side::Side,
+    taker::Plan,
 };
 
 use crate::{
+    child::{self, Ended},
     claims::{self, Grounds},
     environment,
     exit::{Code, Failure, OrExit, Strictness},
     facts,
     gate::exit_code,
-    minimal, prepare,
+    interrupt, minimal, prepare,
     progress::Progress,
     run::RunInput,
     terminal,
@@ -38,6 +41,7 @@ use crate::{
 
 /// A gate that may take as long says so when it begins.
 const LONG: Duration = Duration::from_secs(180);
+
 /// Two builds to be compared.
 #[derive(Clone, Debug)]
 pub struct Builds {
@@ -49,8 +53,8 @@ pub struct Builds {
     pub work: WorkInput,
     /// How they are driven.
     pub driving: Driving,
-    /// What is judged.
-    pub metrics: Vec<Metric>,
+    /// What is judged, where the user said so.
+    pub metrics: Option<Vec<Metric>>,
     /// How often it is tried where nothing is decided.
     pub attempt_count: usize,
     /// No block may take longer.
@@ -59,18 +63,18 @@ pub struct Builds {
     pub calibration: Option<PathBuf>,
 }
 
-/// A result to be judged against a stored one.
+/// Results to be judged against stored ones.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// The stored one, or its directory.
+    /// The stored one, or the directory of one or several.
     pub base: PathBuf,
-    /// The one that is judged.
+    /// Those that are judged.
     pub new: New,
     /// Whether times are judged.
     pub times: Times,
 }
 
-/// The result that is judged against a stored one.
+/// The results that are judged against stored ones.
 #[derive(Clone, Debug)]
 pub enum New {
     /// Stored, too.
@@ -79,8 +83,24 @@ pub enum New {
     Run {
         /// What is run.
         input: Box<RunInput>,
+        /// By whom.
+        by: RunBy,
         /// No block may take longer.
         deadline: Option<Duration>,
+    },
+}
+
+/// Who runs what is judged against stored results.
+#[derive(Clone, Debug)]
+pub enum RunBy {
+    /// This process.
+    ThisProcess,
+    /// So many others, one after the other.
+    Processes {
+        /// How many.
+        count: usize,
+        /// The arguments of one that writes its result into this directory.
+        words: fn(&Path) -> Vec<OsString>,
     },
 }
 
@@ -166,35 +186,6 @@ impl Frame {
             expects: judgement.expects,
         }
     }
-
-    /// The outcome with that of the claims.
-    fn with_claims(&self, sofar: Outcome, expects: Option<&Expects>) -> Outcome {
-        let Some(expects) = expects else { return sofar };
-        let of_verdict = |verdict: result::Verdict| {
-            expects.claims.iter().find(|claim| claim.verdict == verdict).map(words)
-        };
-        let open = || {
-            of_verdict(result::Verdict::Inconclusive)
-                .or_else(|| of_verdict(result::Verdict::NotJudged))
-        };
-        let of_claims = match (of_verdict(result::Verdict::Fails), self.strictness) {
-            (Some(reason), _) => Outcome { verdict: Verdict::ClaimFails, reason },
-            (None, Strictness::Strict) => match open() {
-                Some(reason) => Outcome { verdict: Verdict::Inconclusive, reason },
-                None => return sofar,
-            },
-            (None, Strictness::Lenient) => return sofar,
-        };
-        sofar.or_worse(of_claims)
-    }
-}
-
-/// A claim with its verdict and what that rests on, as JSON writes it.
-fn words(claim: &Claim) -> String {
-    let figure = claim.near_end.or(claim.value).map(Value::from);
-    let found = figure.unwrap_or_else(|| Value::from(claim.reason.clone()));
-    let Claim { metric, bound, limit, verdict, .. } = claim;
-    format!("{metric} {bound} {} {verdict}: {found}", Value::from(*limit))
 }
 
 /// Judges two builds, interleaved.
@@ -217,25 +208,15 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
             binary.arm, binary.path
         )
     }));
-    let mut plan = Plan {
-        variants: work.variants.clone(),
-        metrics: builds.metrics.clone(),
+    let plan = Plan {
+        subjects: work.subjects(builds.metrics.as_deref()),
         delta: frame.delta,
         slot_ns: builds.driving.slot_ns,
         coin_seed: builds.driving.coin_seed.unwrap_or(work.facts.seed),
         attempt_count: builds.attempt_count,
         takes_all: false,
     };
-    let sofar = loop {
-        let (verdict, attempt) = measured(&plan, &mut trio, &progress)?;
-        let reason = attempt.reason.clone();
-        judgement.attempts.push(attempt);
-        let is_open = matches!(verdict, Verdict::Inconclusive | Verdict::Untrusted);
-        if !is_open || judgement.attempts.len() == plan.attempt_count {
-            break Outcome { verdict, reason };
-        }
-        plan.coin_seed = plan.coin_seed.wrapping_add(1);
-    };
+    let sofar = measured(&plan, &mut trio, &progress, &mut judgement.attempts)?;
     judgement.warnings.extend(trio.warning());
     let outcome = if sofar.verdict == Verdict::WorkChanged || expects.is_empty() {
         trio.end()?;
@@ -244,14 +225,7 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
         let (judged, disturbances) = trio.judge(expects.iter().map(of_expect).collect())?;
         let judged = serde_json::from_value(judged).or_exit(Code::Io)?;
         let judged = judgement.expects.insert(judged);
-        match disturbances.as_slice() {
-            [] => frame.with_claims(sofar, Some(judged)),
-            // Neither a claim that fails nor one that holds is worth anything then.
-            some => {
-                let reason = some.join("; ");
-                sofar.or_worse(Outcome { verdict: Verdict::Untrusted, reason })
-            }
-        }
+        claimed::with_claims(sofar, judged, &disturbances, frame.strictness)
     };
     progress.clear();
     judgement.outcome = Some(outcome);
@@ -262,7 +236,8 @@ fn measured(
     plan: &Plan,
     trio: &mut Trio,
     progress: &Progress,
-) -> Result<(Verdict, Attempt), Failure> {
+    attempts: &mut Vec<Attempt>,
+) -> Result<Outcome, Failure> {
     let at_most = plan.longest(trio.start_took());
     if at_most >= LONG {
         terminal::note(&format!(
@@ -273,37 +248,40 @@ fn measured(
         ));
     }
     let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
-    let attempt = measure::attempt(plan, trio, |octet| {
-        stage.set(octet as u64, measure::OCTET_COUNT as u64);
-    });
+    let shown = |octet: usize| stage.set(octet as u64, measure::OCTET_COUNT as u64);
+    let outcome = measure::attempts(plan, trio, shown, |attempt| attempts.push(attempt));
     stage.finish();
-    attempt
+    outcome
 }
 
-/// Judges a run, or a stored result, against a stored one.
+/// Judges runs, or stored results, against stored ones.
 ///
 /// # Errors
-/// A result cannot be read or compared, or the run fails.
+/// A result cannot be read or compared, or a run fails.
 pub fn with_baseline(
     results: &Results,
     frame: &Frame,
     judgement: &mut Judgement,
 ) -> Result<(), Failure> {
-    let base = Stored::read(&results.base).or_exit(Code::Io)?;
+    let base = Side::read(&results.base).or_exit(Code::Io)?;
     let new = match &results.new {
-        New::Stored(path) => Stored::read(path).or_exit(Code::Io)?,
-        New::Run { input, deadline } => {
-            let (new, workload) = ran(input, *deadline)?;
-            judgement.workload = Some(workload);
+        New::Stored(path) => Side::read(path).or_exit(Code::Io)?,
+        New::Run { input, by, deadline } => {
+            let new = ran(input, by, *deadline)?;
+            judgement.workload = Some(new.results()[0].result.workload.clone());
             new
         }
     };
-    judgement.expects = Some(new.result.expects.clone());
-    let disagrees = [&base, &new].into_iter().any(|stored| stored.agrees() == Some(false));
-    let code = if disagrees { Code::Disagree } else { Code::Usage };
+    // Of several processes the first one's.
+    let expects = judgement.expects.insert(new.results()[0].result.expects.clone());
+    let mut all = base.results().iter().chain(new.results());
+    let code = match all.any(|stored| stored.agrees() == Some(false)) {
+        true => Code::Disagree,
+        false => Code::Usage,
+    };
     let judged = baseline::judge(&base, &new, frame.delta, results.times);
     let Compared { outcome, facts: compared } = judged.or_exit(code)?;
-    let outcome = frame.with_claims(outcome, judgement.expects.as_ref());
+    let outcome = claimed::with_claims(outcome, expects, &[], frame.strictness);
     if let Times::Absolute = results.times {
         judgement.warnings.push(compared.times_note.clone());
     }
@@ -312,35 +290,74 @@ pub fn with_baseline(
     Ok(())
 }
 
-/// Runs, and gives the result as if it had been read, with its claims judged.
-fn ran(input: &RunInput, deadline: Option<Duration>) -> Result<(Stored, WorkloadFacts), Failure> {
-    let mut finished = input.run()?;
-    let result = &mut finished.result;
-    if let Some(deadline) = deadline {
-        let run = minimal::default_run(&input.how).or_exit(Code::Usage)?;
-        let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
-        let of_run = of_deadline(deadline, &run).into_iter().filter(|expect| match expect.metric {
-            Claimed::MsPerBlock(design) => designs.contains(&design),
-            _ => true,
-        });
-        let grounds = Grounds {
-            workload: &result.workload,
-            cells: &result.cells,
-            databases: &result.databases,
-            cache: run.cache,
-        };
-        let judged = claims::judge(&of_run.collect::<Vec<_>>(), None, &grounds);
-        result.expects.count += judged.count;
-        result.expects.claims.extend(judged.claims);
+/// Runs, and gives the results as if they had been read, with the first one's claims judged.
+fn ran(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side, Failure> {
+    let mut results = match by {
+        RunBy::ThisProcess => vec![ran_here(input)?],
+        RunBy::Processes { count, words } => {
+            let dir = tempfile::tempdir().context("cannot make a directory").or_exit(Code::Io)?;
+            let of = |number: usize| ran_apart(&dir.path().join(number.to_string()), *words);
+            (1..=*count).map(of).collect::<Result<_, _>>()?
+        }
+    };
+    if let (Some(deadline), Some(first)) = (deadline, results.first_mut()) {
+        judge_deadline(deadline, input, &mut first.result)?;
     }
-    let stored = Stored::new(PathBuf::from("this run"), result.clone());
-    let workload = stored.result.workload.clone();
+    Side::of(PathBuf::from("this run"), results).or_exit(Code::Usage)
+}
+
+/// Runs in this process.
+fn ran_here(input: &RunInput) -> Result<Stored, Failure> {
+    let finished = input.run()?;
+    let stored = Stored::new(PathBuf::from("this run"), finished.result.clone());
     // What ended the run before its time, or is wrong, comes before any verdict.
     match finished.code(input.strictness)? {
-        Code::Fine | Code::Claim | Code::Inconclusive => {}
-        code => return Err(anyhow!("the run gave no result to judge")).or_exit(code),
+        Code::Fine | Code::Claim | Code::Inconclusive => Ok(stored),
+        code => Err(anyhow!("the run gave no result to judge")).or_exit(code),
     }
-    Ok((stored, workload))
+}
+
+/// Lets a process of this program run and write its result into `dir`.
+fn ran_apart(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
+    fs::create_dir(dir).context("cannot make a directory").or_exit(Code::Io)?;
+    let ended = child::run(&words(dir)).or_exit(Code::Io)?;
+    let is_fine = [Code::Fine, Code::Claim, Code::Inconclusive]
+        .iter()
+        .any(|code| ended == Ended::Code(*code as i32));
+    if interrupt::happened() {
+        return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+    }
+    if !is_fine {
+        let code =
+            if ended == Ended::Code(Code::Disagree as i32) { Code::Disagree } else { Code::Io };
+        let error = anyhow!("a process of the run gave no result to judge: {}", ended.words());
+        return Err(error).or_exit(code);
+    }
+    Stored::read(dir).or_exit(Code::Io)
+}
+
+/// Judges the deadline on a result, as claims of it.
+fn judge_deadline(
+    deadline: Duration,
+    input: &RunInput,
+    result: &mut RunResult,
+) -> Result<(), Failure> {
+    let run = minimal::default_run(&input.how).or_exit(Code::Usage)?;
+    let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
+    let of_run = of_deadline(deadline, &run).into_iter().filter(|expect| match expect.metric {
+        Claimed::MsPerBlock(design) => designs.contains(&design),
+        _ => true,
+    });
+    let grounds = Grounds {
+        workload: &result.workload,
+        cells: &result.cells,
+        databases: &result.databases,
+        cache: run.cache,
+    };
+    let judged = claims::judge(&of_run.collect::<Vec<_>>(), None, &grounds);
+    result.expects.count += judged.count;
+    result.expects.claims.extend(judged.claims);
+    Ok(())
 }
 
 /// The claims of the scenario that hold for this work, and the deadline.

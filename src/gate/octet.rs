@@ -5,7 +5,7 @@
 //! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
 //! jumps within seconds, and what is compared must lie within milliseconds.
 
-use super::Metric;
+use super::{Metric, floor};
 use result::{
     gate::{OctetFacts, PassFacts},
     stats::Trimmed,
@@ -113,23 +113,22 @@ pub fn together(passes: &[Differences]) -> Option<Differences> {
         .then(|| Differences { new: of(|pass| pass.new), null: of(|pass| pass.null) })
 }
 
-/// What the octet says of a metric; `None` where no pass has all times.
-pub fn of_facts(octet: &OctetFacts, metric: Metric) -> Option<Differences> {
-    let passes: Vec<_> = octet.passes.iter().filter_map(|pass| of_pass(pass, metric)).collect();
-    together(&passes)
+/// What the octet says of a metric, where a slot is so many samples; `None` where no pass has all
+/// values.
+pub fn of_facts(octet: &OctetFacts, metric: Metric, samples_per_slot: u64) -> Option<Differences> {
+    // A count below the floor is as good as none, and has a logarithm.
+    let least = if metric.is_count() { (floor(metric) * samples_per_slot) as f64 } else { 0.0 };
+    let passes = octet.passes.iter().filter_map(|pass| of_pass(pass, metric, least));
+    together(&passes.collect::<Vec<_>>())
 }
 
-fn of_pass(pass: &PassFacts, metric: Metric) -> Option<Differences> {
+fn of_pass(pass: &PassFacts, metric: Metric, least: f64) -> Option<Differences> {
     let arm = |letter| Arm::ALL.into_iter().find(|arm| arm.letter() == letter);
     let order = pass.order.chars().map(arm).collect::<Option<Vec<_>>>()?;
     // All slots have the same gas: it cancels.
-    let times: Vec<_> = match metric {
-        Metric::Wall => pass.wall_ns.iter().map(|ns| *ns as f64).collect(),
-        Metric::Cpu => {
-            pass.cpu_ns.iter().map(|ns| ns.map(|ns| ns as f64)).collect::<Option<_>>()?
-        }
-    };
-    differences(&order, &times)
+    let value = |value: Option<u64>| value.map(|value| (value as f64).max(least));
+    let values: Vec<_> = pass.values(metric).into_iter().map(value).collect::<Option<_>>()?;
+    (values.len() == order.len()).then(|| differences(&order, &values)).flatten()
 }
 
 #[cfg(test)]
@@ -197,6 +196,26 @@ mod tests {
             prop_assert!((found.new - factor.ln()).abs() < 1e-9, "{:?}", found);
             prop_assert!(found.null.abs() < 1e-9, "{:?}", found);
         }
+    }
+
+    #[test]
+    fn a_count_below_the_floor_is_none_and_one_above_it_is_compared() {
+        let order = order(0, Arm::Base);
+        let of = |base: u64, new: u64| {
+            let count = |arm: &Arm| Some(if *arm == Arm::New { new } else { base });
+            let pass = PassFacts {
+                order: letters(&order),
+                requests: order.iter().map(count).collect(),
+                ..PassFacts::default()
+            };
+            let octet = OctetFacts { cpus: None, passes: vec![pass] };
+            of_facts(&octet, Metric::Requests, 1).map(|found| found.new)
+        };
+        assert_eq!(of(0, 16), Some(0.0));
+        assert!((of(0, 32).unwrap() - 2_f64.ln()).abs() < 1e-12);
+        assert!((of(1_000, 2_000).unwrap() - 2_f64.ln()).abs() < 1e-12);
+        let none = OctetFacts { cpus: None, passes: vec![PassFacts::default()] };
+        assert_eq!(of_facts(&none, Metric::Requests, 1), None);
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 
 use executor::{
     engine::EngineError,
-    recover::{self, RecoverError, TxSignatures},
+    recover::{self, RecoverError},
 };
 use spec::RunSpec;
 use variant::{Design, Variant};
-use workload::Workload;
+use workload::{Workload, signing::TxSignatures};
 
 use crate::{
     exit::{Code, Failure, OrExit},

@@ -2,22 +2,20 @@
 //! is an error that names the file; it is never taken for a cell that has not been run.
 
 use result::{
-    RunResult, Verdict,
+    Program, RunResult, Verdict,
     stored::Stored,
-    sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix, Program},
+    sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix},
 };
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
-use generator::GENERATOR_VERSION;
 use serde_json::Value;
 
 use crate::{environment, exit::Code, facts};
 
 /// This program.
 pub fn this_program() -> Program {
-    let tool = facts::tool(&environment::build());
-    Program { version: tool.version, commit: tool.commit, generator_version: GENERATOR_VERSION }
+    facts::tool(&environment::build()).program()
 }
 
 /// What cell `index` of `matrix`, run by this program, says of itself.
@@ -89,7 +87,7 @@ impl FinishedCell {
 /// Whether the cell in this directory was run by another program; a cell that cannot be read is not
 /// said to be.
 pub fn is_of_another_program(dir: &Path) -> bool {
-    read_cell_file(&dir.join(CELL_FILE)).is_ok_and(|file| file.program != this_program())
+    read_cell_file(&dir.join(CELL_FILE)).is_ok_and(|file| !file.program.is_same(&this_program()))
 }
 
 /// Whether a claim of the scenario fails in a result.

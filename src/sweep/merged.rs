@@ -1,8 +1,9 @@
 //! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`): whether they belong
 //! together, which are missing, what is the same in all, and where more threads stop paying.
 
-use result::sweep::{
-    self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges,
+use result::{
+    Program,
+    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,19 +60,30 @@ fn merged_cell(cell: FinishedCell) -> MergedCell {
 }
 
 fn same_program(cells: &[FinishedCell]) -> Result<()> {
-    let mut by_program: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut programs: Vec<(&Program, Vec<u64>)> = Vec::new();
     for cell in cells {
-        let program = &cell.file.program;
-        let name = format!("{}, generator {}", program.name(), program.generator_version);
-        by_program.entry(name).or_default().push(cell.file.index);
+        let (program, index) = (&cell.file.program, cell.file.index);
+        match programs.iter_mut().find(|(known, _)| known.is_same(program)) {
+            Some((_, cells)) => cells.push(index),
+            None => programs.push((program, vec![index])),
+        }
     }
-    if by_program.len() == 1 {
+    if programs.len() == 1 {
         return Ok(());
     }
-    let each: Vec<_> = by_program
-        .iter()
-        .map(|(program, cells)| format!("stress {program} made cells {}", ranges(cells)))
-        .collect();
+    let made = |(program, cells): &(&Program, Vec<u64>)| {
+        let features = match &program.features {
+            Some(features) => format!(", features {}", features.join(" ")),
+            None => String::new(),
+        };
+        format!(
+            "stress {}, generator {}{features} made cells {}",
+            program.name(),
+            program.generator_version,
+            ranges(cells)
+        )
+    };
+    let each: Vec<_> = programs.iter().map(made).collect();
     bail!(
         "the results are of different programs: {}; sweep again with one of them, which runs only \
          the others' cells",

@@ -10,18 +10,12 @@ use std::{
 
 use anyhow::anyhow;
 
-use super::{
-    cell::FinishedCell,
-    child::{self, Ended},
-    dir::SweepDir,
-    index::Which,
-    lock::CellLock,
-    matrix,
-};
+use super::{cell::FinishedCell, dir::SweepDir, index::Which, lock::CellLock, matrix};
 use report::units;
 use result::RunResult;
 
 use crate::{
+    child::{self, Ended},
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
     interrupt,

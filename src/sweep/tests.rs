@@ -118,6 +118,34 @@ fn a_cell_of_another_program_is_run_again_and_not_joined_with_the_others() {
 }
 
 #[test]
+fn cells_of_two_dirty_builds_of_one_commit_are_not_joined_and_those_of_two_clean_ones_are() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..2);
+    let built = |index: u64, commit: &str, hash: &str| {
+        let file = dir.cell_path(index).join("cell.json");
+        let mut json: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        (json["program"]["commit"], json["program"]["binary_hash"]) = (json!(commit), json!(hash));
+        fs::write(&file, json.to_string()).unwrap();
+    };
+    for (commit, hash, is_one) in
+        [("c0ffee", "2b", true), ("c0ffee-dirty", "2b", false), ("c0ffee-dirty", "1a", true)]
+    {
+        built(0, commit, "1a");
+        built(1, commit, hash);
+        match merged::merge(&dir) {
+            Ok(_) => assert!(is_one, "{commit} {hash}"),
+            Err(failure) => {
+                assert!(!is_one && failure.code == Code::Usage, "{failure}");
+                let text = failure.to_string();
+                assert!(text.contains("c0ffee-dirty, binary 1a") && text.contains("binary 2b"));
+            }
+        }
+    }
+    // Neither is this program's, whatever its commit.
+    assert!(dir.own_cell(0).unwrap().is_none());
+}
+
+#[test]
 fn of_two_who_finish_a_cell_the_first_result_stays() {
     let path = tempfile::tempdir().unwrap();
     let dir = filled(path.path(), 0..1);

@@ -93,6 +93,8 @@ impl Driver {
             protocol: PROTOCOL,
             program: String::new(),
             commit: None,
+            features: None,
+            binary_hash: None,
             generator: 0,
             slow_read_ns: 0,
             reads_one_twice: false,

@@ -81,6 +81,12 @@ pub struct Who {
     pub program: String,
     /// Its commit, where it is known.
     pub commit: Option<String>,
+    /// Its features, where it tells.
+    #[serde(default)]
+    pub features: Option<Vec<String>>,
+    /// BLAKE3 of its file, where it tells.
+    #[serde(default)]
+    pub binary_hash: Option<String>,
     /// Version of its generator.
     pub generator: u32,
     /// Time that each read of its memory store is made longer: a test of who measures.

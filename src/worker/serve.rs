@@ -48,10 +48,13 @@ const READ_TWICE: &str = "STRESS_READ_ONE_TWICE";
 /// Answers on standard output what is asked on standard input.
 pub fn serve() -> Result<Code, Failure> {
     let handicap = handicap().or_exit(Code::Usage)?;
+    let build = environment::build();
     answer(&Answer::Hello(Who {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: environment::build().commit,
+        commit: build.commit,
+        features: build.features,
+        binary_hash: build.binary_hash,
         generator: GENERATOR_VERSION,
         slow_read_ns: u64::try_from(handicap.read_delay.as_nanos()).unwrap_or(u64::MAX),
         reads_one_twice: handicap.reads_one_twice,

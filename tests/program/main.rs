@@ -6,6 +6,7 @@
 mod cli;
 mod databases;
 mod describe;
+mod export;
 mod gate;
 mod import;
 mod import_rpc;

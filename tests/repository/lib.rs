@@ -69,7 +69,7 @@ fn the_lock_of_the_fuzz_targets_knows_every_dependency_of_their_crates() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect(path);
     let lock = read("fuzz/Cargo.lock");
     let mut count = 0;
-    for path in ["crates/workload", "crates/evm", "crates/spec", "generator"] {
+    for path in ["crates/workload", "crates/evm", "crates/spec", "crates/trie", "generator"] {
         let name = path.rsplit('/').next().expect("a name");
         let of_lock = lock
             .split("[[package]]")

@@ -7,14 +7,15 @@ use toml::Table;
 use crate::sources::{Package, packages, texts};
 
 /// The packages of the workspace that each may depend on, tests left out.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("stress", &["report", "result", "variant", "spec", "workload", "generator", "executor"]),
     ("report", &["result", "variant"]),
     ("result", &["variant"]),
-    ("generator", &["spec", "workload", "evm", "variant"]),
+    ("generator", &["spec", "workload", "evm", "variant", "trie"]),
     ("spec", &["variant", "workload"]),
     ("executor", &["workload", "evm", "variant"]),
     ("evm", &["workload"]),
+    ("trie", &["workload"]),
     ("workload", &[]),
     ("variant", &[]),
 ];

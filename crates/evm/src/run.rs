@@ -101,6 +101,7 @@ pub struct Runner<DB: Database> {
     fork: Fork,
     chain_id: u64,
     fees: Fees,
+    requests: Vec<Bytes>,
 }
 
 impl<DB: Database> fmt::Debug for Runner<DB> {
@@ -114,14 +115,25 @@ impl<DB: Database> Runner<DB> {
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
-        let fees = Fees::Paid;
-        Self { evm, fork: workload.fork, chain_id: workload.chain_id, fees }
+        Self {
+            evm,
+            fork: workload.fork,
+            chain_id: workload.chain_id,
+            fees: Fees::Paid,
+            requests: Vec::new(),
+        }
     }
 
     /// This runner with fees handled as `fees` says.
     #[must_use]
     pub fn with_fees(self, fees: Fees) -> Self {
         Self { fees, ..self }
+    }
+
+    /// Requests of the block that was entered last, ordered by type: type ‖ data, as the system
+    /// calls after its transactions returned them (EIP-7685). Calls that returned nothing have none.
+    pub fn requests(&self) -> &[Bytes] {
+        &self.requests
     }
 
     /// The database.
@@ -137,6 +149,7 @@ impl<DB: Database> Runner<DB> {
     /// Makes `block` the block whose steps are run next.
     pub fn enter(&mut self, block: &Block) {
         self.evm.ctx.block = env::block_env(&block.env, self.fork);
+        self.requests.clear();
     }
 
     /// Runs one step of `block`, which must have been entered. The state changes of each of
@@ -179,7 +192,10 @@ impl<DB: Database> Runner<DB> {
             StepKind::AfterTransactions => {
                 self.withdrawals(&block.withdrawals, sink)?;
                 for call in system::after_transactions(self.fork) {
-                    self.system_call(&call, sink)?;
+                    let data = self.system_call(&call, sink)?;
+                    if let Some(request_type) = call.request_type.filter(|_| !data.is_empty()) {
+                        self.requests.push([&[request_type][..], &data].concat().into());
+                    }
                 }
                 Ok(StepOutput::default())
             }
@@ -210,7 +226,7 @@ impl<DB: Database> Runner<DB> {
         &mut self,
         call: &system::SystemCall,
         sink: &mut impl FnMut(&mut DB, EvmState),
-    ) -> Result<(), StepError<DB::Error>> {
+    ) -> Result<Bytes, StepError<DB::Error>> {
         let result =
             self.evm.system_call_one(call.contract, call.input.clone()).map_err(from_evm)?;
         let state = self.evm.finalize();
@@ -219,7 +235,7 @@ impl<DB: Database> Runner<DB> {
             return Err(StepError::SystemCall { contract: call.contract, reason });
         }
         sink(self.evm.ctx.db_mut(), state);
-        Ok(())
+        Ok(result.into_output().unwrap_or_default())
     }
 
     fn withdrawals(

@@ -4,11 +4,18 @@
 use alloy_eips::{
     eip2935::{HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CODE},
     eip4788::{BEACON_ROOTS_ADDRESS, BEACON_ROOTS_CODE},
-    eip7002::{WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_PREDEPLOY_CODE},
-    eip7251::{CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_PREDEPLOY_CODE},
+    eip7002::{
+        WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_PREDEPLOY_CODE,
+        WITHDRAWAL_REQUEST_TYPE,
+    },
+    eip7251::{
+        CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_PREDEPLOY_CODE,
+        CONSOLIDATION_REQUEST_TYPE,
+    },
     eip8282::{
         BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_CONTRACT_CODE,
-        BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_CONTRACT_CODE,
+        BUILDER_DEPOSIT_REQUEST_TYPE, BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_CONTRACT_CODE,
+        BUILDER_EXIT_REQUEST_TYPE,
     },
 };
 use alloy_primitives::{Address, Bytes};
@@ -21,6 +28,8 @@ pub struct SystemCall {
     pub contract: Address,
     /// Calldata.
     pub input: Bytes,
+    /// Type of the requests that the call returns (EIP-7685); `None` where it returns none.
+    pub request_type: Option<u8>,
 }
 
 /// Calls before the first transaction: beacon root (EIP-4788), parent hash (EIP-2935).
@@ -29,10 +38,12 @@ pub fn before_transactions(env: &BlockEnv) -> [SystemCall; 2] {
         SystemCall {
             contract: BEACON_ROOTS_ADDRESS,
             input: Bytes::copy_from_slice(env.parent_beacon_root.as_slice()),
+            request_type: None,
         },
         SystemCall {
             contract: HISTORY_STORAGE_ADDRESS,
             input: Bytes::copy_from_slice(env.parent_hash.as_slice()),
+            request_type: None,
         },
     ]
 }
@@ -40,14 +51,18 @@ pub fn before_transactions(env: &BlockEnv) -> [SystemCall; 2] {
 /// Calls after the last transaction: withdrawal requests (EIP-7002), consolidation requests
 /// (EIP-7251), builder requests (EIP-8282, from Amsterdam).
 pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
-    let call = |contract| SystemCall { contract, input: Bytes::new() };
+    let call = |contract, request_type| SystemCall {
+        contract,
+        input: Bytes::new(),
+        request_type: Some(request_type),
+    };
     let mut calls = vec![
-        call(WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS),
-        call(CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS),
+        call(WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_TYPE),
+        call(CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_TYPE),
     ];
     if fork == Fork::Amsterdam {
-        calls.push(call(BUILDER_DEPOSIT_CONTRACT_ADDRESS));
-        calls.push(call(BUILDER_EXIT_CONTRACT_ADDRESS));
+        calls.push(call(BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_REQUEST_TYPE));
+        calls.push(call(BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_REQUEST_TYPE));
     }
     calls
 }

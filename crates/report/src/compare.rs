@@ -16,12 +16,14 @@ use result::{
 use crate::error::Error;
 
 /// Facts that differ from run to run and say nothing about a change.
-const PASSING: [&str; 9] = [
+const PASSING: [&str; 11] = [
     "environment.memory.available_bytes",
     "environment.host.load_average",
     "environment.steal_ns",
     "environment.ground.free_bytes",
     "environment.build.commit",
+    "environment.build.features",
+    "environment.build.binary_hash",
     "open_sample_ns",
     "/stores/0/facts/build_ns",
     "sample_directory",

@@ -4,7 +4,10 @@
 use serde_json::Value;
 
 use result::Claim;
-use result::gate::{Attempt, Calibration, GateCell, GateResult, Judged, LookFacts, Verdict};
+use result::gate::{
+    Attempt, Calibration, Compared, CountShift, DecidedBy, GateCell, GateResult, Judged, LookFacts,
+    Shift, Verdict,
+};
 
 use super::{
     Paint,
@@ -25,9 +28,7 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
         page.labelled(Tone::Plain, "work", &text);
     }
     for binary in &result.binaries {
-        let commit = binary.commit.as_deref().unwrap_or("unknown");
-        let commit: String = commit.chars().take(10).collect();
-        let text = format!("{}, version {}, commit {commit}", binary.path, binary.version);
+        let text = format!("{}, stress {}", binary.path, binary.program().name());
         page.labelled(Tone::Plain, &binary.arm.to_string(), &text);
     }
     for (number, tried) in (1..).zip(&gate.attempts) {
@@ -35,24 +36,7 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
     }
     if let Some(compared) = &gate.baseline {
         page.gap();
-        page.labelled(Tone::Plain, "baseline", &compared.path);
-        let text = format!("{} compared", units::things(compared.counter_count, "counter"));
-        page.labelled(Tone::Plain, "counters", &text);
-        for change in &compared.counter_changes {
-            page.labelled(Tone::Warning, "", change);
-        }
-        if let Some(reference) = &compared.reference {
-            page.labelled(Tone::Plain, "over", reference);
-        }
-        for (label, shifts) in [("ratios", &compared.ratios), ("times", &compared.times)] {
-            let mut label = label;
-            for shift in shifts {
-                let change = shift.change.map_or("unknown".to_owned(), percent);
-                let text = format!("{}: {change}, {}", shift.variant, shift.verdict);
-                page.labelled(Tone::Plain, label, &text);
-                label = "";
-            }
-        }
+        baseline(&mut page, compared);
     }
     claims(&mut page, result);
     page.gap();
@@ -62,6 +46,46 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
     let text = format!("{:.1} s, exit code {}", result.took_s, gate.exit_code);
     page.labelled(Tone::Faint, "took", &text);
     page.render(paint)
+}
+
+/// What was compared with stored results.
+fn baseline(page: &mut Page, compared: &Compared) {
+    page.labelled(Tone::Plain, "baseline", &compared.path);
+    let [base, new] = compared.process_counts;
+    let text = format!("{base} against {new}, each of a process");
+    page.labelled(Tone::Plain, "results", &text);
+    let text = format!("{} compared", units::things(compared.counter_count, "counter"));
+    page.labelled(Tone::Plain, "counters", &text);
+    for change in &compared.counter_changes {
+        page.labelled(Tone::Warning, "", change);
+    }
+    listed(page, Tone::Warning, "unpaired", compared.only_in_one.iter().cloned());
+    if let Some(reference) = &compared.reference {
+        page.labelled(Tone::Plain, "over", reference);
+    }
+    let words = |name: &str, shift: &Shift| {
+        let change = shift.change.map_or("unknown".to_owned(), percent);
+        format!("{name}: {change}, {}", shift.verdict)
+    };
+    let of = |shifts: &[Shift]| {
+        shifts.iter().map(|shift| words(&shift.variant, shift)).collect::<Vec<_>>()
+    };
+    listed(page, Tone::Plain, "ratios", of(&compared.ratios));
+    listed(page, Tone::Plain, "times", of(&compared.times));
+    let counts = compared
+        .counts
+        .iter()
+        .map(|CountShift { metric, shift }| words(&format!("{} {metric}", shift.variant), shift));
+    listed(page, Tone::Plain, "counts", counts);
+}
+
+/// Lines of which the first has the label.
+fn listed(page: &mut Page, tone: Tone, label: &str, lines: impl IntoIterator<Item = String>) {
+    let mut label = label;
+    for line in lines {
+        page.labelled(tone, label, &line);
+        label = "";
+    }
 }
 
 fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
@@ -75,6 +99,10 @@ fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
         match cell.counter_changes.as_slice() {
             [] => page.labelled(Tone::Plain, "counters", "equal"),
             changes => page.labelled(Tone::Warning, "counters", &changes.join(", ")),
+        }
+        if cell.decided_by == DecidedBy::Counters {
+            let text = "by the counters: the noise of a cold disk leaves the times open";
+            page.labelled(Tone::Plain, "decided", text);
         }
         for figure in &cell.figures {
             judged(page, figure, cell);
@@ -100,12 +128,16 @@ fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
         count => format!("{count} passes"),
     };
     let text = format!(
-        "{} of {passes}, {} a slot, a sample of A {:.2} ms",
+        "{} of {passes}, {} a slot, a sample of A {}",
         units::things(octet_count, "octet"),
         units::things(cell.samples_per_slot, "sample"),
-        figure.base_ns as f64 / 1e6
+        figure.metric.words(figure.base)
     );
     page.labelled(Tone::Faint, "from", &text);
+    if let Some(wanted) = figure.samples_to_decide {
+        let text = format!("about {} of each build would", units::things(wanted, "sample"));
+        page.labelled(Tone::Warning, "decides", &text);
+    }
 }
 
 fn claims(page: &mut Page, result: &GateResult) {

@@ -14,8 +14,8 @@ use crate::{
         Virtualisation,
     },
     gate::{
-        self, Attempt, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode, OctetFacts,
-        PassFacts,
+        self, Attempt, DecidedBy, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode,
+        OctetFacts, PassFacts,
     },
     names::{Bottleneck, Bound, IoKind, Verdict},
     phases::PhasesNs,
@@ -53,6 +53,8 @@ pub fn typical() -> RunResult {
         tool: Tool {
             version: "0.1.0".to_owned(),
             commit: Some("ace5143".to_owned()),
+            features: Some(vec!["io-uring".to_owned()]),
+            binary_hash: Some("5fe1".to_owned()),
             build_profile: "release".to_owned(),
             revm: "43.0.3".to_owned(),
             generator_version: 1,
@@ -161,6 +163,8 @@ pub fn environment() -> Environment {
         },
         build: Build {
             commit: Some("ace5143".to_owned()),
+            features: Some(vec!["io-uring".to_owned()]),
+            binary_hash: Some("5fe1".to_owned()),
             rustc: Some("rustc 1.95.0".to_owned()),
             profile: "release".to_owned(),
             opt_level: "3".to_owned(),
@@ -375,7 +379,8 @@ pub fn gate() -> GateResult {
         metric: Metric::Wall,
         verdict: gate::Verdict::Pass,
         delta: 0.03,
-        base_ns: 4_902_000_000,
+        base: 4_902_000_000,
+        samples_to_decide: None,
         looks: vec![look],
     };
     let pass = PassFacts {
@@ -383,6 +388,7 @@ pub fn gate() -> GateResult {
         order: "NABBANNBAABN".to_owned(),
         wall_ns: vec![4_902_000_000; 12],
         cpu_ns: vec![None; 12],
+        ..PassFacts::default()
     };
     let cell = GateCell {
         variant: "rocksdb/batched-io/bal+batched@2+64io".to_owned(),
@@ -391,6 +397,8 @@ pub fn gate() -> GateResult {
         warm_up_sample_counts: [3, 3, 3],
         passes_per_octet: 1,
         samples_per_slot: 1,
+        verdict: gate::Verdict::Pass,
+        decided_by: DecidedBy::All,
         figures: vec![figure],
         octets: vec![OctetFacts { cpus: Some(vec![0]), passes: vec![pass] }],
     };

@@ -1,4 +1,4 @@
-//! What a gate says as it is written (`stress.gate/1`, `docs/gate.md`). Shares are of one: 0.03
+//! What a gate says as it is written (`stress.gate/2`, `docs/gate.md`). Shares are of one: 0.03
 //! is 3 %. What is not known is `null`.
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +7,7 @@ use crate::{
     counters::Counters,
     environment::Environment,
     named,
+    program::Program,
     run::{Expects, Tool, WorkloadFacts},
     schema::schema,
 };
@@ -15,13 +16,13 @@ mod baseline;
 mod calibration;
 mod names;
 
-pub use baseline::{Compared, Shift};
+pub use baseline::{Compared, CountShift, Shift};
 pub use calibration::{Calibration, Spread};
-pub use names::{Metric, Mode, Verdict};
+pub use names::{DecidedBy, Metric, Mode, Verdict};
 
 schema! {
     /// The schema of a [`GateResult`].
-    GateSchema = "stress.gate/1"
+    GateSchema = "stress.gate/2"
 }
 
 /// The schema of a [`GateResult`].
@@ -66,12 +67,29 @@ pub struct Binary {
     pub version: String,
     /// Its commit.
     pub commit: Option<String>,
+    /// Its features; `null` of a build that does not tell.
+    pub features: Option<Vec<String>>,
+    /// BLAKE3 of its file; `null` of a build that does not tell.
+    pub binary_hash: Option<String>,
     /// Version of its generator.
     pub generator_version: u32,
     /// Nanoseconds that each read was made slower, to judge the gate; 0 in earnest.
     pub slow_read_ns: u64,
     /// Whether it was made to read a key twice; `false` in earnest.
     pub reads_one_twice: bool,
+}
+
+impl Binary {
+    /// The program that answered.
+    pub fn program(&self) -> Program {
+        Program {
+            version: self.version.clone(),
+            commit: self.commit.clone(),
+            features: self.features.clone(),
+            binary_hash: self.binary_hash.clone(),
+            generator_version: self.generator_version,
+        }
+    }
 }
 
 /// The verdict.
@@ -126,6 +144,12 @@ pub struct GateCell {
     pub passes_per_octet: u64,
     /// Samples of a slot in each pass.
     pub samples_per_slot: u64,
+    /// Its verdict.
+    #[serde(with = "named")]
+    pub verdict: Verdict,
+    /// Which figures decided: `all`, or on a cold disk `counters`.
+    #[serde(with = "named")]
+    pub decided_by: DecidedBy,
     /// What is judged.
     pub figures: Vec<Judged>,
     /// All slots, octet by octet.
@@ -135,7 +159,7 @@ pub struct GateCell {
 /// A figure of a variant, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// `wall` or `cpu`.
+    /// `wall`, `cpu`, `blocks`, `bytes` or `requests`.
     #[serde(with = "named")]
     pub metric: Metric,
     /// Its verdict.
@@ -143,8 +167,11 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The change that is still none: δ, or the floor of the metric where that is more.
     pub delta: f64,
-    /// Median of a sample of A.
-    pub base_ns: u64,
+    /// Median of a sample of A: nanoseconds, blocks, bytes or requests.
+    pub base: u64,
+    /// Samples of each build that would decide, at this noise; `null` where it is decided, and
+    /// where none would.
+    pub samples_to_decide: Option<u64>,
     /// Each look at the octets so far; the last one decided.
     pub looks: Vec<LookFacts>,
 }
@@ -174,7 +201,7 @@ pub struct OctetFacts {
 }
 
 /// A pass over an octet's slots.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PassFacts {
     /// Passes of the same number used the same three processes.
     pub generation: u64,
@@ -184,4 +211,26 @@ pub struct PassFacts {
     pub wall_ns: Vec<u64>,
     /// CPU time of each slot.
     pub cpu_ns: Vec<Option<u64>>,
+    /// Blocks that each slot read from the store's files; empty where they are not judged.
+    #[serde(default)]
+    pub blocks: Vec<Option<u64>>,
+    /// Bytes that each slot read from devices; as above.
+    #[serde(default)]
+    pub bytes: Vec<Option<u64>>,
+    /// System calls of each slot that read; as above.
+    #[serde(default)]
+    pub requests: Vec<Option<u64>>,
+}
+
+impl PassFacts {
+    /// What each slot has of a metric.
+    pub fn values(&self, metric: Metric) -> Vec<Option<u64>> {
+        match metric {
+            Metric::Wall => self.wall_ns.iter().copied().map(Some).collect(),
+            Metric::Cpu => self.cpu_ns.clone(),
+            Metric::Blocks => self.blocks.clone(),
+            Metric::Bytes => self.bytes.clone(),
+            Metric::Requests => self.requests.clone(),
+        }
+    }
 }

@@ -22,6 +22,7 @@ mod named;
 mod names;
 mod phases;
 mod pooled;
+mod program;
 pub mod ratios;
 mod run;
 mod schema;
@@ -36,6 +37,7 @@ pub use json::json;
 pub use latency::{HistogramLog, LogKind};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
 pub use phases::PhasesNs;
+pub use program::Program;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
     Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA, SampleFacts,

@@ -6,7 +6,7 @@ mod matrix;
 mod merged;
 mod points;
 
-pub use cell::{CellFile, FILE as CELL_FILE, Program, SCHEMA as CELL_SCHEMA};
+pub use cell::{CellFile, FILE as CELL_FILE, SCHEMA as CELL_SCHEMA};
 pub use knee::{Count, Knee, Over, SHARE as KNEE_SHARE, knees};
 pub use matrix::{
     Axis, CELL_COUNT_MAX, Keys, Manifest, Matrix, SCHEMA as MANIFEST_SCHEMA, Setting, cell_count,

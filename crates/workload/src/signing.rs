@@ -1,11 +1,15 @@
 //! What senders sign, and what authorities do: the bytes of each kind of transaction without its
-//! signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed. Signs nothing and checks
-//! no signature.
+//! signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed; and
+//! signed where the secret is known. Checks no signature.
+
+mod signer;
 
 use alloy_primitives::{B256, Bytes, U256, keccak256};
 use alloy_rlp::{Encodable, Header};
 
 use crate::block::{Authorization, Transaction, TxType};
+
+pub use signer::{SignError, Signer, TxSignatures};
 
 /// What a delegation's signed message begins with (EIP-7702 `MAGIC`).
 const MAGIC: u8 = 0x05;

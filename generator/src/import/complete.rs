@@ -9,7 +9,7 @@ use workload::{Batch, StepKind, TxStatus, Workload};
 use super::{
     ImportError, Imported, ImportedBlock, Source,
     receipt::{Receipt, Receipts},
-    state_after, trie,
+    roots, state_after,
 };
 use crate::reference::{Answer, BatchReference, ReferenceError, ReferenceRun};
 
@@ -54,7 +54,7 @@ pub fn complete<A: Answer>(
     }
     if let Some(said) = imported.blocks.last().and_then(|said| said.state_root) {
         let changes: Vec<_> = all.iter().map(|made| made.changes.clone()).collect();
-        let made = trie::state_root(&state_after(&workload.genesis, &changes));
+        let made = roots::state_root(&state_after(&workload.genesis, &changes));
         comparison.same("state root", Some(said), Some(made))?;
     }
     for (batch, made) in imported.workload.batches.iter_mut().zip(all) {

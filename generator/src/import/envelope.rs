@@ -5,8 +5,8 @@ use alloy_rlp::{Decodable, EMPTY_STRING_CODE, Encodable, Error, Header};
 use workload::{Transaction, TxType, block::Authorization};
 
 use super::{
+    rlp::list,
     signature::{Delegation, Signature},
-    trie::list,
 };
 
 /// A transaction with what is signed and not run.

@@ -13,8 +13,8 @@ use super::{
     ImportError, SaidReceipt,
     envelope::{self, Envelope},
     node::Node,
+    rlp, roots,
     signature::{Delegation, Signature},
-    trie,
 };
 
 /// Transactions of a block, and what a header says of them.
@@ -35,7 +35,7 @@ impl Transactions {
         let encoded: Option<Vec<Vec<u8>>> =
             envelopes.iter().map(|(envelope, _)| envelope.encode()).collect();
         let all = envelopes.into_iter().map(|(envelope, sender)| envelope.into_transaction(sender));
-        Self { all: all.collect(), root: encoded.map(trie::list_root) }
+        Self { all: all.collect(), root: encoded.map(roots::list_root) }
     }
 }
 
@@ -110,11 +110,11 @@ pub(super) fn withdrawals(
             validator.encode(&mut payload);
             address.encode(&mut payload);
             amount_gwei.encode(&mut payload);
-            encoded.push(trie::list(payload));
+            encoded.push(rlp::list(payload));
             encoded
         });
     }
-    Ok((all, encoded.map(trie::list_root)))
+    Ok((all, encoded.map(roots::list_root)))
 }
 
 fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {

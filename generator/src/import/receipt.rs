@@ -4,7 +4,7 @@ use alloy_primitives::{B256, Bloom, Log, keccak256};
 use alloy_rlp::Encodable;
 use workload::{TxStatus, TxType};
 
-use super::trie::{self, list};
+use super::{rlp::list, roots};
 
 /// What a receipt is made of.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Receipts {
     /// `receiptsRoot` of the header.
     pub(super) fn root(&self) -> B256 {
         let mut gas = 0_u64;
-        trie::list_root(self.0.iter().map(|receipt| {
+        roots::list_root(self.0.iter().map(|receipt| {
             gas = gas.saturating_add(receipt.gas_used);
             receipt.encode(gas)
         }))

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, U256, keccak256, uint};
 use alloy_rlp::Encodable;
 use revm::precompile::interface::crypto;
 
-use super::trie;
+use super::rlp;
 
 /// What a delegation's signed message begins with (EIP-7702 `MAGIC`).
 const MAGIC: u8 = 0x05;
@@ -51,7 +51,7 @@ impl Delegation {
     /// Who delegates; `None` where the signature is invalid.
     pub(super) fn authority(&self) -> Option<Address> {
         // keccak(MAGIC ‖ rlp([chain id, address, nonce])).
-        let message = [&[MAGIC], trie::list(self.fields()).as_slice()].concat();
+        let message = [&[MAGIC], rlp::list(self.fields()).as_slice()].concat();
         self.signature.signer(keccak256(message))
     }
 

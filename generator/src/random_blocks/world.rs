@@ -4,7 +4,7 @@
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use evm::system;
 use revm::bytecode::opcode as op;
-use workload::{Fork, Genesis, GenesisAccount};
+use workload::{Fork, Genesis, GenesisAccount, SenderFamily};
 
 use super::{assembler::Assembler, interpreter};
 use crate::environment::BENEFICIARY;
@@ -17,6 +17,11 @@ const DELEGATED_COUNT: usize = 2;
 const PROXY_COUNT: usize = 4;
 /// Addresses that have no account.
 const FRESH_COUNT: usize = 6;
+/// Names of kinds of accounts.
+const SENDER: &str = "sender";
+const PROXY: &str = "proxy";
+const FRESH: &str = "fresh";
+const INTERPRETER: &str = "interpreter";
 /// Salts that CREATE2 is asked for: few, so that it comes to an address again.
 pub(super) const SALT_COUNT: u8 = 2;
 /// The salt of contracts that never stay.
@@ -44,15 +49,30 @@ pub(super) struct World {
     pub(super) init_codes: Vec<Bytes>,
 }
 
+/// An account whose secret is known, so that what it sends and delegates can be signed.
 fn named(what: &str, number: usize) -> Address {
-    Address::from_word(keccak256(format!("random blocks {what} {number}")))
+    let first_secret = secret(what, number);
+    let of_one = SenderFamily { first_secret, count: 1, balance: U256::ZERO };
+    of_one.address(0).unwrap_or_else(|error| panic!("secret {first_secret}: {error}"))
+}
+
+fn secret(what: &str, number: usize) -> B256 {
+    keccak256(format!("random blocks {what} {number}"))
+}
+
+/// Secrets of all accounts that send or delegate.
+pub(super) fn secrets() -> Vec<B256> {
+    let kinds =
+        [(SENDER, SENDER_COUNT), (PROXY, PROXY_COUNT), (FRESH, FRESH_COUNT), (INTERPRETER, 1)];
+    let of_kind = |(what, count)| (0..count).map(move |number| secret(what, number));
+    kinds.into_iter().flat_map(of_kind).collect()
 }
 
 impl World {
     pub(super) fn new(fork: Fork) -> Self {
         let all = |what: &str, count| (0..count).map(|number| named(what, number)).collect();
-        let senders = all("sender", SENDER_COUNT);
-        let mut contracts: Vec<Address> = all("proxy", PROXY_COUNT);
+        let senders = all(SENDER, SENDER_COUNT);
+        let mut contracts: Vec<Address> = all(PROXY, PROXY_COUNT);
         contracts.push(interpreter_address());
         let init_codes = init_codes();
         let mut creations = Vec::new();
@@ -67,7 +87,7 @@ impl World {
         Self {
             senders,
             contracts,
-            fresh: all("fresh", FRESH_COUNT),
+            fresh: all(FRESH, FRESH_COUNT),
             creations,
             precompiles: numbers
                 .map(|number| Address::from_word(U256::from(number).into()))
@@ -114,7 +134,7 @@ fn storage(place: usize) -> Vec<(U256, U256)> {
 }
 
 fn interpreter_address() -> Address {
-    named("interpreter", 0)
+    named(INTERPRETER, 0)
 }
 
 /// Code of an account that delegates to `target` (EIP-7702).

@@ -1,7 +1,10 @@
 //! State of a batch as its plan says: a map of the planned indices, bounded by the batch and
 //! not by the state. A read outside the plan fails instead of passing for an absent row.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+};
 
 use alloy_primitives::{
     Address, B256, U256, keccak256,
@@ -82,6 +85,9 @@ impl DBErrorMarker for PlanError {}
 #[derive(Debug)]
 pub(crate) struct PlannedState<'w> {
     workload: &'w Workload,
+    first_hash_number: u64,
+    /// Hashes of consecutive blocks, from `first_hash_number` on.
+    block_hashes: Cow<'w, [B256]>,
     explicit: AddressMap<&'w GenesisAccount>,
     /// Contracts whose slots are a family's.
     families: HashSet<Address>,
@@ -110,6 +116,8 @@ impl<'w> PlannedState<'w> {
         };
         Ok(Self {
             workload,
+            first_hash_number: workload.first_hash_number,
+            block_hashes: Cow::Borrowed(&workload.block_hashes),
             explicit: genesis.accounts.iter().map(|account| (account.address, account)).collect(),
             families: genesis.slots.iter().map(|family| family.address).collect(),
             codes: genesis.accounts.iter().map(code).collect::<Result<_, _>>()?,
@@ -120,6 +128,16 @@ impl<'w> PlannedState<'w> {
             written_accounts: AddressMap::default(),
             written_slots: HashMap::new(),
         })
+    }
+
+    /// The same state on a chain of its own, which begins with the block `number` of hash `hash`.
+    pub(super) fn on_chain(self, number: u64, hash: B256) -> Self {
+        Self { first_hash_number: number, block_hashes: Cow::Owned(vec![hash]), ..self }
+    }
+
+    /// Adds the hash of the chain's next block.
+    pub(super) fn add_block_hash(&mut self, hash: B256) {
+        self.block_hashes.to_mut().push(hash);
     }
 
     /// Makes the plan of `batch` the one that reads must be in.
@@ -308,6 +326,8 @@ impl Database for PlannedState<'_> {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, PlanError> {
-        self.workload.block_hash(number).ok_or(PlanError::BlockHash(number))
+        let place = number.checked_sub(self.first_hash_number);
+        let hash = place.and_then(|place| self.block_hashes.get(usize::try_from(place).ok()?));
+        hash.copied().ok_or(PlanError::BlockHash(number))
     }
 }

@@ -37,6 +37,8 @@ pub struct BatchReference {
     pub changes: NetChanges,
     /// Gas of each block.
     pub gas: Vec<BlockGas>,
+    /// Requests to the consensus layer of each block: type ‖ data (EIP-7685).
+    pub requests: Vec<Vec<Bytes>>,
 }
 
 /// A transaction that has just been run, for those who want more of it than its outcome.
@@ -125,58 +127,71 @@ impl<'w> ReferenceRun<'w> {
         watch: &mut Watch<'_>,
     ) -> Result<BatchReference, ReferenceError> {
         state.plan(batch).map_err(|source| ReferenceError::Plan { batch: place, source })?;
-        let db =
-            State::builder().with_database(state).with_bal_builder().with_bundle_update().build();
-        let mut runner = Runner::new(self.workload, db);
-        let mut out = BatchReference::default();
-        for (index, step) in Steps::of(batch).iter() {
-            let block = &batch.blocks[step.block];
-            let at = At { batch: place, block: step.block, kind: step.kind, index };
-            match step.kind {
-                StepKind::BeforeTransactions => {
-                    runner.enter(block);
-                    out.gas.push(BlockGas::default());
-                }
-                StepKind::Transaction(tx_index) => {
-                    let used = out.gas[step.block];
-                    admit(&at, tx_index, block, used, self.workload.fork)?;
-                }
-                StepKind::AfterTransactions => {}
-            }
-            let output = run_step(&mut runner, block, &at, watch.on_state)?;
-            if let Some(result) = &output.result {
-                let outcome = result.outcome();
-                out.expected.transactions.push(outcome);
-                out.gas[step.block].add(&output.gas);
-                let ran = Ran { block: step.block, outcome, logs: &result.logs };
-                if (watch.on_tx)(ran).is_break() {
-                    return Err(ReferenceError::Cancelled);
-                }
-            }
-            runner.db().bump_bal_index();
-        }
-        let mut db = runner.into_db();
-        let list = db.take_built_alloy_bal().unwrap_or_default();
-        db.merge_transitions(BundleRetention::PlainState);
-        out.changes = net_changes(&db.take_bundle());
-        let mut state = db.database;
-        out.full_list = full_list(&list, &state)
-            .map_err(|source| ReferenceError::Plan { batch: place, source })?;
-        out.list = list::encode(&list);
-        out.list_sizes = ListSizes {
-            parallel_io_bytes: list::encode(&list::parallel_io_form(&list)).len() as u64,
-            batched_io_bytes: out.list.len() as u64,
-            full_bytes: out.full_list.len() as u64,
-        };
-        let fork = self.workload.fork;
-        out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
-        out.expected.net_changes = out.changes.digest();
-        state
-            .commit(&out.changes)
-            .map_err(|source| ReferenceError::Plan { batch: place, source })?;
+        let (made, state) = run_planned(self.workload, place, batch, state, watch)?;
         self.state = Some(state);
-        Ok(out)
+        Ok(made)
     }
+}
+
+/// Runs `batch`, at `place` in `workload`, over the state before it, in whose plan its reads are.
+/// Gives the state after it back.
+pub(super) fn run_planned<'w>(
+    workload: &Workload,
+    place: usize,
+    batch: &Batch,
+    state: PlannedState<'w>,
+    watch: &mut Watch<'_>,
+) -> Result<(BatchReference, PlannedState<'w>), ReferenceError> {
+    let db = State::builder().with_database(state).with_bal_builder().with_bundle_update().build();
+    let mut runner = Runner::new(workload, db);
+    let mut out = BatchReference::default();
+    for (index, step) in Steps::of(batch).iter() {
+        let block = &batch.blocks[step.block];
+        let at = At { batch: place, block: step.block, kind: step.kind, index };
+        match step.kind {
+            StepKind::BeforeTransactions => {
+                runner.enter(block);
+                out.gas.push(BlockGas::default());
+            }
+            StepKind::Transaction(tx_index) => {
+                let used = out.gas[step.block];
+                admit(&at, tx_index, block, used, workload.fork)?;
+            }
+            StepKind::AfterTransactions => {}
+        }
+        let output = run_step(&mut runner, block, &at, watch.on_state)?;
+        if let Some(result) = &output.result {
+            let outcome = result.outcome();
+            out.expected.transactions.push(outcome);
+            out.gas[step.block].add(&output.gas);
+            let ran = Ran { block: step.block, outcome, logs: &result.logs };
+            if (watch.on_tx)(ran).is_break() {
+                return Err(ReferenceError::Cancelled);
+            }
+        }
+        if step.kind == StepKind::AfterTransactions {
+            out.requests.push(runner.requests().to_vec());
+        }
+        runner.db().bump_bal_index();
+    }
+    let mut db = runner.into_db();
+    let list = db.take_built_alloy_bal().unwrap_or_default();
+    db.merge_transitions(BundleRetention::PlainState);
+    out.changes = net_changes(&db.take_bundle());
+    let mut state = db.database;
+    out.full_list =
+        full_list(&list, &state).map_err(|source| ReferenceError::Plan { batch: place, source })?;
+    out.list = list::encode(&list);
+    out.list_sizes = ListSizes {
+        parallel_io_bytes: list::encode(&list::parallel_io_form(&list)).len() as u64,
+        batched_io_bytes: out.list.len() as u64,
+        full_bytes: out.full_list.len() as u64,
+    };
+    let fork = workload.fork;
+    out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
+    out.expected.net_changes = out.changes.digest();
+    state.commit(&out.changes).map_err(|source| ReferenceError::Plan { batch: place, source })?;
+    Ok((out, state))
 }
 
 /// The `full` form of a list; `state` is the state before the batch.
@@ -206,10 +221,10 @@ fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanErr
 }
 
 /// Who looks on while a batch is run.
-struct Watch<'a> {
-    on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
+pub(super) struct Watch<'a> {
+    pub(super) on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
     /// Told a transaction's block in its batch, and what it touched.
-    on_state: &'a mut dyn FnMut(usize, &EvmState),
+    pub(super) on_state: &'a mut dyn FnMut(usize, &EvmState),
 }
 
 /// Where in a workload a step is.

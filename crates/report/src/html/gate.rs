@@ -40,14 +40,9 @@ fn of_source(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
     let attempts = result.gate.attempts.iter().flat_map(|attempt: &Attempt| &attempt.cells);
     let of_attempts = attempts.flat_map(|cell| &cell.counter_changes);
     let of_baseline = result.gate.baseline.iter().flat_map(|compared| &compared.counter_changes);
-    let changes: String = of_attempts
-        .chain(of_baseline)
-        .map(|change| format!("<li><code>{}</code></li>", esc(change)))
-        .collect();
-    let changes = match changes {
-        items if items.is_empty() => String::new(),
-        items => format!("<p>Counters that changed:</p><ul>{items}</ul>"),
-    };
+    let changes = listed("Counters that changed", of_attempts.chain(of_baseline));
+    let only = result.gate.baseline.iter().flat_map(|compared| &compared.only_in_one);
+    let only = listed("Variants that only one side has, not compared", only);
     let label = match report.sources.len() {
         1 => String::new(),
         _ => format!("<p><b>{}</b></p>", source.label),
@@ -55,9 +50,17 @@ fn of_source(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
     let delta = number(figure!(result, gate.delta).as_ref(), percent);
     let heads = ["Figure", "Verdict", "Change", "Lower bound", "Upper bound"];
     Some(format!(
-        "{label}<p>No change is up to {delta}.</p>{}{changes}",
+        "{label}<p>No change is up to {delta}.</p>{}{changes}{only}",
         markup::table("Figures of the gate", &heads, &rows)
     ))
+}
+
+/// A titled list; nothing where it is empty.
+fn listed<'a>(title: &str, all: impl Iterator<Item = &'a String>) -> String {
+    match all.map(|item| format!("<li><code>{}</code></li>", esc(item))).collect::<String>() {
+        items if items.is_empty() => String::new(),
+        items => format!("<p>{title}:</p><ul>{items}</ul>"),
+    }
 }
 
 /// What the last try judged, by the last look.
@@ -88,8 +91,12 @@ fn shifts(compared: &Part<'_, Compared>) -> Vec<Vec<String>> {
     };
     let ratios = (0..compared.ratios.len()).filter_map(|at| part!(compared, ratios[at]));
     let times = (0..compared.times.len()).filter_map(|at| part!(compared, times[at]));
+    let counts = (0..compared.counts.len()).filter_map(|at| {
+        let what = compared.counts[at].metric.name();
+        Some(shift(part!(compared, counts[at].shift)?, what))
+    });
     let ratios = ratios.map(|ratio| shift(ratio, "against its reference"));
-    ratios.chain(times.map(|time| shift(time, "time"))).collect()
+    ratios.chain(times.map(|time| shift(time, "time"))).chain(counts).collect()
 }
 
 fn row(name: &str, verdict: &str, bounds: &[Option<Figure>; 3]) -> Vec<String> {

@@ -343,6 +343,7 @@ fn result_of_gate() -> Shown {
         change: Some(0.0),
         lower: None,
         upper: Some(0.01),
+        values_to_decide: None,
     };
     result.gate.baseline =
         Some(gate::Compared { ratios: vec![shift], ..gate::Compared::default() });

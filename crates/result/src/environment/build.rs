@@ -8,6 +8,12 @@ pub struct Build {
     /// The commit, with `-dirty` when what it is built from differs; `null` outside a
     /// repository of its own.
     pub commit: Option<String>,
+    /// The program's features; `null` of a build that did not tell.
+    #[serde(default)]
+    pub features: Option<Vec<String>>,
+    /// BLAKE3 of the program's file; `null` where it cannot be read.
+    #[serde(default)]
+    pub binary_hash: Option<String>,
     /// `rustc --version`.
     pub rustc: Option<String>,
     /// Cargo's profile: `release`, `debug`.

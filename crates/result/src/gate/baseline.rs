@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::names::Verdict;
+use super::names::{Metric, Verdict};
 use crate::named;
 
 /// What was compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// The stored result.
+    /// The stored result, or the directory of several.
     pub path: String,
+    /// Processes whose results were compared: of the stored side, and of the new one.
+    pub process_counts: [u64; 2],
     /// Counters that differ, as `memory/x store_reads: 5 → 6`.
     pub counter_changes: Vec<String>,
     /// Number of counters that were compared.
@@ -22,6 +24,8 @@ pub struct Compared {
     pub ratios: Vec<Shift>,
     /// Each variant's time; empty where times were not judged.
     pub times: Vec<Shift>,
+    /// Blocks, bytes and requests of each variant on a cold disk.
+    pub counts: Vec<CountShift>,
     /// Why times were judged or not.
     pub times_note: String,
 }
@@ -41,4 +45,17 @@ pub struct Shift {
     pub lower: Option<f64>,
     /// Its upper bound.
     pub upper: Option<f64>,
+    /// Values of each side (samples, processes or databases) that would decide, at this noise;
+    /// `null` where it is decided, and where none would.
+    pub values_to_decide: Option<u64>,
+}
+
+/// How a count changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountShift {
+    /// `blocks`, `bytes` or `requests`.
+    #[serde(with = "named")]
+    pub metric: Metric,
+    /// By how much.
+    pub shift: Shift,
 }

@@ -11,20 +11,21 @@ variant::named! {
         ClaimFails = "claim fails",
         /// The counters differ: the builds do different work, and no time was compared.
         WorkChanged = "work changed",
-        /// Neither is sure.
+        /// Neither is sure: the noise is too large for so few samples.
         Inconclusive = "inconclusive",
-        /// The machine was not fit: what is the same seemed to differ, or time was taken away.
+        /// The measurement is biased (A differs from itself), or time was taken away.
         Untrusted = "untrusted",
     }
 }
 
 impl Verdict {
-    /// The verdict on several together: what is sure and bad first.
+    /// The verdict on several together. A sure regression stands above everything: no doubt about
+    /// another figure makes it less sure.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
         let rank = |verdict: &Self| match verdict {
-            Self::WorkChanged => 5,
-            Self::Untrusted => 4,
-            Self::Regression => 3,
+            Self::Regression => 5,
+            Self::WorkChanged => 4,
+            Self::Untrusted => 3,
             Self::ClaimFails => 2,
             Self::Inconclusive => 1,
             Self::Pass => 0,
@@ -40,6 +41,43 @@ variant::named! {
         Wall = "wall",
         /// CPU time of the process.
         Cpu = "cpu",
+        /// Blocks that the store read from its files.
+        Blocks = "blocks",
+        /// Bytes that the process read from devices.
+        Bytes = "bytes",
+        /// System calls of the process that read.
+        Requests = "requests",
+    }
+}
+
+impl Metric {
+    /// Whether it counts, rather than times. How long anything took does not move a count, but
+    /// caches and threads may: it is compared within its own spread.
+    pub const fn is_count(self) -> bool {
+        match self {
+            Self::Wall | Self::Cpu => false,
+            Self::Blocks | Self::Bytes | Self::Requests => true,
+        }
+    }
+
+    /// A value of it as text, in its unit.
+    pub fn words(self, value: u64) -> String {
+        match self {
+            Self::Wall | Self::Cpu => format!("{:.2} ms", value as f64 / 1e6),
+            Self::Blocks => format!("{value} blocks"),
+            Self::Bytes => format!("{value} bytes"),
+            Self::Requests => format!("{value} requests"),
+        }
+    }
+}
+
+variant::named! {
+    /// Which figures decided on a variant.
+    pub enum DecidedBy: "grounds of a verdict" {
+        /// All figures that were judged.
+        All = "all",
+        /// The counters alone: the noise of a cold disk left the times open.
+        Counters = "counters",
     }
 }
 

@@ -15,10 +15,9 @@ use crate::{
     example,
     gate::{self, Calibration, GateResult},
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
+    program::Program,
     run::{CacheFacts, Claim, Percentiles, RunResult},
-    sweep::{
-        self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, Program,
-    },
+    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell},
 };
 
 /// Figures that a file may be made of; the last are no numbers for JSON.
@@ -44,7 +43,7 @@ impl Figures<'_> {
     }
 
     fn maybe(&mut self) -> Option<f64> {
-        Some(self.next()).filter(|_| self.given % 3 > 0)
+        Some(self.next()).filter(|_| !self.given.is_multiple_of(3))
     }
 }
 
@@ -115,7 +114,13 @@ fn merged(of: &mut Figures<'_>) -> Merged {
             cell_count: 1,
             settings_digest: "0x1".to_owned(),
         },
-        program: Program { version: "0.1.0".to_owned(), commit: None, generator_version: 1 },
+        program: Program {
+            version: "0.1.0".to_owned(),
+            commit: None,
+            features: Some(vec!["io-uring".to_owned()]),
+            binary_hash: Some("00".to_owned()),
+            generator_version: 1,
+        },
         missing: vec![1],
         disagreeing: Vec::new(),
         doubts: vec!["a doubt".to_owned()],

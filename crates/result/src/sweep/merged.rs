@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{run::RunResult, schema::schema};
+use crate::{program::Program, run::RunResult, schema::schema};
 
 use super::{
-    cell::Program,
     knee::Knee,
     matrix::{Keys, Matrix},
     points::Point,

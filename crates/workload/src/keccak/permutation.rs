@@ -127,6 +127,32 @@ pub(super) fn hash<I: Isa, const WORDS: usize>(
     out
 }
 
+/// One block of each lane into its state; a lane of `fresh` ones begins anew, others have zero there.
+#[inline(always)]
+pub(super) fn absorb<I: Isa>(
+    isa: I,
+    lanes: &mut [[u64; LANES]; 25],
+    block: &[[u64; LANES]; 17],
+    fresh: &[u64; LANES],
+) {
+    let mut first = 0;
+    while first < LANES {
+        let begins = isa.load(fresh, first);
+        let mut state = [isa.splat(0); 25];
+        for (index, (word, before)) in state.iter_mut().zip(&*lanes).enumerate() {
+            let input = block.get(index).map_or(*word, |lanes| isa.load(lanes, first));
+            *word = isa.chi(input, begins, isa.load(before, first));
+        }
+        for constant in ROUND_CONSTANTS {
+            state = round(isa, state, constant);
+        }
+        for (lanes, word) in lanes.iter_mut().zip(state) {
+            isa.store(word, lanes, first);
+        }
+        first += I::WIDTH;
+    }
+}
+
 /// One round: theta, rho and pi, chi, iota. Word x + 5y of the state is FIPS 202's lane (x, y).
 #[inline(always)]
 fn round<I: Isa>(isa: I, s: [I::Word; 25], constant: u64) -> [I::Word; 25] {

@@ -1,5 +1,6 @@
-//! A cell in a process of its own, and what ties the two together: the sweep passes on that the
-//! user interrupted, and a cell does not outlive its sweep.
+//! This program in a process of its own, and what ties the two together: the parent passes on that
+//! the user interrupted, and a child does not outlive it. So a sweep runs its cells, and the gate the
+//! processes that it compares with a baseline.
 
 use std::{
     ffi::OsString,
@@ -14,13 +15,13 @@ use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_dea
 
 use crate::interrupt;
 
-/// Between two looks whether the cell has ended. Long against what a look costs, as samples are
+/// Between two looks whether the child has ended. Long against what a look costs, as samples are
 /// being timed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// This program, even where its file has been replaced since it began: all cells are run by one.
+/// This program, even where its file has been replaced since it began: all children are of one.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// How a cell's process ended.
+/// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// With this exit code.
@@ -50,10 +51,12 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
     // In a group of its own, so that Ctrl-C does not reach it twice: the second signal ends a
     // process at once.
     command.process_group(0);
-    let mut child = command.spawn().context("cannot start a process for a cell")?;
+    let mut child = command.spawn().context("cannot start another process of stress")?;
     let mut is_told = false;
     loop {
-        if let Some(status) = child.try_wait().context("cannot wait for a cell")? {
+        if let Some(status) =
+            child.try_wait().context("cannot wait for another process of stress")?
+        {
             return Ok(ended(status));
         }
         if interrupt::happened() && !is_told {
@@ -71,7 +74,7 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
 /// The system refuses.
 pub fn end_with_parent(parent_pid: u32) -> Result<bool> {
     let asked = set_parent_process_death_signal(Some(Signal::TERM));
-    asked.context("cannot be told of the end of the sweep")?;
+    asked.context("cannot be told of the end of the parent")?;
     // It may have ended before.
     Ok(getppid().map(Pid::as_raw_nonzero).is_some_and(|pid| pid.get().unsigned_abs() == parent_pid))
 }

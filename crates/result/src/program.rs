@@ -1,0 +1,107 @@
+//! Which program made a result. Two results are of one program where its sources, features and
+//! generator are the same. The commit names the sources, unless files differed from it: then only
+//! the program's file does.
+
+use serde::{Deserialize, Serialize};
+
+/// What a commit ends with where files differed.
+const DIRTY: &str = "-dirty";
+/// Characters of a commit or a hash that are shown.
+const SHOWN_HASH_CHARS: usize = 10;
+
+/// What made a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Version.
+    pub version: String,
+    /// Commit, with `-dirty` where files differed; `None` outside a repository.
+    pub commit: Option<String>,
+    /// Its features; `None` of a build that did not tell.
+    #[serde(default)]
+    pub features: Option<Vec<String>>,
+    /// BLAKE3 of its file; `None` where it cannot be read.
+    #[serde(default)]
+    pub binary_hash: Option<String>,
+    /// Version of the generator.
+    pub generator_version: u32,
+}
+
+impl Program {
+    /// Whether both are one program. Builds of one clean commit are, wherever they were compiled;
+    /// builds of uncommitted sources only where their files are the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let of = |program: &Self| {
+            let Self { version, commit, features, generator_version, .. } = program.clone();
+            (version, commit, features, generator_version)
+        };
+        let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
+        of(self) == of(other) && (self.is_clean() || is_one_file)
+    }
+
+    /// Whether the commit names the sources.
+    fn is_clean(&self) -> bool {
+        self.commit.as_ref().is_some_and(|commit| !commit.ends_with(DIRTY))
+    }
+
+    /// `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e)`; a clean build's file is not named.
+    pub fn name(&self) -> String {
+        let short = |hash: &str| hash.chars().take(SHOWN_HASH_CHARS).collect::<String>();
+        let commit = match &self.commit {
+            None => "commit unknown".to_owned(),
+            Some(commit) => match commit.strip_suffix(DIRTY) {
+                None => short(commit),
+                Some(commit) => format!("{}{DIRTY}", short(commit)),
+            },
+        };
+        let binary = self.binary_hash.as_ref().filter(|_| !self.is_clean());
+        let binary = binary.map_or_else(String::new, |hash| format!(", binary {}", short(hash)));
+        format!("{} ({commit}{binary})", self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(commit: Option<&str>, hash: Option<&str>) -> Program {
+        Program {
+            version: "0.1.0".to_owned(),
+            commit: commit.map(str::to_owned),
+            features: Some(vec!["io-uring".to_owned()]),
+            binary_hash: hash.map(str::to_owned),
+            generator_version: 1,
+        }
+    }
+
+    #[test]
+    fn builds_of_one_clean_commit_are_one_program_wherever_they_were_compiled() {
+        let (here, there) =
+            (program(Some("c0ffee"), Some("1")), program(Some("c0ffee"), Some("2")));
+        assert!(here.is_same(&there));
+        assert!(here.is_same(&program(Some("c0ffee"), None)));
+        assert!(!here.is_same(&program(Some("decaf"), Some("1"))));
+        let without = Program { features: Some(Vec::new()), ..here.clone() };
+        assert!(!here.is_same(&without));
+        assert!(!here.is_same(&Program { features: None, ..here.clone() }));
+    }
+
+    #[test]
+    fn two_dirty_builds_of_one_commit_are_two_programs() {
+        for commit in [Some("c0ffee-dirty"), None] {
+            let of = |hash| program(commit, hash);
+            assert!(of(Some("1")).is_same(&of(Some("1"))));
+            assert!(!of(Some("1")).is_same(&of(Some("2"))));
+            assert!(!of(Some("1")).is_same(&of(None)));
+            assert!(!of(None).is_same(&of(None)), "two files that nobody knows");
+        }
+    }
+
+    #[test]
+    fn a_dirty_build_is_named_by_its_file_too() {
+        let (commit, hash) = ("c0ffee0123456789-dirty", "1a2b3c4d5e6f");
+        let name = program(Some(commit), Some(hash)).name();
+        assert_eq!(name, "0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e)");
+        assert_eq!(program(Some("c0ffee0123456789"), Some(hash)).name(), "0.1.0 (c0ffee0123)");
+        assert_eq!(program(None, None).name(), "0.1.0 (commit unknown)");
+    }
+}

@@ -1,0 +1,322 @@
+//! A trie from its rows in the order of their keys. Branches that the last key runs through stay
+//! open; all others wait in a [`Fold`] until there are enough to fill the lanes.
+//!
+//! Subtrees that are known need no rows: a branch takes its place as a row does, wherever the rows
+//! around it put it. So joining shards and updating a trie are building too.
+
+mod emit;
+mod open;
+
+use alloy_primitives::B256;
+use emit::Emitter;
+use open::Open;
+
+use crate::{
+    error::Error,
+    floating::{Floating, Subtree},
+    fold::{Fold, Rlp, Slot, Work},
+    format::{Format, Weight},
+    path::Path,
+    reference::Reference,
+    rlp::Leaf,
+    sink::NodeSink,
+    value::EMPTY_ROOT,
+};
+
+/// What the last key or path stands for, until the next one tells where it belongs.
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    None,
+    /// A row, whose value is in [`Builder::value`].
+    Row,
+    /// A branch at the path.
+    Branch(Slot, Weight),
+    /// A subtree known by its reference, which fits exactly at its path.
+    Opaque(Slot, u8),
+}
+
+/// A trie under construction: at most 64 open branches, and some thousand nodes that wait.
+#[derive(Debug)]
+pub struct Builder<S> {
+    prefix: Path,
+    last: Path,
+    item: Item,
+    value: Vec<u8>,
+    /// By ascending depth.
+    open: Vec<Open>,
+    fold: Fold,
+    emitter: Emitter,
+    sink: S,
+}
+
+/// A trie that is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built<T, S> {
+    /// Its root hash, or the floating subtree.
+    pub root: T,
+    /// Where the stored nodes went.
+    pub sink: S,
+    /// Hashing that it took.
+    pub work: Work,
+}
+
+impl Builder<()> {
+    /// A trie of which only the root is wanted.
+    pub fn root_only() -> Self {
+        Self::start(Path::ROOT, None, ())
+    }
+}
+
+impl<S: NodeSink> Builder<S> {
+    /// A trie whose stored nodes of a format go to a sink.
+    pub fn new(format: Format, sink: S) -> Self {
+        Self::start(Path::ROOT, Some(format), sink)
+    }
+
+    /// The part of a trie below a path, to be joined with others.
+    pub fn below(prefix: Path, format: Format, sink: S) -> Self {
+        Self::start(prefix, Some(format), sink)
+    }
+
+    fn start(prefix: Path, format: Option<Format>, sink: S) -> Self {
+        let rlp = if format == Some(Format::All) { Rlp::Kept } else { Rlp::Forgotten };
+        Self {
+            prefix,
+            last: Path::ROOT,
+            item: Item::None,
+            value: Vec::new(),
+            open: Vec::new(),
+            fold: Fold::new(rlp),
+            emitter: Emitter::new(format),
+            sink,
+        }
+    }
+
+    /// Adds a row; `value` is the value of its leaf, for a slot or an account its RLP.
+    ///
+    /// # Errors
+    /// When its key is not above the last one, begins it, is longer than 32 bytes or not below the
+    /// builder's path, when the value is empty, or when the sink fails.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        let path = Path::of_bytes(key).ok_or(Error::LongKey { bytes: key.len() })?;
+        self.push_row(&path, value)
+    }
+
+    pub(crate) fn push_row(&mut self, key: &Path, value: &[u8]) -> Result<(), Error> {
+        if value.is_empty() {
+            return Err(Error::EmptyValue { key: *key });
+        }
+        self.advance(key)?;
+        self.value.clear();
+        self.value.extend_from_slice(value);
+        self.item = Item::Row;
+        Ok(())
+    }
+
+    /// Adds a subtree behind all rows and subtrees before.
+    ///
+    /// # Errors
+    /// As [`Builder::push`].
+    pub fn push_floating(&mut self, subtree: &Floating) -> Result<(), Error> {
+        match &subtree.0 {
+            Subtree::Empty => Ok(()),
+            Subtree::Row { key, value } => self.push_row(key, value),
+            Subtree::Branch { path, reference, weight } => {
+                self.push_branch(path, reference, *weight)
+            }
+        }
+    }
+
+    /// Adds a branch that is known.
+    pub(crate) fn push_branch(
+        &mut self,
+        path: &Path,
+        reference: &Reference,
+        weight: Weight,
+    ) -> Result<(), Error> {
+        self.advance(path)?;
+        self.item = Item::Branch(self.fold.known(*reference), weight);
+        Ok(())
+    }
+
+    /// Adds a subtree that is known by its reference alone, and is no stored branch.
+    pub(crate) fn push_opaque(
+        &mut self,
+        path: &Path,
+        reference: &Reference,
+        rows: u8,
+    ) -> Result<(), Error> {
+        self.advance(path)?;
+        self.item = Item::Opaque(self.fold.known(*reference), rows);
+        Ok(())
+    }
+
+    /// Puts the last item into its branch and makes `path` the last one.
+    fn advance(&mut self, path: &Path) -> Result<(), Error> {
+        if !path.starts_with(&self.prefix) {
+            let range = format!("the rows below {}", self.prefix);
+            return Err(Error::Outside { key: *path, range });
+        }
+        if !matches!(self.item, Item::None) {
+            let common = self.last.common(path);
+            ascending(&self.last, path, common)?;
+            self.close_to(common)?;
+            if self.fold.is_full() {
+                self.hash()?;
+            }
+        }
+        self.last = *path;
+        Ok(())
+    }
+
+    /// Closes all branches deeper than `depth`, where the next key parts from the last one.
+    fn close_to(&mut self, depth: usize) -> Result<(), Error> {
+        let mut len = self.last.len();
+        loop {
+            match self.open.last().map(Open::depth) {
+                Some(parent) if parent > depth => {
+                    self.attach(parent, len)?;
+                    self.close_branch();
+                    len = parent;
+                }
+                Some(parent) if parent == depth => return self.attach(depth, len),
+                _ => {
+                    self.open.push(Open::new(depth));
+                    return self.attach(depth, len);
+                }
+            }
+        }
+    }
+
+    /// Puts the item, whose path is the first `len` nibbles of the last one, into the deepest open
+    /// branch, which is at `parent`.
+    fn attach(&mut self, parent: usize, len: usize) -> Result<(), Error> {
+        let (slot, weight) = self.settle(parent + 1, len)?;
+        let nibble = self.last.nibble(parent);
+        if let Some(open) = self.open.last_mut() {
+            open.put(nibble, slot, weight);
+            if let Item::Branch(branch, Weight::Stored) = self.item
+                && len > parent + 1
+            {
+                open.put_below(nibble, self.last.prefix(len).suffix(parent + 1), branch);
+            }
+        }
+        Ok(())
+    }
+
+    /// The node of the item where it begins at a depth.
+    fn settle(&mut self, depth: usize, len: usize) -> Result<(Slot, Weight), Error> {
+        match self.item {
+            Item::Row => {
+                let leaf = Leaf { path: &self.last, from: depth, value: &self.value };
+                Ok((self.fold.leaf(&leaf), Weight::Small(1)))
+            }
+            Item::Branch(slot, weight) if len > depth => {
+                let path = self.last.prefix(len);
+                Ok((self.fold.extension(path, depth, slot), weight))
+            }
+            Item::Branch(slot, weight) => Ok((slot, weight)),
+            Item::Opaque(slot, rows) if len == depth => Ok((slot, Weight::Small(rows))),
+            Item::Opaque(..) | Item::None => Err(Error::Unread { path: self.last.prefix(len) }),
+        }
+    }
+
+    /// Makes the deepest open branch the item.
+    fn close_branch(&mut self) {
+        if let Some(open) = self.open.pop() {
+            let path = self.last.prefix(open.depth());
+            let slot = self.fold.branch(path, open.mask(), open.slots());
+            let weight = self.emitter.close(path, open);
+            self.item = Item::Branch(slot, weight);
+        }
+    }
+
+    /// Hashes all that waits, and hands stored nodes to the sink.
+    fn hash(&mut self) -> Result<(), Error> {
+        self.fold.hash();
+        self.emitter.emit(&mut self.fold, &mut self.sink)?;
+        // What is open stays; it gets new slots.
+        let item = match &mut self.item {
+            Item::Branch(slot, _) | Item::Opaque(slot, _) => Some(slot),
+            Item::Row | Item::None => None,
+        };
+        let mut slots: Vec<&mut Slot> =
+            self.open.iter_mut().flat_map(Open::live_slots).chain(item).collect();
+        let references: Vec<Reference> =
+            slots.iter().map(|slot| *self.fold.reference(**slot)).collect();
+        self.fold.reset();
+        for (slot, reference) in slots.iter_mut().zip(references) {
+            **slot = self.fold.known(reference);
+        }
+        Ok(())
+    }
+
+    /// Closes all branches; returns the length of the item's path.
+    fn close_all(&mut self) -> Result<usize, Error> {
+        let mut len = self.last.len();
+        while let Some(parent) = self.open.last().map(Open::depth) {
+            self.attach(parent, len)?;
+            self.close_branch();
+            len = parent;
+        }
+        Ok(len)
+    }
+
+    /// The root of all rows.
+    ///
+    /// # Errors
+    /// When the sink fails.
+    pub fn finish(mut self) -> Result<Built<B256, S>, Error> {
+        let len = self.close_all()?;
+        if matches!(self.item, Item::None) {
+            return Ok(Built { root: EMPTY_ROOT, sink: self.sink, work: self.fold.work() });
+        }
+        let (root, weight) = self.settle(0, len)?;
+        self.fold.hash();
+        self.emitter.emit(&mut self.fold, &mut self.sink)?;
+        let below = match self.item {
+            Item::Branch(branch, Weight::Stored) => Some((self.last.prefix(len), branch)),
+            _ => None,
+        };
+        let root = *self.fold.reference(root);
+        let below = below.map(|(path, branch)| (path, *self.fold.reference(branch)));
+        self.emitter.emit_top(&root, weight, below, &mut self.sink)?;
+        // A root is hashed however short it is.
+        let short = Work { hash_count: 1, permutation_count: 1 };
+        let work = if root.inline().is_some() { short } else { Work::default() };
+        Ok(Built { root: root.root_hash(), sink: self.sink, work: self.fold.work().with(work) })
+    }
+
+    /// All rows as a subtree that can be joined with others.
+    ///
+    /// # Errors
+    /// When the sink fails.
+    pub fn finish_floating(mut self) -> Result<Built<Floating, S>, Error> {
+        let len = self.close_all()?;
+        self.fold.hash();
+        self.emitter.emit(&mut self.fold, &mut self.sink)?;
+        let path = self.last.prefix(len);
+        let root = match self.item {
+            Item::None => Subtree::Empty,
+            Item::Row => Subtree::Row { key: self.last, value: self.value },
+            Item::Branch(slot, weight) => {
+                Subtree::Branch { path, reference: *self.fold.reference(slot), weight }
+            }
+            Item::Opaque(..) => return Err(Error::Unread { path }),
+        };
+        Ok(Built { root: Floating(root), sink: self.sink, work: self.fold.work() })
+    }
+}
+
+/// Whether `next` comes after `last`, neither of them beginning the other.
+fn ascending(last: &Path, next: &Path, common: usize) -> Result<(), Error> {
+    match (common == last.len(), common == next.len()) {
+        (true, true) => Err(Error::Duplicate { key: *next }),
+        (true, false) => Err(Error::Prefix { short: *last, long: *next }),
+        (false, true) => Err(Error::Prefix { short: *next, long: *last }),
+        (false, false) if last.nibble(common) > next.nibble(common) => {
+            Err(Error::Unsorted { previous: *last, key: *next })
+        }
+        (false, false) => Ok(()),
+    }
+}

@@ -1,0 +1,97 @@
+//! Stored nodes of a trie under construction: held until their children are hashed.
+
+use super::open::Open;
+use crate::{
+    error::Error,
+    fold::Fold,
+    format::{Child, Format, Weight},
+    path::Path,
+    record,
+    reference::Reference,
+    sink::{NodeKey, NodeSink},
+};
+
+#[derive(Debug)]
+pub(super) struct Emitter {
+    /// None where no node is stored.
+    format: Option<Format>,
+    closed: Vec<(Path, Open)>,
+    record: Vec<u8>,
+}
+
+impl Emitter {
+    pub(super) const fn new(format: Option<Format>) -> Self {
+        Self { format, closed: Vec::new(), record: Vec::new() }
+    }
+
+    /// Takes a branch that has all its children, and weighs it for its parent.
+    pub(super) fn close(&mut self, path: Path, branch: Open) -> Weight {
+        match self.format {
+            None => Weight::Small(u8::MAX),
+            Some(Format::All) => Weight::Stored,
+            Some(format) if format.is_stored(branch.weights()) => {
+                self.closed.push((path, branch));
+                Weight::Stored
+            }
+            Some(_) => Weight::sum(branch.weights()),
+        }
+    }
+
+    /// Hands all nodes whose children are hashed to the sink.
+    pub(super) fn emit(&mut self, fold: &mut Fold, sink: &mut impl NodeSink) -> Result<(), Error> {
+        let Some(format) = self.format else { return Ok(()) };
+        for (path, branch) in self.closed.drain(..) {
+            self.record.clear();
+            self.record.extend_from_slice(&branch.mask().to_be_bytes());
+            for nibble in branch.nibbles() {
+                let reference = |slot| *fold.reference(slot);
+                let child = match (branch.weight(nibble), branch.below(nibble)) {
+                    (Weight::Small(rows), _) => {
+                        Child::Small { rows, reference: Some(reference(branch.slot(nibble))) }
+                    }
+                    (Weight::Stored, None) => {
+                        let reference = reference(branch.slot(nibble));
+                        Child::Stored { extension: Path::ROOT, reference }
+                    }
+                    (Weight::Stored, Some(below)) => {
+                        let reference = reference(below.branch);
+                        Child::Stored { extension: below.extension, reference }
+                    }
+                };
+                record::write_child(format, &child, &mut self.record);
+            }
+            put(sink, NodeKey::Node(path), &self.record)?;
+        }
+        fold.take_rlp(|path, rlp| put(sink, NodeKey::Node(*path), rlp))
+    }
+
+    /// Hands what the root is to the sink; `below` is its topmost stored branch.
+    pub(super) fn emit_top(
+        &mut self,
+        root: &Reference,
+        weight: Weight,
+        below: Option<(Path, Reference)>,
+        sink: &mut impl NodeSink,
+    ) -> Result<(), Error> {
+        let child = match (self.format, weight, below) {
+            (None, ..) => return Ok(()),
+            (Some(Format::All), ..) => {
+                // All other nodes of less than 32 bytes are in their parents.
+                let inline = root.inline().map(|rlp| put(sink, NodeKey::Node(Path::ROOT), rlp));
+                return inline.unwrap_or(Ok(()));
+            }
+            (_, Weight::Small(rows), _) => Child::Small { rows, reference: Some(*root) },
+            (_, Weight::Stored, below) => {
+                let (extension, reference) = below.unwrap_or((Path::ROOT, *root));
+                Child::Stored { extension, reference }
+            }
+        };
+        self.record.clear();
+        record::write_top(&child, &mut self.record);
+        put(sink, NodeKey::Top, &self.record)
+    }
+}
+
+fn put(sink: &mut impl NodeSink, key: NodeKey, node: &[u8]) -> Result<(), Error> {
+    sink.put(&key, node).map_err(|source| Error::Sink { path: key.path(), source })
+}

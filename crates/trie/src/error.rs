@@ -1,0 +1,147 @@
+//! All that can be wrong with rows, writes, stored nodes and their joins.
+
+use std::error;
+
+use thiserror::Error;
+
+use crate::path::Path;
+
+/// Rows, nodes or joins that make no trie.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Keys come in ascending order.
+    #[error("{key} comes after {previous}: keys must ascend; sort them before")]
+    Unsorted {
+        /// The key before.
+        previous: Path,
+        /// The key that is not above it.
+        key: Path,
+    },
+    /// A key comes once.
+    #[error("{key} comes twice: a trie has one value under a key")]
+    Duplicate {
+        /// The key.
+        key: Path,
+    },
+    /// No key begins another: branches have no value of their own.
+    #[error(
+        "{short} begins {long}: a branch with a value is not supported; use keys of one length"
+    )]
+    Prefix {
+        /// The shorter key.
+        short: Path,
+        /// The longer one.
+        long: Path,
+    },
+    /// Keys have 32 bytes at most.
+    #[error("a key of {bytes} bytes: at most 32 are supported")]
+    LongKey {
+        /// Its length.
+        bytes: usize,
+    },
+    /// An empty value is a deletion, and no row has one.
+    #[error("the value under {key} is empty: leave the row out")]
+    EmptyValue {
+        /// The row's key.
+        key: Path,
+    },
+    /// A builder or a shard was given what belongs to another.
+    #[error("{key} is outside of {range}")]
+    Outside {
+        /// The key or path.
+        key: Path,
+        /// Where it had to be.
+        range: String,
+    },
+    /// A node that another one names is not in the store.
+    #[error("the stored node at {path} is missing")]
+    MissingNode {
+        /// The node's path.
+        path: Path,
+    },
+    /// The bytes of a stored node are none.
+    #[error("the stored node at {path} is invalid: {source}")]
+    InvalidNode {
+        /// The node's path.
+        path: Path,
+        /// What is wrong with it.
+        source: NodeError,
+    },
+    /// A node and the rows below it contradict each other.
+    #[error("{found} rows below {path} where its node counts {counted}")]
+    RowCount {
+        /// The rows' common path.
+        path: Path,
+        /// Rows by the stored node.
+        counted: usize,
+        /// Rows that were read.
+        found: usize,
+    },
+    /// Reads were answered by another number of nodes or rows outside of what was asked for.
+    #[error("the answer does not fit to what was asked for: {rule}")]
+    Answer {
+        /// The rule that was broken.
+        rule: &'static str,
+    },
+    /// A subtree that is known by its hash alone would move. A store whose nodes contradict each
+    /// other leads here.
+    #[error("the subtree at {path} is known by its hash alone and would have to move")]
+    Unread {
+        /// The subtree's path.
+        path: Path,
+    },
+    /// Shards that are no partition of a trie, or of different formats.
+    #[error("the shards do not make one trie: {rule}")]
+    Shards {
+        /// The rule that was broken.
+        rule: &'static str,
+    },
+    /// The sink of nodes failed.
+    #[error("cannot write the node at {path}")]
+    Sink {
+        /// The node's path.
+        path: Path,
+        /// The sink's error.
+        source: Box<dyn error::Error + Send + Sync>,
+    },
+    /// The store failed.
+    #[error("cannot read nodes or rows")]
+    Source(#[source] Box<dyn error::Error + Send + Sync>),
+    /// A format that cannot be.
+    #[error("cut at {rows} rows: must be 1 to 250")]
+    Cut {
+        /// The rows asked for.
+        rows: u8,
+    },
+}
+
+/// Bytes that are no stored node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NodeError {
+    /// The bytes end early.
+    #[error("it ends early")]
+    Short,
+    /// There are bytes behind the end.
+    #[error("it has bytes behind its end")]
+    Long,
+    /// Not RLP, or not the shortest form.
+    #[error("it is not canonical RLP")]
+    Rlp,
+    /// Neither two items nor seventeen.
+    #[error("it has neither two items nor seventeen")]
+    ItemCount,
+    /// A child that is neither a hash nor a node below 32 bytes.
+    #[error("a child is neither a hash nor a node of less than 32 bytes")]
+    Reference,
+    /// Wrong flags, padding or length of a path.
+    #[error("a path has wrong flags, padding or length")]
+    Path,
+    /// A branch with one child or none, a branch with a value, an empty leaf or extension.
+    #[error(
+        "it has too few children, or a value where there must be none, or none where one must be"
+    )]
+    Shape,
+    /// A count of rows or a kind of child that its format does not have.
+    #[error("a child's kind or count is not one of its format")]
+    Kind,
+}

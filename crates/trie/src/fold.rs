@@ -1,0 +1,264 @@
+//! Nodes that wait for their hashes. They are hashed by height, all nodes of one height in lanes:
+//! leaves first, then what stands on them.
+
+use std::ops::Range;
+
+use workload::keccak::Messages;
+
+use crate::{
+    path::Path,
+    reference::Reference,
+    rlp::{Branch, Extension, Leaf, nibbles},
+};
+
+/// Nodes that are collected before they are hashed. So many fill the lanes at nearly every height,
+/// and their bytes stay in the second cache.
+const CAPACITY: usize = 2_048;
+
+/// Index of a node that waits, valid until [`Fold::reset`].
+pub(crate) type Slot = u32;
+
+/// Hashing that was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Nodes that were hashed; those below 32 bytes are not.
+    pub hash_count: u64,
+    /// Permutations of Keccak that it took.
+    pub permutation_count: u64,
+}
+
+impl Work {
+    /// This and other work together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            hash_count: self.hash_count + other.hash_count,
+            permutation_count: self.permutation_count + other.permutation_count,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Kind {
+    Branch { mask: u16, children: [Slot; 16] },
+    Extension { from: u8, child: Slot },
+}
+
+#[derive(Debug)]
+struct Job {
+    slot: Slot,
+    path: Path,
+    kind: Kind,
+}
+
+/// Messages to hash, and where each hash belongs.
+#[derive(Debug, Default)]
+struct Batch {
+    messages: Messages,
+    slots: Vec<Slot>,
+}
+
+/// RLP of nodes that a store keeps by path.
+#[derive(Debug, Default)]
+struct Kept {
+    rlp: Vec<u8>,
+    nodes: Vec<(Slot, Path, Range<usize>)>,
+}
+
+/// What becomes of nodes' RLP once it is hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rlp {
+    Forgotten,
+    Kept,
+}
+
+/// Nodes that wait.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    references: Vec<Reference>,
+    /// 0 for leaves and nodes that are known.
+    heights: Vec<u8>,
+    leaves: Batch,
+    /// Level n: jobs of height n + 1.
+    levels: Vec<Vec<Job>>,
+    inner: Batch,
+    hashes: Vec<[u8; 32]>,
+    kept: Option<Kept>,
+    work: Work,
+}
+
+impl Fold {
+    pub(crate) fn new(rlp: Rlp) -> Self {
+        Self {
+            references: Vec::new(),
+            heights: Vec::new(),
+            leaves: Batch::default(),
+            levels: Vec::new(),
+            inner: Batch::default(),
+            hashes: Vec::new(),
+            kept: (rlp == Rlp::Kept).then(Kept::default),
+            work: Work::default(),
+        }
+    }
+
+    /// Whether it is time to hash.
+    pub(crate) fn is_full(&self) -> bool {
+        self.references.len() >= CAPACITY
+    }
+
+    pub(crate) const fn work(&self) -> Work {
+        self.work
+    }
+
+    fn add(&mut self, reference: Reference, height: u8) -> Slot {
+        let slot = self.references.len() as Slot;
+        self.references.push(reference);
+        self.heights.push(height);
+        slot
+    }
+
+    /// A node that is known.
+    pub(crate) fn known(&mut self, reference: Reference) -> Slot {
+        self.add(reference, 0)
+    }
+
+    pub(crate) fn leaf(&mut self, leaf: &Leaf<'_>) -> Slot {
+        let slot = self.add(Reference::PENDING, 0);
+        let node = Encoded { slot, len: leaf.len() };
+        let kept = self.kept.as_mut().map(|kept| (kept, leaf.path.prefix(leaf.from)));
+        if let Some(inline) = node.place(&mut self.leaves, kept, |out| leaf.write(out)) {
+            self.references[slot as usize] = inline;
+        }
+        slot
+    }
+
+    pub(crate) fn branch(&mut self, path: Path, mask: u16, children: &[Slot; 16]) -> Slot {
+        let slots = nibbles(mask).map(|nibble| children[usize::from(nibble)]);
+        let below = slots.map(|slot| self.heights[slot as usize]).max();
+        self.job(path, Kind::Branch { mask, children: *children }, below.unwrap_or(0))
+    }
+
+    /// An extension over the nibbles of `path` from `from` on.
+    pub(crate) fn extension(&mut self, path: Path, from: usize, child: Slot) -> Slot {
+        let below = self.heights[child as usize];
+        self.job(path, Kind::Extension { from: from as u8, child }, below)
+    }
+
+    fn job(&mut self, path: Path, kind: Kind, below: u8) -> Slot {
+        let slot = self.add(Reference::PENDING, below + 1);
+        let level = usize::from(below);
+        if self.levels.len() <= level {
+            self.levels.resize_with(level + 1, Vec::new);
+        }
+        self.levels[level].push(Job { slot, path, kind });
+        slot
+    }
+
+    /// Hashes all nodes that wait.
+    pub(crate) fn hash(&mut self) {
+        self.leaves.hash(&mut self.references, &mut self.hashes, &mut self.work);
+        for level in &mut self.levels {
+            for job in level.drain(..) {
+                let inline = encode(&job, &mut self.inner, &self.references, self.kept.as_mut());
+                if let Some(inline) = inline {
+                    self.references[job.slot as usize] = inline;
+                }
+            }
+            self.inner.hash(&mut self.references, &mut self.hashes, &mut self.work);
+        }
+    }
+
+    /// The reference of a node, once it is hashed.
+    pub(crate) fn reference(&self, slot: Slot) -> &Reference {
+        &self.references[slot as usize]
+    }
+
+    /// Gives the RLP of all nodes of 32 bytes or more since the last time, children before parents.
+    pub(crate) fn take_rlp<E>(
+        &mut self,
+        mut each: impl FnMut(&Path, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        kept.nodes.sort_unstable_by_key(|(slot, ..)| *slot);
+        for (_, path, range) in kept.nodes.drain(..) {
+            each(&path, &kept.rlp[range])?;
+        }
+        kept.rlp.clear();
+        Ok(())
+    }
+
+    /// Forgets all nodes; no slot is valid any longer.
+    pub(crate) fn reset(&mut self) {
+        self.references.clear();
+        self.heights.clear();
+    }
+}
+
+impl Batch {
+    fn hash(&mut self, references: &mut [Reference], hashes: &mut Vec<[u8; 32]>, work: &mut Work) {
+        if self.slots.is_empty() {
+            return;
+        }
+        self.messages.hash_all(hashes);
+        work.hash_count += self.messages.len() as u64;
+        work.permutation_count += self.messages.block_count() as u64;
+        for (slot, hash) in self.slots.drain(..).zip(&*hashes) {
+            references[slot as usize] = Reference::of_hash(&hash.into());
+        }
+        self.messages.clear();
+    }
+}
+
+/// A node whose RLP has a length, about to be written.
+struct Encoded {
+    slot: Slot,
+    len: usize,
+}
+
+impl Encoded {
+    /// Writes the node where it belongs: to those that are hashed, or into the reference that it
+    /// returns.
+    fn place(
+        &self,
+        batch: &mut Batch,
+        kept: Option<(&mut Kept, Path)>,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Option<Reference> {
+        if self.len < 32 {
+            return Some(Reference::inline_with(self.len, write));
+        }
+        batch.slots.push(self.slot);
+        batch.messages.push_with(self.len, |out| {
+            write(out);
+            if let Some((kept, path)) = kept {
+                let start = kept.rlp.len();
+                kept.rlp.extend_from_slice(out);
+                kept.nodes.push((self.slot, path, start..start + out.len()));
+            }
+        });
+        None
+    }
+}
+
+fn encode(
+    job: &Job,
+    batch: &mut Batch,
+    references: &[Reference],
+    kept: Option<&mut Kept>,
+) -> Option<Reference> {
+    match &job.kind {
+        Kind::Branch { mask, children } => {
+            let child = |nibble: u8| &references[children[usize::from(nibble)] as usize];
+            let branch = Branch::new(*mask, child);
+            let node = Encoded { slot: job.slot, len: branch.len() };
+            node.place(batch, kept.map(|kept| (kept, job.path)), |out| branch.write(out))
+        }
+        Kind::Extension { from, child } => {
+            let (from, child) = (usize::from(*from), &references[*child as usize]);
+            let extension = Extension { path: &job.path, from, child };
+            let node = Encoded { slot: job.slot, len: extension.len() };
+            let kept = kept.map(|kept| (kept, job.path.prefix(from)));
+            node.place(batch, kept, |out| extension.write(out))
+        }
+    }
+}

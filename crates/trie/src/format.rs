@@ -1,0 +1,115 @@
+//! Which nodes of a trie a store keeps beside the flat rows.
+
+use crate::{error::Error, path::Path, reference::Reference};
+
+/// Rows below the smallest branch that may be stored, at most: a count is one byte of a record.
+const CUT_ROWS_MAX: u8 = 250;
+
+/// Which nodes are stored. Rows are flat and are no part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Branches above more than some number of rows, with the references of all children. What is
+    /// below is hashed again from the rows.
+    Cut(Cut),
+    /// Branches, except those that have leaves alone, and the references of those children that are
+    /// no leaves. Leaves are hashed again from the rows.
+    RethLike,
+    /// All branches with the references of all children; the same as a cut at one row.
+    Branches,
+    /// All nodes by their path, as RLP, leaves and extensions included. No row is read.
+    All,
+}
+
+/// Rows that a subtree without a stored branch has at most: 1 to 250.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cut {
+    rows: u8,
+}
+
+impl Format {
+    /// The format [`Format::Cut`].
+    ///
+    /// # Errors
+    /// When `rows` is 0 or above 250.
+    pub const fn cut(rows: u8) -> Result<Self, Error> {
+        if rows == 0 || rows > CUT_ROWS_MAX {
+            return Err(Error::Cut { rows });
+        }
+        Ok(Self::Cut(Cut { rows }))
+    }
+
+    /// Rows of a subtree without a stored branch, at most, by its record.
+    pub(crate) const fn small_rows_max(self) -> u8 {
+        match self {
+            Self::Cut(cut) => cut.rows,
+            // A branch over leaves.
+            Self::RethLike => 16,
+            Self::Branches => 1,
+            Self::All => 0,
+        }
+    }
+
+    /// Whether a record has the reference of a child without stored branches.
+    pub(crate) const fn keeps_reference(self, rows: u8) -> bool {
+        !matches!(self, Self::RethLike) || rows > 1
+    }
+
+    /// Whether a branch over children of these weights has a record of its own.
+    pub(crate) fn is_stored(self, children: impl Iterator<Item = Weight> + Clone) -> bool {
+        let mut all = children.clone();
+        match self {
+            Self::Cut(_) | Self::Branches => {
+                let rows = children.map(Weight::rows).fold(0, u16::saturating_add);
+                rows > u16::from(self.small_rows_max())
+            }
+            Self::RethLike => all.any(|weight| weight.rows() > 1),
+            Self::All => true,
+        }
+    }
+}
+
+/// What a parent's record tells of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// No stored branch below; so many rows.
+    Small(u8),
+    /// Its topmost branch is stored.
+    Stored,
+}
+
+impl Weight {
+    /// Rows below; more than any limit where they are not counted.
+    fn rows(self) -> u16 {
+        match self {
+            Self::Small(rows) => u16::from(rows),
+            Self::Stored => u16::MAX,
+        }
+    }
+
+    /// Of a branch that is not stored, from those of its children.
+    pub(crate) fn sum(children: impl Iterator<Item = Self>) -> Self {
+        let rows = children.map(Self::rows).fold(0, u16::saturating_add);
+        Self::Small(u8::try_from(rows).unwrap_or(u8::MAX))
+    }
+}
+
+/// A child as its parent's stored node tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Child {
+    /// A subtree without stored branches.
+    Small { rows: u8, reference: Option<Reference> },
+    /// A stored branch, so many nibbles below the child's own path, and the branch's reference.
+    Stored { extension: Path, reference: Reference },
+    /// A node of [`Format::All`], whose kind its parent does not tell.
+    Node(Reference),
+}
+
+impl Child {
+    pub(crate) const fn weight(&self) -> Weight {
+        match self {
+            Self::Small { rows, .. } => Weight::Small(*rows),
+            Self::Stored { .. } => Weight::Stored,
+            Self::Node(_) => Weight::Small(u8::MAX),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Merkle Patricia tries over flat rows: built from sorted rows, updated by sorted writes, hashed
+//! many nodes at a time. Knows no store: it tells what must be read, and takes what was found.
+//!
+//! A [`Builder`] makes a trie of rows. A [`Plan`] tells what writes to a stored trie need, an
+//! [`Update`] makes the new root of them, and shards of a trie are joined by [`join`].
+
+mod builder;
+mod error;
+mod floating;
+mod fold;
+mod format;
+mod memory;
+mod node;
+mod path;
+mod plan;
+mod record;
+mod reference;
+mod rlp;
+mod rows;
+mod sink;
+mod tree;
+mod update;
+mod value;
+
+pub use builder::{Builder, Built};
+pub use error::{Error, NodeError};
+pub use floating::Floating;
+pub use fold::Work;
+pub use format::{Cut, Format};
+pub use memory::MemoryTrie;
+pub use node::StoredNode;
+pub use path::{NIBBLES_MAX, Path};
+pub use plan::{Plan, ShardCount, guess_nodes};
+pub use reference::Reference;
+pub use rows::{Found, NodeSource, Reads, RowRange, RowSource, Rows};
+pub use sink::{NodeKey, NodeSink, Nodes, StoreError};
+pub use update::{Folded, Shard, Update, join, update};
+pub use value::{AccountValue, EMPTY_ROOT, SlotValue};

@@ -1,0 +1,69 @@
+//! Rows and nodes of one trie in memory.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::B256;
+
+use crate::{
+    builder::Builder,
+    error::Error,
+    format::Format,
+    rows::{Found, NodeSource, RowRange, RowSource, Rows},
+    sink::{NodeKey, Nodes, StoreError},
+    update::Folded,
+};
+
+/// A trie whose rows and nodes are in memory, as flat state and a node table would have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryTrie {
+    /// Values as leaves have them.
+    pub rows: BTreeMap<B256, Vec<u8>>,
+    /// Stored nodes.
+    pub nodes: BTreeMap<NodeKey, Vec<u8>>,
+}
+
+impl MemoryTrie {
+    /// A trie of these rows, with its nodes in a format, and its root.
+    ///
+    /// # Errors
+    /// When a value is empty.
+    pub fn build(format: Format, rows: BTreeMap<B256, Vec<u8>>) -> Result<(Self, B256), Error> {
+        let mut builder = Builder::new(format, Nodes::default());
+        rows.iter().try_for_each(|(key, value)| builder.push(key.as_slice(), value))?;
+        let built = builder.finish()?;
+        let nodes = built.sink.iter().map(|(key, node)| (*key, node.to_vec())).collect();
+        Ok((Self { rows, nodes }, built.root))
+    }
+
+    /// Takes what an update made, and the writes that it was made of.
+    pub fn apply(&mut self, writes: &Rows, folded: &Folded) {
+        for (key, value) in writes.iter() {
+            if value.is_empty() {
+                self.rows.remove(key);
+            } else {
+                self.rows.insert(*key, value.to_vec());
+            }
+        }
+        for key in &folded.deleted {
+            self.nodes.remove(key);
+        }
+        self.nodes.extend(folded.nodes.iter().map(|(key, node)| (*key, node.to_vec())));
+    }
+}
+
+impl NodeSource for MemoryTrie {
+    fn nodes(&self, keys: &[NodeKey], found: &mut Found) -> Result<(), StoreError> {
+        keys.iter().for_each(|key| found.push_node(self.nodes.get(key).map(Vec::as_slice)));
+        Ok(())
+    }
+}
+
+impl RowSource for MemoryTrie {
+    fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError> {
+        for RowRange { first, last } in ranges {
+            let rows = self.rows.range::<B256, _>(first..=last);
+            rows.for_each(|(key, value)| found.push_row(*key, value));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! Which stored nodes and rows the writes to a trie need, level by level. Needs keys alone: values
+//! come later, so a plan can be made and read while a block still runs.
+
+use std::ops::Range;
+
+use alloy_primitives::B256;
+
+use crate::{
+    error::Error,
+    format::Format,
+    path::Path,
+    rows::{Found, NodeSource, Reads, RowSource, read},
+    sink::NodeKey,
+    tree::{Scope, Tree},
+};
+
+/// Keys that will be written to one trie, and the nodes and rows that this needs.
+#[derive(Debug)]
+pub struct Plan {
+    tree: Tree,
+}
+
+/// Number of a trie's shards: the first nibbles of keys, divided as evenly as can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardCount(u8);
+
+impl ShardCount {
+    /// So many shards; none outside of 1 to 16.
+    pub const fn new(count: u8) -> Option<Self> {
+        if count == 0 || count > 16 { None } else { Some(Self(count)) }
+    }
+
+    /// The first nibbles that each shard's keys may have, in order.
+    pub fn nibbles(self) -> impl Iterator<Item = Range<u8>> {
+        let bound = move |shard: u8| (u16::from(shard) * 16 / u16::from(self.0)) as u8;
+        (0..self.0).map(move |shard| bound(shard)..bound(shard + 1))
+    }
+}
+
+impl Plan {
+    /// The plan of a whole trie.
+    ///
+    /// # Errors
+    /// When the keys do not ascend.
+    pub fn new(format: Format, keys: Vec<B256>) -> Result<Self, Error> {
+        Self::start(format, Scope::Whole, keys)
+    }
+
+    /// The plan of the shard whose keys begin with one of these nibbles. It reads the trie's root
+    /// whether it has keys or not, so that all shards can be joined.
+    ///
+    /// # Errors
+    /// When the keys do not ascend or begin otherwise.
+    pub fn shard(format: Format, nibbles: Range<u8>, keys: Vec<B256>) -> Result<Self, Error> {
+        if let Some(key) = keys.iter().find(|key| !nibbles.contains(&(key[0] >> 4))) {
+            let range = format!("the shard of first nibbles {nibbles:?}");
+            return Err(Error::Outside { key: Path::of_key(key), range });
+        }
+        Self::start(format, Scope::Shard(nibbles), keys)
+    }
+
+    fn start(format: Format, scope: Scope, keys: Vec<B256>) -> Result<Self, Error> {
+        for pair in keys.array_windows() {
+            let [previous, key] = pair.each_ref().map(Path::of_key);
+            if previous == key {
+                return Err(Error::Duplicate { key });
+            }
+            if previous > key {
+                return Err(Error::Unsorted { previous, key });
+            }
+        }
+        Ok(Self { tree: Tree::new(format, scope, keys) })
+    }
+
+    /// What is needed next, all of one level of the trie. Nothing when the plan is complete.
+    pub const fn reads(&self) -> &Reads {
+        self.tree.reads()
+    }
+
+    /// Takes the answer to [`Plan::reads`].
+    ///
+    /// # Errors
+    /// When it does not fit to what was asked for, or contradicts what was read before.
+    pub fn supply(&mut self, found: Found) -> Result<(), Error> {
+        self.tree.supply(found)
+    }
+
+    /// Reads all that is needed, a level at a time.
+    ///
+    /// # Errors
+    /// When the source fails, or what it has is no trie.
+    pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
+        while !self.reads().is_empty() {
+            let found = read(source, self.reads())?;
+            self.supply(found)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn into_tree(self) -> Tree {
+        self.tree
+    }
+}
+
+/// Keys of all nodes that may stand above these sorted keys, at paths of `depth` nibbles or less, for
+/// a store that reads all levels at once. Most of those below the trie's leaves do not exist.
+pub fn guess_nodes(format: Format, keys: &[B256], depth: usize) -> Vec<NodeKey> {
+    let mut paths: Vec<Path> = Vec::new();
+    for key in keys {
+        let key = Path::of_key(key);
+        let known = paths.last().map_or(0, |last| key.common(last) + 1);
+        paths.extend((known..=depth).map(|len| key.prefix(len)));
+    }
+    let top = (format != Format::All).then_some(NodeKey::Top);
+    paths.into_iter().map(NodeKey::Node).chain(top).collect()
+}

@@ -1,0 +1,152 @@
+//! Rows and writes in memory, and what a trie asks of a store.
+
+use std::ops::Range;
+
+use alloy_primitives::B256;
+
+use crate::{
+    error::Error,
+    path::Path,
+    sink::{NodeKey, StoreError},
+};
+
+/// Rows in the order of their keys: hashed keys, and values as leaves have them. Among writes an
+/// empty value deletes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    keys: Vec<B256>,
+    ends: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Rows {
+    /// Adds a row behind all others. Whoever takes the rows checks their order.
+    pub fn push(&mut self, key: B256, value: &[u8]) {
+        self.keys.push(key);
+        self.bytes.extend_from_slice(value);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> &[B256] {
+        &self.keys
+    }
+
+    /// The value of the row at an index.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn value(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&B256, &[u8])> {
+        self.keys.iter().enumerate().map(|(index, key)| (key, self.value(index)))
+    }
+}
+
+/// Among sorted keys, those at `range` that are below a path.
+pub(crate) fn below(keys: &[B256], range: &Range<usize>, path: &Path) -> Range<usize> {
+    let part = &keys[range.clone()];
+    let (first, last) = (path.first_key(), path.last_key());
+    let start = part.partition_point(|key| *key < first);
+    let len = part[start..].partition_point(|key| *key <= last);
+    range.start + start..range.start + start + len
+}
+
+/// Keys of neighbouring rows, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowRange {
+    /// The first key that may be.
+    pub first: B256,
+    /// The last key that may be.
+    pub last: B256,
+}
+
+/// What a trie needs next. All of it can be read at once, in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Nodes by key, each once.
+    pub nodes: Vec<NodeKey>,
+    /// Rows by ranges that do not overlap, in ascending order where they are of one trie level.
+    pub ranges: Vec<RowRange>,
+}
+
+impl Reads {
+    /// Whether nothing is needed.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.ranges.is_empty()
+    }
+}
+
+/// What a store had of [`Reads`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    bytes: Vec<u8>,
+    nodes: Vec<Option<Range<usize>>>,
+    rows: Rows,
+}
+
+impl Found {
+    /// Adds the answer for the next node of [`Reads::nodes`]; none where the store has no such node.
+    pub fn push_node(&mut self, node: Option<&[u8]>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(node.unwrap_or_default());
+        self.nodes.push(node.map(|_| start..self.bytes.len()));
+    }
+
+    /// Adds the next row of [`Reads::ranges`]: all rows of the first range, then those of the next.
+    pub fn push_row(&mut self, key: B256, value: &[u8]) {
+        self.rows.push(key, value);
+    }
+
+    pub(crate) fn nodes(&self) -> impl ExactSizeIterator<Item = Option<&[u8]>> {
+        self.nodes.iter().map(|node| node.clone().map(|range| &self.bytes[range]))
+    }
+
+    pub(crate) fn take_rows(&mut self) -> Rows {
+        std::mem::take(&mut self.rows)
+    }
+}
+
+/// A store of the nodes of one trie.
+pub trait NodeSource {
+    /// Adds the node of each key to `found`, in the order of the keys.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn nodes(&self, keys: &[NodeKey], found: &mut Found) -> Result<(), StoreError>;
+}
+
+/// A store of the rows of one trie.
+pub trait RowSource {
+    /// Adds all rows of the ranges to `found`, in their order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError>;
+}
+
+/// Reads what a trie needs next.
+pub(crate) fn read(source: &(impl NodeSource + RowSource), reads: &Reads) -> Result<Found, Error> {
+    let mut found = Found::default();
+    if !reads.nodes.is_empty() {
+        source.nodes(&reads.nodes, &mut found).map_err(Error::Source)?;
+    }
+    if !reads.ranges.is_empty() {
+        source.rows(&reads.ranges, &mut found).map_err(Error::Source)?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,361 @@
+//! The part of a stored trie that writes touch, as far as it is read.
+
+use std::ops::Range;
+
+use alloy_primitives::B256;
+
+use crate::{
+    error::{Error, NodeError},
+    format::{Child, Format},
+    node::{self, Children, Node},
+    path::Path,
+    record,
+    reference::Reference,
+    rows::{Found, Reads, RowRange, Rows, below},
+    sink::NodeKey,
+};
+
+/// Nibbles below which a whole trie or one shard works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Whole,
+    /// First nibbles of a shard's keys.
+    Shard(Range<u8>),
+}
+
+impl Scope {
+    fn has(&self, nibble: u8) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Shard(nibbles) => nibbles.contains(&nibble),
+        }
+    }
+}
+
+/// A place of the trie that writes touch, or that must be known beside them.
+#[derive(Debug)]
+pub(crate) struct Touch {
+    pub(crate) path: Path,
+    /// Indices of the writes below the path.
+    pub(crate) keys: Range<usize>,
+    pub(crate) place: Place,
+}
+
+/// What there is at a place.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// Nothing, or not yet read.
+    Empty,
+    /// A subtree that nothing touches, known by its reference.
+    Opaque { reference: Reference, rows: u8 },
+    /// These rows of a batch of rows.
+    Rows { batch: usize, range: Range<usize> },
+    /// A branch at or below the place's path, and its index where it is open.
+    Branch { path: Path, reference: Reference, open: Option<usize> },
+}
+
+/// A branch that is read.
+#[derive(Debug)]
+pub(crate) struct OpenBranch {
+    pub(crate) path: Path,
+    /// Its node among the tree's bytes.
+    bytes: Range<usize>,
+    /// Its places, by ascending nibble.
+    pub(crate) touches: Range<usize>,
+    /// A child that no write touches and that alone may be left.
+    pub(crate) sibling: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PendingNode {
+    /// What is at a place, whatever kind it is.
+    Any(usize),
+    /// The branch of a place.
+    Branch(usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PendingRows {
+    touch: usize,
+    /// Rows by the parent's record.
+    counted: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub(crate) format: Format,
+    pub(crate) scope: Scope,
+    pub(crate) keys: Vec<B256>,
+    /// The first one is the root.
+    pub(crate) touches: Vec<Touch>,
+    pub(crate) branches: Vec<OpenBranch>,
+    pub(crate) rows: Vec<Rows>,
+    /// Nodes that were read and are replaced.
+    pub(crate) opened: Vec<NodeKey>,
+    bytes: Vec<u8>,
+    reads: Reads,
+    pending_nodes: Vec<PendingNode>,
+    pending_rows: Vec<PendingRows>,
+}
+
+impl Tree {
+    pub(crate) fn new(format: Format, scope: Scope, keys: Vec<B256>) -> Self {
+        let root = Touch { path: Path::ROOT, keys: 0..keys.len(), place: Place::Empty };
+        let top = if format == Format::All { NodeKey::Node(Path::ROOT) } else { NodeKey::Top };
+        Self {
+            format,
+            scope,
+            keys,
+            touches: vec![root],
+            branches: Vec::new(),
+            rows: Vec::new(),
+            opened: Vec::new(),
+            bytes: Vec::new(),
+            reads: Reads { nodes: vec![top], ranges: Vec::new() },
+            pending_nodes: vec![PendingNode::Any(0)],
+            pending_rows: Vec::new(),
+        }
+    }
+
+    pub(crate) const fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    /// Takes the answer to all reads, from which new ones may follow.
+    pub(crate) fn supply(&mut self, mut found: Found) -> Result<(), Error> {
+        let reads = std::mem::take(&mut self.reads);
+        let pending = std::mem::take(&mut self.pending_nodes);
+        if found.nodes().len() != pending.len() {
+            return Err(Error::Answer { rule: "one answer for each node" });
+        }
+        self.supply_rows(found.take_rows())?;
+        for ((key, pending), bytes) in reads.nodes.iter().zip(pending).zip(found.nodes()) {
+            self.supply_node(key, pending, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn supply_rows(&mut self, rows: Rows) -> Result<(), Error> {
+        let pending = std::mem::take(&mut self.pending_rows);
+        let batch = self.rows.len();
+        let mut found = 0;
+        if !rows.keys().is_sorted_by(|a, b| a < b) {
+            return Err(Error::Answer { rule: "rows ascend, none comes twice" });
+        }
+        for PendingRows { touch, counted } in pending {
+            let touch = &mut self.touches[touch];
+            let range = below(rows.keys(), &(0..rows.len()), &touch.path);
+            if range.len() != counted {
+                return Err(Error::RowCount { path: touch.path, counted, found: range.len() });
+            }
+            found += range.len();
+            touch.place = Place::Rows { batch, range };
+        }
+        if found != rows.len() {
+            return Err(Error::Answer { rule: "no rows beside those asked for" });
+        }
+        if found > 0 {
+            self.rows.push(rows);
+        }
+        Ok(())
+    }
+
+    fn supply_node(
+        &mut self,
+        key: &NodeKey,
+        pending: PendingNode,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        let path = key.path();
+        let invalid = |source| Error::InvalidNode { path, source };
+        match (pending, bytes) {
+            // No row at all.
+            (PendingNode::Any(touch), None) if path.is_empty() => {
+                self.touches[touch].place = Place::Empty;
+                Ok(())
+            }
+            (_, None) => Err(Error::MissingNode { path }),
+            (PendingNode::Any(touch), Some(bytes)) if self.format == Format::All => {
+                let reference = Reference::of_rlp(bytes);
+                if !self.place_node(touch, bytes, &reference)? {
+                    self.opened.push(*key);
+                }
+                Ok(())
+            }
+            (PendingNode::Any(touch), Some(bytes)) => {
+                self.opened.push(*key);
+                let top = record::read_top(self.format, bytes).map_err(invalid)?;
+                if self.place_child(touch, &top)? {
+                    self.ask_rows(touch, false);
+                }
+                Ok(())
+            }
+            (PendingNode::Branch(touch), Some(bytes)) => {
+                self.opened.push(*key);
+                self.open(touch, path, bytes)
+            }
+        }
+    }
+
+    /// Places what a parent's record or the top tells; whether rows are asked for.
+    fn place_child(&mut self, touch: usize, child: &Child) -> Result<bool, Error> {
+        let Touch { path, keys, .. } = &self.touches[touch];
+        let (path, is_untouched) = (*path, keys.is_empty());
+        match child {
+            Child::Small { rows, reference: Some(reference) }
+                if path.is_empty() && is_untouched && self.scope == Scope::Whole =>
+            {
+                self.touches[touch].place = Place::Opaque { reference: *reference, rows: *rows };
+                Ok(false)
+            }
+            Child::Small { rows, .. } => {
+                self.pending_rows.push(PendingRows { touch, counted: usize::from(*rows) });
+                Ok(true)
+            }
+            Child::Stored { extension, reference } => {
+                let at = path.join(extension);
+                let wrong = Error::InvalidNode { path, source: NodeError::Path };
+                self.place_branch(touch, at.ok_or(wrong)?, reference)?;
+                Ok(false)
+            }
+            Child::Node(reference) => {
+                match reference.inline() {
+                    Some(rlp) => drop(self.place_node(touch, rlp, reference)?),
+                    None => {
+                        self.reads.nodes.push(NodeKey::Node(path));
+                        self.pending_nodes.push(PendingNode::Any(touch));
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Places a branch at a path, and opens it where writes are below it.
+    fn place_branch(&mut self, touch: usize, at: Path, reference: &Reference) -> Result<(), Error> {
+        let is_open = self.must_open(touch, &at);
+        self.touches[touch].place = Place::Branch { path: at, reference: *reference, open: None };
+        match (is_open, reference.inline()) {
+            (false, _) => Ok(()),
+            (true, Some(rlp)) if self.format == Format::All => self.open(touch, at, rlp),
+            (true, _) => {
+                self.reads.nodes.push(NodeKey::Node(at));
+                self.pending_nodes.push(PendingNode::Branch(touch));
+                Ok(())
+            }
+        }
+    }
+
+    fn must_open(&self, touch: usize, at: &Path) -> bool {
+        let is_shared_root = at.is_empty() && self.scope != Scope::Whole;
+        is_shared_root || !below(&self.keys, &self.touches[touch].keys, at).is_empty()
+    }
+
+    /// Places a node of [`Format::All`]; whether it stays as it is.
+    fn place_node(&mut self, touch: usize, rlp: &[u8], own: &Reference) -> Result<bool, Error> {
+        let path = self.touches[touch].path;
+        let invalid = |source| Error::InvalidNode { path, source };
+        match node::read_rlp(rlp, path.len()).map_err(invalid)? {
+            Node::Leaf { suffix, value } => {
+                let key = path.join(&suffix).ok_or(invalid(NodeError::Path))?;
+                let mut rows = Rows::default();
+                rows.push(key.first_key(), &value);
+                self.touches[touch].place = Place::Rows { batch: self.rows.len(), range: 0..1 };
+                self.rows.push(rows);
+                Ok(false)
+            }
+            Node::Extension { suffix, child } => {
+                let at = path.join(&suffix).ok_or(invalid(NodeError::Path))?;
+                self.place_branch(touch, at, &child)?;
+                Ok(false)
+            }
+            Node::Branch(_) => {
+                self.touches[touch].place = Place::Branch { path, reference: *own, open: None };
+                if self.must_open(touch, &path) {
+                    self.open(touch, path, rlp)?;
+                    return Ok(false);
+                }
+                Ok(true)
+            }
+            Node::Top(_) => Err(invalid(NodeError::Kind)),
+        }
+    }
+
+    /// Opens the branch of a place, and places those of its children that must be known.
+    fn open(&mut self, touch: usize, path: Path, bytes: &[u8]) -> Result<(), Error> {
+        let invalid = |source| Error::InvalidNode { path, source };
+        let children = node::read_branch(self.format, bytes, path.len()).map_err(invalid)?;
+        let keys = below(&self.keys, &self.touches[touch].keys, &path);
+        let start = self.touches.len();
+        let mut placed = [None; 16];
+        for nibble in (0..16_u8).filter(|nibble| !path.is_empty() || self.scope.has(*nibble)) {
+            let Some(at) = path.child(nibble) else { return Err(invalid(NodeError::Path)) };
+            let keys = below(&self.keys, &keys, &at);
+            let child = &children[usize::from(nibble)];
+            if !keys.is_empty() || child.is_some_and(|child| self.must_know(&path, &child)) {
+                placed[usize::from(nibble)] = Some(self.touches.len());
+                self.touches.push(Touch { path: at, keys, place: Place::Empty });
+            }
+        }
+        let own = self.bytes.len()..self.bytes.len() + bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        let touches = start..self.touches.len();
+        if let Place::Branch { open, .. } = &mut self.touches[touch].place {
+            *open = Some(self.branches.len());
+        }
+        self.branches.push(OpenBranch { path, bytes: own, touches, sibling: None });
+        // Rows of neighbours without anything between them are one range.
+        let mut is_next = false;
+        for (child, touch) in children.iter().zip(placed) {
+            let Some(child) = child else { continue };
+            let asks = match touch {
+                Some(touch) => self.place_child(touch, child)?,
+                None => false,
+            };
+            if let (true, Some(touch)) = (asks, touch) {
+                self.ask_rows(touch, is_next);
+            }
+            is_next = asks;
+        }
+        Ok(())
+    }
+
+    /// Whether a child must be known although no write is below it.
+    fn must_know(&self, path: &Path, child: &Child) -> bool {
+        match child {
+            // Its reference is not stored.
+            Child::Small { reference: None, .. } => true,
+            // The join of shards may leave it alone.
+            Child::Small { .. } | Child::Node(_) => path.is_empty() && self.scope != Scope::Whole,
+            Child::Stored { .. } => false,
+        }
+    }
+
+    fn ask_rows(&mut self, touch: usize, joins_last: bool) {
+        let path = &self.touches[touch].path;
+        let (first, last) = (path.first_key(), path.last_key());
+        match self.reads.ranges.last_mut().filter(|_| joins_last) {
+            Some(range) => range.last = last,
+            None => self.reads.ranges.push(RowRange { first, last }),
+        }
+    }
+
+    /// Asks for a child of a branch that no write touches.
+    pub(crate) fn ask_sibling(&mut self, branch: usize, at: Path) -> Result<(), Error> {
+        let nibble = at.nibble(at.len() - 1);
+        let Some(child) = self.children(branch)?[usize::from(nibble)] else { return Ok(()) };
+        let touch = self.touches.len();
+        self.touches.push(Touch { path: at, keys: 0..0, place: Place::Empty });
+        self.branches[branch].sibling = Some(touch);
+        if self.place_child(touch, &child)? {
+            self.ask_rows(touch, false);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn children(&self, branch: usize) -> Result<Children, Error> {
+        let OpenBranch { path, bytes, .. } = &self.branches[branch];
+        let children = node::read_branch(self.format, &self.bytes[bytes.clone()], path.len());
+        children.map_err(|source| Error::InvalidNode { path: *path, source })
+    }
+}

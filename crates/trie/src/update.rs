@@ -1,0 +1,390 @@
+//! A stored trie after writes. What no write touches is pushed to a [`Builder`] as known subtrees,
+//! between the rows that are hashed again; splits and collapses are the builder's.
+
+use std::ops::Range;
+
+use alloy_primitives::B256;
+
+use crate::{
+    builder::{Builder, Built},
+    error::Error,
+    floating::Floating,
+    fold::Work,
+    format::{Child, Format, Weight},
+    path::Path,
+    plan::Plan,
+    rows::{Found, NodeSource, Reads, RowSource, Rows, below, read},
+    sink::{NodeKey, Nodes},
+    tree::{Place, Scope, Tree},
+};
+
+/// Writes with their values, over the part of a trie that they touch.
+#[derive(Debug)]
+pub struct Update {
+    tree: Tree,
+    writes: Rows,
+    /// Indices of the writes that delete, ascending.
+    deletes: Vec<usize>,
+}
+
+/// A trie after its writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// Its root hash.
+    pub root: B256,
+    /// Nodes to store, in the order of their keys. Some may be stored already.
+    pub nodes: Nodes,
+    /// Nodes to delete from the store.
+    pub deleted: Vec<NodeKey>,
+    /// Hashing that it took.
+    pub work: Work,
+}
+
+/// A shard of a trie after its writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    format: Format,
+    nibbles: Range<u8>,
+    /// The subtree below each of the nibbles.
+    subtrees: Vec<Floating>,
+    nodes: Nodes,
+    opened: Vec<NodeKey>,
+    work: Work,
+}
+
+impl Update {
+    /// The writes that `plan` was made for; an empty value deletes.
+    ///
+    /// # Errors
+    /// When their keys are others, when the plan still needs reads, or when a stored node is
+    /// invalid.
+    pub fn new(plan: Plan, writes: Rows) -> Result<Self, Error> {
+        let tree = plan.into_tree();
+        if !tree.reads().is_empty() {
+            return Err(Error::Answer { rule: "a plan is read before its values are written" });
+        }
+        if tree.keys != writes.keys() {
+            return Err(Error::Answer { rule: "the writes have the keys of their plan" });
+        }
+        let deletes = (0..writes.len()).filter(|index| writes.value(*index).is_empty()).collect();
+        let mut update = Self { tree, writes, deletes };
+        update.ask_siblings()?;
+        Ok(update)
+    }
+
+    /// What is needed before folding: subtrees beside deleted rows, which will move up and are not
+    /// known well enough for that. Asked once, all at once.
+    pub const fn reads(&self) -> &Reads {
+        self.tree.reads()
+    }
+
+    /// Takes the answer to [`Update::reads`].
+    ///
+    /// # Errors
+    /// As [`Plan::supply`].
+    pub fn supply(&mut self, found: Found) -> Result<(), Error> {
+        self.tree.supply(found)
+    }
+
+    /// Reads all that is needed.
+    ///
+    /// # Errors
+    /// When the source fails, or what it has is no trie.
+    pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
+        while !self.reads().is_empty() {
+            let found = read(source, self.reads())?;
+            self.supply(found)?;
+        }
+        Ok(())
+    }
+
+    /// The new root of a whole trie, and what changes in its stored nodes.
+    ///
+    /// # Errors
+    /// When something is still to be read, when what was read contradicts itself, or when the plan
+    /// is one of a shard.
+    pub fn fold(self) -> Result<Folded, Error> {
+        if self.tree.scope != Scope::Whole {
+            return Err(Error::Shards { rule: "a shard is folded by fold_shard" });
+        }
+        let mut builder = Builder::new(self.tree.format, Nodes::default());
+        self.emit_touch(0, None, &mut builder)?;
+        Ok(folded(builder.finish()?, self.tree.opened))
+    }
+
+    /// The subtrees of a shard, to be joined with those of the others.
+    ///
+    /// # Errors
+    /// As [`Update::fold`]; when the plan is one of a whole trie.
+    pub fn fold_shard(self) -> Result<Shard, Error> {
+        let Scope::Shard(nibbles) = self.tree.scope.clone() else {
+            return Err(Error::Shards { rule: "a whole trie is folded by fold" });
+        };
+        let format = self.tree.format;
+        let mut subtrees = Vec::new();
+        let mut nodes = Nodes::default();
+        let mut work = Work::default();
+        for nibble in nibbles.clone() {
+            let mut builder = Builder::below(Path::of_nibble(nibble), format, nodes);
+            self.emit_touch(0, Some(nibble), &mut builder)?;
+            let built = builder.finish_floating()?;
+            subtrees.push(built.root);
+            nodes = built.sink;
+            work = work.with(built.work);
+        }
+        Ok(Shard { format, nibbles, subtrees, nodes, opened: self.tree.opened, work })
+    }
+
+    fn is_deleted(&self, index: usize) -> bool {
+        self.writes.value(index).is_empty()
+    }
+
+    fn deletes_any(&self, keys: &Range<usize>) -> bool {
+        let first = self.deletes.partition_point(|index| *index < keys.start);
+        self.deletes.get(first).is_some_and(|index| *index < keys.end)
+    }
+
+    /// Asks for each child that will be the only one of its branch and is no stored branch.
+    fn ask_siblings(&mut self) -> Result<(), Error> {
+        let mut siblings = Vec::new();
+        self.is_left(0, &mut siblings)?;
+        siblings.sort_unstable_by_key(|(_, path)| *path);
+        siblings.into_iter().try_for_each(|(branch, at)| self.tree.ask_sibling(branch, at))
+    }
+
+    /// Whether anything is left of a place.
+    fn is_left(&self, touch: usize, siblings: &mut Vec<(usize, Path)>) -> Result<bool, Error> {
+        let touch = &self.tree.touches[touch];
+        let mut keys = touch.keys.clone();
+        match &touch.place {
+            Place::Empty => Ok(keys.any(|index| !self.is_deleted(index))),
+            Place::Opaque { .. } => Ok(true),
+            Place::Rows { .. } => {
+                let mut is_left = false;
+                self.merge(touch.keys.clone(), &touch.place, None, &mut |_, _| {
+                    is_left = true;
+                    Ok(())
+                })?;
+                Ok(is_left)
+            }
+            // No child of the branch goes.
+            Place::Branch { .. } if !self.deletes_any(&keys) => Ok(true),
+            Place::Branch { path, open, .. } => {
+                let under = below(&self.tree.keys, &keys, path);
+                let beside = keys.any(|index| !under.contains(&index) && !self.is_deleted(index));
+                let below = match open {
+                    Some(branch) => self.is_branch_left(*branch, siblings)?,
+                    None => true,
+                };
+                Ok(beside || below)
+            }
+        }
+    }
+
+    fn is_branch_left(
+        &self,
+        branch: usize,
+        siblings: &mut Vec<(usize, Path)>,
+    ) -> Result<bool, Error> {
+        let path = self.tree.branches[branch].path;
+        let children = self.tree.children(branch)?;
+        let mut touches = self.tree.branches[branch].touches.clone().peekable();
+        let mut left_count = 0;
+        let mut opaque = None;
+        for (nibble, child) in (0..16_u8).zip(&children) {
+            let is_touched =
+                |touch: &usize| self.tree.touches[*touch].path.nibble(path.len()) == nibble;
+            if let Some(touch) = touches.next_if(is_touched) {
+                left_count += usize::from(self.is_left(touch, siblings)?);
+            } else if let Some(child) = child {
+                left_count += 1;
+                opaque = path.child(nibble).filter(|_| !matches!(child, Child::Stored { .. }));
+            }
+        }
+        // The root of a shard has children of others beside it; those of its own are known.
+        let is_shared = path.is_empty() && self.tree.scope != Scope::Whole;
+        if let (1, Some(at), false) = (left_count, opaque, is_shared) {
+            siblings.push((branch, at));
+        }
+        Ok(left_count > 0)
+    }
+
+    /// Pushes a place, or what of it begins with a nibble.
+    fn emit_touch(
+        &self,
+        touch: usize,
+        nibble: Option<u8>,
+        builder: &mut Builder<Nodes>,
+    ) -> Result<(), Error> {
+        let touch = &self.tree.touches[touch];
+        let keys = narrow(&self.tree.keys, &touch.keys, nibble);
+        let mut push = |key: &B256, value: &[u8]| builder.push_row(&Path::of_key(key), value);
+        match &touch.place {
+            Place::Empty | Place::Rows { .. } => self.merge(keys, &touch.place, nibble, &mut push),
+            Place::Opaque { reference, rows } => builder.push_opaque(&touch.path, reference, *rows),
+            Place::Branch { path, reference, open } => {
+                let under = below(&self.tree.keys, &keys, path);
+                self.merge(keys.start..under.start, &Place::Empty, None, &mut push)?;
+                let is_inside = path.is_empty() || nibble.is_none_or(|own| own == path.nibble(0));
+                match open {
+                    Some(branch) if is_inside => {
+                        let nibble = nibble.filter(|_| path.is_empty());
+                        self.emit_branch(*branch, nibble, builder)?;
+                    }
+                    None if is_inside => builder.push_branch(path, reference, Weight::Stored)?,
+                    _ => {}
+                }
+                let mut push =
+                    |key: &B256, value: &[u8]| builder.push_row(&Path::of_key(key), value);
+                self.merge(under.end..keys.end, &Place::Empty, None, &mut push)
+            }
+        }
+    }
+
+    fn emit_branch(
+        &self,
+        branch: usize,
+        only: Option<u8>,
+        builder: &mut Builder<Nodes>,
+    ) -> Result<(), Error> {
+        let children = self.tree.children(branch)?;
+        let branch = &self.tree.branches[branch];
+        let depth = branch.path.len();
+        let mut touches = branch.touches.clone().peekable();
+        let sibling = branch.sibling.map(|touch| (touch, self.tree.touches[touch].path));
+        for (nibble, child) in (0..16_u8).zip(&children) {
+            let is_here = |path: &Path| path.nibble(depth) == nibble;
+            let touch = touches.next_if(|touch| is_here(&self.tree.touches[*touch].path));
+            if only.is_some_and(|only| only != nibble) {
+                continue;
+            }
+            let read = sibling.filter(|(_, path)| is_here(path)).map(|(touch, _)| touch);
+            if let Some(touch) = touch.or(read) {
+                self.emit_touch(touch, None, builder)?;
+            } else if let Some((child, at)) = child.as_ref().zip(branch.path.child(nibble)) {
+                emit_child(&at, child, builder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a place after the writes at `keys`, in order.
+    fn merge(
+        &self,
+        keys: Range<usize>,
+        place: &Place,
+        nibble: Option<u8>,
+        each: &mut impl FnMut(&B256, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut keys = keys.peekable();
+        if let Place::Rows { batch, range } = place {
+            let rows = &self.tree.rows[*batch];
+            for row in narrow(rows.keys(), range, nibble) {
+                let key = &rows.keys()[row];
+                while let Some(write) = keys.next_if(|write| self.tree.keys[*write] < *key) {
+                    self.write(write, each)?;
+                }
+                match keys.next_if(|write| self.tree.keys[*write] == *key) {
+                    Some(write) => self.write(write, each)?,
+                    None => each(key, rows.value(row))?,
+                }
+            }
+        }
+        keys.try_for_each(|write| self.write(write, each))
+    }
+
+    fn write(
+        &self,
+        index: usize,
+        each: &mut impl FnMut(&B256, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.is_deleted(index) {
+            return Ok(());
+        }
+        each(&self.tree.keys[index], self.writes.value(index))
+    }
+}
+
+/// Of sorted keys at `range`, those that begin with a nibble.
+fn narrow(keys: &[B256], range: &Range<usize>, nibble: Option<u8>) -> Range<usize> {
+    nibble.map_or_else(|| range.clone(), |nibble| below(keys, range, &Path::of_nibble(nibble)))
+}
+
+fn emit_child(at: &Path, child: &Child, builder: &mut Builder<Nodes>) -> Result<(), Error> {
+    match child {
+        Child::Small { rows, reference: Some(reference) } => {
+            builder.push_opaque(at, reference, *rows)
+        }
+        Child::Small { reference: None, .. } => Err(Error::Unread { path: *at }),
+        Child::Stored { extension, reference } => {
+            let path = at.join(extension).ok_or(Error::Unread { path: *at })?;
+            builder.push_branch(&path, reference, Weight::Stored)
+        }
+        Child::Node(reference) => builder.push_opaque(at, reference, u8::MAX),
+    }
+}
+
+fn folded(built: Built<B256, Nodes>, opened: Vec<NodeKey>) -> Folded {
+    let Built { root, sink: mut nodes, work } = built;
+    nodes.sort();
+    let mut deleted = opened;
+    deleted.sort_unstable();
+    deleted.dedup();
+    // Both ascend.
+    let mut kept = nodes.iter().map(|(key, _)| key).peekable();
+    deleted.retain(|key| {
+        while kept.next_if(|kept| *kept < key).is_some() {}
+        kept.peek() != Some(&key)
+    });
+    drop(kept);
+    Folded { root, nodes, deleted, work }
+}
+
+/// Joins all shards of a trie, in any order.
+///
+/// # Errors
+/// When they are of different formats, or their nibbles are not all sixteen, each once.
+pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
+    shards.sort_unstable_by_key(|shard| shard.nibbles.start);
+    let Some(format) = shards.first().map(|shard| shard.format) else {
+        return Err(Error::Shards { rule: "there is one at least" });
+    };
+    let mut nodes = Nodes::default();
+    let mut end = 0;
+    for shard in &shards {
+        if shard.format != format {
+            return Err(Error::Shards { rule: "all have one format" });
+        }
+        if shard.nibbles.start != end {
+            return Err(Error::Shards { rule: "every first nibble is in one shard" });
+        }
+        end = shard.nibbles.end;
+        nodes.append(&shard.nodes);
+    }
+    if end != 16 {
+        return Err(Error::Shards { rule: "every first nibble is in one shard" });
+    }
+    let mut builder = Builder::new(format, nodes);
+    for subtree in shards.iter().flat_map(|shard| &shard.subtrees) {
+        builder.push_floating(subtree)?;
+    }
+    let mut built = builder.finish()?;
+    built.work = shards.iter().map(|shard| shard.work).fold(built.work, Work::with);
+    Ok(folded(built, shards.into_iter().flat_map(|shard| shard.opened).collect()))
+}
+
+/// The trie of a source after writes, in one go; an empty value deletes.
+///
+/// # Errors
+/// When the keys do not ascend, the source fails, or what it has is no trie.
+pub fn update(
+    format: Format,
+    writes: Rows,
+    source: &(impl NodeSource + RowSource),
+) -> Result<Folded, Error> {
+    let mut plan = Plan::new(format, writes.keys().to_vec())?;
+    plan.read(source)?;
+    let mut update = Update::new(plan, writes)?;
+    update.read(source)?;
+    update.fold()
+}

@@ -1,0 +1,29 @@
+//! Exports a workload as a chain that any client takes: a genesis block number 0 and blocks on top of
+//! it, signed, with headers, roots and lists, in the forms that clients read.
+//!
+//! A workload has no headers. The hash of a block's parent is state (EIP-2935), and so are the fees
+//! that follow from the block before: so the blocks are run once more by the reference, one at a time,
+//! each on the headers of those before it. The workload itself stays as it is.
+
+mod block;
+mod chain;
+mod eest;
+mod engine;
+mod envelope;
+mod error;
+mod genesis;
+mod manifest;
+mod number;
+mod rlp;
+mod root;
+mod rows;
+
+pub use block::ChainBlock;
+pub use chain::{Chain, Settings, chain};
+pub use eest::{TestFormat, eest};
+pub use engine::payloads;
+pub use error::ExportError;
+pub use genesis::{ALLOC_ROW_COUNT_MAX, Accounts, check_size, fits, genesis};
+pub use manifest::{Manifest, manifest};
+pub use rlp::{Lists, rlp};
+pub use rows::{RowFiles, rows};

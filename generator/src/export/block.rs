@@ -1,0 +1,272 @@
+//! Headers: what a block takes over from its parent, and what the header says that it came to.
+
+use alloy_consensus::{
+    BlockBody, EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, Receipt, ReceiptEnvelope,
+    constants::EMPTY_WITHDRAWALS, proofs,
+};
+use alloy_eips::{
+    eip1559::BaseFeeParams,
+    eip4895::{Withdrawal, Withdrawals},
+    eip7685::{EMPTY_REQUESTS_HASH, Requests},
+    eip7840::BlobParams,
+};
+use alloy_primitives::{B256, Bloom, Bytes, Log, keccak256};
+use alloy_rlp::EMPTY_LIST_CODE;
+use workload::{Block, BlockEnv, Fork, TxOutcome, TxStatus, TxType};
+
+use super::envelope::Envelope;
+use crate::reference::BatchReference;
+
+/// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
+const GAS_PER_BLOB: u64 = 1 << 17;
+/// Seconds from the genesis block to block 1.
+const BLOCK_SECONDS: u64 = 12;
+
+/// A block with what is sent beside it.
+#[derive(Clone, Debug)]
+pub struct ChainBlock {
+    /// Header, signed transactions and withdrawals.
+    pub block: alloy_consensus::Block<Envelope>,
+    /// The header's hash.
+    pub hash: B256,
+    /// Its block-level access list (EIP-7928), from Amsterdam on.
+    pub list: Option<Bytes>,
+    /// Its requests: type ‖ data (EIP-7685).
+    pub requests: Vec<Bytes>,
+}
+
+impl ChainBlock {
+    /// The same block with other extra data, and so another hash: sibling `place` of it on the same
+    /// parent, which does the same work. Number 0 is the block itself.
+    #[must_use]
+    pub fn sibling(&self, place: u64) -> Self {
+        let mut sibling = self.clone();
+        sibling.block.header.extra_data = extra_data(place);
+        sibling.hash = self.sibling_hash(place);
+        sibling
+    }
+
+    /// The hash of sibling `place`.
+    pub(super) fn sibling_hash(&self, place: u64) -> B256 {
+        let header = self.block.header.clone();
+        Header { extra_data: extra_data(place), ..header }.hash_slow()
+    }
+
+    /// The versioned hashes of all blobs of its transactions (EIP-4844).
+    pub(super) fn blob_hashes(&self) -> Vec<B256> {
+        self.block.body.blob_versioned_hashes_iter().copied().collect()
+    }
+}
+
+/// What tells a sibling from the others.
+fn extra_data(place: u64) -> Bytes {
+    format!("stress {place}").into_bytes().into()
+}
+
+/// Blob parameters of a fork.
+pub(super) const fn blob_params(fork: Fork) -> BlobParams {
+    match fork {
+        Fork::Osaka => BlobParams::osaka(),
+        Fork::Bpo1 => BlobParams::bpo1(),
+        Fork::Bpo2 | Fork::Amsterdam => BlobParams::bpo2(),
+    }
+}
+
+/// Whether blocks of a fork have lists and slot numbers in their headers.
+pub(super) const fn has_list(fork: Fork) -> bool {
+    match fork {
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => false,
+        Fork::Amsterdam => true,
+    }
+}
+
+/// The header of the empty block number 0 below a block of environment `first`, on this state. Its
+/// base fee makes that of block 1 what `first` says.
+pub(super) fn genesis_header(first: &BlockEnv, fork: Fork, state_root: B256) -> Header {
+    Header {
+        ommers_hash: EMPTY_OMMER_ROOT_HASH,
+        state_root,
+        transactions_root: EMPTY_ROOT_HASH,
+        receipts_root: EMPTY_ROOT_HASH,
+        gas_limit: first.gas_limit,
+        timestamp: first.timestamp.saturating_sub(BLOCK_SECONDS),
+        base_fee_per_gas: Some(fee_before(first.base_fee)),
+        withdrawals_root: Some(EMPTY_WITHDRAWALS),
+        blob_gas_used: Some(0),
+        excess_blob_gas: Some(0),
+        parent_beacon_block_root: Some(B256::ZERO),
+        requests_hash: Some(EMPTY_REQUESTS_HASH),
+        block_access_list_hash: has_list(fork).then(|| keccak256([EMPTY_LIST_CODE])),
+        slot_number: has_list(fork).then(|| first.slot_number.saturating_sub(1)),
+        ..Header::default()
+    }
+}
+
+/// The base fee of an empty block after which the base fee is `base_fee`: one eighth less (EIP-1559).
+fn fee_before(base_fee: u64) -> u64 {
+    let about = u128::from(base_fee) * 8 / 7;
+    let about = u64::try_from(about).unwrap_or(u64::MAX);
+    let is_before = |fee: &u64| fee - fee / 8 == base_fee;
+    (about..=about.saturating_add(1)).find(is_before).unwrap_or(about)
+}
+
+/// The block that the next one is on.
+#[derive(Clone, Debug)]
+pub(super) struct Parent {
+    header: Header,
+    pub(super) hash: B256,
+    withdrawal_count: u64,
+}
+
+impl Parent {
+    pub(super) fn new(header: Header) -> Self {
+        let hash = header.hash_slow();
+        Self { header, hash, withdrawal_count: 0 }
+    }
+
+    /// `block` with what follows from its parent: hash, base fee, excess blob gas. A transaction whose
+    /// sender would no longer pay base and priority fee offers that much more.
+    pub(super) fn next(&self, block: &Block, fork: Fork) -> Block {
+        let mut block = block.clone();
+        let base_fee = self.header.next_block_base_fee(BaseFeeParams::ethereum());
+        let excess = self.header.next_block_excess_blob_gas(blob_params(fork));
+        let env = &mut block.env;
+        env.parent_hash = self.hash;
+        env.base_fee = base_fee.unwrap_or(env.base_fee);
+        env.excess_blob_gas = excess.unwrap_or(0);
+        for tx in &mut block.transactions {
+            let whole_fee = u128::from(env.base_fee).saturating_add(match tx.tx_type {
+                TxType::Legacy | TxType::AccessList => 0,
+                TxType::DynamicFee | TxType::Blob | TxType::SetCode => tx.max_priority_fee_per_gas,
+            });
+            tx.max_fee_per_gas = tx.max_fee_per_gas.max(whole_fee);
+        }
+        block
+    }
+
+    /// The sealed block that `block` came to, which is the next parent.
+    pub(super) fn seal(
+        &mut self,
+        block: &Block,
+        transactions: Vec<Envelope>,
+        came: CameTo,
+    ) -> ChainBlock {
+        let CameTo { fork, made, receipts, state_root } = came;
+        let withdrawals = self.withdrawals(block);
+        let env = &block.env;
+        let blob_count: usize = block.transactions.iter().map(|tx| tx.blob_hashes.len()).sum();
+        let requests = made.requests.into_iter().flatten().collect::<Vec<_>>();
+        let list = has_list(fork).then_some(made.list);
+        let header = Header {
+            parent_hash: self.hash,
+            ommers_hash: EMPTY_OMMER_ROOT_HASH,
+            beneficiary: env.beneficiary,
+            state_root,
+            transactions_root: proofs::calculate_transaction_root(&transactions),
+            receipts_root: proofs::calculate_receipt_root(&receipts.all),
+            logs_bloom: receipts.bloom(),
+            number: env.number,
+            gas_limit: env.gas_limit,
+            gas_used: made.expected.header_gas.iter().sum(),
+            timestamp: env.timestamp,
+            extra_data: extra_data(0),
+            mix_hash: env.prev_randao,
+            base_fee_per_gas: Some(env.base_fee),
+            withdrawals_root: Some(proofs::calculate_withdrawals_root(&withdrawals)),
+            blob_gas_used: Some(GAS_PER_BLOB * blob_count as u64),
+            excess_blob_gas: Some(env.excess_blob_gas),
+            parent_beacon_block_root: Some(env.parent_beacon_root),
+            requests_hash: Some(Requests::new(requests.clone()).requests_hash()),
+            block_access_list_hash: list.as_ref().map(keccak256),
+            slot_number: has_list(fork).then_some(env.slot_number),
+            ..Header::default()
+        };
+        self.header = header.clone();
+        self.hash = header.hash_slow();
+        let withdrawals = Some(Withdrawals::new(withdrawals));
+        let body = BlockBody { transactions, ommers: Vec::new(), withdrawals };
+        let block = alloy_consensus::Block { header, body };
+        ChainBlock { block, hash: self.hash, list, requests }
+    }
+
+    /// The block's withdrawals, whose indices run on through the chain (EIP-4895).
+    fn withdrawals(&mut self, block: &Block) -> Vec<Withdrawal> {
+        let first = self.withdrawal_count;
+        self.withdrawal_count += block.withdrawals.len() as u64;
+        let withdrawal = |(index, from): (u64, &workload::Withdrawal)| Withdrawal {
+            index,
+            validator_index: index,
+            address: from.address,
+            amount: from.amount_gwei,
+        };
+        (first..).zip(&block.withdrawals).map(withdrawal).collect()
+    }
+}
+
+/// What a block came to.
+#[derive(Debug)]
+pub(super) struct CameTo {
+    pub(super) fork: Fork,
+    pub(super) made: BatchReference,
+    pub(super) receipts: Receipts,
+    pub(super) state_root: B256,
+}
+
+/// The receipts of a block, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Receipts {
+    all: Vec<ReceiptEnvelope>,
+    gas: u64,
+}
+
+impl Receipts {
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Adds that of the next transaction.
+    pub(super) fn add(&mut self, tx_type: TxType, outcome: &TxOutcome, logs: &[Log]) {
+        self.gas += outcome.gas_used;
+        let receipt = Receipt {
+            status: (outcome.status == TxStatus::Success).into(),
+            cumulative_gas_used: self.gas,
+            logs: logs.to_vec(),
+        };
+        let tx_type = match tx_type {
+            TxType::Legacy => alloy_consensus::TxType::Legacy,
+            TxType::AccessList => alloy_consensus::TxType::Eip2930,
+            TxType::DynamicFee => alloy_consensus::TxType::Eip1559,
+            TxType::Blob => alloy_consensus::TxType::Eip4844,
+            TxType::SetCode => alloy_consensus::TxType::Eip7702,
+        };
+        self.all.push(ReceiptEnvelope::from_typed(tx_type, receipt.with_bloom()));
+    }
+
+    fn bloom(&self) -> Bloom {
+        self.all.iter().fold(Bloom::ZERO, |all, receipt| all | *receipt.logs_bloom())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_1_has_the_base_fee_that_it_should() {
+        assert_eq!(fee_before(1_000_000_000), 1_142_857_142);
+        for base_fee in (7..2_000).chain([1_000_000_000, 123_456_789_012, 7_777_777_777]) {
+            let env = BlockEnv { base_fee, gas_limit: 60_000_000, ..BlockEnv::default() };
+            let header = genesis_header(&env, Fork::Amsterdam, B256::ZERO);
+            let next = header.next_block_base_fee(BaseFeeParams::ethereum());
+            assert_eq!(next, Some(base_fee));
+        }
+    }
+
+    #[test]
+    fn blob_parameters_are_those_of_the_workloads_fork() {
+        for fork in Fork::ALL {
+            let fraction = blob_params(fork).update_fraction;
+            assert_eq!(fraction, u128::from(fork.blob_fee_update_fraction()), "{fork}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The Engine API: one JSON-RPC call a line, a new payload and then an update of the forkchoice for
+//! each block and each of its siblings.
+
+use std::{io::Write, num::NonZeroU64};
+
+use alloy_primitives::{B256, Bytes};
+use alloy_rpc_types_engine::{ExecutionPayloadV3, ExecutionPayloadV4, ForkchoiceState};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{block::ChainBlock, chain::Chain, error::ExportError};
+
+/// A payload as the version of the call that carries it wants it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Payload {
+    /// Before Amsterdam.
+    V3(ExecutionPayloadV3),
+    /// From Amsterdam on: with list and slot number.
+    V4(ExecutionPayloadV4),
+}
+
+/// Parameters of `engine_newPayloadV4` and V5: payload, hashes of blobs, beacon root, requests.
+pub(super) type NewPayload = (Payload, Vec<B256>, B256, Vec<Bytes>);
+
+/// A call.
+#[derive(Serialize)]
+struct Call<P> {
+    jsonrpc: &'static str,
+    id: u64,
+    method: &'static str,
+    params: P,
+}
+
+/// Versions of the calls for a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Versions {
+    pub(super) new_payload: u8,
+    pub(super) forkchoice_updated: u8,
+}
+
+impl Versions {
+    pub(super) const fn of(block: &ChainBlock) -> Self {
+        match block.list {
+            Some(_) => Self { new_payload: 5, forkchoice_updated: 4 },
+            None => Self { new_payload: 4, forkchoice_updated: 3 },
+        }
+    }
+
+    const fn methods(self) -> (&'static str, &'static str) {
+        match self.new_payload {
+            5 => ("engine_newPayloadV5", "engine_forkchoiceUpdatedV4"),
+            _ => ("engine_newPayloadV4", "engine_forkchoiceUpdatedV3"),
+        }
+    }
+}
+
+/// The parameters that give `block` to a client.
+pub(super) fn new_payload(block: &ChainBlock) -> NewPayload {
+    let payload = match &block.list {
+        Some(list) => Payload::V4(ExecutionPayloadV4::from_block_unchecked_with_bal(
+            block.hash,
+            &block.block,
+            list.clone(),
+        )),
+        None => Payload::V3(ExecutionPayloadV3::from_block_unchecked(block.hash, &block.block)),
+    };
+    let beacon_root = block.block.header.parent_beacon_block_root.unwrap_or_default();
+    (payload, block.blob_hashes(), beacon_root, block.requests.clone())
+}
+
+/// Writes the calls. Of each block its siblings come first and it itself comes last, so that the head is
+/// on the chain when the next block comes. Nothing is finalized: a client can go back.
+///
+/// # Errors
+/// Where writing fails.
+pub fn payloads(
+    chain: &Chain,
+    sibling_count: NonZeroU64,
+    out: &mut impl Write,
+) -> Result<(), ExportError> {
+    let mut id = 0;
+    for block in &chain.blocks {
+        for place in (0..sibling_count.get()).rev() {
+            let sibling = block.sibling(place);
+            let (new, update) = Versions::of(&sibling).methods();
+            let state = ForkchoiceState { head_block_hash: sibling.hash, ..Default::default() };
+            id += 1;
+            line(out, id, new, new_payload(&sibling))?;
+            id += 1;
+            line(out, id, update, (state, Value::Null))?;
+        }
+    }
+    Ok(())
+}
+
+fn line(
+    out: &mut impl Write,
+    id: u64,
+    method: &'static str,
+    params: impl Serialize,
+) -> Result<(), ExportError> {
+    serde_json::to_writer(&mut *out, &Call { jsonrpc: "2.0", id, method, params })?;
+    Ok(out.write_all(b"\n")?)
+}

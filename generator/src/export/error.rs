@@ -1,0 +1,85 @@
+//! Why a workload cannot be exported.
+
+use std::io;
+
+use alloy_primitives::Address;
+use workload::{RowError, senders::SenderError};
+
+use crate::reference::ReferenceError;
+
+/// Why a workload cannot be exported. Block numbers are those of the exported chain, from 1 on.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// There is nothing to export.
+    #[error("the workload has no blocks; nothing can be exported")]
+    NoBlocks,
+    /// A transaction cannot be signed.
+    #[error(
+        "block {block}, transaction {tx_index}: the secret of {account} is not known, only those of \
+         generated senders are: an imported workload cannot be exported"
+    )]
+    UnknownSecret {
+        /// The block.
+        block: u64,
+        /// The transaction in the block, 0-based.
+        tx_index: usize,
+        /// Its sender, or who delegates in it.
+        account: Address,
+    },
+    /// A secret that is none.
+    #[error("block {block}, transaction {tx_index}: {reason}")]
+    Sign {
+        /// The block.
+        block: u64,
+        /// The transaction in the block, 0-based.
+        tx_index: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A sender family without valid secrets.
+    #[error(transparent)]
+    Senders(#[from] SenderError),
+    /// A block is larger than clients accept.
+    #[error(
+        "block {block} is {bytes} bytes as RLP, and clients accept {most_bytes} (EIP-7934); lower \
+         block.gas or block.transactions"
+    )]
+    BlockTooLarge {
+        /// The block.
+        block: u64,
+        /// Its length.
+        bytes: usize,
+        /// The most that is valid.
+        most_bytes: usize,
+    },
+    /// The state is too large for a genesis in JSON.
+    #[error(
+        "the state has {row_count} accounts and slots, and genesis.json takes {most_row_count} \
+         (clients hold it in memory); add rows to --form, whose files a loader reads, or lower \
+         state.slots or state.accounts"
+    )]
+    StateTooLarge {
+        /// Accounts and slots.
+        row_count: u64,
+        /// The most that is written.
+        most_row_count: u64,
+    },
+    /// The chain's number does not fit.
+    #[error("chain id {0} is too large for a signature (EIP-155); {most} at most", most = u64::MAX / 2 - 36)]
+    ChainId(u64),
+    /// The reference cannot run the blocks, or was stopped.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// The state's rows cannot be made.
+    #[error(transparent)]
+    Rows(#[from] RowError),
+    /// Writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<serde_json::Error> for ExportError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Io(error.into())
+    }
+}

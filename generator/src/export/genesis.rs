@@ -1,0 +1,261 @@
+//! `genesis.json` in go-ethereum's form: the chain's settings, the header of block 0, and all accounts.
+
+use std::{
+    io::{self, Write},
+    mem,
+};
+
+use alloy_eips::eip7840::BlobParams;
+use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
+use serde_json::{Map, Value, json};
+use workload::{Fork, Genesis, GenesisAccount, SlotFamily};
+
+use super::{block::blob_params, chain::Chain, error::ExportError};
+
+/// Accounts and slots that a `genesis.json` holds at most. go-ethereum needs 4.7 GB of memory for one
+/// million.
+pub const ALLOC_ROW_COUNT_MAX: u64 = 1_250_000;
+
+/// Indices whose keys and values are made at a time.
+const CHUNK: u64 = 4096;
+
+/// Mainnet's deposit contract (EIP-6110). No state here has an account there, so no block has deposits.
+const DEPOSIT_CONTRACT: Address = address!("00000000219ab540356cbb839cbe05303d7705fa");
+
+/// Where a genesis has the accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accounts {
+    /// In its `alloc`.
+    Written,
+    /// Beside it, as rows; its `alloc` is empty.
+    InRows,
+}
+
+/// Whether a state is small enough to be written out.
+pub fn fits(state: &Genesis) -> bool {
+    row_count(state) <= ALLOC_ROW_COUNT_MAX
+}
+
+fn row_count(state: &Genesis) -> u64 {
+    state.account_count().saturating_add(state.slot_count())
+}
+
+/// Refuses a state that is too large to be written out.
+///
+/// # Errors
+/// [`ExportError::StateTooLarge`].
+pub fn check_size(state: &Genesis) -> Result<(), ExportError> {
+    let (row_count, most_row_count) = (row_count(state), ALLOC_ROW_COUNT_MAX);
+    match fits(state) {
+        true => Ok(()),
+        false => Err(ExportError::StateTooLarge { row_count, most_row_count }),
+    }
+}
+
+/// Writes the genesis.
+///
+/// # Errors
+/// [`ExportError::StateTooLarge`] beyond [`ALLOC_ROW_COUNT_MAX`], where accounts are written; where
+/// writing fails.
+pub fn genesis(
+    chain: &Chain,
+    where_accounts: Accounts,
+    out: &mut impl Write,
+) -> Result<(), ExportError> {
+    if where_accounts == Accounts::Written {
+        check_size(&chain.genesis)?;
+    }
+    out.write_all(b"{\n")?;
+    for (key, value) in &head(chain) {
+        writeln!(out, "  {}: {value},", Value::from(key.as_str()))?;
+    }
+    out.write_all(b"  \"alloc\": ")?;
+    match where_accounts {
+        Accounts::Written => accounts(chain, out)?,
+        Accounts::InRows => out.write_all(b"{}")?,
+    }
+    Ok(out.write_all(b"\n}\n")?)
+}
+
+/// Writes all accounts as one object.
+pub(super) fn accounts(chain: &Chain, out: &mut impl Write) -> Result<(), ExportError> {
+    out.write_all(b"{")?;
+    alloc(chain, &mut Alloc { out, is_first: true })?;
+    Ok(out.write_all(b"\n  }")?)
+}
+
+/// All keys of the genesis but its accounts.
+fn head(chain: &Chain) -> Map<String, Value> {
+    let header = &chain.genesis_header;
+    let mut head = Map::new();
+    let mut set = |key: &str, value: Value| drop(head.insert(key.to_owned(), value));
+    set("config", config(chain.fork, chain.chain_id));
+    set("nonce", "0x0".into());
+    set("timestamp", quantity(header.timestamp).into());
+    set("extraData", "0x".into());
+    set("gasLimit", quantity(header.gas_limit).into());
+    set("difficulty", "0x0".into());
+    set("mixHash", json!(header.mix_hash));
+    set("coinbase", json!(header.beneficiary));
+    set("baseFeePerGas", quantity(header.base_fee_per_gas.unwrap_or(0)).into());
+    set("excessBlobGas", "0x0".into());
+    set("blobGasUsed", "0x0".into());
+    if let Some(slot) = header.slot_number {
+        set("slotNumber", quantity(slot).into());
+    }
+    head
+}
+
+fn quantity(number: u64) -> String {
+    format!("{number:#x}")
+}
+
+/// The chain's settings: every fork up to `fork` from the genesis on.
+fn config(fork: Fork, chain_id: u64) -> Value {
+    let mut config = Map::new();
+    config.insert("chainId".to_owned(), chain_id.into());
+    for block in [
+        "homesteadBlock",
+        "eip150Block",
+        "eip155Block",
+        "eip158Block",
+        "byzantiumBlock",
+        "constantinopleBlock",
+        "petersburgBlock",
+        "istanbulBlock",
+        "muirGlacierBlock",
+        "berlinBlock",
+        "londonBlock",
+        "arrowGlacierBlock",
+        "grayGlacierBlock",
+        "mergeNetsplitBlock",
+        "terminalTotalDifficulty",
+    ] {
+        config.insert(block.to_owned(), 0.into());
+    }
+    config.insert("terminalTotalDifficultyPassed".to_owned(), true.into());
+    config.insert("depositContractAddress".to_owned(), json!(DEPOSIT_CONTRACT));
+    config.insert("shanghaiTime".to_owned(), 0.into());
+    let mut schedule = Map::new();
+    let before = [("cancun", BlobParams::cancun()), ("prague", BlobParams::prague())];
+    let until = Fork::ALL.into_iter().take_while(|of| of != &fork).chain([fork]);
+    let since = until.map(|of| (of.name(), blob_params(of)));
+    for (name, params) in before.into_iter().chain(since) {
+        config.insert(format!("{name}Time"), 0.into());
+        let of_fork = json!({
+            "target": params.target_blob_count,
+            "max": params.max_blob_count,
+            "baseFeeUpdateFraction": params.update_fraction as u64,
+        });
+        schedule.insert(name.to_owned(), of_fork);
+    }
+    config.insert("blobSchedule".to_owned(), schedule.into());
+    config.into()
+}
+
+/// Accounts that are written one after the other.
+struct Alloc<'a, W> {
+    out: &'a mut W,
+    is_first: bool,
+}
+
+/// An account without its slots.
+#[derive(Default)]
+struct Row<'a> {
+    address: Address,
+    nonce: u64,
+    balance: U256,
+    code: Option<&'a Bytes>,
+}
+
+impl<W: Write> Alloc<'_, W> {
+    fn account(
+        &mut self,
+        row: &Row<'_>,
+        slots: impl FnOnce(&mut Slots<'_, W>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let separator = if mem::take(&mut self.is_first) { "" } else { "," };
+        let Row { address, nonce, balance, code } = row;
+        write!(self.out, "{separator}\n    \"{}\": {{", hex::encode_prefixed(address))?;
+        let code = code.map_or("0x".to_owned(), hex::encode_prefixed);
+        write!(self.out, "\"nonce\": \"{nonce:#x}\", \"balance\": \"{balance:#x}\", ")?;
+        write!(self.out, "\"code\": \"{code}\", \"storage\": {{")?;
+        slots(&mut Slots { out: self.out, is_first: true })?;
+        self.out.write_all(b"}}")
+    }
+}
+
+/// Slots of an account that are written one after the other.
+struct Slots<'a, W> {
+    out: &'a mut W,
+    is_first: bool,
+}
+
+impl<W: Write> Slots<'_, W> {
+    fn slot(&mut self, key: B256, value: B256) -> io::Result<()> {
+        let separator = if mem::take(&mut self.is_first) { "" } else { ", " };
+        let mut line = [0; 2 * (2 + 64)];
+        let (key_text, value_text) = line.split_at_mut(66);
+        for (text, word) in [(&mut *key_text, key), (&mut *value_text, value)] {
+            text[..2].copy_from_slice(b"0x");
+            hex::encode_to_slice(word, &mut text[2..]).map_err(io::Error::other)?;
+        }
+        self.out.write_all(separator.as_bytes())?;
+        for (before, text) in [("\"", &*key_text), ("\": \"", &*value_text)] {
+            self.out.write_all(before.as_bytes())?;
+            self.out.write_all(text)?;
+        }
+        self.out.write_all(b"\"")
+    }
+
+    fn family(&mut self, family: &SlotFamily) -> io::Result<()> {
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        for start in (0..family.count).step_by(CHUNK as usize) {
+            let indices: Vec<u64> = (start..family.count.min(start + CHUNK)).collect();
+            family.keys(&indices, &mut keys);
+            family.values(&indices, &mut values);
+            for (key, value) in keys.iter().zip(&values) {
+                self.slot((*key).into(), (*value).into())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn alloc(chain: &Chain, out: &mut Alloc<'_, impl Write>) -> Result<(), ExportError> {
+    let genesis = &chain.genesis;
+    for account in &genesis.accounts {
+        let GenesisAccount { address, nonce, balance, code, storage } = account;
+        let row = Row { address: *address, nonce: *nonce, balance: *balance, code: Some(code) };
+        let families = genesis.slots.iter().filter(|family| family.address == *address);
+        out.account(&row, |out| {
+            for (key, value) in storage {
+                out.slot((*key).into(), (*value).into())?;
+            }
+            families.into_iter().try_for_each(|family| out.family(family))
+        })?;
+    }
+    for family in &genesis.senders {
+        for start in (0..family.count).step_by(CHUNK as usize) {
+            for address in family.addresses(start..family.count.min(start + CHUNK))? {
+                let row = Row { address, balance: family.balance, ..Row::default() };
+                out.account(&row, |_| Ok(()))?;
+            }
+        }
+    }
+    for family in &genesis.account_families {
+        for index in 0..family.count {
+            let code = family.code_place(index).map(|place| family.code(place));
+            // The hash is not asked for, only whether there is one.
+            let state = family.state(index, code.as_ref().map(|_| B256::ZERO));
+            let row = Row {
+                address: family.address(index),
+                nonce: state.nonce,
+                balance: state.balance,
+                code: code.as_ref(),
+            };
+            out.account(&row, |_| Ok(()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! `export.json`: what a directory holds, for programs that read it.
+
+use std::num::NonZeroU64;
+
+use alloy_primitives::B256;
+use serde::Serialize;
+
+use super::{block::ChainBlock, chain::Chain};
+
+/// Name of the schema; a change that a reader must know raises its number.
+const SCHEMA: &str = "stress-export/1";
+
+/// What an export holds.
+#[derive(Debug, Serialize)]
+pub struct Manifest {
+    schema: &'static str,
+    scenario: String,
+    /// Digest of the workload.
+    workload: B256,
+    fork: &'static str,
+    chain_id: u64,
+    genesis_hash: B256,
+    /// Root of the state below block 1.
+    state_root: B256,
+    account_count: u64,
+    slot_count: u64,
+    sibling_count: u64,
+    /// Transactions that came to something else than in the workload.
+    differing_tx_count: u64,
+    blocks: Vec<BlockEntry>,
+    files: Vec<String>,
+}
+
+/// A block of the chain.
+#[derive(Debug, Serialize)]
+struct BlockEntry {
+    number: u64,
+    hash: B256,
+    /// Root of the state after the block.
+    state_root: B256,
+    tx_count: usize,
+    gas_used: u64,
+    base_fee: u64,
+    /// Bytes of the list; `null` before Amsterdam.
+    list_bytes: Option<usize>,
+    /// Hashes of the block's siblings, in the order of `payloads.txt`; the block itself is the last.
+    sibling_hashes: Vec<B256>,
+}
+
+/// The manifest of `chain` with so many siblings a block, whose forms are in `files`.
+pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) -> Manifest {
+    let entry = |block: &ChainBlock| {
+        let header = &block.block.header;
+        let siblings = (0..sibling_count.get()).rev();
+        BlockEntry {
+            number: header.number,
+            hash: block.hash,
+            state_root: header.state_root,
+            tx_count: block.block.body.transactions.len(),
+            gas_used: header.gas_used,
+            base_fee: header.base_fee_per_gas.unwrap_or(0),
+            list_bytes: block.list.as_ref().map(|list| list.len()),
+            sibling_hashes: siblings.map(|place| block.sibling_hash(place)).collect(),
+        }
+    };
+    Manifest {
+        schema: SCHEMA,
+        scenario: chain.scenario.clone(),
+        workload: chain.workload,
+        fork: chain.fork.name(),
+        chain_id: chain.chain_id,
+        genesis_hash: chain.genesis_hash,
+        state_root: chain.genesis_header.state_root,
+        account_count: chain.genesis.account_count(),
+        slot_count: chain.genesis.slot_count(),
+        sibling_count: sibling_count.get(),
+        differing_tx_count: chain.differing_tx_count,
+        blocks: chain.blocks.iter().map(entry).collect(),
+        files,
+    }
+}

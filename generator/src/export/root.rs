@@ -1,0 +1,155 @@
+//! State roots over the rows of a recipe, with the changes of blocks laid over them: one pass in the
+//! order of the hashed keys, in memory bounded by the number of contracts.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{B256, U256, keccak256};
+use alloy_trie::{EMPTY_ROOT_HASH, HashBuilder, Nibbles, TrieAccount};
+use workload::{
+    AccountState, Genesis, Layout, NetChanges, PartBuffers, RowError, RowSettings, RowStream,
+    Table,
+    layout::{decode_account, decode_slot},
+};
+
+/// A slot by the hashes of its account and its key.
+type HashedSlot = (B256, B256);
+
+/// The rows of a recipe as clients order them, whatever the layout of its workload.
+#[derive(Debug)]
+pub(super) struct HashedRows<'g> {
+    accounts: RowStream<'g>,
+    slots: RowStream<'g>,
+}
+
+impl<'g> HashedRows<'g> {
+    pub(super) fn new(genesis: &'g Genesis, settings: &RowSettings<'g>) -> Result<Self, RowError> {
+        let stream = |table| RowStream::new(genesis, Layout::Hashed, table, settings, &|_| {});
+        Ok(Self { accounts: stream(Table::Accounts)?, slots: stream(Table::Slots)? })
+    }
+}
+
+/// What blocks have changed since the genesis, by hashed keys.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    accounts: BTreeMap<B256, Option<AccountState>>,
+    slots: BTreeMap<HashedSlot, U256>,
+}
+
+impl Changes {
+    /// Adds the net changes of the next block.
+    pub(super) fn add(&mut self, changes: &NetChanges) {
+        for (address, account) in &changes.accounts {
+            self.accounts.insert(keccak256(address), *account);
+        }
+        for (address, key, value) in &changes.slots {
+            let key = keccak256(key.to_be_bytes::<32>());
+            self.slots.insert((keccak256(address), key), *value);
+        }
+    }
+
+    fn removes(&self, account: &B256) -> bool {
+        matches!(self.accounts.get(account), Some(None))
+    }
+}
+
+/// The state root of `rows` under `changes`.
+pub(super) fn state_root(rows: &HashedRows<'_>, changes: &Changes) -> Result<B256, RowError> {
+    let mut top = HashBuilder::default();
+    each_account(rows, changes, |hash, account, storage_root| {
+        let AccountState { nonce, balance, code_hash } = *account;
+        let leaf = TrieAccount { nonce, balance, storage_root, code_hash };
+        top.add_leaf(Nibbles::unpack_array(&hash.0), &alloy_rlp::encode(leaf));
+        Ok(())
+    })?;
+    Ok(top.root())
+}
+
+/// Hands all accounts of `rows` under `changes` to `sink`, by ascending hash of their address, with
+/// the root of their storage.
+///
+/// # Errors
+/// Those of `sink`, and those of making the rows.
+pub(super) fn each_account<E: From<RowError>>(
+    rows: &HashedRows<'_>,
+    changes: &Changes,
+    mut sink: impl FnMut(&B256, &AccountState, B256) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut roots = storage_roots(rows, changes)?.into_iter().peekable();
+    let mut pass = |hash: &B256, account: Option<&AccountState>| {
+        let Some(account) = account else { return Ok(()) };
+        while roots.next_if(|(of, _)| of < hash).is_some() {}
+        let root = roots.next_if(|(of, _)| of == hash);
+        sink(hash, account, root.map_or(EMPTY_ROOT_HASH, |(_, root)| root))
+    };
+    let mut changed = changes.accounts.iter().peekable();
+    let mut buffers = PartBuffers::default();
+    for part in 0..rows.accounts.part_count() {
+        rows.accounts.emit(part, &mut buffers, &mut |key, value| {
+            let hash = B256::from_slice(key);
+            while let Some((before, account)) = changed.next_if(|(at, _)| **at < hash) {
+                pass(before, account.as_ref())?;
+            }
+            match changed.next_if(|(at, _)| **at == hash) {
+                Some((_, account)) => pass(&hash, account.as_ref()),
+                None => pass(&hash, decode_account(value).as_ref()),
+            }
+        })?;
+    }
+    changed.try_for_each(|(hash, account)| pass(hash, account.as_ref()))
+}
+
+/// The storage roots of all accounts that have slots, by ascending hash of their address.
+fn storage_roots(rows: &HashedRows<'_>, changes: &Changes) -> Result<Vec<(B256, B256)>, RowError> {
+    let mut tries = StorageTries::default();
+    let mut add = |(account, key): &HashedSlot, value: U256| {
+        if !value.is_zero() && !changes.removes(account) {
+            tries.add(*account, key, &value);
+        }
+    };
+    let mut changed = changes.slots.iter().peekable();
+    let mut buffers = PartBuffers::default();
+    for part in 0..rows.slots.part_count() {
+        rows.slots.emit(part, &mut buffers, &mut |key, value| {
+            let at = (B256::from_slice(&key[..32]), B256::from_slice(&key[32..]));
+            while let Some((before, value)) = changed.next_if(|(slot, _)| **slot < at) {
+                add(before, *value);
+            }
+            match changed.next_if(|(slot, _)| **slot == at) {
+                Some((_, value)) => add(&at, *value),
+                None => add(&at, decode_slot(value).unwrap_or_default()),
+            }
+            Ok::<_, RowError>(())
+        })?;
+    }
+    changed.for_each(|(slot, value)| add(slot, *value));
+    Ok(tries.finish())
+}
+
+/// Storage tries, one after the other.
+#[derive(Default)]
+struct StorageTries {
+    done: Vec<(B256, B256)>,
+    open: Option<(B256, HashBuilder)>,
+}
+
+impl StorageTries {
+    /// Adds the next slot, which is not zero.
+    fn add(&mut self, account: B256, key: &B256, value: &U256) {
+        if self.open.as_ref().is_some_and(|(of, _)| *of != account) {
+            self.close();
+        }
+        let (_, trie) = self.open.get_or_insert_with(|| (account, HashBuilder::default()));
+        trie.add_leaf(Nibbles::unpack_array(&key.0), &alloy_rlp::encode_fixed_size(value));
+    }
+
+    fn close(&mut self) {
+        if let Some((account, mut trie)) = self.open.take() {
+            self.done.push((account, trie.root()));
+        }
+    }
+
+    fn finish(mut self) -> Vec<(B256, B256)> {
+        self.close();
+        self.done
+    }
+}

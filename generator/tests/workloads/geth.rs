@@ -1,0 +1,223 @@
+//! Exported chains on go-ethereum: it takes the genesis, finds every block and sibling valid by its
+//! Engine API, and refuses each corruption with its reason. Runs where `geth` is on PATH, or
+//! `STRESS_GETH` names it; tried with 1.17.8.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips or ran"
+)]
+
+use std::{num::NonZeroU64, sync::atomic::AtomicBool};
+
+use alloy_eip7928::AccountChanges;
+use alloy_primitives::{Bytes, U256, keccak256};
+use alloy_rlp::Decodable;
+use generator::{
+    export::{self, Chain, Lists, Settings, chain},
+    generate,
+    random_blocks::{self, RandomBlocks},
+};
+use serde_json::Value;
+use spec::shipped;
+use workload::{Fork, Workload};
+
+use self::process::{Database, Geth};
+use crate::blocks::parse;
+
+mod process;
+
+static GO: AtomicBool = AtomicBool::new(false);
+const TWO: NonZeroU64 = NonZeroU64::new(2).unwrap();
+
+fn exported(workload: &Workload) -> Chain {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        chain_id: None,
+        thread_count: 2,
+        scratch: dir.path().to_owned(),
+        secrets: random_blocks::secrets(),
+        cancel: &GO,
+    };
+    chain(workload, &settings, || ()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Sizes of states that scenarios name, and small ones in their place.
+const SIZES: [(&str, &str); 4] = [("100k", "20k"), ("500k", "20k"), ("1M", "20k"), ("128M", "50k")];
+
+/// A scenario's text with small sizes; the gas of a transaction stays.
+fn small(text: &str) -> String {
+    let quoted = |size: &str| format!("\"{size}\"");
+    let lines = text.lines().map(|line| match line.starts_with("tx_gas") {
+        true => line.to_owned(),
+        false => SIZES.iter().fold(line.to_owned(), |line, (large, small)| {
+            line.replace(&quoted(large), &quoted(small))
+        }),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A shipped scenario on a small state, with blocks of `gas`.
+fn shipped_chain(name: &str, gas: &str, more: &[(&str, &str)]) -> Chain {
+    let text = small(shipped::find(name).unwrap());
+    let overrides = [&[("block.gas", gas)], more].concat();
+    let workload = generate(&parse(&text, &overrides), |_| {});
+    exported(&workload.unwrap_or_else(|error| panic!("{name}: {error}")))
+}
+
+/// Sends all blocks with two siblings each; all must be valid. Gives the number of blocks sent.
+fn assert_valid(geth: &Geth, chain: &Chain, what: &str) -> usize {
+    let mut lines = Vec::new();
+    export::payloads(chain, TWO, &mut lines).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
+    for line in lines.lines() {
+        let answer = geth.send(line);
+        let result = &answer["result"];
+        let status = result.get("payloadStatus").unwrap_or(result);
+        let start = &line[..line.len().min(120)];
+        assert_eq!(status["status"], "VALID", "{what}: {answer} to {start}");
+    }
+    lines.lines().count() / 2
+}
+
+fn assert_genesis(geth: &Geth, chain: &Chain, what: &str) {
+    let genesis = geth.block("0x0");
+    assert_eq!(genesis["hash"], chain.genesis_hash.to_string(), "{what}: {genesis}");
+    let root = chain.genesis_header.state_root.to_string();
+    assert_eq!(genesis["stateRoot"], root, "{what}");
+}
+
+#[test]
+fn every_shipped_scenario_is_valid_with_its_siblings_under_amsterdam() {
+    assert_shipped("amsterdam");
+}
+
+#[test]
+fn every_shipped_scenario_is_valid_with_its_siblings_under_osaka() {
+    assert_shipped("osaka");
+}
+
+fn assert_shipped(fork: &str) {
+    let mut count = 0;
+    for (name, _) in shipped::all() {
+        let what = format!("{name} under {fork}");
+        let chain = shipped_chain(name, "20M", &[("fork", fork)]);
+        let Some(database) = Database::new(&chain) else { return };
+        let geth = database.start();
+        assert_genesis(&geth, &chain, &what);
+        count += assert_valid(&geth, &chain, &what);
+        eprintln!("{what}: VALID");
+    }
+    eprintln!("{count} payloads of {} scenarios under {fork}: VALID", shipped::all().len());
+}
+
+#[test]
+fn random_chains_are_valid() {
+    let count = std::env::var("STRESS_RANDOM_BLOCKS").ok().and_then(|text| text.parse().ok());
+    let chain_count: u64 = count.unwrap_or(200_u64).div_ceil(10);
+    for fork in [Fork::Amsterdam, Fork::Osaka] {
+        let mut running: Option<(Database, Geth)> = None;
+        let mut block_count = 0;
+        for seed in 0..chain_count {
+            let blocks = RandomBlocks { fork, ..RandomBlocks::draw(seed, 10) };
+            let built = blocks.build().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            let chain = exported(&built.workload);
+            if running.is_none() {
+                let Some(database) = Database::new(&chain) else { return };
+                let geth = database.start();
+                assert_genesis(&geth, &chain, "random blocks");
+                running = Some((database, geth));
+            }
+            let (_, geth) = running.as_ref().unwrap();
+            assert_valid(geth, &chain, &format!("seed {seed} under {fork}"));
+            block_count += chain.blocks.len();
+        }
+        eprintln!("{block_count} random blocks under {fork}: VALID");
+    }
+}
+
+/// `chain` with its only block changed by `change`, and its list by `change_list`.
+fn corrupted(
+    chain: &Chain,
+    change: impl FnOnce(&mut alloy_consensus::Header),
+    change_list: impl FnOnce(&mut Vec<AccountChanges>),
+) -> Chain {
+    let mut chain = chain.clone();
+    let block = &mut chain.blocks[0];
+    let mut list = Vec::<AccountChanges>::decode(&mut &block.list.as_ref().unwrap()[..]).unwrap();
+    change_list(&mut list);
+    let list = Bytes::from(alloy_rlp::encode(&list));
+    let header = &mut block.block.header;
+    header.block_access_list_hash = Some(keccak256(&list));
+    block.list = Some(list);
+    change(header);
+    chain
+}
+
+#[test]
+fn each_corruption_is_refused_with_its_reason() {
+    let chain = shipped_chain("sstore-storm", "5M", &[]);
+    let Some(database) = Database::new(&chain) else { return };
+    let geth = database.start();
+    let storage = |list: &[AccountChanges]| {
+        list.iter().position(|of| !of.storage_changes.is_empty() && of.address.0[0] != 0).unwrap()
+    };
+    let none = |_: &mut Vec<AccountChanges>| ();
+    let cases: [(&str, Chain, &[&str]); 6] = [
+        ("state root", corrupted(&chain, |h| h.state_root.0[0] ^= 1, none), &["merkle root"]),
+        (
+            "receipts root",
+            corrupted(&chain, |h| h.receipts_root.0[0] ^= 1, none),
+            &["receipt root"],
+        ),
+        ("gas", corrupted(&chain, |h| h.gas_used += 1, none), &["gas used"]),
+        (
+            "a key of the list",
+            corrupted(
+                &chain,
+                |_| (),
+                |list| {
+                    let at = storage(list);
+                    list[at].storage_changes.last_mut().unwrap().slot = U256::MAX;
+                },
+            ),
+            &["access list"],
+        ),
+        ("order of the list", corrupted(&chain, |_| (), |list| list.swap(0, 1)), &["access list"]),
+        (
+            "an account of the list",
+            corrupted(&chain, |_| (), |list| drop(list.pop())),
+            &["access list"],
+        ),
+    ];
+    for (what, corrupted, words) in cases {
+        let mut lines = Vec::new();
+        export::payloads(&corrupted, NonZeroU64::MIN, &mut lines).unwrap();
+        let lines = String::from_utf8(lines).unwrap();
+        let answer = geth.send(lines.lines().next().unwrap());
+        let result = &answer["result"];
+        assert_eq!(result["status"], "INVALID", "{what}: {answer}");
+        let reason = result["validationError"].as_str().unwrap_or_default().to_lowercase();
+        assert!(words.iter().all(|word| reason.contains(word)), "{what}: {reason}");
+        eprintln!("{what}: {reason}");
+    }
+    // What is not corrupted is valid all the same.
+    assert_valid(&geth, &chain, "the block itself");
+}
+
+#[test]
+fn a_chain_is_imported_as_rlp_without_and_with_lists() {
+    for fork in ["amsterdam", "osaka"] {
+        let more = [("fork", fork), ("block.blocks", "3")];
+        let chain = shipped_chain("erc20", "10M", &more);
+        let last: &Value = &chain.blocks.last().unwrap().hash.to_string().into();
+        for lists in [Lists::Without, Lists::With] {
+            let Some(database) = Database::new(&chain) else { return };
+            let mut rlp = Vec::new();
+            export::rlp(&chain, lists, &mut rlp).unwrap();
+            let said = database.import(&rlp);
+            let head = database.start().block("latest");
+            assert_eq!(&head["hash"], last, "{fork}, {lists:?}: {said}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `stress export`: a workload becomes a chain that clients take.
+
+use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use generator::export::Chain;
+use report::units;
+use workload::Workload;
+
+use crate::{
+    args::WorkArgs,
+    exit::{Code, Failure, OrExit},
+    export::{self, ExportInput, Form},
+    prepare::{self, Size},
+    progress::Progress,
+    terminal,
+};
+
+/// Siblings of a block at most: each is written out.
+const MAX_SIBLINGS: u64 = 10_000;
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  stress export storm.workload --output storm/
+  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --output storm/
+  stress export --scenario erc20 --fork osaka --form engine,rlp --chain-id 1337 --output erc20/
+  stress export --scenario sload-storm --slots 128M --form engine,rows --output large/
+
+  geth --datadir data init storm/genesis.json
+  geth --datadir data import storm/chain-with-lists.rlp
+
+Exit codes: 0 fine, 2 the workload cannot be exported, 3 the reference cannot run it, 6 output, 130
+interrupted. docs/export.md says what the files hold and how to send payloads.txt.";
+
+/// Arguments of `stress export`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub struct ExportArgs {
+    /// A workload file that `stress generate` wrote
+    #[arg(
+        value_name = "WORKLOAD",
+        required_unless_present = "scenario",
+        conflicts_with_all = ["scenario", "quick"]
+    )]
+    pub workload: Option<PathBuf>,
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub scenario: Option<String>,
+    /// A small state and block
+    #[arg(long)]
+    pub quick: bool,
+    /// The directory to make
+    #[arg(long, short, value_name = "DIR")]
+    pub output: PathBuf,
+    /// What to write, separated by commas
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "engine")]
+    pub form: Vec<FormArg>,
+    /// Write each block so many times, each with another hash and the same work: samples that need
+    /// no rollback
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_SIBLINGS)
+    )]
+    pub siblings: u64,
+    /// Chain id [default: the workload's]
+    #[arg(long, value_name = "NUMBER")]
+    pub chain_id: Option<u64>,
+    /// What the workload is
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
+
+/// Forms of `stress export`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormArg {
+    /// genesis.json, and Engine API calls, one a line: payloads.txt
+    Engine,
+    /// genesis.json, and the blocks as RLP, without and (from Amsterdam on) with lists
+    Rlp,
+    /// Tests in two formats of execution-spec-tests
+    Eest,
+    /// The state as sorted rows with hashed keys, of any size, for loaders
+    Rows,
+}
+
+/// Exports a workload.
+pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
+    let progress = Progress::new(terminal::look());
+    let workload = workload(args, &progress)?;
+    let mut forms = Vec::new();
+    for form in &args.form {
+        let form = match form {
+            FormArg::Engine => Form::Engine,
+            FormArg::Rlp => Form::Rlp,
+            FormArg::Eest => Form::Eest,
+            FormArg::Rows => Form::Rows,
+        };
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    let input = ExportInput {
+        forms,
+        sibling_count: NonZeroU64::new(args.siblings).unwrap_or(NonZeroU64::MIN),
+        chain_id: args.chain_id,
+        thread_count: available_parallelism().map_or(1, usize::from),
+        output: args.output.clone(),
+    };
+    let chain = export::export(&workload, &input, &progress)?;
+    progress.clear();
+    terminal::out(&said(args, &chain));
+    let differing = chain.differing_tx_count;
+    if differing > 0 {
+        terminal::note(&format!(
+            "{} of {} come to something else than in the workload: numbers, hashes and fees of the \
+             blocks are the chain's",
+            units::count(differing),
+            units::things(workload.tx_count(), "transaction"),
+        ));
+    }
+    Ok(Code::Fine)
+}
+
+fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure> {
+    let overrides = args.work.overrides().or_exit(Code::Usage)?;
+    match (&args.scenario, &args.workload) {
+        (None, Some(path)) => {
+            if let Some(given) = overrides.first() {
+                let origin = &given.origin;
+                let error =
+                    anyhow!("{origin}: the work of a workload file is fixed; generate another");
+                return Err(error).or_exit(Code::Usage);
+            }
+            prepare::read_workload(path, progress)
+        }
+        (name, _) => {
+            let size = if args.quick { Size::Quick } else { Size::Stated };
+            let name = name.as_deref().unwrap_or_default();
+            prepare::generate(&prepare::scenario(name, overrides, size)?, progress)
+        }
+    }
+}
+
+fn said(args: &ExportArgs, chain: &Chain) -> String {
+    let tx_count: usize = chain.blocks.iter().map(|of| of.block.body.transactions.len()).sum();
+    let root = chain.blocks.last().map(|of| of.block.header.state_root).unwrap_or_default();
+    format!(
+        "{}: {} on {}, chain {}, {}\ngenesis {}, state root {}, {} after the last block\n",
+        args.output.display(),
+        units::things(chain.blocks.len() as u64, "block"),
+        chain.fork,
+        chain.chain_id,
+        units::things(tx_count as u64, "transaction"),
+        chain.genesis_hash,
+        chain.genesis_header.state_root,
+        root,
+    )
+}

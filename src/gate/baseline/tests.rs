@@ -1,0 +1,342 @@
+//! Laws of comparing results with stored ones.
+
+use serde_json::json;
+
+use super::*;
+use result::example;
+
+/// A result of eight rounds, each cell's times its median with some noise.
+fn stored(change: impl FnOnce(&mut Value)) -> Stored {
+    let mut json: Value =
+        serde_json::from_str(&report::json(&example::sampled(8)).unwrap()).unwrap();
+    json["environment"]["cpu"]["model"] = json!("Made Up 9000");
+    json["warnings"] = json!([]);
+    for (number, cell) in json["cells"].as_array_mut().unwrap().iter_mut().enumerate() {
+        for (round, sample) in cell["samples"].as_array_mut().unwrap().iter_mut().enumerate() {
+            let noise = 1.0 + 1e-3 * ((round * 7 + number * 3) % 5) as f64;
+            sample["wall_ns"] = json!((1e9 * (number + 1) as f64 * noise) as u64);
+        }
+    }
+    change(&mut json);
+    Stored::from_json("r.json".into(), json).unwrap()
+}
+
+fn slow(cell: usize, factor: f64) -> impl FnOnce(&mut Value) {
+    move |json| {
+        for sample in json["cells"][cell]["samples"].as_array_mut().unwrap() {
+            let ns = sample["wall_ns"].as_f64().unwrap();
+            sample["wall_ns"] = json!((ns * factor) as u64);
+        }
+    }
+}
+
+/// A side of these results.
+fn side(results: impl IntoIterator<Item = Stored>) -> Side {
+    Side::of("side".into(), results.into_iter().collect()).unwrap()
+}
+
+fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, gate::Compared) {
+    sides(&side([base.clone()]), &side([new.clone()]), times)
+}
+
+fn sides(base: &Side, new: &Side, times: Times) -> (Verdict, String, gate::Compared) {
+    let Compared { outcome, facts } = judge(base, new, 0.03, times).unwrap();
+    (outcome.verdict, outcome.reason, facts)
+}
+
+fn refused(base: &Stored, new: &Stored) -> String {
+    let (base, new) = (side([base.clone()]), side([new.clone()]));
+    judge(&base, &new, 0.03, Times::Ratios).unwrap_err().to_string()
+}
+
+/// Six processes, each of which has its luck, changed by `change`.
+fn six(change: impl Fn(&mut Value)) -> Side {
+    let process = |number: usize| {
+        stored(|json| {
+            json["started_unix_s"] = json!(number);
+            let luck = 1.0 + 2e-3 * (number * 5 % 6) as f64;
+            (0..5).for_each(|cell| slow(cell, luck)(json));
+            change(json);
+        })
+    };
+    side((0..6).map(process))
+}
+
+#[test]
+fn a_result_passes_against_itself() {
+    let (verdict, reason, compared) = judged(&stored(|_| ()), &stored(|_| ()), Times::Ratios);
+    assert_eq!(verdict, Verdict::Pass, "{reason}");
+    assert_eq!((compared.ratios.len(), compared.times.len()), (4, 0));
+    assert!(compared.counter_count >= 15, "{compared:?}");
+    let (verdict, reason, compared) = sides(&six(|_| ()), &six(|_| ()), Times::Absolute);
+    assert_eq!(verdict, Verdict::Pass, "{reason}");
+    assert_eq!((compared.ratios.len(), compared.times.len()), (4, 5));
+    assert_eq!(compared.process_counts, [6, 6]);
+}
+
+#[test]
+fn one_process_on_a_side_is_one_value_of_its_times_and_decides_nothing() {
+    let all_slow = |json: &mut Value| (0..5).for_each(|cell| slow(cell, 1.5)(json));
+    let one = || side([stored(all_slow)]);
+    for (base, new) in [(side([stored(|_| ())]), one()), (six(|_| ()), one()), (one(), six(|_| ()))]
+    {
+        let (verdict, reason, compared) = sides(&base, &new, Times::Absolute);
+        assert_eq!(verdict, Verdict::Inconclusive, "{reason}");
+        assert!(reason.contains("--processes 6"), "{reason}");
+        assert!(compared.times.iter().all(|shift| shift.change.is_none()));
+    }
+}
+
+#[test]
+fn sides_with_nothing_in_common_are_an_error_and_no_green_run() {
+    // As from a machine with another number of CPUs.
+    let other_threads = stored(|json| {
+        for cell in json["cells"].as_array_mut().unwrap() {
+            let variant = cell["variant"].as_str().unwrap().replace("@", "@9");
+            cell["variant"] = json!(variant);
+        }
+    });
+    let error = refused(&stored(|_| ()), &other_threads);
+    assert!(error.contains("no variant in common") && error.contains("--threads"), "{error}");
+    let error = refused(&other_threads, &stored(|_| ()));
+    assert!(error.contains("no variant in common"), "{error}");
+    // A variant without a sample has nothing to compare.
+    let without = stored(|json| {
+        for cell in json["cells"].as_array_mut().unwrap() {
+            cell["samples"] = json!([]);
+        }
+    });
+    assert!(refused(&stored(|_| ()), &without).contains("no variant in common"));
+    // Counters that vary within each run are none.
+    let varying = stored(|json| {
+        for cell in json["cells"].as_array_mut().unwrap() {
+            cell["counters"] = Value::Null;
+            for (number, sample) in cell["samples"].as_array_mut().unwrap().iter_mut().enumerate() {
+                for counter in ["gas", "unique_keys", "store_reads"] {
+                    sample[counter] = json!(number);
+                }
+            }
+        }
+    });
+    let error = refused(&varying, &stored(|_| ()));
+    assert!(error.contains("no counter in common"), "{error}");
+}
+
+#[test]
+fn variants_that_one_side_lacks_are_named_and_shown() {
+    let fewer = stored(|json| drop(json["cells"].as_array_mut().unwrap().remove(4)));
+    for (base, new) in [(stored(|_| ()), fewer.clone()), (fewer.clone(), stored(|_| ()))] {
+        let (verdict, _, compared) = judged(&base, &new, Times::Ratios);
+        assert_eq!((verdict, compared.ratios.len()), (Verdict::Pass, 3));
+        let [only] = compared.only_in_one.as_slice() else { panic!("{compared:?}") };
+        assert!(only.contains("batched-io"), "{only}");
+        let mut result = example::gate();
+        result.gate.baseline = Some(compared.clone());
+        let page = report::gate(&result, 200, report::Paint::Plain);
+        assert!(page.contains("unpaired") && page.contains(only), "{page}");
+    }
+}
+
+#[test]
+fn results_of_two_dirty_builds_are_no_side() {
+    let of = |number: usize, commit: &str, hash: &str| {
+        stored(|json| {
+            json["started_unix_s"] = json!(number);
+            (json["tool"]["commit"], json["tool"]["binary_hash"]) = (json!(commit), json!(hash));
+        })
+    };
+    let side = |results: [Stored; 2]| Side::of("side".into(), results.into());
+    assert!(side([of(1, "c0ffee", "1"), of(2, "c0ffee", "2")]).is_ok());
+    assert!(side([of(1, "c0ffee-dirty", "1"), of(2, "c0ffee-dirty", "1")]).is_ok());
+    let error = side([of(1, "c0ffee-dirty", "1a"), of(2, "c0ffee-dirty", "2b")]).unwrap_err();
+    assert!(error.to_string().contains("different builds"), "{error}");
+    assert!(error.to_string().contains("c0ffee-dirty, binary 2b"), "{error}");
+    let error = side([of(1, "c0ffee", "1"), of(1, "c0ffee", "1")]).unwrap_err();
+    assert!(error.to_string().contains("are the same result"), "{error}");
+}
+
+#[test]
+fn a_cold_disk_read_twice_is_a_regression_of_its_counts() {
+    let twice = stored(|json| {
+        for cell in json["cells"].as_array_mut().unwrap() {
+            for sample in cell["samples"].as_array_mut().unwrap() {
+                let bytes = sample["device_read_bytes"].as_u64().unwrap();
+                sample["device_read_bytes"] = json!(2 * bytes);
+            }
+        }
+    });
+    let (verdict, reason, compared) = judged(&stored(|_| ()), &twice, Times::Ratios);
+    assert_eq!(verdict, Verdict::Regression);
+    assert!(reason.contains(" bytes: +100.0 %"), "{reason}");
+    let bytes = compared.counts.iter().filter(|count| count.metric == Metric::Bytes);
+    assert_eq!(bytes.count(), 5);
+    // What a warm run reads from the disk is what its cache did not hold.
+    let warm = |mut stored: Stored| {
+        for cell in &mut stored.result.cells {
+            cell.cache.want = CacheMode::Warm;
+        }
+        stored
+    };
+    let (verdict, _, compared) = judged(&warm(stored(|_| ())), &warm(twice), Times::Ratios);
+    assert_eq!((verdict, compared.counts.len()), (Verdict::Pass, 0));
+}
+
+#[test]
+fn a_variant_that_lost_against_the_others_is_a_regression_and_is_named() {
+    let (verdict, reason, _) = judged(&stored(|_| ()), &stored(slow(3, 1.1)), Times::Ratios);
+    assert_eq!(verdict, Verdict::Regression);
+    assert!(reason.contains("batched-io") && reason.contains("+10.0 %"), "{reason}");
+}
+
+#[test]
+fn all_slower_alike_is_seen_in_times_only_and_only_on_one_machine() {
+    let all_slow = |json: &mut Value| (0..5).for_each(|cell| slow(cell, 1.1)(json));
+    let (base, new) = (six(|_| ()), six(all_slow));
+    assert_eq!(sides(&base, &new, Times::Ratios).0, Verdict::Pass);
+    let (verdict, reason, _) = sides(&base, &new, Times::Absolute);
+    assert_eq!(verdict, Verdict::Regression);
+    assert!(reason.contains(" time: +10.0 %"), "{reason}");
+    let elsewhere = six(|json| {
+        all_slow(json);
+        json["environment"]["cpu"]["model"] = json!("Another");
+    });
+    let (verdict, _, compared) = sides(&base, &elsewhere, Times::Absolute);
+    assert_eq!((verdict, compared.times.len()), (Verdict::Pass, 0));
+    assert!(compared.times_note.contains("cpu/model"), "{}", compared.times_note);
+}
+
+#[test]
+fn one_read_more_changes_the_work_and_no_time_is_looked_at() {
+    let new = stored(|json| {
+        slow(3, 2.0)(json);
+        for sample in json["cells"][0]["samples"].as_array_mut().unwrap() {
+            let reads = sample["store_reads"].as_u64().unwrap();
+            sample["store_reads"] = json!(reads + 1);
+        }
+    });
+    let (verdict, reason, compared) = judged(&stored(|_| ()), &new, Times::Absolute);
+    assert_eq!(verdict, Verdict::WorkChanged);
+    assert!(reason.contains("store_reads"), "{reason}");
+    assert!(compared.ratios.is_empty());
+}
+
+#[test]
+fn few_samples_and_stolen_time_decide_nothing() {
+    let few = stored(|json| {
+        for cell in json["cells"].as_array_mut().unwrap() {
+            cell["samples"].as_array_mut().unwrap().truncate(5);
+        }
+    });
+    let (verdict, reason, _) = judged(&few, &stored(|_| ()), Times::Ratios);
+    assert_eq!(verdict, Verdict::Inconclusive);
+    assert!(reason.contains("six samples"), "{reason}");
+    let stolen = stored(|json| json["warnings"] = json!(["the hypervisor took 90 ms"]));
+    let (verdict, ..) = judged(&stolen, &stored(slow(3, 1.5)), Times::Ratios);
+    assert_eq!(verdict, Verdict::Untrusted);
+}
+
+/// The same samples as of so many databases.
+fn on_databases(json: &mut Value, count: usize) {
+    let all: Vec<usize> = (0..count).collect();
+    let workload = |n: &usize| {
+        let mut workload = json["workload"].clone();
+        (workload["seed"], workload["digest"]) = (json!(n), json!(format!("d{n}")));
+        json!({ "workload": workload, "device": null, "stores": [] })
+    };
+    json["databases"] = all.iter().map(workload).collect();
+    for cell in json["cells"].as_array_mut().unwrap() {
+        let own = cell["samples"].as_array().unwrap().len() / count;
+        let counters = cell["counters"].clone();
+        let of = |n: &usize| {
+            json!({
+                "seed": n, "sample_count": own, "counters": counters, "mgas_per_s": {},
+                "ms_per_batch": {}, "tx_latency_ns": { "count": 0 }
+            })
+        };
+        cell["databases"] = json!({
+            "each": all.iter().map(of).collect::<Vec<_>>(),
+            "time_ratio_over": "", "time_ratio": {}
+        });
+    }
+}
+
+#[test]
+fn each_database_is_one_value_and_has_counters_of_its_own() {
+    let of = |count: usize, factor: f64| {
+        stored(|json| {
+            slow(3, factor)(json);
+            on_databases(json, count);
+        })
+    };
+    let (verdict, reason, _) = judged(&of(8, 1.0), &of(8, 1.1), Times::Ratios);
+    assert_eq!(verdict, Verdict::Regression);
+    assert!(reason.contains("+10.0 %"), "{reason}");
+    // Four with two each say less: there is no interval.
+    let (verdict, reason, _) = judged(&of(4, 1.0), &of(4, 1.1), Times::Ratios);
+    assert_eq!(verdict, Verdict::Inconclusive);
+    assert!(reason.contains("--databases 6"), "{reason}");
+    let mut new = of(4, 1.0);
+    for sample in 6..8 {
+        new.result.cells[0].samples[sample].store_reads = 1;
+    }
+    let (verdict, reason, compared) = judged(&of(4, 1.0), &new, Times::Ratios);
+    assert_eq!((verdict, compared.counter_changes.len()), (Verdict::WorkChanged, 1));
+    assert!(reason.contains("on database 3 store_reads"), "{reason}");
+    let error = refused(&of(4, 1.0), &of(8, 1.0));
+    assert!(error.contains("databases of seeds 0, 1, 2, 3"), "{error}");
+}
+
+#[test]
+fn databases_that_differ_but_equally_in_both_results_decide() {
+    // Six, the last of which takes 5 % longer than the first; each time by some noise.
+    let of = |run: usize, factor: f64| {
+        stored(|json| {
+            slow(3, factor)(json);
+            for (place, cell) in json["cells"].as_array_mut().unwrap().iter_mut().enumerate() {
+                let samples = cell["samples"].as_array_mut().unwrap();
+                samples.truncate(6);
+                for (database, sample) in samples.iter_mut().enumerate() {
+                    let apart = if place == 3 { 0.01 * database as f64 } else { 0.0 };
+                    let noise = 1e-3 * ((database * 5 + place * 3 + run) % 4) as f64;
+                    let ns = sample["wall_ns"].as_f64().unwrap();
+                    sample["wall_ns"] = json!((ns * (1.0 + apart) * (1.0 + noise)) as u64);
+                }
+            }
+            on_databases(json, 6);
+        })
+    };
+    let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.0), Times::Ratios);
+    assert_eq!(verdict, Verdict::Pass, "{reason}");
+    let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.08), Times::Ratios);
+    assert_eq!(verdict, Verdict::Regression, "{reason}");
+    // Of each time there is one value: that of the process.
+    let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.0), Times::Absolute);
+    assert_eq!(verdict, Verdict::Inconclusive, "{reason}");
+}
+
+#[test]
+fn a_database_without_the_reference_has_no_ratio_and_its_time_is_taken_for_none() {
+    let whole = stored(|json| on_databases(json, 8));
+    // Interrupted before the reference's turn: on the third, and on the last database.
+    for cut in [2, 7] {
+        let short = stored(|json| {
+            on_databases(json, 8);
+            let reference = &mut json["cells"][0];
+            reference["samples"].as_array_mut().unwrap().remove(cut);
+            reference["databases"]["each"].as_array_mut().unwrap().remove(cut);
+        });
+        for (base, new) in [(&whole, &short), (&short, &whole)] {
+            let (verdict, reason, compared) = judged(base, new, Times::Ratios);
+            assert_eq!(verdict, Verdict::Pass, "{reason}");
+            let changes = compared.ratios.iter().filter_map(|shift| shift.change);
+            assert!(changes.clone().count() == 4 && changes.into_iter().all(|c| c == 0.0));
+        }
+    }
+}
+
+#[test]
+fn other_work_is_refused() {
+    let other = stored(|json| json["workload"]["digest"] = json!("0x1"));
+    let error = refused(&stored(|_| ()), &other);
+    assert!(error.contains("different work"), "{error}");
+}

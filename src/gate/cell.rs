@@ -1,0 +1,454 @@
+//! A variant on its way to its verdict: warmed up, then octet by octet.
+
+use result::{
+    Counters,
+    gate::{GateCell, Judged, LookFacts, OctetFacts, PassFacts},
+    stats::{self, Warmup},
+};
+use std::time::Duration;
+
+use anyhow::anyhow;
+
+use super::{
+    DecidedBy, Metric, Verdict,
+    decide::{self, LOOKS, Limits, Look, Split},
+    floor,
+    octet::{self, Arm, Coin, Differences},
+    taker::{Plan, Rule, Subject, Taken, Taker},
+};
+use crate::exit::{Code, Failure, OrExit};
+
+/// Most samples of a warm-up. What is not steady by then will show in the null.
+const WARM_UP_COUNT_MAX: usize = 40;
+/// Most time that a warm-up takes, in samples' wall time, once it has [`WARM_UP_COUNT_MIN`].
+const WARM_UP_NS_MAX: u64 = 10_000_000_000;
+/// Fewest samples of a warm-up.
+const WARM_UP_COUNT_MIN: usize = 2;
+/// Most passes over the slots of an octet: more would say little more and fill the result.
+pub const PASS_COUNT_MAX: u64 = 50;
+
+/// A figure on its way to its verdict.
+struct Figure {
+    metric: Metric,
+    base: u64,
+    limits: Limits,
+    octets: Vec<Differences>,
+    looks: Vec<Look>,
+    verdict: Option<Verdict>,
+}
+
+/// A variant on its way.
+pub struct Cell {
+    variant: String,
+    rule: Rule,
+    counters: Counters,
+    changes: Vec<String>,
+    warm_up_counts: [u64; 3],
+    passes_per_octet: u64,
+    samples_per_slot: u64,
+    figures: Vec<Figure>,
+    octets: Vec<OctetFacts>,
+    /// The processes that were warmed up for it.
+    generation: u64,
+}
+
+/// How long three processes are used. Where one lies in memory makes it faster or slower than
+/// another of the same build, for as long as it lives: so each octet has new ones, and within an
+/// octet they are replaced after the pass with which they have worked as long as starting and
+/// warming them up took. Variants share them.
+#[derive(Default)]
+pub struct Life {
+    number: u64,
+    cost_ns: u64,
+    spent_ns: u64,
+}
+
+impl Life {
+    /// Replaces the processes.
+    ///
+    /// # Errors
+    /// One does not start.
+    pub fn renew(&mut self, taker: &mut impl Taker) -> Result<(), Failure> {
+        taker.pause_watch();
+        let took = taker.renew()?;
+        let cost_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        *self = Self { number: self.number + 1, cost_ns, spent_ns: 0 };
+        Ok(())
+    }
+
+    const fn is_over(&self) -> bool {
+        self.spent_ns > 0 && self.spent_ns >= self.cost_ns
+    }
+}
+
+impl Cell {
+    /// Takes samples of each arm until they are steady, compares what they did, and says how
+    /// many make a slot.
+    ///
+    /// # Errors
+    /// A sample could not be taken, or does not tell what is to be judged.
+    pub fn warmed_up(
+        plan: &Plan,
+        subject: &Subject,
+        taker: &mut impl Taker,
+    ) -> Result<Self, Failure> {
+        let variant = subject.variant.as_str();
+        // What was sampled before is none of its warm-up.
+        taker.renew()?;
+        taker.confine(variant, 0);
+        let mut taken = [Vec::new(), Vec::new(), Vec::new()];
+        for (arm, taken) in Arm::ALL.into_iter().zip(&mut taken) {
+            while !is_warm(taken) {
+                taken.push(taker.take(arm, variant)?);
+            }
+        }
+        let counters = taken[0][0].counters.clone();
+        let figures = figures(plan, subject, &taken)?;
+        let wall = taken[0].iter().map(|sample| sample.wall_ns as f64).collect::<Vec<_>>();
+        let wall_ns = stats::median(&wall).unwrap_or(0.0).max(1.0);
+        let sample_count = (plan.slot_ns as f64 / wall_ns).ceil().max(1.0) as u64;
+        let passes_per_octet = sample_count.min(PASS_COUNT_MAX);
+        let mut cell = Self {
+            variant: variant.to_owned(),
+            rule: subject.rule,
+            changes: Vec::new(),
+            warm_up_counts: taken.each_ref().map(|taken| taken.len() as u64),
+            passes_per_octet,
+            samples_per_slot: sample_count.div_ceil(passes_per_octet),
+            figures,
+            octets: Vec::new(),
+            generation: 0,
+            counters,
+        };
+        // Before anything is timed: in A itself, then in B.
+        for (arm, taken) in Arm::ALL.into_iter().zip(&taken) {
+            for sample in taken {
+                cell.compare(arm, sample);
+            }
+        }
+        Ok(cell)
+    }
+
+    /// What B did otherwise than A, or A otherwise than itself; empty where nothing.
+    pub fn changes(&self) -> &[String] {
+        &self.changes
+    }
+
+    /// The same with the variant's name.
+    pub fn changes_in_words(&self) -> String {
+        format!("{}: {}", self.variant, self.changes.join(", "))
+    }
+
+    /// Remembers what a sample did otherwise than the first one of A.
+    fn compare(&mut self, arm: Arm, sample: &Taken) {
+        let differences = self.counters.differences(&sample.counters);
+        let told = |change: String| match arm {
+            Arm::New => change,
+            // A counter that is not the same in two samples of A is none.
+            Arm::Base | Arm::Null => format!("{change} in A itself"),
+        };
+        for change in differences.into_iter().map(told) {
+            if !self.changes.contains(&change) {
+                self.changes.push(change);
+            }
+        }
+    }
+
+    /// Takes an octet.
+    ///
+    /// # Errors
+    /// A sample could not be taken.
+    pub fn octet(
+        &mut self,
+        coin: &mut Coin,
+        life: &mut Life,
+        taker: &mut impl Taker,
+    ) -> Result<(), Failure> {
+        let mut facts = OctetFacts::default();
+        for _ in 0..self.passes_per_octet {
+            if life.is_over() {
+                life.renew(taker)?;
+            }
+            if self.generation != life.number {
+                facts.cpus = taker.confine(&self.variant, self.octets.len());
+                self.warm_again(life, taker)?;
+            }
+            let number = self.octets.len() * self.passes_per_octet as usize + facts.passes.len();
+            let first = if coin.toss() { Arm::New } else { Arm::Base };
+            taker.watch();
+            let pass = self.pass(octet::order(number, first), taker)?;
+            life.spent_ns += pass.wall_ns.iter().sum::<u64>();
+            facts.passes.push(pass);
+        }
+        taker.pause_watch();
+        for figure in &mut self.figures {
+            let found = octet::of_facts(&facts, figure.metric, self.samples_per_slot);
+            figure.octets.extend(found);
+        }
+        self.octets.push(facts);
+        Ok(())
+    }
+
+    /// Samples of new processes that do not count: as many of each as the slowest of the first
+    /// needed, so that all have done equal work, but no longer than theirs, and no more than those
+    /// of an octet that do count.
+    fn warm_again(&mut self, life: &mut Life, taker: &mut impl Taker) -> Result<(), Failure> {
+        taker.pause_watch();
+        let mut spent_ns = [0_u64; 3];
+        let needed = self.warm_up_counts.into_iter().max().unwrap_or_default() as usize;
+        let counted =
+            (self.passes_per_octet * self.samples_per_slot) as usize * octet::SLOTS_OF_ARM;
+        for number in 0..needed.min(counted) {
+            if number >= WARM_UP_COUNT_MIN && spent_ns.iter().any(|ns| *ns >= WARM_UP_NS_MAX) {
+                break;
+            }
+            for (arm, spent_ns) in Arm::ALL.into_iter().zip(&mut spent_ns) {
+                let sample = taker.take(arm, &self.variant)?;
+                self.compare(arm, &sample);
+                *spent_ns += sample.wall_ns;
+            }
+        }
+        life.cost_ns = life.cost_ns.saturating_add(spent_ns.iter().sum());
+        self.generation = life.number;
+        Ok(())
+    }
+
+    fn pass(
+        &mut self,
+        order: [Arm; octet::SLOT_COUNT],
+        taker: &mut impl Taker,
+    ) -> Result<PassFacts, Failure> {
+        let mut facts = PassFacts {
+            generation: self.generation,
+            order: order.iter().map(|arm| arm.letter()).collect(),
+            ..PassFacts::default()
+        };
+        for arm in order {
+            let mut sums = Metric::ALL.iter().map(|_| Some(0_u64)).collect::<Vec<_>>();
+            for _ in 0..self.samples_per_slot {
+                let sample = taker.take(arm, &self.variant)?;
+                self.compare(arm, &sample);
+                for (sum, metric) in sums.iter_mut().zip(Metric::ALL) {
+                    *sum = sum.zip(sample.value(*metric)).map(|(sum, value)| sum + value);
+                }
+            }
+            for (metric, sum) in Metric::ALL.iter().zip(sums) {
+                let is_judged = self.figures.iter().any(|figure| figure.metric == *metric);
+                match metric {
+                    Metric::Wall => facts.wall_ns.push(sum.unwrap_or_default()),
+                    Metric::Cpu => facts.cpu_ns.push(sum),
+                    Metric::Blocks if is_judged => facts.blocks.push(sum),
+                    Metric::Bytes if is_judged => facts.bytes.push(sum),
+                    Metric::Requests if is_judged => facts.requests.push(sum),
+                    Metric::Blocks | Metric::Bytes | Metric::Requests => {}
+                }
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Looks whether the octets so far decide, if it is time to.
+    pub fn look(&mut self, plan: &Plan) {
+        if !LOOKS.contains(&self.octets.len()) {
+            return;
+        }
+        let split = Split { judged_count: plan.judged_count(), look_count: LOOKS.len() };
+        for figure in self.figures.iter_mut().filter(|figure| figure.verdict.is_none()) {
+            if let Some(look) = decide::look(&figure.octets, split) {
+                figure.looks.push(look);
+                figure.verdict = decide::verdict(&look, figure.limits);
+            }
+        }
+    }
+
+    /// Whether more octets may still tell.
+    pub fn is_open(&self) -> bool {
+        self.figures.iter().any(|figure| figure.verdict.is_none())
+    }
+
+    /// Its verdict, and which figures it rests on.
+    pub fn verdict(&self) -> (Verdict, DecidedBy) {
+        let of = |is_count: bool| {
+            let figures = self.figures.iter().filter(|figure| figure.metric.is_count() == is_count);
+            figures.map(Figure::verdict).collect::<Vec<_>>()
+        };
+        let all = Verdict::worst(self.figures.iter().map(Figure::verdict));
+        let [times, counts] = [false, true].map(|is_count| Verdict::worst(of(is_count)));
+        let is_changed = !self.changes.is_empty();
+        match (self.rule, times, counts) {
+            _ if is_changed => (Verdict::worst([all, Verdict::WorkChanged]), DecidedBy::All),
+            (Rule::Counters, Verdict::Inconclusive, Verdict::Pass) => {
+                (Verdict::Pass, DecidedBy::Counters)
+            }
+            _ => (all, DecidedBy::All),
+        }
+    }
+
+    /// The figure with this verdict that is slowest: its estimate, and what it says. Where counters
+    /// decided, all that is to be said of them.
+    pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(f64, String)> {
+        let words = |figure: &Figure| {
+            let look = figure.looks.last()?;
+            Some((look.estimate, format!("{} {}", self.variant, self.words(figure, look, plan))))
+        };
+        let of_verdict = self.figures.iter().filter(|figure| figure.verdict() == verdict);
+        let slowest = of_verdict.filter_map(words).max_by(|a, b| a.0.total_cmp(&b.0));
+        if self.verdict() != (verdict, DecidedBy::Counters) {
+            return slowest;
+        }
+        let is_open = |figure: &&Figure| figure.verdict() == Verdict::Inconclusive;
+        let open = self
+            .figures
+            .iter()
+            .filter(is_open)
+            .filter_map(|figure| Some(self.words(figure, figure.looks.last()?, plan)));
+        let open = open.collect::<Vec<_>>().join("; ");
+        slowest.map(|(estimate, text)| {
+            (estimate, format!("by its counters: {text}. Not decided: {open}"))
+        })
+    }
+
+    fn words(&self, figure: &Figure, look: &Look, plan: &Plan) -> String {
+        let facts = LookFacts::from(*look);
+        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+        let (what, limit) = (figure.metric.name(), figure.limits.delta * 100.0);
+        let sure = match figure.verdict() {
+            Verdict::Regression => format!("surely above {}", percent(facts.lower)),
+            Verdict::Pass => format!("surely below {}", percent(facts.upper)),
+            Verdict::Untrusted => {
+                let [low, high] = facts.null.map(percent);
+                return format!(
+                    "{what}: A surely differs from itself, by {low} to {high}: something favours \
+                     one process, and no change of the build can be told from it"
+                );
+            }
+            _ => format!("between {} and {}", percent(facts.lower), percent(facts.upper)),
+        };
+        let octets = facts.octet_count;
+        let enough = match figure.verdict() {
+            Verdict::Inconclusive => self.enough(figure, plan),
+            _ => String::new(),
+        };
+        let change = percent(facts.change);
+        format!("{what}: {change}, {sure}; {limit:.1} % are allowed ({octets} octets){enough}")
+    }
+
+    /// How many samples would decide, and what gives them.
+    fn enough(&self, figure: &Figure, plan: &Plan) -> String {
+        let Some((wanted, times)) = self.samples_to_decide(figure) else {
+            return ": no number of samples would tell it from the limit".to_owned();
+        };
+        let taken_ns = figure_slot_ns(&self.octets);
+        let slot = Duration::from_nanos((taken_ns.max(plan.slot_ns) as f64 * times) as u64);
+        format!(
+            ": about {wanted} samples of each build would decide, and it had {} (--slot {}ms)",
+            self.samples_of_each(),
+            slot.as_millis().max(1)
+        )
+    }
+
+    fn samples_of_each(&self) -> u64 {
+        let octets = self.octets.len() as u64 * octet::SLOTS_OF_ARM as u64;
+        octets * self.passes_per_octet * self.samples_per_slot
+    }
+
+    /// Samples of each build that would decide on an open figure, and how many times as many as
+    /// now that is; `None` where it is decided, and where none would.
+    fn samples_to_decide(&self, figure: &Figure) -> Option<(u64, f64)> {
+        if figure.verdict() != Verdict::Inconclusive {
+            return None;
+        }
+        let times = decide::times_to_decide(figure.looks.last()?, figure.limits)?;
+        Some(((self.samples_of_each() as f64 * times).ceil() as u64, times))
+    }
+
+    /// What the result says of it.
+    pub fn facts(self) -> GateCell {
+        let (verdict, decided_by) = self.verdict();
+        let judged = |figure: &Figure| Judged {
+            metric: figure.metric,
+            verdict: figure.verdict(),
+            delta: figure.limits.delta,
+            base: figure.base,
+            samples_to_decide: self.samples_to_decide(figure).map(|(wanted, _)| wanted),
+            looks: figure.looks.iter().copied().map(LookFacts::from).collect(),
+        };
+        GateCell {
+            figures: self.figures.iter().map(judged).collect(),
+            variant: self.variant,
+            counters: self.counters,
+            counter_changes: self.changes,
+            warm_up_sample_counts: self.warm_up_counts,
+            passes_per_octet: self.passes_per_octet,
+            samples_per_slot: self.samples_per_slot,
+            verdict,
+            decided_by,
+            octets: self.octets,
+        }
+    }
+}
+
+impl Figure {
+    /// Its verdict; inconclusive where there were too few octets.
+    fn verdict(&self) -> Verdict {
+        self.verdict.unwrap_or(Verdict::Inconclusive)
+    }
+}
+
+/// What is judged of a variant whose first samples are these.
+fn figures(
+    plan: &Plan,
+    subject: &Subject,
+    taken: &[Vec<Taken>; 3],
+) -> Result<Vec<Figure>, Failure> {
+    let mut figures = Vec::with_capacity(subject.metrics.len());
+    for metric in subject.metrics.iter().copied() {
+        let mut all = taken.iter().flatten();
+        if all.any(|sample| sample.value(metric).is_none()) {
+            if subject.rule == Rule::Counters {
+                continue;
+            }
+            let error = anyhow!(
+                "--metric {metric}: neither the kernel nor the store tells it of {}: leave it out",
+                subject.variant
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
+        let of_base = taken[0].iter().filter_map(|sample| sample.value(metric));
+        let of_base: Vec<_> = of_base.map(|value| value as f64).collect();
+        let base = stats::median(&of_base).unwrap_or(0.0);
+        let least = floor(metric) as f64;
+        let floor = match (metric.is_count(), base > 0.0) {
+            // Fewer than the floor are compared as if they were as many.
+            (true, _) => least / base.max(least),
+            (false, true) => least / base,
+            (false, false) => 0.0,
+        };
+        figures.push(Figure {
+            metric,
+            base: base as u64,
+            limits: Limits { delta: plan.delta.max(floor), floor },
+            octets: Vec::new(),
+            looks: Vec::new(),
+            verdict: None,
+        });
+    }
+    Ok(figures)
+}
+
+/// Time that a slot of these octets took, in all its passes.
+fn figure_slot_ns(octets: &[OctetFacts]) -> u64 {
+    let slots = octets.iter().flat_map(|octet| &octet.passes).flat_map(|pass| &pass.wall_ns);
+    let slot_count = (octets.len() * octet::SLOT_COUNT) as u64;
+    slots.sum::<u64>().checked_div(slot_count).unwrap_or(0)
+}
+
+/// Whether a warm-up has ended: by the rule where there are samples enough, or because it has
+/// taken all the time that it may.
+fn is_warm(taken: &[Taken]) -> bool {
+    let times: Vec<_> = taken.iter().map(|sample| sample.wall_ns as f64).collect();
+    let spent_ns: u64 = taken.iter().map(|sample| sample.wall_ns).sum();
+    let is_long = spent_ns >= WARM_UP_NS_MAX && taken.len() >= WARM_UP_COUNT_MIN;
+    let is_steady = matches!(stats::warm_up(&times), Warmup::Found(_));
+    is_steady || is_long || taken.len() >= WARM_UP_COUNT_MAX
+}

@@ -1,0 +1,142 @@
+//! A taker whose times, counts and disturbances are drawn: builds, processes and machines of which
+//! the truth is known. No clock, no process, and the same for a seed on every machine.
+
+use result::Counters;
+use std::time::Duration;
+
+use super::{
+    octet::{Arm, Coin},
+    taker::{Taken, Taker},
+};
+use crate::exit::Failure;
+
+/// Builds that take a known time, with noise as a shared machine has it.
+pub struct Drawn {
+    /// Draws.
+    pub coin: Coin,
+    /// How many times as long B takes.
+    pub factor: f64,
+    /// How many times as long a variant takes in an arm.
+    pub factor_of: fn(&str, Arm) -> f64,
+    /// How much a sample varies, as a share.
+    pub noise: f64,
+    /// How much slower the machine becomes with each sample.
+    pub drift: f64,
+    /// Samples that were taken.
+    pub taken_count: u64,
+    /// Reads of a sample of B more than of A.
+    pub more_reads: u64,
+    /// Samples before which B does what A does.
+    pub same_until: u64,
+    /// What took time away.
+    pub disturbances: Vec<String>,
+    /// How often that is told.
+    pub disturbed_count: usize,
+    /// By how much processes of one build differ, as a share.
+    pub process_noise: f64,
+    /// How many times as long each process takes.
+    pub process_factors: [f64; 3],
+    /// How many times as long that one takes that was started first: each in turn.
+    pub first_factor: f64,
+    /// How often processes were started.
+    pub start_count: usize,
+    /// What starting them takes.
+    pub start: Duration,
+    /// Whether somebody looks.
+    pub is_watched: bool,
+    /// Samples that were taken while nobody looked.
+    pub unwatched_count: u64,
+    /// What a sample reads from a disk: blocks, and how many bytes and requests each takes in A and
+    /// in B.
+    pub disk: Option<Disk>,
+}
+
+/// A disk under the state.
+#[derive(Clone, Copy)]
+pub struct Disk {
+    /// Blocks that the store asks for.
+    pub blocks: u64,
+    /// How much that varies, as a share.
+    pub spread: f64,
+    /// How often each block is really read, in A and in B.
+    pub times_read: [u64; 2],
+}
+
+impl Drawn {
+    /// B takes `factor` times as long as A, and each sample varies by `noise`.
+    pub fn new(seed: u64, factor: f64, noise: f64) -> Self {
+        Self {
+            coin: Coin::new(seed),
+            factor,
+            factor_of: |_, _| 1.0,
+            noise,
+            drift: 0.0,
+            taken_count: 0,
+            more_reads: 0,
+            same_until: 0,
+            disturbances: Vec::new(),
+            disturbed_count: usize::MAX,
+            process_noise: 0.0,
+            process_factors: [1.0; 3],
+            first_factor: 1.0,
+            start_count: 0,
+            start: Duration::from_millis(1_200),
+            is_watched: false,
+            unwatched_count: 0,
+            disk: None,
+        }
+    }
+
+    /// About normal, with a stray value now and then.
+    fn draw(&mut self) -> f64 {
+        let tosses = (0..64).filter(|_| self.coin.toss()).count() as f64;
+        let is_stray = (0..6).all(|_| self.coin.toss());
+        let normal = (tosses - 32.0) / 4.0;
+        if is_stray { normal.abs() * 8.0 } else { normal }
+    }
+}
+
+impl Taker for Drawn {
+    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+        self.taken_count += 1;
+        self.unwatched_count += u64::from(!self.is_watched);
+        let factor = if arm == Arm::New { self.factor } else { 1.0 };
+        let drift = (self.drift * self.taken_count as f64).exp();
+        let factor = factor * self.process_factors[arm as usize] * (self.factor_of)(variant, arm);
+        let wall_ns = (5e7 * factor * drift * (self.noise * self.draw()).exp()) as u64;
+        let is_new = arm == Arm::New && self.taken_count > self.same_until;
+        let store_reads = Some(1_000 + if is_new { self.more_reads } else { 0 });
+        let counters = Counters { gas: 1_000_000, store_reads, ..Counters::default() };
+        let taken = Taken { wall_ns, cpu_ns: Some(wall_ns), counters, ..Taken::default() };
+        let Some(Disk { blocks, spread, times_read }) = self.disk else { return Ok(taken) };
+        let blocks = (blocks as f64 * (spread * self.draw()).exp()) as u64;
+        let requests = blocks * times_read[usize::from(is_new)];
+        let (blocks, bytes, requests) = (Some(blocks), Some(requests * 4096), Some(requests));
+        Ok(Taken { blocks, bytes, requests, ..taken })
+    }
+
+    fn renew(&mut self) -> Result<Duration, Failure> {
+        self.process_factors = [(); 3].map(|()| (self.process_noise * self.draw()).exp());
+        self.process_factors[self.start_count % 3] *= self.first_factor;
+        self.start_count += 1;
+        Ok(self.start)
+    }
+
+    fn watch(&mut self) {
+        self.is_watched = true;
+    }
+
+    fn pause_watch(&mut self) {
+        self.is_watched = false;
+    }
+
+    fn confine(&mut self, _variant: &str, number: usize) -> Option<Vec<usize>> {
+        Some(vec![number % 2])
+    }
+
+    fn disturbances(&mut self) -> Vec<String> {
+        let is_told = self.disturbed_count > 0;
+        self.disturbed_count = self.disturbed_count.saturating_sub(1);
+        if is_told { self.disturbances.clone() } else { Vec::new() }
+    }
+}

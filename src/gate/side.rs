@@ -1,0 +1,244 @@
+//! One side of a comparison with a baseline: results of one program on one work, each made by a
+//! process of its own; and by how much a figure of one side is above that of the other.
+//!
+//! Where a process lies in memory makes it faster or slower than its twin for as long as it lives.
+//! No number of samples of one process tells that from a change of the build: so a time is compared
+//! between processes, each of which is one value.
+
+use result::{
+    Cell, SampleFacts,
+    databases::OnDatabase,
+    stats::{self, Trimmed},
+    stored::Stored,
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::{Metric, floor};
+
+/// Results of one program.
+#[derive(Clone, Debug)]
+pub struct Side {
+    path: PathBuf,
+    results: Vec<Stored>,
+}
+
+/// A figure that is compared.
+#[derive(Clone, Copy, Debug)]
+pub enum Figure<'a> {
+    /// The time.
+    Time,
+    /// The time over that of this variant in the same round.
+    Ratio(&'a str),
+    /// A count.
+    Count(Metric),
+}
+
+/// By how much the logarithm of a figure moved.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// The estimate.
+    pub by: Trimmed,
+    /// Values of the side that has fewer.
+    pub value_count: usize,
+}
+
+impl Side {
+    /// Reads a result, or all results of runs that `--out` wrote into a directory.
+    ///
+    /// # Errors
+    /// One cannot be read, or they are not of one program.
+    pub fn read(path: &Path) -> Result<Self> {
+        let mut results = vec![Stored::read(path)?];
+        if path.is_dir() {
+            let first = results[0].path.clone();
+            let others = result_files(path)?.into_iter().filter(|file| *file != first);
+            for file in others {
+                results.push(Stored::read(&file)?);
+            }
+        }
+        Self::of(path.to_owned(), results)
+    }
+
+    /// The side of these results, found at `path`.
+    ///
+    /// # Errors
+    /// They are of several programs, or one is there twice.
+    pub fn of(path: PathBuf, results: Vec<Stored>) -> Result<Self> {
+        for (index, stored) in results.iter().enumerate() {
+            let (first, own) = (&results[0], stored.result.tool.program());
+            if !first.result.tool.program().is_same(&own) && index > 0 {
+                bail!(
+                    "{} and {} are of different builds, {} and {}: the results of a side are of \
+                     one; give each build a directory of its own",
+                    first.path.display(),
+                    stored.path.display(),
+                    first.result.tool.program().name(),
+                    own.name()
+                );
+            }
+            let twin = results[..index].iter().find(|other| other.result == stored.result);
+            if let Some(twin) = twin {
+                bail!(
+                    "{} and {} are the same result: each must be of a process of its own; remove \
+                     one",
+                    twin.path.display(),
+                    stored.path.display()
+                );
+            }
+        }
+        Ok(Self { path, results })
+    }
+
+    /// Where it was found.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All results; there is one at least.
+    pub fn results(&self) -> &[Stored] {
+        &self.results
+    }
+
+    /// Number of processes.
+    pub const fn process_count(&self) -> usize {
+        self.results.len()
+    }
+
+    /// Whether each process ran on several databases.
+    fn has_databases(&self) -> bool {
+        self.results.iter().any(|stored| !stored.result.databases.is_empty())
+    }
+
+    /// All variants, in the order in which they first appear.
+    pub fn variants(&self) -> Vec<String> {
+        let mut variants: Vec<String> = Vec::new();
+        for cell in self.results.iter().flat_map(|stored| &stored.result.cells) {
+            if !variants.contains(&cell.variant) {
+                variants.push(cell.variant.clone());
+            }
+        }
+        variants
+    }
+
+    /// Whether every process has samples of this variant.
+    pub fn has(&self, variant: &str) -> bool {
+        let has =
+            |stored: &Stored| stored.cell(variant).is_some_and(|cell| !cell.samples.is_empty());
+        self.results.iter().all(has)
+    }
+
+    /// The figure of each process: one value each, in which each database counts alike.
+    fn by_process(&self, variant: &str, figure: Figure<'_>) -> Option<Vec<f64>> {
+        let of_process = |stored: &Stored| {
+            let logs = logs(stored, variant, figure)?;
+            let medians: Vec<_> = logs.values().filter_map(|logs| stats::median(logs)).collect();
+            let sum: f64 = medians.iter().sum();
+            (!medians.is_empty()).then(|| sum / medians.len() as f64)
+        };
+        self.results.iter().map(of_process).collect()
+    }
+}
+
+/// By how much a figure of a variant moved from `base` to `new`; `None` where there are too few
+/// values to tell. Between processes each is a value. Of one process on each side, samples are
+/// values of a ratio or a count: what a process happens to get, all its variants do. On several
+/// databases, which both have, each is a value, the difference of its medians.
+pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<Moved> {
+    let is_one_each = base.process_count() == 1 && new.process_count() == 1;
+    if !is_one_each {
+        let of = |side: &Side| side.by_process(variant, figure);
+        return between(&of(base)?, &of(new)?);
+    }
+    let of = |side: &Side| logs(&side.results[0], variant, figure);
+    let (of_base, of_new) = (of(base)?, of(new)?);
+    match figure {
+        Figure::Time => None,
+        Figure::Ratio(_) | Figure::Count(_) if base.has_databases() => {
+            let pairs = of_base.iter().filter_map(|(seed, logs)| {
+                Some(stats::median(of_new.get(seed)?)? - stats::median(logs)?)
+            });
+            let moved: Vec<_> = pairs.collect();
+            Some(Moved { by: Trimmed::of(&moved)?, value_count: moved.len() })
+        }
+        Figure::Ratio(_) | Figure::Count(_) => {
+            let all =
+                |logs: BTreeMap<_, Vec<f64>>| logs.into_values().flatten().collect::<Vec<_>>();
+            between(&all(of_base), &all(of_new))
+        }
+    }
+}
+
+/// The difference of values that are independent of each other (Yuen and Welch).
+fn between(base: &[f64], new: &[f64]) -> Option<Moved> {
+    let by = Trimmed::of(new)?.minus(&Trimmed::of(base)?);
+    Some(Moved { by, value_count: base.len().min(new.len()) })
+}
+
+/// Logarithms of a figure, sample by sample without the warm-up, of each database that has it, by
+/// its seed. `None` where there is no such variant, or a sample does not tell.
+fn logs(
+    stored: &Stored,
+    variant: &str,
+    figure: Figure<'_>,
+) -> Option<BTreeMap<Option<u64>, Vec<f64>>> {
+    let of = |variant: &str, value: &dyn Fn(&SampleFacts) -> Option<f64>| {
+        let databases = stored.cell(variant).map(Cell::by_database)?;
+        let values = |database: &OnDatabase<'_>| {
+            let values: Option<Vec<_>> = database.counted().iter().map(value).collect();
+            Some((database.seed, values?))
+        };
+        databases.iter().map(values).collect::<Option<BTreeMap<_, _>>>()
+    };
+    let time = |sample: &SampleFacts| Some((sample.wall_ns as f64).ln());
+    let logs = match figure {
+        Figure::Time => of(variant, &time)?,
+        Figure::Ratio(over) => {
+            // An interrupted run may have only one of both on its last database.
+            let (own, others) = (of(variant, &time)?, of(over, &time)?);
+            let ratios = own.into_iter().filter_map(|(seed, own)| {
+                let pairs = own.iter().zip(others.get(&seed)?);
+                Some((seed, pairs.map(|(own, over)| own - over).collect()))
+            });
+            ratios.collect()
+        }
+        Figure::Count(metric) => {
+            let least = floor(metric) as f64;
+            of(variant, &|sample| Some((count(sample, metric)? as f64).max(least).ln()))?
+        }
+    };
+    Some(logs)
+}
+
+/// What a sample has of a count; `None` where that is not told.
+const fn count(sample: &SampleFacts, metric: Metric) -> Option<u64> {
+    match metric {
+        Metric::Blocks => sample.blocks_read,
+        Metric::Bytes => sample.device_read_bytes,
+        Metric::Requests => sample.read_syscalls,
+        Metric::Wall | Metric::Cpu => None,
+    }
+}
+
+/// The results of runs in a directory, by their names: `result.json`, `result-1767225600.json`.
+fn result_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot read {}", dir.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with("result") && name.ends_with(".json") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests;

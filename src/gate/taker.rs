@@ -1,0 +1,126 @@
+//! Who takes samples, and what is asked of them. Knows neither processes nor files, so that what
+//! the gate decides can be tested without a clock.
+
+use result::Counters;
+use std::time::Duration;
+
+use super::{
+    Metric,
+    decide::OCTET_COUNT_MAX,
+    octet::{self, Arm},
+};
+use crate::exit::Failure;
+
+/// A sample as the gate needs it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taken {
+    /// Wall time.
+    pub wall_ns: u64,
+    /// CPU time.
+    pub cpu_ns: Option<u64>,
+    /// Blocks that the store read from its files.
+    pub blocks: Option<u64>,
+    /// Bytes that the process read from devices.
+    pub bytes: Option<u64>,
+    /// System calls of the process that read.
+    pub requests: Option<u64>,
+    /// What it did, exactly.
+    pub counters: Counters,
+}
+
+impl Taken {
+    /// What it has of a metric; `None` where that is not told.
+    pub const fn value(&self, metric: Metric) -> Option<u64> {
+        match metric {
+            Metric::Wall => Some(self.wall_ns),
+            Metric::Cpu => self.cpu_ns,
+            Metric::Blocks => self.blocks,
+            Metric::Bytes => self.bytes,
+            Metric::Requests => self.requests,
+        }
+    }
+}
+
+/// Who takes samples.
+pub trait Taker {
+    /// Takes one sample.
+    ///
+    /// # Errors
+    /// There is none: the gate ends.
+    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure>;
+
+    /// Ends all processes and starts others in their place, which begin cold. Gives the time that
+    /// it took.
+    ///
+    /// # Errors
+    /// One does not start: the gate ends.
+    fn renew(&mut self) -> Result<Duration, Failure>;
+
+    /// Gives all arms the same CPUs for an octet of `variant`, in turn others with each `number`.
+    /// `None` where they may use all.
+    fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
+
+    /// Begins to look what takes time away: what follows counts.
+    fn watch(&mut self);
+
+    /// Pauses looking: what follows does not count.
+    fn pause_watch(&mut self);
+
+    /// What took time away while it looked: steal, throttling. Forgets it.
+    fn disturbances(&mut self) -> Vec<String>;
+}
+
+/// Which figures of a variant must be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// All: each metric was asked for.
+    All,
+    /// The counters, where the times stay open: on a cold disk they may do so for hours. A metric
+    /// that is not told is left out.
+    Counters,
+}
+
+/// A variant and what is judged of it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The variant.
+    pub variant: String,
+    /// What is judged.
+    pub metrics: Vec<Metric>,
+    /// What must be decided.
+    pub rule: Rule,
+}
+
+/// What is measured and how it is judged.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The variants.
+    pub subjects: Vec<Subject>,
+    /// The change that is still none, as a share.
+    pub delta: f64,
+    /// Wall time of all samples of a slot at least: short ones are taken in several passes.
+    pub slot_ns: u64,
+    /// Seed of the coin.
+    pub coin_seed: u64,
+    /// Attempts over which the probability of an error is split.
+    pub attempt_count: usize,
+    /// Whether all octets are taken, decided or not.
+    pub takes_all: bool,
+}
+
+impl Plan {
+    /// How long an attempt takes at most where starting the processes takes `start`, but for what
+    /// a sample takes beside its wall time: as long for starts and warm-ups as for samples, and
+    /// one start for each octet at least.
+    pub fn longest(&self, start: Duration) -> Duration {
+        let slots = u32::try_from(self.subjects.len() * octet::SLOT_COUNT).unwrap_or(u32::MAX);
+        let samples = Duration::from_nanos(self.slot_ns).saturating_mul(slots);
+        (start.max(samples) + samples).saturating_mul(OCTET_COUNT_MAX as u32)
+    }
+
+    /// Figures over which the probability of an error is split.
+    pub fn judged_count(&self) -> usize {
+        let figure_count: usize = self.subjects.iter().map(|subject| subject.metrics.len()).sum();
+        figure_count * self.attempt_count
+    }
+}
