@@ -84,6 +84,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         match map.entry(key) {
             Entry::Vacant(vacant) => {
                 vacant.insert(None);
+                drop(map);
             }
             Entry::Occupied(occupied) => {
                 if let Some(value) = occupied.get() {
