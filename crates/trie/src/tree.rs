@@ -11,7 +11,7 @@ use crate::{
     path::Path,
     record,
     reference::Reference,
-    rows::{Found, Reads, RowRange, Rows, below},
+    rows::{Found, NodeSource, Reads, RowRange, RowSource, Rows, below, read},
     sink::NodeKey,
 };
 
@@ -119,6 +119,15 @@ impl Tree {
 
     pub(crate) const fn reads(&self) -> &Reads {
         &self.reads
+    }
+
+    /// Reads from `source` until nothing more is needed.
+    pub(crate) fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
+        while !self.reads.is_empty() {
+            let found = read(source, &self.reads)?;
+            self.supply(found)?;
+        }
+        Ok(())
     }
 
     /// Takes the answer to all reads, from which new ones may follow.
