@@ -36,7 +36,7 @@ pub enum Form {
     Rows,
 }
 
-/// What is exported, and where to.
+/// Settings of an export, and its directory.
 #[derive(Clone, Debug)]
 pub struct ExportInput {
     /// The forms.

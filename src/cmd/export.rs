@@ -1,4 +1,4 @@
-//! `stress export`: a workload becomes a chain that clients take.
+//! `stress export`: exports a workload as a chain that clients import.
 
 use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
 
@@ -53,7 +53,7 @@ pub struct ExportArgs {
     /// The directory to make
     #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
-    /// What to write, separated by commas
+    /// Forms to write, separated by commas
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "engine")]
     pub form: Vec<Form>,
     /// Write each block so many times, each with another hash and the same work: samples that need
@@ -68,7 +68,7 @@ pub struct ExportArgs {
     /// Chain id [default: the workload's]
     #[arg(long, value_name = "NUMBER")]
     pub chain_id: Option<u64>,
-    /// What the workload is
+    /// Options that define the workload
     #[command(flatten)]
     pub work: WorkArgs,
 }

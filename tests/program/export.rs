@@ -1,5 +1,5 @@
-//! `stress export` as a user meets it: a directory that is whole or not there, and one clear error for
-//! what cannot be exported.
+//! `stress export` as a user meets it: a directory that is whole or not there, and one clear error
+//! for a workload that cannot be exported.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The cells as a table: one line each, as many columns as the width has room for.
+//! The table of cells: one line each, with as many columns as fit the width.
 
 use unicode_width::UnicodeWidthStr;
 use variant::{Design, ListDuty, Schedule, StoreKind};
@@ -265,7 +265,7 @@ pub(super) fn row<'a>(
     line
 }
 
-/// What the marks mean, as far as they are used; `best` is that of the best cells.
+/// The legend of the marks in use; `best` explains the mark of the best cells.
 fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], best: Option<&str>) {
     let mut parts: Vec<String> = best.map(str::to_owned).into_iter().collect();
     let databases = units::things(result.databases.len() as u64, "database");

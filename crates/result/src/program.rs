@@ -1,6 +1,6 @@
-//! Which program made a result. Two results are of one program where its sources, features and
+//! The program that made a result. Two results are of one program where its sources, features and
 //! generator are the same. The commit names the sources, unless files differed from it: then only
-//! the program's file does.
+//! the hash of the program's file does.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Program {
     pub version: String,
     /// Commit, with `-dirty` where files differed; `None` outside a repository.
     pub commit: Option<String>,
-    /// Its features; `None` of a build that did not tell.
+    /// Its features; `None` where the build did not name them.
     #[serde(default)]
     pub features: Option<Vec<String>>,
     /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` where it cannot

@@ -28,7 +28,7 @@ impl<'g> HashedRows<'g> {
     }
 }
 
-/// What blocks have changed since the genesis, by hashed keys.
+/// Changes by blocks since the genesis, by hashed keys.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     accounts: BTreeMap<B256, Option<AccountState>>,
@@ -126,7 +126,7 @@ fn storage_roots(rows: &HashedRows<'_>, changes: &Changes) -> Result<Vec<(B256, 
     Ok(tries.finish())
 }
 
-/// A trie of which only the root is wanted.
+/// Builder of a trie's root alone.
 type Trie = Builder<()>;
 
 /// Rows have ascending keys of one length, and no empty value.
