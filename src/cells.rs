@@ -1,5 +1,5 @@
-//! From the measurements of a cell to what a result says of it. A measurement is taken in and
-//! let go: memory does not grow with what a sample holds.
+//! The summary of a cell's measurements in a result. A measurement is dropped once it is summed
+//! up: memory does not grow with the size of a sample.
 
 mod input;
 mod numbers;
@@ -11,7 +11,7 @@ use executor::{place::RowPages, process, recover::Recovered, sample::Measurement
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
-    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts,
+    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts, TimesAsFast,
     stats::{self, Warmup},
 };
 use variant::{CacheMode, Io, Prefetch, ReadTime};
@@ -31,11 +31,11 @@ pub use pieces::piece_size;
 pub const COLD_SHARE: f64 = 0.95;
 /// Of the page cache.
 const PAGE_BYTES: f64 = 4096.0;
-/// Reads on demand are few where they are at most one in so many.
+/// Reads on demand are few where they are at most one of this many reads.
 const FEW_READS: u64 = 50;
 
-/// What is kept of a cell's measurements: bounded by their number times a few words, and by some
-/// megabytes of latencies.
+/// The retained part of a cell's measurements: bounded by their number times a few words, and by
+/// some megabytes of latencies.
 #[derive(Clone, Debug, Default)]
 pub struct CellSamples {
     samples: Vec<SampleFacts>,
@@ -44,8 +44,8 @@ pub struct CellSamples {
     tx_latencies: Pieces,
     /// Time per read.
     read_latencies: Pieces,
-    /// Reads that a reader makes together at most, each as long as all of them; `None`: one after
-    /// the other.
+    /// Maximal number of reads that a reader makes together, each as long as all of them; `None`:
+    /// one after the other.
     reads_at_once: Option<usize>,
     /// How the threads that verify were scheduled.
     verifier_priority: Option<Priority>,
@@ -59,9 +59,9 @@ pub struct CellSamples {
     recover_rates: Vec<f64>,
 }
 
-/// Where the warm-up of cells that took turns ends: where the last of them is steady. Whole rounds
-/// are left out, so that what is compared was taken together, and of many rounds whole pieces, so
-/// that latencies are of the same samples as times.
+/// The end of the warm-up of cells that took turns: all of them are steady. Whole rounds are
+/// left out, so that compared samples were taken together, and of many rounds whole pieces, so that
+/// latencies are of the same samples as times.
 pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
     let (mut count, mut size) = (0, 1);
     for samples in cells {
@@ -75,7 +75,7 @@ pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
     Warmup::Found(count.next_multiple_of(size))
 }
 
-/// The first samples that count for no figure; `None`: it is not known which, and all count.
+/// Number of first samples that count for no figure; `None`: it is not known, and all count.
 pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
     match warm_up(cells) {
         Warmup::Found(count) => Some(count),
@@ -104,7 +104,7 @@ impl CellSamples {
         self.median(|sample| Some(sample.wall_ns as f64))
     }
 
-    /// Takes in a measurement.
+    /// Adds a measurement.
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;
         let scheduling = Scheduling::of(&input.variant, executed);
@@ -126,8 +126,8 @@ impl CellSamples {
         all_reads.merge(&executed.on_demand.latencies);
         self.read_latencies.add(all_reads.histogram());
         let mut reads = executed.prefetched.clone();
-        // A few codes that are read on demand must not stretch the window of what is read before
-        // execution, or only to be verified. More than a few count with the time they take.
+        // A few codes that are read on demand must not stretch the window of reads that are made
+        // before execution, or only to verify. More than a few count with the time they take.
         let io = input.variant.io;
         let reads_before = |policy: Prefetch| policy.time == ReadTime::Before;
         let is_apart = io == Io::FromList || io.prefetch().is_some_and(reads_before);
@@ -156,14 +156,14 @@ impl CellSamples {
         self.no_trace_ceiling = ceiling.err();
     }
 
-    /// Reads that a reader has under way at most.
+    /// Maximal number of reads that a reader has in flight.
     fn reads_per_reader(&self, input: &CellInput<'_>) -> u64 {
         let chunk = input.variant.io.prefetch().and_then(|policy| policy.chunk);
         let of_chunk = |most: usize| chunk.map_or(most, |keys| most.min(keys.get() as usize));
         self.reads_at_once.map_or(1, of_chunk) as u64
     }
 
-    /// Takes in what recovering the senders cost before the last sample.
+    /// Adds the cost of recovering the senders before the last sample.
     pub fn add_recovery(&mut self, recovered: &Recovered) {
         if let Some(sample) = self.samples.last_mut() {
             sample.recover_ns = Some(ns(recovered.wall));
@@ -182,7 +182,7 @@ impl CellSamples {
         stats::median(&self.samples.iter().filter_map(figure).collect::<Vec<_>>())
     }
 
-    /// Where the warm-up of the cell ends.
+    /// The end of the cell's warm-up.
     pub fn warm_up(&self) -> Warmup {
         let times: Vec<_> = self.samples.iter().map(|sample| sample.wall_ns as f64).collect();
         stats::warm_up(&times)
@@ -194,9 +194,9 @@ impl CellSamples {
         [self.tx_latencies.after(left_out), self.read_latencies.after(left_out)]
     }
 
-    /// What the result says of the cell, where the first `warm_up` samples, a multiple of
-    /// [`piece_size`], count for no throughput, time, latency and share of the device; `None`: it
-    /// is not known where the warm-up ends, and all count.
+    /// The cell of the result. Its first `warm_up` samples, a multiple of [`piece_size`], count for
+    /// no throughput, time, latency and share of the device; `None`: the end of the warm-up is not
+    /// known, and all count.
     pub fn cell(&self, input: &CellInput<'_>, warm_up: Option<usize>) -> Cell {
         let variant = &input.variant;
         let left_out = warm_up.unwrap_or(0).min(self.samples.len());
@@ -235,6 +235,7 @@ impl CellSamples {
             samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
+            times: TimesAsFast::default(),
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(|s| {
@@ -391,7 +392,7 @@ fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
     }
 }
 
-/// Share of the values that were there when executing threads asked.
+/// Share of the values that were present when executing threads asked for them.
 fn ready_share(sample: &SampleFacts) -> Option<f64> {
     let asked = sample.ready_on_arrival + sample.read_wait_count + sample.reads_by_executors;
     ratio(sample.ready_on_arrival as f64, asked as f64)

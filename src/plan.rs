@@ -4,7 +4,10 @@ use std::{num::NonZeroUsize, thread, time::Duration};
 
 use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use spec::{PrefetchSpec, RunSpec};
-use variant::{Design, Engine, Io, Preset, ReadMethod, Schedule, StoreKind, Variant, Waiting};
+use variant::{
+    CacheMode, Design, Engine, Io, ListDuty, Preset, ReadMethod, ReadTime, Schedule, StoreKind,
+    Variant, Waiting, Warming,
+};
 
 mod policies;
 
@@ -133,10 +136,11 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
         for design in &run.designs {
             for (threads, io_threads) in thread_counts(run, *store, *design, machine) {
                 let mut variant = Variant::of(*design, threads, io_threads);
-                if let Engine::Prewarm(cache) = &mut variant.engine {
-                    *cache = run.warm_cache;
+                if let Engine::Prewarm(warming) = &mut variant.engine {
+                    warming.cache = run.warm_cache;
                 }
-                let variants = under_policies(variant, run, *store).into_iter();
+                let variants = under_duties(variant, run).into_iter();
+                let variants = variants.flat_map(|variant| under_policies(variant, run, *store));
                 for variant in variants.flat_map(|variant| under_schedules(variant, run)) {
                     let cell = PlannedCell { store: *store, variant };
                     if !cells.contains(&cell) {
@@ -149,8 +153,24 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     cells
 }
 
+/// A variant with each duty towards the list; itself where it takes a list, or cannot build one.
+fn under_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
+    if !variant.engine.builds_lists() || run.list_duties.is_empty() {
+        return vec![variant];
+    }
+    let with = |duty: &ListDuty| Variant { list_duty: *duty, ..variant };
+    run.list_duties.iter().map(with).collect()
+}
+
 /// A variant under each policy of reading ahead; itself where it does not.
 fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Variant> {
+    if let (Engine::Prewarm(warming), [_, ..]) = (variant.engine, &run.prefetch.times[..]) {
+        let with = |time: &ReadTime| {
+            let engine = Engine::Prewarm(Warming { time: *time, ..warming });
+            Variant { engine, ..variant }
+        };
+        return run.prefetch.times.iter().map(with).collect();
+    }
     let Io::Batched(_) = variant.io else { return vec![variant] };
     let says_nothing = run.io_thread_counts.is_empty() && run.prefetch == PrefetchSpec::default();
     if store.waiting() == Waiting::Never && says_nothing {
@@ -181,7 +201,7 @@ fn thread_counts(
     let given = |counts: &[u32]| counts.iter().map(|n| *n as usize).collect::<Vec<_>>();
     let Preset { engine, io, .. } = design.preset();
     let threads = match given(&run.thread_counts) {
-        counts if !counts.is_empty() => counts,
+        counts if !counts.is_empty() => with_one_thread(counts, run, store, design),
         _ if store.waiting() == Waiting::Never => vec![1, cores],
         // As many threads as execute can wait for the device.
         _ if engine.is_parallel() && io == Io::OnDemand => vec![cores, MANY_THREADS],
@@ -196,6 +216,24 @@ fn thread_counts(
         io_threads.iter().map(|io_threads| (nonzero(*threads), nonzero(*io_threads)))
     });
     pairs.collect()
+}
+
+/// The thread counts that were asked for; and one thread before them where a design that is run on
+/// more is compared with execution in order, and the CPU decides: what it gains by threads is told
+/// from what it gains or loses otherwise.
+fn with_one_thread(
+    counts: Vec<usize>,
+    run: &RunSpec,
+    store: StoreKind,
+    design: Design,
+) -> Vec<usize> {
+    let scales = matches!(design, Design::BatchedIo | Design::BlockStm);
+    let is_compared = run.designs.contains(&Design::Sequential);
+    let from_memory = store.waiting() == Waiting::Never || run.cache == CacheMode::Warm;
+    if scales && is_compared && from_memory && !counts.contains(&1) {
+        return [vec![1], counts].concat();
+    }
+    counts
 }
 
 /// Decides after each round whether there is another: whole rounds only, so that all cells
@@ -365,13 +403,55 @@ mod tests {
         let expected = [
             "full/bal+from-list@2+16io",
             "full/bal+from-list@2+64io",
-            "none/prewarm-shared+on-demand@2",
-            "none/prewarm-shared+on-demand@64",
+            "none/prewarm-shared-while+on-demand@2",
+            "none/prewarm-shared-while+on-demand@64",
         ];
         assert_eq!(of(""), expected);
         let own = of("warm_cache = \"per-worker\"\nthreads = [4]\nio_threads = [8]");
-        let expected = ["full/bal+from-list@4+8io", "none/prewarm-per-worker+on-demand@4"];
+        let expected = ["full/bal+from-list@4+8io", "none/prewarm-per-worker-while+on-demand@4"];
         assert_eq!(own, expected);
+        let times = "prefetch = [\"before\", \"while\"]";
+        let both = names(&format!("designs = [\"prewarm\"]\n{times}\nthreads = [4]"));
+        let expected = ["none/prewarm-shared+on-demand@4", "none/prewarm-shared-while+on-demand@4"];
+        assert_eq!(both, expected);
+    }
+
+    #[test]
+    fn what_is_run_on_threads_beside_in_order_is_run_on_one_where_the_cpu_decides() {
+        let of = |designs: &str, rest: &str| {
+            names(&format!("designs = [{designs}]\nthreads = [2]\nio_threads = [4]\n{rest}"))
+        };
+        let all = "\"sequential\", \"batched-io\", \"block-stm\", \"parallel-io\"";
+        let expected = [
+            "none/sequential+on-demand@1",
+            "batched-io/bal+batched@1+4io",
+            "batched-io/bal+batched@2+4io",
+            "none/block-stm+on-demand@1",
+            "none/block-stm+on-demand@2",
+            "parallel-io/bal+on-demand@2",
+        ];
+        assert_eq!(of(all, "cache = \"warm\""), expected);
+        assert_eq!(of(all, "stores = [\"memory\"]"), expected);
+        // Cold, one thread would measure its reads.
+        assert!(!of(all, "").iter().any(|name| name.contains("bal+batched@1")));
+        assert_eq!(of("\"block-stm\"", "cache = \"warm\""), ["none/block-stm+on-demand@2"]);
+    }
+
+    #[test]
+    fn who_runs_in_order_builds_a_list_where_that_is_asked_for() {
+        let of = |list: &str| {
+            let designs = "designs = [\"sequential\", \"prewarm\", \"block-stm\"]\nthreads = [2]";
+            names(&format!("{designs}\nlist = {list}"))
+        };
+        let expected = [
+            "build/sequential+on-demand@1",
+            "build/prewarm-shared-while+on-demand@2",
+            "none/block-stm+on-demand@2",
+        ];
+        assert_eq!(of("\"build\""), expected);
+        let both = of("[\"none\", \"build\"]");
+        assert_eq!(both.len(), 5);
+        assert_eq!(both[..2], ["none/sequential+on-demand@1", "build/sequential+on-demand@1"]);
     }
 
     #[test]

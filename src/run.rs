@@ -333,10 +333,11 @@ impl Course<'_> {
     fn result(&self, sofar: &SoFar, failure: Option<&anyhow::Error>) -> RunResult {
         let is_one = self.run.database_count == 1;
         let first = &sofar.ran[0];
-        let cells = match is_one {
+        let mut cells = match is_one {
             true => first.cells.clone(),
             false => databases::pool(&sofar.ran, &sofar.logs),
         };
+        result::ratios::fill(&mut cells);
         let all: Vec<_> = sofar.ran.iter().map(|ran| ran.facts.clone()).collect();
         let databases = if is_one { Vec::new() } else { all };
         let of_machine = environment::warnings(&self.environment);
@@ -356,7 +357,7 @@ impl Course<'_> {
             expects: self.expects(&workload, &cells, &databases),
             workload,
             warnings,
-            environment: self.environment.clone(),
+            environment: self.environment.at_end(),
             device,
             stores,
             choices: self.machine.choices(&self.run),

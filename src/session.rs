@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
-use alloy_primitives::Bytes;
+use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Disagreement, Keep, Measurement},
@@ -27,11 +27,31 @@ pub struct How<'a> {
     pub trace: Option<&'a Trace>,
 }
 
+/// The lists of a workload in one form.
+#[derive(Debug)]
+struct Lists {
+    form: Option<ListForm>,
+    encoded: Vec<Bytes>,
+    /// As the headers of the blocks have them.
+    hashes: Vec<B256>,
+}
+
+impl Lists {
+    fn new(workload: &Workload, form: Option<ListForm>, encoded: Vec<Bytes>) -> Self {
+        let hashes = match form {
+            Some(_) => encoded.iter().map(keccak256).collect(),
+            // An engine that takes none may build it.
+            None => workload.batches.iter().map(|batch| keccak256(&batch.list)).collect(),
+        };
+        Self { form, encoded, hashes }
+    }
+}
+
 /// A workload with its lists in each form.
 #[derive(Debug)]
 pub struct Work {
     workload: Workload,
-    lists: Vec<(Option<ListForm>, Vec<Bytes>)>,
+    lists: Vec<Lists>,
 }
 
 impl Work {
@@ -42,8 +62,11 @@ impl Work {
     pub fn new(workload: Workload) -> Result<Self, EngineError> {
         let is_at_hand = |form: &ListForm| *form != ListForm::Full;
         let forms = ListForm::ALL.iter().copied().filter(is_at_hand).map(Some);
-        let lists = std::iter::once(None).chain(forms);
-        let lists = lists.map(|form| Ok((form, sample::lists_for(&workload, form, Vec::new)?)));
+        let of_form = |form| {
+            let encoded = sample::lists_for(&workload, form, Vec::new)?;
+            Ok(Lists::new(&workload, form, encoded))
+        };
+        let lists = std::iter::once(None).chain(forms).map(of_form);
         let lists = lists.collect::<Result<_, EngineError>>()?;
         Ok(Self { workload, lists })
     }
@@ -51,7 +74,7 @@ impl Work {
     /// Adds the workload's lists in their `full` form, for variants that take it: about twice
     /// the memory of the lists that it has. They come from the reference, never from a store.
     pub fn add_full_lists(&mut self, lists: Vec<Bytes>) {
-        self.lists.push((Some(ListForm::Full), lists));
+        self.lists.push(Lists::new(&self.workload, Some(ListForm::Full), lists));
     }
 
     /// The workload.
@@ -125,9 +148,10 @@ impl Session {
         cancel: &AtomicBool,
     ) -> Result<Measurement, EngineError> {
         let How { variant, cache, known_costs, trace, keep } = how;
-        let lists = work.lists.iter().find(|(form, _)| *form == variant.list);
-        let (_, lists) = lists.unwrap_or_else(|| panic!("no list for {variant}"));
-        let task = Task { known_costs, trace, ..Task::new(&work.workload, lists, variant, cancel) };
+        let lists = work.lists.iter().find(|lists| lists.form == variant.list);
+        let lists = lists.unwrap_or_else(|| panic!("no list for {variant}"));
+        let task = Task::new(&work.workload, &lists.encoded, variant, cancel);
+        let task = Task { list_hashes: &lists.hashes, known_costs, trace, ..task };
         sample::take_any(&self.stores[store], &task, cache, keep)
     }
 }

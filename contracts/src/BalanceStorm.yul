@@ -1,9 +1,9 @@
 // Asks a token for the balances of holders whose addresses are hashes, the low 20 bytes of
 // keccak256(seed, i): every answer is one cold slot of the token, at the key that Solidity gives a mapping.
 // Calldata, 32-byte words: seed, token, (start, count)*. Asks for i in start..start+count of each pair and
-// returns the sum of all balances. Reverts when the words are not two and whole pairs, when a call fails,
+// returns the digest of all balances, as KeccakStorm. Reverts when the words are not two and whole pairs, when a call fails,
 // or when the last one was answered by no word.
-// Gas per balance: 2,690 in blocks of 8, 2,733 in the rest.
+// Gas per balance: 2,703 in blocks of 8, 2,741 in the rest.
 object "BalanceStorm" {
     code {
         datacopy(0, dataoffset("BalanceStorm_deployed"), datasize("BalanceStorm_deployed"))
@@ -18,6 +18,8 @@ object "BalanceStorm" {
             mstore(0x40, shl(224, 0x70a08231)) // balanceOf(address)
             let token := calldataload(0x20)
             let mask := sub(shl(160, 1), 1)
+            // Odd, so no value is lost; a value that stands elsewhere has another power of it.
+            let m := 0x5851f42d4c957f2d
             let acc := 0
             let ok := 1
             let asked := 0
@@ -28,34 +30,34 @@ object "BalanceStorm" {
                 for { let blocks := shr(3, count) } blocks { blocks := sub(blocks, 1) } {
                     mstore(0x20, add(i, 0))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     mstore(0x20, add(i, 1))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     mstore(0x20, add(i, 2))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     mstore(0x20, add(i, 3))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     mstore(0x20, add(i, 4))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     mstore(0x20, add(i, 5))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     mstore(0x20, add(i, 6))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     mstore(0x20, add(i, 7))
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     i := add(i, 8)
                 }
                 for { let rest := and(count, 7) } rest { rest := sub(rest, 1) } {
                     mstore(0x20, i)
                     mstore(0x44, and(keccak256(0x00, 0x40), mask))
-                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(acc, mload(0x80))
+                    ok := and(ok, staticcall(gas(), token, 0x40, 0x24, 0x80, 0x20)) acc := add(mload(0x80), mul(acc, m))
                     i := add(i, 1)
                 }
             }

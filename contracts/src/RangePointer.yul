@@ -1,7 +1,7 @@
 // Has a storm read the range of slots that begins where slot 0 says, and leaves in slot 0 where the next
 // transaction begins: which keys it reads is known only to who has run all transactions before it.
 // Slot 0 holds the next index plus one, so that it is never empty.
-// Calldata, 32-byte words: seed, storm, count. Returns what the storm returns: the XOR of the values.
+// Calldata, 32-byte words: seed, storm, count. Returns what the storm returns: the digest of the values.
 // Reverts when the words are not three, or the storm fails or is none.
 // Gas above the storm's own: two accesses of a slot, an account, and at most 600.
 object "RangePointer" {

@@ -29,17 +29,17 @@ contract BalanceStormTest is OperationTest {
 
     function test_a_balance_costs_what_is_documented_held_or_not() public {
         uint256 gas = COLD_SLOAD_GAS + WARM_CALL_GAS;
-        pin(head(), 0, gas, gas + 490, gas + 540);
-        pin(head(), 5_000, gas, gas + 490, gas + 540);
+        pin(head(), 0, gas, gas + 503, gas + 541);
+        pin(head(), 5_000, gas, gas + 503, gas + 541);
     }
 
-    function testFuzz_the_result_is_the_sum_of_the_balances(uint256 count) public {
+    function testFuzz_the_result_is_the_digest_of_the_balances(uint256 count) public {
         count %= HOLDERS;
         uint256 expected = 0;
         for (uint256 i = 0; i < count; i++) {
-            expected += i * i + 5;
+            expected = digest(expected, i * i + 5);
         }
-        vm.assertEq(run(ranged(head(), 0, count)), expected, "sum");
+        vm.assertEq(run(ranged(head(), 0, count)), expected, "digest");
         vm.assertEq(run(head()), 0, "no range");
     }
 

@@ -26,9 +26,9 @@ contract IndexStormTest is OperationTest {
         emit log_named_decimal_uint("gas in blocks", blocks * 100 / (4 * BLOCK), 2);
         emit log_named_decimal_uint("gas in the rest", rest * 100 / (BLOCK - 2), 2);
         vm.assertGe(blocks, 4 * BLOCK * COLD_SLOAD_GAS, "too cheap: not cold, or not made");
-        vm.assertLe(blocks, 4 * BLOCK * (COLD_SLOAD_GAS + 79), "dearer than documented");
+        vm.assertLe(blocks, 4 * BLOCK * (COLD_SLOAD_GAS + 87), "dearer than documented");
         vm.assertGe(rest, (BLOCK - 2) * COLD_SLOAD_GAS, "rest too cheap: not cold, or not made");
-        vm.assertLe(rest, (BLOCK - 2) * (COLD_SLOAD_GAS + 117), "rest dearer than documented");
+        vm.assertLe(rest, (BLOCK - 2) * (COLD_SLOAD_GAS + 125), "rest dearer than documented");
     }
 
     function testFuzz_slots_are_read_in_the_order_of_calldata(uint32[21] memory indices) public {
@@ -38,7 +38,7 @@ contract IndexStormTest is OperationTest {
             for (uint256 i = 0; i < count; i++) {
                 data = abi.encodePacked(data, indices[i]);
                 vm.store(storm, hashOf(indices[i]), keccak256(abi.encode("value", indices[i])));
-                expected ^= uint256(vm.load(storm, hashOf(indices[i])));
+                expected = digest(expected, uint256(vm.load(storm, hashOf(indices[i]))));
             }
             vm.record();
             vm.assertEq(run(data), expected, "result");

@@ -9,15 +9,15 @@ contract KeccakStormTest is RangeStormTest {
     }
 
     function gasPerSlotMax() internal pure override returns (uint256) {
-        return 2_166;
+        return 2_175;
     }
 
     function gasPerRestSlotMax() internal pure override returns (uint256) {
-        return 2_222;
+        return 2_236;
     }
 
     function slotsPerTx() internal pure override returns (uint256) {
-        return 7_734;
+        return 7_705;
     }
 
     function keyAt(uint256 seed, uint256 i) internal pure override returns (uint256) {

@@ -19,8 +19,16 @@ contract OneSlotTest {
     }
 
     function test_a_call_costs_the_slot_and_its_work() public {
-        uint256 none = gasOf(0);
-        uint256 work = (gasOf(100) - none) / 100;
+        pin(slot.mix);
+    }
+
+    function test_a_call_that_touches_the_slot_first_costs_the_same() public {
+        pin(slot.mixFirst);
+    }
+
+    function pin(function(uint256) external returns (bytes32) call) private {
+        uint256 none = gasOf(call, 0);
+        uint256 work = (gasOf(call, 100) - none) / 100;
         emit log_named_uint("gas without work", none);
         emit log_named_uint("gas per unit of work", work);
         vm.assertGe(none, SLOT_GAS, "too cheap: the slot is not cold, or not written");
@@ -44,11 +52,20 @@ contract OneSlotTest {
         vm.assertTrue(slot.mix(1) == expected, "result");
     }
 
-    function gasOf(uint256 work) private returns (uint256) {
+    function test_the_work_of_a_call_that_touches_the_slot_first_begins_with_the_slot() public {
+        bytes32 expected = keccak256(abi.encode(keccak256(abi.encode(uint256(1), address(this)))));
+        vm.assertTrue(slot.mixFirst(1) == expected, "result");
+        vm.assertTrue(vm.load(address(slot), 0) == expected, "written");
+    }
+
+    function gasOf(function(uint256) external returns (bytes32) call, uint256 work)
+        private
+        returns (uint256)
+    {
         vm.cool(address(slot));
         vm.assertTrue(address(slot).code.length > 0, "no code"); // warms the account
         uint256 before = gasleft();
-        slot.mix(work);
+        call(work);
         return before - gasleft();
     }
 }

@@ -65,4 +65,11 @@ abstract contract OperationTest {
     function hashOf(uint256 i) internal pure returns (bytes32) {
         return keccak256(abi.encode(SEED, i));
     }
+
+    /// A digest with one more value, as plain as it can be.
+    function digest(uint256 before, uint256 value) internal pure returns (uint256) {
+        unchecked {
+            return before * 0x5851f42d4c957f2d + value;
+        }
+    }
 }

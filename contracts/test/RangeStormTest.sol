@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {StormTest} from "./StormTest.sol";
 import {vm} from "./Vm.sol";
 
-/// What a storm over `seed, (start, count)*` owes: the XOR of `keyAt(seed, i)` over all ranges.
+/// What a storm over `seed, (start, count)*` owes: the digest of the values of `keyAt(seed, i)` over all
+/// ranges.
 abstract contract RangeStormTest is StormTest {
     struct Range {
         uint256 start;
@@ -20,13 +21,15 @@ abstract contract RangeStormTest is StormTest {
         return abi.encodePacked(SEED, uint256(0), count);
     }
 
-    function testFuzz_the_result_is_the_xor_of_one_range(uint256 seed, Range memory range) public {
+    function testFuzz_the_result_is_the_digest_of_one_range(uint256 seed, Range memory range)
+        public
+    {
         Range[] memory ranges = new Range[](1);
         ranges[0] = range;
         check(seed, ranges);
     }
 
-    function testFuzz_the_result_is_the_xor_of_all_ranges(uint256 seed, Range[4] memory four)
+    function testFuzz_the_result_is_the_digest_of_all_ranges(uint256 seed, Range[4] memory four)
         public
     {
         Range[] memory ranges = new Range[](4);
@@ -60,12 +63,32 @@ abstract contract RangeStormTest is StormTest {
         vm.assertEq(read.length, 0, "reads");
     }
 
-    function test_a_range_read_twice_cancels_out() public {
+    function test_a_range_read_twice_is_not_the_range_read_once() public {
         uint256 start = 5;
         fill(SEED, Range(start, 100));
-        vm.assertTrue(run(abi.encodePacked(SEED, start, uint256(100))) != 0, "once");
-        bytes memory twice = abi.encodePacked(SEED, start, uint256(100), start, uint256(100));
-        vm.assertEq(run(twice), 0, "twice");
+        bytes memory once = abi.encodePacked(SEED, start, uint256(100));
+        bytes memory twice = abi.encodePacked(once, start, uint256(100));
+        vm.assertTrue(run(once) != 0, "once");
+        vm.assertTrue(run(twice) != 0 && run(twice) != run(once), "twice");
+    }
+
+    /// Two values in each other's place: wherever they stand, the result is another.
+    function testFuzz_exchanged_values_are_another_result(uint256 one, uint256 other) public {
+        uint256 count = 2 * BLOCK_SLOTS + 9;
+        one %= count;
+        other %= count;
+        if (one == other) {
+            other = (one + 1) % count;
+        }
+        fill(SEED, Range(0, count));
+        bytes memory data = abi.encodePacked(SEED, uint256(0), count);
+        uint256 before = run(data);
+        bytes32 first = bytes32(keyAt(SEED, one));
+        bytes32 second = bytes32(keyAt(SEED, other));
+        bytes32 value = vm.load(storm, first);
+        vm.store(storm, first, vm.load(storm, second));
+        vm.store(storm, second, value);
+        vm.assertTrue(run(data) != before, "exchanged values pass");
     }
 
     function test_calldata_that_is_no_seed_and_whole_pairs_reverts() public {
@@ -74,7 +97,7 @@ abstract contract RangeStormTest is StormTest {
         assertReverts(abi.encodePacked(SEED, uint256(1), uint256(1), uint8(0)), "a byte too many");
     }
 
-    /// The storm must read exactly the keys of the ranges, in order, and XOR their values.
+    /// The storm must read exactly the keys of the ranges, in order, and digest their values.
     function check(uint256 seed, Range[] memory ranges) private {
         bytes memory data = abi.encodePacked(seed);
         uint256 slots = 0;
@@ -96,7 +119,7 @@ abstract contract RangeStormTest is StormTest {
             for (uint256 j = 0; j < ranges[i].count; j++) {
                 bytes32 key = key_(seed, ranges[i], j);
                 vm.assertEq(uint256(read[reads++]), uint256(key), "key");
-                expected ^= uint256(vm.load(storm, key));
+                expected = digest(expected, uint256(vm.load(storm, key)));
             }
         }
         vm.assertEq(result, expected, "result");

@@ -16,11 +16,11 @@ contract RewriteStormTest is OperationTest {
 
     // A cold SLOAD and a warm SSTORE that changes nothing: 2,100 and 100.
     function test_a_rewrite_of_slots_that_exist_costs_what_is_documented() public {
-        pin(abi.encodePacked(SEED, uint256(0)), 0, 2_200, 2_295, 2_345);
+        pin(abi.encodePacked(SEED, uint256(0)), 0, 2_200, 2_301, 2_356);
     }
 
     function test_a_rewrite_of_slots_that_do_not_exist_costs_the_same() public {
-        pin(abi.encodePacked(SEED, uint256(0)), 5_000, 2_200, 2_295, 2_345);
+        pin(abi.encodePacked(SEED, uint256(0)), 5_000, 2_200, 2_301, 2_356);
     }
 
     function testFuzz_what_was_there_is_returned_and_changed(uint256 change, uint256 count) public {
@@ -33,7 +33,7 @@ contract RewriteStormTest is OperationTest {
         for (uint256 i = 0; i < count; i++) {
             vm.assertEq(uint256(written[i]), uint256(hashOf(i)), "key");
             vm.assertEq(uint256(vm.load(storm, hashOf(i))), (1_000 + i) ^ change, "value");
-            expected ^= 1_000 + i;
+            expected = digest(expected, 1_000 + i);
         }
         vm.assertEq(result, expected, "result");
     }

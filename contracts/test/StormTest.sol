@@ -114,4 +114,11 @@ abstract contract StormTest {
             seen[keys[i]] = true;
         }
     }
+
+    /// A digest with one more value, as plain as it can be.
+    function digest(uint256 before, uint256 value) internal pure returns (uint256) {
+        unchecked {
+            return before * 0x5851f42d4c957f2d + value;
+        }
+    }
 }

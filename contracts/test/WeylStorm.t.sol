@@ -12,15 +12,15 @@ contract WeylStormTest is RangeStormTest {
     }
 
     function gasPerSlotMax() internal pure override returns (uint256) {
-        return 2_113;
+        return 2_122;
     }
 
     function gasPerRestSlotMax() internal pure override returns (uint256) {
-        return 2_162;
+        return 2_170;
     }
 
     function slotsPerTx() internal pure override returns (uint256) {
-        return 7_929;
+        return 7_898;
     }
 
     function keyAt(uint256 seed, uint256 i) internal pure override returns (uint256) {

@@ -68,7 +68,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT]
     }
 
-    /// The value of `key`: there, read by `read` if nobody has, or waited for.
+    /// The value of `key`: there, read by `read` if nobody has, or waited for. A read that fails
+    /// leaves the key to whoever waits for it, or asks next.
     ///
     /// # Errors
     /// What `read` fails with, or [`Cancelled`].
@@ -83,19 +84,40 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         match map.entry(key) {
             Entry::Vacant(vacant) => {
                 vacant.insert(None);
+                drop(map);
             }
             Entry::Occupied(occupied) => {
                 if let Some(value) = occupied.get() {
                     return Ok((value.clone(), Arrival::Ready));
                 }
-                return Self::wait(shard, map, key, cancel).map_err(E::from);
+                if let Some(value) = Self::wait(shard, map, key, cancel)? {
+                    return Ok((value, Arrival::Waited));
+                }
+            }
+        }
+        let value = Self::read_claimed(shard, key, read)?;
+        Ok((value, Arrival::Read))
+    }
+
+    /// Reads `key`, which the caller has claimed, and hands it over.
+    fn read_claimed<E>(
+        shard: &Shard<K, V>,
+        key: K,
+        read: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, E> {
+        let read = read();
+        let mut map = lock(&shard.map);
+        match &read {
+            Ok(value) => {
+                map.insert(key, Some(value.clone()));
+            }
+            Err(_) => {
+                map.remove(&key);
             }
         }
         drop(map);
-        let value = read()?;
-        lock(&shard.map).insert(key, Some(value.clone()));
         shard.arrived.notify_all();
-        Ok((value, Arrival::Read))
+        read
     }
 
     /// Reads `key` if nobody has or is about to; does not wait.
@@ -108,21 +130,28 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
             Entry::Occupied(_) => return Ok(()),
             Entry::Vacant(vacant) => vacant.insert(None),
         };
-        let value = read()?;
-        lock(&shard.map).insert(key, Some(value));
-        shard.arrived.notify_all();
-        Ok(())
+        Self::read_claimed(shard, key, read).map(drop)
     }
 
+    /// Waits for the value of `key`. `None`: its read has failed, and the caller has now claimed
+    /// it.
     fn wait(
         shard: &Shard<K, V>,
         mut map: MutexGuard<'_, HashMap<K, Option<V>>>,
         key: K,
         cancel: &AtomicBool,
-    ) -> Result<(V, Arrival), Cancelled> {
+    ) -> Result<Option<V>, Cancelled> {
         loop {
-            if let Some(Some(value)) = map.get(&key) {
-                return Ok((value.clone(), Arrival::Waited));
+            match map.entry(key) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(None);
+                    return Ok(None);
+                }
+                Entry::Occupied(occupied) => {
+                    if let Some(value) = occupied.get() {
+                        return Ok(Some(value.clone()));
+                    }
+                }
             }
             if cancel.load(Ordering::Relaxed) {
                 return Err(Cancelled);
@@ -176,12 +205,41 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_read_cancels_who_waits_for_it() {
+    fn a_failed_read_leaves_the_key_to_who_waits_for_it() {
         let flight = SingleFlight::<u64, u64>::default();
         let cancel = AtomicBool::new(false);
-        assert!(flight.get_or_read(1, &cancel, || Err(Cancelled)).is_err());
-        cancel.store(true, Ordering::Relaxed);
-        let read = || -> Result<u64, Cancelled> { panic!("claimed by another") };
-        assert_eq!(flight.get_or_read(1, &cancel, read), Err(Cancelled));
+        let (claimed, fail) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let read = || {
+                    claimed.store(true, Ordering::Release);
+                    while !fail.load(Ordering::Acquire) {
+                        std::thread::yield_now();
+                    }
+                    Err(Cancelled)
+                };
+                assert!(flight.get_or_read(1, &cancel, read).is_err());
+            });
+            while !claimed.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let waiter = scope.spawn(|| flight.get_or_read(1, &cancel, || Ok::<_, Cancelled>(7)));
+            fail.store(true, Ordering::Release);
+            assert_eq!(waiter.join().unwrap(), Ok((7, Arrival::Read)));
+        });
+        let read = || -> Result<u64, Cancelled> { panic!("it is there") };
+        assert_eq!(flight.get_or_read(1, &cancel, read), Ok((7, Arrival::Ready)));
+    }
+
+    #[test]
+    fn who_waits_leaves_when_the_run_is_cancelled() {
+        let flight = SingleFlight::<u64, u64>::default();
+        let cancel = AtomicBool::new(true);
+        let read = || {
+            let read = || -> Result<u64, Cancelled> { panic!("claimed by another") };
+            assert_eq!(flight.get_or_read(1, &cancel, read), Err(Cancelled));
+            Ok::<_, Cancelled>(7)
+        };
+        assert_eq!(flight.get_or_read(1, &cancel, read), Ok((7, Arrival::Read)));
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 use spec::{LoadKind, Scenario};
 
 /// Version of the generator. Whatever changes the bytes of any workload raises it.
-pub const GENERATOR_VERSION: u32 = 2;
+pub const GENERATOR_VERSION: u32 = 3;
 
 /// How far the generator is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -128,7 +128,7 @@ pub(crate) fn planner<'g>(
             let parties = Parties::new(load.pattern, load.holder_count, stream);
             boxed(Transfers::new(Asset::token(contract)?, parties, fork, people)?)
         }
-        LoadKind::OneSlot(load) => boxed(OneSlot::new(callee, load.work, people)?),
+        LoadKind::OneSlot(load) => boxed(OneSlot::new(callee, load, people)?),
         LoadKind::Dapps(load) => {
             let members = Members::new(index, 0..people.count(), batch);
             let place = dapps::Place { tag: &tag, fork };

@@ -114,10 +114,10 @@ impl Probe {
         let output = runner
             .run(&block, StepKind::Transaction(0), |_, _| {})
             .map_err(|error: StepError<Infallible>| fail(error.to_string()))?;
-        match output.outcome {
-            Some(outcome) if outcome.status == TxStatus::Success => Ok(Spent {
+        match output.result {
+            Some(result) if result.status == TxStatus::Success => Ok(Spent {
                 gas: output.gas.block_regular_gas + output.gas.block_state_gas,
-                receipt_gas: outcome.gas_used,
+                receipt_gas: result.gas_used,
             }),
             other => Err(fail(format!("{other:?}"))),
         }

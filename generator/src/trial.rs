@@ -72,8 +72,8 @@ impl Trial<'_> {
             let output = runner
                 .run(&block, StepKind::Transaction(place), |db, changes| db.commit(changes))
                 .map_err(|error: StepError<_>| fail(error.to_string()))?;
-            match output.outcome {
-                Some(outcome) if outcome.status == TxStatus::Success => used = outcome.gas_used,
+            match output.result {
+                Some(result) if result.status == TxStatus::Success => used = result.gas_used,
                 other => return Err(fail(format!("{other:?}"))),
             }
         }

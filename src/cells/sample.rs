@@ -57,6 +57,7 @@ pub(super) fn sample(
         idle_ns: scheduling.idle.map(ns),
         makespan_block_order_ns: scheduling.makespan_block_order.map(ns),
         makespan_longest_first_ns: scheduling.makespan_longest_first.map(ns),
+        digest_ns: Some(ns(executed.digesting)),
         recover_ns: None,
     }
 }

@@ -6,6 +6,8 @@
 mod agreement;
 mod block_stm;
 mod common;
+mod duties;
+mod exchanged;
 mod fixtures;
 #[path = "../hostile/lists.rs"]
 mod hostile;

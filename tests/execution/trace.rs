@@ -114,6 +114,7 @@ fn variants() -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).unwrap();
     let of = |design: Design, threads| Variant::of(design, count(threads), count(3));
     let others = [
+        of(Design::Prewarm, 3),
         of(Design::ParallelIo, 1),
         Variant { schedule: Schedule::ListEntries, ..of(Design::ParallelIo, 8) },
         Variant { schedule: Schedule::GasLimit, ..of(Design::BatchedIo, 2) },

@@ -9,7 +9,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use executor::{
     engine::{self, EngineError, ListFault, Spent, Task},
     sample,
@@ -20,9 +20,11 @@ use executor::{
 };
 use generator::{import, reference};
 use spec::Scenario;
-use variant::{CacheMode, Design, Io, ListForm, Variant};
+use variant::{
+    CacheMode, Design, Io, ListDuty, ListForm, Phase, ReadTime, Variant, WarmCache, Warming,
+};
 use workload::{
-    GenesisAccount, Workload,
+    AccountState, GenesisAccount, Workload,
     list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
 };
 
@@ -165,7 +167,7 @@ fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
                     _ => {}
                 }
             } else if *address == ABSENT && which == 3 {
-                state = Some(workload::AccountState::default());
+                state = Some(AccountState::default());
             }
             state
         };
@@ -192,6 +194,51 @@ fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
     }
     // Without its code the account does nothing: whatever is met first is told.
     rejection(&store, &workload, &wrong(2), design);
+}
+
+#[test]
+fn a_wrong_code_hash_is_a_rejected_list_whoever_meets_it_first() {
+    const REPEATS: usize = 40;
+    let workload = small();
+    let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+    let right = reference::full_lists(&workload, || ()).unwrap().remove(0);
+    let right = FullList::decode(&right, &bounds).unwrap();
+    let index = right.index();
+    let id = |address: &Address| index.account_id(address).unwrap();
+    let with_hash = |hash: B256| {
+        let account = |address: &Address| {
+            let state = right.account(id(address));
+            let is_target = *address == Address::repeat_byte(0xaa);
+            state.map(
+                |state| if is_target { AccountState { code_hash: hash, ..state } } else { state },
+            )
+        };
+        let slot =
+            |address: &Address, key: &U256| right.slot(index.slot_id(id(address), key).unwrap());
+        full_encode(&index.to_changes(), account, slot)
+    };
+    // Of no code at all; and of another code of the state, which then runs in place of this one.
+    let other = workload.genesis.accounts.iter().map(GenesisAccount::state);
+    let other = other.map(|state| state.code_hash).find(|hash| {
+        ![KECCAK256_EMPTY, right.account(id(&Address::repeat_byte(0xaa))).unwrap().code_hash]
+            .contains(hash)
+    });
+    let lists = [with_hash(B256::repeat_byte(7)), with_hash(other.unwrap())];
+    let store = memory(&workload);
+    for (threads, io_thread_count) in [(1, 0), (1, 1), (2, 0), (2, 2), (8, 0), (8, 3)] {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let design = Variant::of(Design::Full, threads, NonZeroUsize::MIN);
+        let variant = Variant { io_thread_count, ..design };
+        for _ in 0..REPEATS {
+            let [absent, other] =
+                [0, 1].map(|which| rejection(&store, &workload, &lists[which], variant).fault);
+            let is_told = matches!(&absent, ListFault::WrongValue { what, .. }
+                if what.starts_with("the code hash of 0xaAaA"));
+            assert!(is_told, "{variant}: {absent}");
+            // Code that is there runs: a write of it may be told, or the hash.
+            drop(other);
+        }
+    }
 }
 
 #[test]
@@ -282,9 +329,13 @@ fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_read
     let workload = storm();
     let store = memory(&workload);
     let cancel = AtomicBool::new(false);
-    let shared = Variant::of(Design::Prewarm, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
-    let own = variant::Engine::Prewarm(variant::WarmCache::PerWorker);
-    for variant in [shared, Variant { engine: own, ..shared }] {
+    let design = Variant::of(Design::Prewarm, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
+    let before = |cache| {
+        let warming = Warming { cache, time: ReadTime::Before };
+        Variant { engine: variant::Engine::Prewarm(warming), ..design }
+    };
+    let shared = before(WarmCache::Shared);
+    for variant in [shared, before(WarmCache::PerWorker)] {
         let task = Task::new(&workload, &[], variant, &cancel);
         let executed = sample::take(&store, &task, CacheMode::Cold).unwrap().executed;
         let warm_up = executed.warm_up.unwrap();
@@ -296,5 +347,76 @@ fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_read
         let is_shared = variant == shared;
         let expected = warm_up.asked_count - if is_shared { warm_up.found_count } else { 0 };
         assert_eq!(in_order_count, expected, "{variant}: {warm_up:?}");
+    }
+}
+
+#[test]
+fn a_run_in_order_that_nobody_waits_for_reads_each_key_once_with_those_who_run_ahead() {
+    let workload = storm();
+    let store = memory(&workload);
+    let cancel = AtomicBool::new(false);
+    let of = |threads| {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        Variant::of(Design::Prewarm, threads, NonZeroUsize::MIN)
+    };
+    let in_order = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
+    let read_count = |variant| {
+        let task = Task::new(&workload, &[], variant, &cancel);
+        let taken = sample::take(&store, &task, CacheMode::Cold).unwrap();
+        assert_eq!(taken.disagreement, None, "{variant}");
+        (taken.executed.counters.key_count, taken.executed.warm_up)
+    };
+    let (alone, _) = read_count(in_order);
+    for threads in [1, 2, 3, 8] {
+        for _ in 0..10 {
+            let (count, warm_up) = read_count(of(threads));
+            let warm_up = warm_up.unwrap();
+            assert_eq!(warm_up.asked_count, alone, "{threads}: {warm_up:?}");
+            // Who runs ahead may read what nobody then asks for, and nothing twice.
+            assert_eq!(count, alone + warm_up.unused_count, "{threads}: {warm_up:?}");
+            assert_eq!(warm_up.read_count, warm_up.found_count + warm_up.unused_count);
+            if threads == 1 {
+                assert_eq!(warm_up.read_count, 0, "nobody runs ahead");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_read() {
+    let workload = storm();
+    let store = memory(&workload);
+    let cancel = AtomicBool::new(false);
+    // Who takes no list may build it: it is right where its hash is the header's.
+    let building = [(Design::Sequential, 1), (Design::Prewarm, 1), (Design::Prewarm, 3)];
+    let building = building.map(|(design, threads)| {
+        let variant = Variant::of(design, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
+        Variant { list_duty: ListDuty::Build, ..variant }
+    });
+    for variant in variants().into_iter().chain(building) {
+        let full = || reference::full_lists(&workload, || ()).unwrap();
+        let lists = sample::lists_for(&workload, variant.list, full).unwrap();
+        let take = |hash: B256| {
+            let task = Task::new(&workload, &lists, variant, &cancel);
+            sample::take(&store, &Task { list_hashes: &[hash], ..task }, CacheMode::Cold)
+        };
+        let (right, phase) = match variant.list {
+            Some(_) => (keccak256(&lists[0]), Phase::Hash),
+            None => (keccak256(&workload.batches[0].list), Phase::Build),
+        };
+        let taken = take(right).unwrap();
+        assert_eq!(taken.disagreement, None, "{variant}");
+        let hashed = taken.executed.spans.iter().filter(|span| span.phase == phase);
+        assert_eq!(hashed.count(), workload.batches.len(), "{variant}");
+        match take(B256::ZERO) {
+            Err(EngineError::List {
+                fault: ListFault::WrongHash { got, header }, spent, ..
+            }) => {
+                assert_eq!((got, header), (right, B256::ZERO));
+                // A list that was given is rejected before anything is read.
+                assert_eq!(spent.counters.key_count == 0, variant.list.is_some(), "{variant}");
+            }
+            other => panic!("{variant}: {:?}", other.map(|taken| taken.disagreement)),
+        }
     }
 }

@@ -17,3 +17,4 @@ mod machine;
 mod page;
 mod report;
 mod sweep;
+mod tool;

@@ -55,15 +55,44 @@ pub struct TxGas {
     pub block_state_gas: u64,
 }
 
+/// Result of a transaction: the content of its receipt, and its return data. Kept as the EVM gives
+/// it, because digesting it is no duty of a client: whoever compares it with the reference does so
+/// outside any clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxResult {
+    /// How it ended.
+    pub status: TxStatus,
+    /// Gas in the receipt's sense, after refunds.
+    pub gas_used: u64,
+    /// Logs in its receipt: none where it failed.
+    pub logs: Vec<Log>,
+    /// Return data.
+    pub output: Bytes,
+}
+
+impl TxResult {
+    /// The digests by which results are compared.
+    pub fn outcome(&self) -> TxOutcome {
+        TxOutcome::new(self.status, self.gas_used, &self.logs, &self.output)
+    }
+}
+
 /// What a step came to, apart from its state changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepOutput {
-    /// The transaction's outcome; `None` for system steps.
-    pub outcome: Option<TxOutcome>,
+    /// The transaction's result; `None` for system steps.
+    pub result: Option<TxResult>,
     /// Its gas.
     pub gas: TxGas,
     /// What it owes the block's beneficiary in wei, where that was kept apart ([`Fees::Apart`]).
     pub fee_apart: U256,
+}
+
+impl StepOutput {
+    /// Gas in the transaction's receipt; `None` for system steps.
+    pub fn receipt_gas(&self) -> Option<u64> {
+        self.result.as_ref().map(|result| result.gas_used)
+    }
 }
 
 /// An EVM that runs steps, one at a time, over a database it owns.
@@ -72,7 +101,6 @@ pub struct Runner<DB: Database> {
     fork: Fork,
     chain_id: u64,
     fees: Fees,
-    logs: Vec<Log>,
     requests: Vec<Bytes>,
 }
 
@@ -87,25 +115,14 @@ impl<DB: Database> Runner<DB> {
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
-        Self {
-            evm,
-            fork: workload.fork,
-            chain_id: workload.chain_id,
-            fees: Fees::Paid,
-            logs: Vec::new(),
-            requests: Vec::new(),
-        }
+        let (fees, requests) = (Fees::Paid, Vec::new());
+        Self { evm, fork: workload.fork, chain_id: workload.chain_id, fees, requests }
     }
 
     /// This runner with fees handled as `fees` says.
     #[must_use]
     pub fn with_fees(self, fees: Fees) -> Self {
         Self { fees, ..self }
-    }
-
-    /// Logs in the receipt of the transaction that was run last: none where it failed.
-    pub fn logs(&self) -> &[Log] {
-        &self.logs
     }
 
     /// Requests of the block that was entered last, ordered by type: type ‖ data, as the system
@@ -197,9 +214,7 @@ impl<DB: Database> Runner<DB> {
         };
         let state = self.evm.finalize();
         sink(self.evm.ctx.db_mut(), state);
-        let output = StepOutput { fee_apart, ..output_of(&result) };
-        self.logs = if result.is_success() { result.into_logs() } else { Vec::new() };
-        Ok(output)
+        Ok(StepOutput { fee_apart, ..output_of(result) })
     }
 
     fn system_call(
@@ -245,20 +260,20 @@ fn from_evm<E: fmt::Debug>(error: EVMError<E>) -> StepError<E> {
     }
 }
 
-fn output_of(result: &ExecutionResult) -> StepOutput {
-    let status = match result {
+fn output_of(result: ExecutionResult) -> StepOutput {
+    let status = match &result {
         ExecutionResult::Success { .. } => TxStatus::Success,
         ExecutionResult::Revert { .. } => TxStatus::Revert,
         ExecutionResult::Halt { .. } => TxStatus::Halt,
     };
-    let gas = result.gas();
-    let output = result.output().map_or(&[][..], |bytes| bytes);
+    let (gas_used, gas) = (result.tx_gas_used(), *result.gas());
+    let output = result.output().cloned().unwrap_or_default();
     // Logs of a transaction that failed are not in its receipt.
-    let logs = if result.is_success() { result.logs() } else { &[] };
+    let logs = if result.is_success() { result.into_logs() } else { Vec::new() };
     StepOutput {
-        outcome: Some(TxOutcome::new(status, result.tx_gas_used(), logs, output)),
+        result: Some(TxResult { status, gas_used, logs, output }),
         gas: TxGas {
-            receipt_gas: result.tx_gas_used(),
+            receipt_gas: gas_used,
             block_regular_gas: gas.block_regular_gas_used(),
             block_state_gas: gas.block_state_gas_used(),
         },

@@ -1,7 +1,7 @@
-//! The cells as a table: one line each, as many columns as the width has room for.
+//! The table of cells: one line each, with as many columns as fit the width.
 
 use unicode_width::UnicodeWidthStr;
-use variant::{Schedule, StoreKind};
+use variant::{Design, ListDuty, Schedule, StoreKind};
 
 use result::{Cell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
 
@@ -122,12 +122,21 @@ pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     let differs_in_policy = |cell: &Cell| {
         cells.iter().any(|other| other.design == cell.design && other.prefetch != cell.prefetch)
     };
+    let differs_in_duty = |cell: &Cell| {
+        cells.iter().any(|other| other.design == cell.design && builds(other) != builds(cell))
+    };
     let label = |cell: &&Cell| match policy_words(cell) {
+        _ if builds(cell) && differs_in_duty(cell) => format!("{}, list built", cell.design),
         Some(words) if differs_in_policy(cell) => words,
         _ if differs(cell) => format!("{} {}+{}", cell.design, cell.engine, cell.io),
         _ => cell.design.name().to_owned(),
     };
     cells.iter().map(label).collect()
+}
+
+/// Whether a design that takes no list builds one, as the variant's name says.
+fn builds(cell: &Cell) -> bool {
+    cell.variant.split('/').nth(1) == Some(ListDuty::Build.name())
 }
 
 /// `while listed`: how its readers differ from the default, `batched` where they do not. The
@@ -149,6 +158,9 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
     let of =
         |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
     let ns = |value: Option<u64>| value.map(|ns| units::time_ns(ns as f64));
+    // What is run in order is not compared with itself.
+    let ratio_of =
+        |cell: &Cell, ratio| of(ratio, units::ratio).filter(|_| cell.design != Design::Sequential);
     let unit = time_unit(cells);
     let time_head = match (unit, facts::time_is_per(result)) {
         (TimeUnit::Seconds, "block") => ["s per", "block"],
@@ -175,6 +187,8 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
             Some(in_unit(facts::unverified_ms(cell)?, unit))
         }),
         column(4, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
+        column(2, ["times", "in order"], &|cell| ratio_of(cell, cell.times.in_order)),
+        column(2, ["times", "1 thread"], &|cell| of(cell.times.one_thread, units::ratio)),
         column(1, ["", "keys"], &keys),
         column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
         column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),
@@ -251,7 +265,7 @@ pub(super) fn row<'a>(
     line
 }
 
-/// What the marks mean, as far as they are used; `best` is that of the best cells.
+/// The legend of the marks in use; `best` explains the mark of the best cells.
 fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], best: Option<&str>) {
     let mut parts: Vec<String> = best.map(str::to_owned).into_iter().collect();
     let databases = units::things(result.databases.len() as u64, "database");
@@ -274,4 +288,12 @@ fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], best: Option<&st
     let text =
         format!("time of a {per}: list, reads, execution, checks, flat commit; no state root");
     page.indented(Tone::Faint, INDENT, &text);
+    let digests = cells.iter().flat_map(|cell| &cell.samples).filter_map(|s| s.digest_ns).max();
+    if let Some(ns) = digests.filter(|ns| *ns > 0) {
+        let text = format!(
+            "digests of results, for comparing: at most {} a sample, after the clock",
+            units::time_ns(ns as f64)
+        );
+        page.indented(Tone::Faint, INDENT, &text);
+    }
 }

@@ -1,20 +1,20 @@
-//! Errors of writing files and of comparing results. Each text is whole: the file and the option that
-//! named it, what is wrong, and what to do.
+//! Errors of writing files and of comparing results. Each message names the file, the option that
+//! named it, the fault and the remedy.
 
 use std::{io, path::PathBuf};
 
 /// Why a file cannot be written, or results cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A result that is no JSON.
+    /// A result that cannot be read or written.
     #[error(transparent)]
     Result(#[from] result::Error),
-    /// A directory of `--out`.
+    /// A directory of `--out` that cannot be written to.
     #[error("cannot write to {}, named by --out: {cause}", dir.display())]
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// A directory in which every name is taken.
@@ -23,25 +23,25 @@ pub enum Error {
         /// The directory.
         dir: PathBuf,
     },
-    /// A file.
+    /// A file that cannot be written.
     #[error("cannot write {}: {cause}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
-    /// A file that an option names.
+    /// A file named by an option that cannot be written.
     #[error("cannot write {}, named by {option}: {cause}", path.display())]
     Named {
         /// The file.
         path: PathBuf,
         /// The option.
         option: &'static str,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
-    /// A directory that an option names as a file.
+    /// A directory where an option must name a file.
     #[error(
         "cannot write {}, named by {option}: it is a directory: name a file in it",
         path.display()
@@ -52,12 +52,12 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
-    /// The histograms of a cell.
+    /// Histograms of a cell that cannot be written.
     #[error("cannot write histograms of {variant}: {reason}")]
     Histograms {
-        /// The cell.
+        /// The cell's variant.
         variant: String,
-        /// What the writer of histograms says.
+        /// The message of the histogram writer.
         reason: String,
     },
     /// No result at all.
@@ -87,7 +87,7 @@ pub enum Error {
         a: PathBuf,
         /// The other one.
         b: PathBuf,
-        /// What differs, with both values.
+        /// The differing facts, with both values.
         differences: String,
     },
     /// Results over different databases.
@@ -110,13 +110,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// That the system refuses to write `path`.
+    /// Makes the error for a `path` that cannot be written.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |cause| Self::File { path, cause }
     }
 
-    /// That the system refuses to write `path`, which `option` names.
+    /// Makes the error for a `path`, named by `option`, that cannot be written.
     pub(crate) fn named(
         path: impl Into<PathBuf>,
         option: &'static str,

@@ -1,5 +1,5 @@
 //! The files of `--out`: the result and its histograms. Every file is written beside its place
-//! and renamed, so that a reader sees a whole one or none; another run's files stay.
+//! and renamed, so that programs see a whole file or none; another run's files stay.
 
 use std::{
     collections::BTreeMap,
@@ -19,17 +19,17 @@ use result::{HistogramLog, LogKind, RunResult};
 
 use crate::error::Error;
 
-/// The readers of such logs show the largest value in milliseconds.
+/// Programs that read interval logs show the largest value in milliseconds.
 const NS_PER_MS: f64 = 1e6;
 /// Most names that are tried.
 const NAME_COUNT_MAX: u32 = 1_000;
 
-/// A directory for the files of one run. Writing again replaces what this run wrote before (so
-/// that a run can write after each round), never what another run left.
+/// A directory for the files of one run. Writing again replaces this run's earlier files (so that
+/// a run can write after each round), never another run's files.
 #[derive(Debug)]
 pub struct Out {
     dir: PathBuf,
-    /// What this run's file names end in, once it has written.
+    /// Suffix of this run's file names, once it has written.
     suffix: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Out {
     }
 }
 
-/// A variant as part of a file name, and what its log holds.
+/// A variant as part of a file name, and the kind of its log.
 type LogName = (String, LogKind);
 type Logs = BTreeMap<LogName, Vec<u8>>;
 
@@ -113,7 +113,7 @@ fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs, Error> {
 }
 
 /// An HdrHistogram interval log (V2, compressed) of one interval: it begins with the run and
-/// lasts as long as the samples of the cell that are in it. On error, what the writer of such logs says.
+/// lasts as long as the samples of the cell that are in it. An error is the log writer's message.
 fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>, String> {
     let cell = result.cells.iter().find(|cell| cell.variant == log.variant);
     let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();
@@ -140,13 +140,13 @@ fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>, String> {
     Ok(text)
 }
 
-/// A variant as a file name: what is not a letter, a digit or one of `.+@-` is `_`.
+/// A variant as a file name: every character but letters, digits and `.+@-` becomes `_`.
 fn file_name(variant: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || ".+@-".contains(c);
     variant.chars().map(|c| if keep(c) { c } else { '_' }).collect()
 }
 
-/// What the names of a run's files end in, the first that is free: nothing, `-<start>`,
+/// Suffixes of a run's file names, of which the first free one is taken: none, `-<start>`,
 /// `-<start>-2`, …
 pub(super) fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
     let more = (2..NAME_COUNT_MAX).map(move |n| format!("-{started_unix_s}-{n}"));
@@ -163,7 +163,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file whole, unless one is there: then it stays, and the answer is false.
+/// Writes a file whole and returns true; an existing file stays, and the answer is false.
 ///
 /// # Errors
 /// It cannot be written; the message names it.
@@ -188,7 +188,7 @@ fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile, Error> {
     write().map_err(Error::file(path))
 }
 
-/// Temporary files are the owner's only; a result is for whom the umask allows.
+/// Only the owner may read a temporary file; the umask decides who may read a result.
 pub fn readable<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
 ) -> &'a mut tempfile::Builder<'b, 'b> {

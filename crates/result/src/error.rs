@@ -1,5 +1,4 @@
-//! Errors of writing and reading results. Each text is whole: the file, what is wrong with it, and
-//! what to do.
+//! Errors of writing and reading results. Each message names the file, the fault and the remedy.
 
 use std::{io, path::PathBuf};
 
@@ -14,20 +13,20 @@ pub enum Error {
          known; this is a fault of stress: please report it with the command line"
     )]
     NotFinite {
-        /// Where it is: `cells[3].ms_per_batch.median`.
+        /// Its key: `cells[3].ms_per_batch.median`.
         key: String,
         /// The figure.
         value: f64,
     },
-    /// A value that JSON cannot hold, such as a map whose keys are no texts.
+    /// A value that JSON cannot hold, such as a map with keys other than strings.
     #[error("cannot write a result as JSON: {0}")]
     NoJson(serde_json::Error),
-    /// A file or directory that the system does not give.
+    /// A file or directory that cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Unreadable {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// A file larger than any result.
@@ -40,7 +39,7 @@ pub enum Error {
         /// The limit.
         most: u64,
     },
-    /// A file that is cut short, or none of ours.
+    /// A file that is truncated or is not JSON.
     #[error(
         "{} is no whole JSON, so it is no result; run `stress --out DIR` again: {cause}",
         path.display()
@@ -48,7 +47,7 @@ pub enum Error {
     NotWhole {
         /// The file.
         path: PathBuf,
-        /// Where it ends to be JSON.
+        /// The parser's error, with its position.
         cause: serde_json::Error,
     },
     /// The result of another version.
@@ -64,7 +63,7 @@ pub enum Error {
         /// Its schema.
         found: String,
     },
-    /// JSON of something else.
+    /// JSON without a schema.
     #[error(
         "{} is no result of stress: it has no `schema`; wanted is {}",
         path.display(),
@@ -74,15 +73,15 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file of the right schema that lacks a part, or has a name that is not known.
+    /// A file of the right schema with a missing key or an unknown name.
     #[error(
         "{} is damaged, or of a stress whose results this one does not know; run again: {cause}",
         path.display()
     )]
     Damaged {
-        /// The file, and the cell where it is of a sweep.
+        /// The file; in the results of a sweep also the cell.
         path: PathBuf,
-        /// The key and what is wrong with it.
+        /// The key and its fault.
         cause: serde_json::Error,
     },
     /// A directory without a result.
@@ -97,12 +96,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file that is no calibration.
+    /// A file that is not a calibration.
     #[error("{} is no calibration; run `stress calibrate` again: {cause}", path.display())]
     NoCalibration {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The parser's error.
         cause: serde_json::Error,
     },
     /// The calibration of another version.
@@ -127,13 +126,13 @@ pub enum Error {
     TooManyCells {
         /// Number of values of each axis.
         counts: Vec<u64>,
-        /// Most cells of a sweep.
+        /// Maximal number of cells of a sweep.
         most: u64,
     },
 }
 
 impl Error {
-    /// That the system does not give `path`.
+    /// Makes the error for a `path` that cannot be read.
     pub(crate) fn unreadable(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |cause| Self::Unreadable { path, cause }

@@ -7,6 +7,7 @@ use variant::{
 };
 
 use crate::{
+    Program,
     counters::Counters,
     databases::{DatabaseFacts, Ran, pool},
     environment::{
@@ -21,7 +22,7 @@ use crate::{
     phases::PhasesNs,
     run::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts,
-        RunResult, SCHEMA, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+        RunResult, SCHEMA, SampleFacts, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
     },
     stats::estimate,
 };
@@ -51,13 +52,15 @@ pub fn typical() -> RunResult {
     RunResult {
         schema: SCHEMA,
         tool: Tool {
-            version: "0.1.0".to_owned(),
-            commit: Some("ace5143".to_owned()),
-            features: Some(vec!["io-uring".to_owned()]),
-            binary_hash: Some("5fe1".to_owned()),
+            program: Program {
+                version: "0.1.0".to_owned(),
+                commit: Some("ace5143".to_owned()),
+                features: Some(vec!["io-uring".to_owned()]),
+                binary_hash: Some("5fe1".to_owned()),
+                generator_version: 1,
+            },
             build_profile: "release".to_owned(),
             revm: "43.0.3".to_owned(),
-            generator_version: 1,
         },
         command: vec!["stress".to_owned(), "--scenario".to_owned(), "sload-storm".to_owned()],
         started_unix_s: 1_767_225_600,
@@ -259,6 +262,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         samples: vec![sample(ms)],
         mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ..Estimate::default() },
         ms_per_batch: Estimate { median: Some(ms), ..Estimate::default() },
+        times: TimesAsFast::default(),
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
@@ -336,6 +340,7 @@ fn sample(ms: f64) -> SampleFacts {
         idle_ns: None,
         makespan_block_order_ns: None,
         makespan_longest_first_ns: None,
+        digest_ns: Some(1_800_000),
         recover_ns: None,
     }
 }

@@ -23,6 +23,7 @@ mod names;
 mod phases;
 mod pooled;
 mod program;
+pub mod ratios;
 mod run;
 mod schema;
 pub mod stats;
@@ -40,6 +41,6 @@ pub use program::Program;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
     Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
-    SpeculationFacts, StoreFacts, Tool, WarmUpFacts, WorkloadFacts,
+    SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts, WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};

@@ -1,28 +1,29 @@
-//! Which program made a result. Two results are of one program where its sources, features and
+//! The program that made a result. Two results are of one program where its sources, features and
 //! generator are the same. The commit names the sources, unless files differed from it: then only
-//! the program's file does.
+//! the hash of the program's file does.
 
 use serde::{Deserialize, Serialize};
 
-/// What a commit ends with where files differed.
+/// Suffix of a commit whose files were changed.
 const DIRTY: &str = "-dirty";
 /// Characters of a commit or a hash that are shown.
 const SHOWN_HASH_CHARS: usize = 10;
 
-/// What made a result.
+/// The program that made a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Version.
     pub version: String,
     /// Commit, with `-dirty` where files differed; `None` outside a repository.
     pub commit: Option<String>,
-    /// Its features; `None` of a build that did not tell.
+    /// Its features; `None` where the build did not name them.
     #[serde(default)]
     pub features: Option<Vec<String>>,
-    /// BLAKE3 of its file; `None` where it cannot be read.
+    /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` where it cannot
+    /// be read.
     #[serde(default)]
     pub binary_hash: Option<String>,
-    /// Version of the generator.
+    /// Version of the generator: workloads are comparable under one only.
     pub generator_version: u32,
 }
 

@@ -200,6 +200,9 @@ pub struct Cell {
     pub mgas_per_s: Estimate,
     /// Milliseconds per batch over the samples.
     pub ms_per_batch: Estimate,
+    /// How many times as fast it is as others.
+    #[serde(default)]
+    pub times: TimesAsFast,
     /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
     pub unverified_ms_per_batch: Estimate,
     /// How the threads that verify were scheduled: `idle`, `nice 19` or `normal`; `null` without.
@@ -255,6 +258,15 @@ pub struct Cell {
     pub binds: Option<Bottleneck>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
+}
+
+/// How many times as fast a cell is as others, from medians of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimesAsFast {
+    /// As execution in order: `sequential` on the same store; `null` where that was not run.
+    pub in_order: Option<f64>,
+    /// As the same variant on one thread; `null` on one thread, and where that was not run.
+    pub one_thread: Option<f64>,
 }
 
 /// How readers read ahead.
@@ -363,6 +375,10 @@ pub struct SampleFacts {
     pub makespan_block_order_ns: Option<u64>,
     /// The same with the longest first.
     pub makespan_longest_first_ns: Option<u64>,
+    /// Digesting logs, return data and net changes after the clock, which no client does: no part
+    /// of the wall. `null` from a tool that did the first two inside the clock.
+    #[serde(default)]
+    pub digest_ns: Option<u64>,
     /// Recovering all senders, before the clock; `null` where it was not asked for.
     pub recover_ns: Option<u64>,
 }

@@ -17,6 +17,7 @@ pub(crate) const RUN: &[&str] = &[
     "stores",
     "threads",
     "io_threads",
+    "list",
     "prefetch",
     "prefetch_order",
     "prefetch_accounts",

@@ -215,6 +215,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         stores: fields.named_list("stores")?.unwrap_or_else(|| vec![StoreKind::Rocksdb]),
         thread_counts: thread_counts(fields, "threads")?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
+        list_duties: fields.one_or_more("list")?,
         prefetch: prefetch::read(fields)?,
         schedules: fields.named_list("schedule")?.unwrap_or_else(|| vec![Schedule::BlockOrder]),
         warm_cache: fields.named("warm_cache")?.unwrap_or(WarmCache::Shared),

@@ -10,8 +10,8 @@ use crate::names::LoadOrder;
 use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
 use variant::{
-    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ReadMethod,
-    ReadOrder, ReadTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind, WarmCache,
+    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ListDuty,
+    ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind, WarmCache,
 };
 
 /// A workload to generate and how to run it.
@@ -76,6 +76,8 @@ pub struct RunSpec {
     pub thread_counts: Vec<u32>,
     /// Reading threads; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
+    /// What designs that take no list and run in order do about it; empty: nothing.
+    pub list_duties: Vec<ListDuty>,
     /// How the readers of batched I/O read.
     pub prefetch: PrefetchSpec,
     /// In which order the threads of a parallel design take steps; at least one.

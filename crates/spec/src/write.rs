@@ -125,6 +125,7 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("stores", Ok(list(run.stores.iter().map(|store| quoted(store.name()))))),
         ("threads", Ok(list(run.thread_counts.iter().map(u32::to_string)))),
         ("io_threads", Ok(list(run.io_thread_counts.iter().map(u32::to_string)))),
+        ("list", names(&run.list_duties)),
         ("prefetch", names(&run.prefetch.times)),
         ("prefetch_order", names(&run.prefetch.orders)),
         ("prefetch_accounts", names(&run.prefetch.accounts)),

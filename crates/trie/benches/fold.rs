@@ -1,7 +1,7 @@
-//! What folding costs beside the permutations that it cannot do without: building a trie from sorted
-//! rows beside `alloy_trie::HashBuilder`, and updating a stored one. Prints thread time, best of some
-//! rounds, and the root of what it did. Full size under `cargo bench`; a small size otherwise, so that
-//! `cargo test` keeps it alive.
+//! The cost of folding next to that of its Keccak permutations: building a trie from sorted rows,
+//! compared with `alloy_trie::HashBuilder`, and updating a stored one. Prints thread time, best of
+//! some rounds, and the resulting root. Full size under `cargo bench`; a small size otherwise, so
+//! that `cargo test` keeps it alive.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::{collections::HashMap, hint::black_box};

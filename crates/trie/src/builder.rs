@@ -23,7 +23,7 @@ use crate::{
     value::EMPTY_ROOT,
 };
 
-/// What the last key or path stands for, until the next one tells where it belongs.
+/// The item at the last key or path, held until the next one determines its parent.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     None,
@@ -35,7 +35,7 @@ enum Item {
     Opaque(Slot, u8),
 }
 
-/// A trie under construction: at most 64 open branches, and some thousand nodes that wait.
+/// A trie under construction: at most 64 open branches, and some thousand nodes to be hashed.
 #[derive(Debug)]
 pub struct Builder<S> {
     prefix: Path,
@@ -49,31 +49,31 @@ pub struct Builder<S> {
     sink: S,
 }
 
-/// A trie that is built.
+/// A finished trie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built<T, S> {
     /// Its root hash, or the floating subtree.
     pub root: T,
-    /// Where the stored nodes went.
+    /// The sink with the stored nodes.
     pub sink: S,
-    /// Hashing that it took.
+    /// The hashing that was done for it.
     pub work: Work,
 }
 
 impl Builder<()> {
-    /// A trie of which only the root is wanted.
+    /// Builds the root alone.
     pub fn root_only() -> Self {
         Self::start(Path::ROOT, None, ())
     }
 }
 
 impl<S: NodeSink> Builder<S> {
-    /// A trie whose stored nodes of a format go to a sink.
+    /// Builds the root, and hands the stored nodes of a format to a sink.
     pub fn new(format: Format, sink: S) -> Self {
         Self::start(Path::ROOT, Some(format), sink)
     }
 
-    /// The part of a trie below a path, to be joined with others.
+    /// Builds the part of a trie below a path, to be joined with others.
     pub fn below(prefix: Path, format: Format, sink: S) -> Self {
         Self::start(prefix, Some(format), sink)
     }
@@ -231,11 +231,11 @@ impl<S: NodeSink> Builder<S> {
         }
     }
 
-    /// Hashes all that waits, and hands stored nodes to the sink.
+    /// Hashes all waiting nodes, and hands stored nodes to the sink.
     fn hash(&mut self) -> Result<(), Error> {
         self.fold.hash();
         self.emitter.emit(&mut self.fold, &mut self.sink)?;
-        // What is open stays; it gets new slots.
+        // Open branches stay, with new slots.
         let item = match &mut self.item {
             Item::Branch(slot, _) | Item::Opaque(slot, _) => Some(slot),
             Item::Row | Item::None => None,

@@ -1,4 +1,4 @@
-//! All that can be wrong with rows, writes, stored nodes and their joins.
+//! Errors of rows, writes, stored nodes and joins.
 
 use std::error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::path::Path;
 
-/// Rows, nodes or joins that make no trie.
+/// Why rows, nodes or shards make no trie.
 #[derive(Debug, Error)]
 pub enum Error {
     /// Keys come in ascending order.
@@ -45,12 +45,12 @@ pub enum Error {
         /// The row's key.
         key: Path,
     },
-    /// A builder or a shard was given what belongs to another.
+    /// A key or path outside the part of the trie of its builder or shard.
     #[error("{key} is outside of {range}")]
     Outside {
         /// The key or path.
         key: Path,
-        /// Where it had to be.
+        /// The part of the trie in which it must lie.
         range: String,
     },
     /// A node that another one names is not in the store.
@@ -59,12 +59,12 @@ pub enum Error {
         /// The node's path.
         path: Path,
     },
-    /// The bytes of a stored node are none.
+    /// The bytes of a stored node are invalid.
     #[error("the stored node at {path} is invalid: {source}")]
     InvalidNode {
         /// The node's path.
         path: Path,
-        /// What is wrong with it.
+        /// The fault.
         source: NodeError,
     },
     /// A node and the rows below it contradict each other.
@@ -77,7 +77,7 @@ pub enum Error {
         /// Rows that were read.
         found: usize,
     },
-    /// Reads were answered by another number of nodes or rows outside of what was asked for.
+    /// Reads were answered with a wrong number of nodes, or with rows outside the requested ranges.
     #[error("the answer does not fit to what was asked for: {rule}")]
     Answer {
         /// The rule that was broken.
@@ -107,7 +107,7 @@ pub enum Error {
     /// The store failed.
     #[error("cannot read nodes or rows")]
     Source(#[source] Box<dyn error::Error + Send + Sync>),
-    /// A format that cannot be.
+    /// A cut at an invalid number of rows.
     #[error("cut at {rows} rows: must be 1 to 250")]
     Cut {
         /// The rows asked for.
@@ -115,7 +115,7 @@ pub enum Error {
     },
 }
 
-/// Bytes that are no stored node.
+/// Why bytes are no stored node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NodeError {
     /// The bytes end early.

@@ -1,4 +1,4 @@
-//! Subtrees whose place in the trie is not settled: what stands above them decides whether a leaf
+//! Subtrees whose position in the trie is not settled: the nodes above them decide whether a leaf
 //! begins here or further up, and whether a branch gets an extension.
 
 use crate::{format::Weight, path::Path, reference::Reference};

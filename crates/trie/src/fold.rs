@@ -1,5 +1,5 @@
 //! Nodes that wait for their hashes. They are hashed by height, all nodes of one height in lanes:
-//! leaves first, then what stands on them.
+//! leaves first, then their parents, and so on.
 
 use std::ops::Range;
 
@@ -23,12 +23,12 @@ pub(crate) type Slot = u32;
 pub struct Work {
     /// Nodes that were hashed; those below 32 bytes are not.
     pub hash_count: u64,
-    /// Permutations of Keccak that it took.
+    /// Permutations of Keccak that they took.
     pub permutation_count: u64,
 }
 
 impl Work {
-    /// This and other work together.
+    /// The sum of this and other work.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self {
@@ -65,7 +65,7 @@ struct Kept {
     nodes: Vec<(Slot, Path, Range<usize>)>,
 }
 
-/// What becomes of nodes' RLP once it is hashed.
+/// Whether the RLP of nodes is kept once it is hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rlp {
     Forgotten,

@@ -8,8 +8,8 @@ const CUT_ROWS_MAX: u8 = 250;
 /// Which nodes are stored. Rows are flat and are no part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Branches above more than some number of rows, with the references of all children. What is
-    /// below is hashed again from the rows.
+    /// Branches above more than some number of rows, with the references of all children. Nodes
+    /// below are hashed again from the rows.
     Cut(Cut),
     /// Branches, except those that have leaves alone, and the references of those children that are
     /// no leaves. Leaves are hashed again from the rows.
@@ -68,7 +68,7 @@ impl Format {
     }
 }
 
-/// What a parent's record tells of a child.
+/// A child's weight in its parent's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// No stored branch below; so many rows.
@@ -93,7 +93,7 @@ impl Weight {
     }
 }
 
-/// A child as its parent's stored node tells it.
+/// A child as its parent's stored node describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Child {
     /// A subtree without stored branches.

@@ -1,8 +1,8 @@
 //! Merkle Patricia tries over flat rows: built from sorted rows, updated by sorted writes, hashed
-//! many nodes at a time. Knows no store: it tells what must be read, and takes what was found.
+//! many nodes at a time. Knows no store: it asks for nodes and rows, and takes the answers.
 //!
-//! A [`Builder`] makes a trie of rows. A [`Plan`] tells what writes to a stored trie need, an
-//! [`Update`] makes the new root of them, and shards of a trie are joined by [`join`].
+//! A [`Builder`] makes a trie of rows. A [`Plan`] lists the reads for writes to a stored trie,
+//! an [`Update`] computes the new root, and [`join`] joins the shards of a trie.
 
 mod builder;
 mod error;

@@ -35,7 +35,7 @@ impl MemoryTrie {
         Ok((Self { rows, nodes }, built.root))
     }
 
-    /// Takes what an update made, and the writes that it was made of.
+    /// Applies an update and the writes that led to it.
     pub fn apply(&mut self, writes: &Rows, folded: &Folded) {
         for (key, value) in writes.iter() {
             if value.is_empty() {

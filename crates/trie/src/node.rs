@@ -30,7 +30,7 @@ pub(crate) enum Node {
 pub(crate) type Children = [Option<Child>; 16];
 
 impl StoredNode {
-    /// Reads what a store has under a key.
+    /// Decodes the bytes that a store has under a key.
     ///
     /// # Errors
     /// When the bytes are no node of the format, or not the one encoding of it.

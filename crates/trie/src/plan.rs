@@ -1,5 +1,5 @@
-//! Which stored nodes and rows the writes to a trie need, level by level. Needs keys alone: values
-//! come later, so a plan can be made and read while a block still runs.
+//! The stored nodes and rows that writes to a trie need, level by level. A plan takes keys alone:
+//! values come later, so it can be made and read while a block still runs.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use crate::{
     error::Error,
     format::Format,
     path::Path,
-    rows::{Found, NodeSource, Reads, RowSource, read},
+    rows::{Found, NodeSource, Reads, RowSource},
     sink::NodeKey,
     tree::{Scope, Tree},
 };
 
-/// Keys that will be written to one trie, and the nodes and rows that this needs.
+/// Keys that will be written to one trie, and the nodes and rows that these writes need.
 #[derive(Debug)]
 pub struct Plan {
     tree: Tree,
@@ -72,7 +72,7 @@ impl Plan {
         Ok(Self { tree: Tree::new(format, scope, keys) })
     }
 
-    /// What is needed next, all of one level of the trie. Nothing when the plan is complete.
+    /// The next reads, all of one level of the trie. Empty when the plan is complete.
     pub const fn reads(&self) -> &Reads {
         self.tree.reads()
     }
@@ -80,21 +80,17 @@ impl Plan {
     /// Takes the answer to [`Plan::reads`].
     ///
     /// # Errors
-    /// When it does not fit to what was asked for, or contradicts what was read before.
+    /// When it does not fit the requested reads, or contradicts earlier answers.
     pub fn supply(&mut self, found: Found) -> Result<(), Error> {
         self.tree.supply(found)
     }
 
-    /// Reads all that is needed, a level at a time.
+    /// Does all reads, a level at a time.
     ///
     /// # Errors
-    /// When the source fails, or what it has is no trie.
+    /// When the source fails, or its nodes and rows make no trie.
     pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
-        while !self.reads().is_empty() {
-            let found = read(source, self.reads())?;
-            self.supply(found)?;
-        }
-        Ok(())
+        self.tree.read(source)
     }
 
     pub(crate) fn into_tree(self) -> Tree {

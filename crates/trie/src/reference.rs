@@ -17,7 +17,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Stands where a hash is still to be computed.
+    /// Stands for a hash that is still to be computed.
     pub(crate) const PENDING: Self = Self { len: 0, bytes: [0; HASH_REFERENCE_BYTES] };
 
     /// The reference of a node with this hash, whose RLP has 32 bytes or more.

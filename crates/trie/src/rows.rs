@@ -1,4 +1,4 @@
-//! Rows and writes in memory, and what a trie asks of a store.
+//! Rows and writes in memory, and the reads from a store that a trie asks for.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Adds a row behind all others. Whoever takes the rows checks their order.
+    /// Adds a row behind all others. The functions that take rows check their order.
     pub fn push(&mut self, key: B256, value: &[u8]) {
         self.keys.push(key);
         self.bytes.extend_from_slice(value);
@@ -69,13 +69,13 @@ pub(crate) fn below(keys: &[B256], range: &Range<usize>, path: &Path) -> Range<u
 /// Keys of neighbouring rows, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowRange {
-    /// The first key that may be.
+    /// Lower bound of the keys.
     pub first: B256,
-    /// The last key that may be.
+    /// Upper bound of the keys.
     pub last: B256,
 }
 
-/// What a trie needs next. All of it can be read at once, in any order.
+/// The next reads of a trie. They can be done at once, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Nodes by key, each once.
@@ -85,13 +85,13 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Whether nothing is needed.
+    /// Whether there is nothing to read.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.ranges.is_empty()
     }
 }
 
-/// What a store had of [`Reads`].
+/// A store's answer to [`Reads`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     bytes: Vec<u8>,
@@ -139,7 +139,7 @@ pub trait RowSource {
     fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError>;
 }
 
-/// Reads what a trie needs next.
+/// Does the next reads of a trie.
 pub(crate) fn read(source: &(impl NodeSource + RowSource), reads: &Reads) -> Result<Found, Error> {
     let mut found = Found::default();
     if !reads.nodes.is_empty() {

@@ -1,4 +1,4 @@
-//! Where stored nodes go, and under which keys.
+//! Sinks of stored nodes, and the nodes' keys.
 
 use std::{error, ops::Range};
 
@@ -17,8 +17,8 @@ const TOP: u8 = 0x11;
 pub enum NodeKey {
     /// The node at a path.
     Node(Path),
-    /// What there is at the root: every format but [`Format::All`](crate::Format::All) has it for a
-    /// trie with rows.
+    /// The record of the trie's top: every format but [`Format::All`](crate::Format::All) has it
+    /// for a trie with rows.
     Top,
 }
 
@@ -35,7 +35,7 @@ impl NodeKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// When the bytes are none.
+    /// When the bytes are no key.
     pub fn of_bytes(bytes: &[u8]) -> Result<Self, NodeError> {
         match bytes.split_last() {
             Some((&TOP, [])) => Ok(Self::Top),
@@ -87,7 +87,7 @@ pub trait NodeSink {
     /// Takes a node.
     ///
     /// # Errors
-    /// When it cannot be kept.
+    /// When it cannot be stored.
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), StoreError>;
 }
 

@@ -11,7 +11,7 @@ use crate::{
     path::Path,
     record,
     reference::Reference,
-    rows::{Found, Reads, RowRange, Rows, below},
+    rows::{Found, NodeSource, Reads, RowRange, RowSource, Rows, below, read},
     sink::NodeKey,
 };
 
@@ -32,7 +32,7 @@ impl Scope {
     }
 }
 
-/// A place of the trie that writes touch, or that must be known beside them.
+/// A place in the trie that writes touch, or that they need to know.
 #[derive(Debug)]
 pub(crate) struct Touch {
     pub(crate) path: Path,
@@ -41,12 +41,12 @@ pub(crate) struct Touch {
     pub(crate) place: Place,
 }
 
-/// What there is at a place.
+/// The content of a place.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// Nothing, or not yet read.
     Empty,
-    /// A subtree that nothing touches, known by its reference.
+    /// A subtree that no write touches, known by its reference.
     Opaque { reference: Reference, rows: u8 },
     /// These rows of a batch of rows.
     Rows { batch: usize, range: Range<usize> },
@@ -62,13 +62,13 @@ pub(crate) struct OpenBranch {
     bytes: Range<usize>,
     /// Its places, by ascending nibble.
     pub(crate) touches: Range<usize>,
-    /// A child that no write touches and that alone may be left.
+    /// A child that no write touches and that may be the only one left.
     pub(crate) sibling: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum PendingNode {
-    /// What is at a place, whatever kind it is.
+    /// The node at a place, of any kind.
     Any(usize),
     /// The branch of a place.
     Branch(usize),
@@ -119,6 +119,15 @@ impl Tree {
 
     pub(crate) const fn reads(&self) -> &Reads {
         &self.reads
+    }
+
+    /// Reads from `source` until the plan is complete.
+    pub(crate) fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
+        while !self.reads.is_empty() {
+            let found = read(source, &self.reads)?;
+            self.supply(found)?;
+        }
+        Ok(())
     }
 
     /// Takes the answer to all reads, from which new ones may follow.
@@ -197,7 +206,7 @@ impl Tree {
         }
     }
 
-    /// Places what a parent's record or the top tells; whether rows are asked for.
+    /// Places a child by its parent's record or the top. Returns whether rows are asked for.
     fn place_child(&mut self, touch: usize, child: &Child) -> Result<bool, Error> {
         let Touch { path, keys, .. } = &self.touches[touch];
         let (path, is_untouched) = (*path, keys.is_empty());
@@ -251,7 +260,7 @@ impl Tree {
         is_shared_root || !below(&self.keys, &self.touches[touch].keys, at).is_empty()
     }
 
-    /// Places a node of [`Format::All`]; whether it stays as it is.
+    /// Places a node of [`Format::All`]. Returns whether it stays as it is.
     fn place_node(&mut self, touch: usize, rlp: &[u8], own: &Reference) -> Result<bool, Error> {
         let path = self.touches[touch].path;
         let invalid = |source| Error::InvalidNode { path, source };

@@ -1,5 +1,5 @@
-//! A stored trie after writes. What no write touches is pushed to a [`Builder`] as known subtrees,
-//! between the rows that are hashed again; splits and collapses are the builder's.
+//! A stored trie after writes. Subtrees that no write touches are pushed to a [`Builder`] by their
+//! references, between the rows that are hashed again; the builder does splits and collapses.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::{
     format::{Child, Format, Weight},
     path::Path,
     plan::Plan,
-    rows::{Found, NodeSource, Reads, RowSource, Rows, below, read},
+    rows::{Found, NodeSource, Reads, RowSource, Rows, below},
     sink::{NodeKey, Nodes},
     tree::{Place, Scope, Tree},
 };
@@ -36,7 +36,7 @@ pub struct Folded {
     pub nodes: Nodes,
     /// Nodes to delete from the store.
     pub deleted: Vec<NodeKey>,
-    /// Hashing that it took.
+    /// The hashing that was done for it.
     pub work: Work,
 }
 
@@ -72,8 +72,8 @@ impl Update {
         Ok(update)
     }
 
-    /// What is needed before folding: subtrees beside deleted rows, which will move up and are not
-    /// known well enough for that. Asked once, all at once.
+    /// The reads needed before folding: subtrees beside deleted rows, which will move up and are
+    /// known by their reference alone. Asked once, all at once.
     pub const fn reads(&self) -> &Reads {
         self.tree.reads()
     }
@@ -86,22 +86,18 @@ impl Update {
         self.tree.supply(found)
     }
 
-    /// Reads all that is needed.
+    /// Does all reads.
     ///
     /// # Errors
-    /// When the source fails, or what it has is no trie.
+    /// When the source fails, or its nodes and rows make no trie.
     pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
-        while !self.reads().is_empty() {
-            let found = read(source, self.reads())?;
-            self.supply(found)?;
-        }
-        Ok(())
+        self.tree.read(source)
     }
 
-    /// The new root of a whole trie, and what changes in its stored nodes.
+    /// The new root of a whole trie, and the changes of its stored nodes.
     ///
     /// # Errors
-    /// When something is still to be read, when what was read contradicts itself, or when the plan
+    /// When reads are still to be done, when nodes and rows contradict each other, or when the plan
     /// is one of a shard.
     pub fn fold(self) -> Result<Folded, Error> {
         if self.tree.scope != Scope::Whole {
@@ -209,7 +205,7 @@ impl Update {
         Ok(left_count > 0)
     }
 
-    /// Pushes a place, or what of it begins with a nibble.
+    /// Pushes a place, or the part of it that begins with a nibble.
     fn emit_touch(
         &self,
         touch: usize,
@@ -376,7 +372,7 @@ pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
 /// The trie of a source after writes, in one go; an empty value deletes.
 ///
 /// # Errors
-/// When the keys do not ascend, the source fails, or what it has is no trie.
+/// When the keys do not ascend, the source fails, or its nodes and rows make no trie.
 pub fn update(
     format: Format,
     writes: Rows,

@@ -20,7 +20,8 @@ crate::named! {
     pub enum Design: "design" {
         /// In order, reading as the EVM asks; no list.
         Sequential = "sequential",
-        /// A speculative parallel pass fills a cache, then in order; no list.
+        /// In order on one thread, while the others run later transactions speculatively and fill
+        /// a cache; no list.
         Prewarm = "prewarm",
         /// Optimistically in parallel, reading as the EVM asks; no list.
         BlockStm = "block-stm",
@@ -41,7 +42,7 @@ impl Design {
         let with = |list, io| Preset { list: Some(list), engine: Engine::Bal, io };
         match self {
             Self::Sequential => without(Engine::Sequential),
-            Self::Prewarm => without(Engine::Prewarm(WarmCache::Shared)),
+            Self::Prewarm => without(Engine::Prewarm(Warming::default())),
             Self::BlockStm => without(Engine::BlockStm),
             Self::ParallelIo => with(ListForm::ParallelIo, Io::OnDemand),
             Self::BatchedIo => with(ListForm::BatchedIo, Io::Batched(Prefetch::default())),
@@ -63,6 +64,19 @@ crate::named! {
 }
 
 crate::named! {
+    /// What an engine that takes no list does about the list of a block.
+    #[derive(Default)]
+    pub enum ListDuty: "duty towards the list" {
+        /// Nothing.
+        #[default]
+        Nothing = "none",
+        /// It builds the list inside the clock, hashes it and compares with the header's hash
+        /// (EIP-7928).
+        Build = "build",
+    }
+}
+
+crate::named! {
     /// Who finds what the speculative pass of `prewarm` has read.
     #[derive(Default)]
     pub enum WarmCache: "warm cache" {
@@ -70,8 +84,24 @@ crate::named! {
         #[default]
         Shared = "shared",
         /// Each worker of the pass for itself. The run in order has only what the store and the
-        /// kernel now hold.
+        /// kernel then hold.
         PerWorker = "per-worker",
+    }
+}
+
+/// How `prewarm` warms up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Warming {
+    /// Who finds what was read.
+    pub cache: WarmCache,
+    /// Whether the run in order begins at once, or after all transactions have been run ahead.
+    pub time: ReadTime,
+}
+
+impl Default for Warming {
+    /// As clients do: one cache, and no barrier.
+    fn default() -> Self {
+        Self { cache: WarmCache::Shared, time: ReadTime::While }
     }
 }
 
@@ -80,8 +110,9 @@ crate::named! {
 pub enum Engine {
     /// One after the other on one thread.
     Sequential,
-    /// All at once on the state before the batch, for what they read; then one after the other.
-    Prewarm(WarmCache),
+    /// One after the other on one thread; on the state before the batch, for what they read, on
+    /// others.
+    Prewarm(Warming),
     /// Optimistically: before it is known what lower ones write, and again where that went wrong.
     BlockStm,
     /// Each on its own state as of its index, which the list gives.
@@ -140,12 +171,24 @@ impl Engine {
         };
         let name = match self {
             Self::Sequential => "sequential",
-            Self::Prewarm(WarmCache::Shared) => "prewarm-shared",
-            Self::Prewarm(WarmCache::PerWorker) => "prewarm-per-worker",
+            Self::Prewarm(Warming { cache, time }) => match (cache, time) {
+                (WarmCache::Shared, ReadTime::Before) => "prewarm-shared",
+                (WarmCache::Shared, ReadTime::While) => "prewarm-shared-while",
+                (WarmCache::PerWorker, ReadTime::Before) => "prewarm-per-worker",
+                (WarmCache::PerWorker, ReadTime::While) => "prewarm-per-worker-while",
+            },
             Self::BlockStm => "block-stm",
             Self::Bal => "bal",
         };
         Facts { name, threads, runs, order }
+    }
+
+    /// Whether it can build the list of a block: what runs in order meets every key in its turn.
+    pub const fn builds_lists(self) -> bool {
+        match self {
+            Self::Sequential | Self::Prewarm(_) => true,
+            Self::BlockStm | Self::Bal => false,
+        }
     }
 
     /// Name as in a variant.
@@ -175,8 +218,10 @@ impl Named for Engine {
     const NOUN: &'static str = "engine";
     const ALL: &'static [Self] = &[
         Self::Sequential,
-        Self::Prewarm(WarmCache::Shared),
-        Self::Prewarm(WarmCache::PerWorker),
+        Self::Prewarm(Warming { cache: WarmCache::Shared, time: ReadTime::While }),
+        Self::Prewarm(Warming { cache: WarmCache::Shared, time: ReadTime::Before }),
+        Self::Prewarm(Warming { cache: WarmCache::PerWorker, time: ReadTime::While }),
+        Self::Prewarm(Warming { cache: WarmCache::PerWorker, time: ReadTime::Before }),
         Self::BlockStm,
         Self::Bal,
     ];

@@ -10,7 +10,7 @@ mod schedule;
 mod store;
 mod variant;
 
-pub use design::{Design, Engine, Io, ListForm, Preset, WarmCache};
+pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warming};
 pub use named::Named;
 pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};

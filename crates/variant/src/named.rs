@@ -85,8 +85,8 @@ mod tests {
     use super::*;
     use crate::{
         AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-        FilterKind, IndexShape, ListForm, Phase, ReadMethod, ReadOrder, ReadTime, SampleKeys,
-        Schedule, Sharing, StopRule, StoreKind, WarmCache,
+        FilterKind, IndexShape, ListDuty, ListForm, Phase, ReadMethod, ReadOrder, ReadTime,
+        SampleKeys, Schedule, Sharing, StopRule, StoreKind, WarmCache,
     };
 
     fn names_lead_back<T: Named + Ord>() {
@@ -110,6 +110,7 @@ mod tests {
         names_lead_back::<FileAccess>();
         names_lead_back::<FilterKind>();
         names_lead_back::<IndexShape>();
+        names_lead_back::<ListDuty>();
         names_lead_back::<ListForm>();
         names_lead_back::<Phase>();
         names_lead_back::<ReadMethod>();

@@ -4,6 +4,8 @@
 crate::named! {
     /// A part of a sample. Phases may overlap.
     pub enum Phase: "phase" {
+        /// Keccak-256 of the encoded list, and its comparison with the header's.
+        Hash = "hash",
         /// Decoding and indexing the list.
         Decode = "decode",
         /// Ordering the steps for the threads, where it is not the block's order.
@@ -18,6 +20,9 @@ crate::named! {
         Execute = "execute",
         /// Reading the keys of a `full` list and comparing their values.
         Verify = "verify",
+        /// Encoding the list that was built while steps ran, hashing it, and comparing with the
+        /// header's hash.
+        Build = "build",
         /// Checking the result against the list and joining the changes.
         Validate = "validate",
         /// Committing the changes to flat state.

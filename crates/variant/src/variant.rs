@@ -2,7 +2,7 @@
 
 use std::{fmt, num::NonZeroUsize};
 
-use crate::{Design, Engine, Io, ListForm, Prefetch, Preset, ReadTime, Schedule};
+use crate::{Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, Schedule};
 
 /// One way to execute, but for the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +11,8 @@ pub struct Variant {
     pub design: Design,
     /// What the list carries; `None` where the engine takes no list.
     pub list: Option<ListForm>,
+    /// What is done about the list where the engine takes none.
+    pub list_duty: ListDuty,
     /// The engine.
     pub engine: Engine,
     /// How it reads.
@@ -31,15 +33,19 @@ impl Variant {
         let Preset { list, engine, io } = design.preset();
         let thread_count = if engine.is_parallel() { threads.get() } else { 1 };
         let io_thread_count = if io == Io::OnDemand { 0 } else { io_threads.get() };
-        let schedule = Schedule::BlockOrder;
-        Self { design, list, engine, io, thread_count, io_thread_count, schedule }
+        let (list_duty, schedule) = (ListDuty::Nothing, Schedule::BlockOrder);
+        Self { design, list, list_duty, engine, io, thread_count, io_thread_count, schedule }
     }
 
-    /// The name of its list form; `none` where the engine takes no list.
+    /// The name of its list form; where the engine takes no list, `build` if it builds one, else
+    /// `none`.
     pub const fn list_name(&self) -> &'static str {
         match self.list {
             Some(form) => form.name(),
-            None => "none",
+            None => match self.list_duty {
+                ListDuty::Nothing => "none",
+                ListDuty::Build => "build",
+            },
         }
     }
 
@@ -110,9 +116,12 @@ mod tests {
         assert_eq!(name(Design::ParallelIo), "parallel-io/bal+on-demand@16");
         assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");
         assert_eq!(name(Design::Full), "full/bal+from-list@16+48io");
-        assert_eq!(name(Design::Prewarm), "none/prewarm-shared+on-demand@16");
+        assert_eq!(name(Design::Prewarm), "none/prewarm-shared-while+on-demand@16");
         let variant = Variant::of(Design::ParallelIo, count(16), count(48));
         let variant = Variant { schedule: Schedule::KnownCost, ..variant };
         assert_eq!(variant.to_string(), "parallel-io/bal+on-demand+known-cost@16");
+        let variant = Variant::of(Design::Sequential, count(1), count(1));
+        let variant = Variant { list_duty: ListDuty::Build, ..variant };
+        assert_eq!(variant.to_string(), "build/sequential+on-demand@1");
     }
 }

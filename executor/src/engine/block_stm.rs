@@ -219,11 +219,11 @@ impl<'a> Job<'a> {
                 *place = Some(run);
             }
         }
-        let mut outcomes = Vec::with_capacity(last.len());
+        let mut results = Vec::with_capacity(last.len());
         let mut longest = Duration::ZERO;
         for run in last.into_iter().flatten() {
-            let Some(outcome) = run.outcome else { continue };
-            outcomes.push(outcome);
+            let Some(result) = run.result else { continue };
+            results.push(result);
             executed.tx_latencies.record(run.latency);
             longest = longest.max(run.latency);
         }
@@ -231,7 +231,7 @@ impl<'a> Job<'a> {
         let step_count = self.steps.count();
         let net_changes =
             settle::net_changes(&self.memory, &self.purses, step_count, &mut lead.reader)?;
-        Ok(BatchResult { outcomes, net_changes })
+        Ok(BatchResult { results, net_changes, ..BatchResult::default() })
     }
 }
 

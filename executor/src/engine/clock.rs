@@ -108,6 +108,19 @@ impl<J> Turn<'_, J> {
         self.pool.post(Arc::new(job));
         self.pool.finish().unwrap_or_else(|| panic!("batch {} was posted", self.index))
     }
+
+    /// Gives `job` to all workers and returns at once: the caller works beside them, and then
+    /// calls [`Self::end`].
+    pub(super) fn begin(&self, job: J) -> Arc<J> {
+        let job = Arc::new(job);
+        self.pool.post(Arc::clone(&job));
+        job
+    }
+
+    /// Waits until all workers are done with the job that [`Self::begin`] gave them.
+    pub(super) fn end(&self) {
+        drop(self.pool.finish());
+    }
 }
 
 /// Executes all batches in order by `engine`.

@@ -62,6 +62,14 @@ impl From<Cancelled> for ViewError {
 /// Why a list is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ListFault {
+    /// It is not the list that the header names.
+    #[error("its hash is {got}, and the header has {header}")]
+    WrongHash {
+        /// Keccak-256 of its bytes.
+        got: B256,
+        /// What the header has.
+        header: B256,
+    },
     /// Its bytes are not a list, or not within bounds.
     #[error("the list cannot be read: {0}")]
     Malformed(#[from] ListError),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::B256;
+use evm::TxResult;
 use workload::{NetChanges, TxOutcome};
 
 use super::tally::ReadTally;
@@ -11,7 +12,10 @@ use crate::{latency::Latencies, process, span::Span, store::ReadCounters};
 /// What a batch came to.
 #[derive(Clone, Debug, Default)]
 pub struct BatchResult {
-    /// Of each transaction, in order.
+    /// Of each transaction, in order: content of its receipt and its return data. Emptied once
+    /// digested.
+    pub results: Vec<TxResult>,
+    /// Digests of those, made once the clock has stopped.
     pub outcomes: Vec<TxOutcome>,
     /// Of the state, from what the transactions wrote.
     pub net_changes: NetChanges,
@@ -72,6 +76,8 @@ pub struct Executed {
     pub counters: ReadCounters,
     /// Digest of each batch's net changes.
     pub digests: Vec<B256>,
+    /// Time of the digests of logs, return data and net changes, after the clock.
+    pub digesting: Duration,
     /// What running before their turn cost, of an engine that does.
     pub speculation: Option<Speculation>,
 }

@@ -1,4 +1,6 @@
-//! Runs the steps of a batch in order on one thread, over stock revm's own caching state.
+//! Runs the steps of a batch in order on one thread, over the state that they come to.
+
+mod state;
 
 use std::{
     sync::atomic::Ordering,
@@ -7,44 +9,82 @@ use std::{
 
 use alloy_primitives::Bytes;
 use evm::{Parts, Runner, StepError};
-use revm::{
-    Database, DatabaseCommit,
-    database::{State, states::bundle_state::BundleRetention},
-    database_interface::bal::EvmDatabaseError,
-};
+use revm::{Database, state::bal::Bal};
+use variant::{ListDuty, Phase, Variant};
 use workload::{Steps, list};
 
+use self::state::BatchState;
 use super::{
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed},
     task::Task,
 };
-use crate::trace::{Recorder, What};
+use crate::{
+    span::Spans,
+    trace::{Recorder, What},
+};
 
 /// Purpose of a run in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Its time.
-    Measure,
-    /// The list that it makes.
-    RebuildList,
+    /// What comes out.
+    Execute,
+    /// The list of the block, too.
+    BuildList,
+}
+
+impl Purpose {
+    /// That of a sample of `variant`.
+    pub(super) const fn of(variant: &Variant) -> Self {
+        match variant.list_duty {
+            ListDuty::Nothing => Self::Execute,
+            ListDuty::Build => Self::BuildList,
+        }
+    }
 }
 
 /// A batch that ran.
 pub(super) struct Ran {
     pub(super) result: BatchResult,
-    /// The list's encoding; empty where it was not rebuilt.
-    pub(super) list: Bytes,
+    /// The list, where it was built.
+    list: Option<Bal>,
 }
 
-/// A database that may record the work of its thread.
-pub(super) trait Traced {
-    /// The recorder, if the sample is traced.
+impl Ran {
+    /// The encoding of the list; empty where none was built.
+    pub(super) fn encoded_list(self) -> Bytes {
+        self.list.map_or_else(Bytes::new, |list| list::encode(&list.into_alloy_bal()))
+    }
+
+    /// Does what is left of the duties of a batch that ran inside the clock: encodes the list that
+    /// was built, hashes it and compares with the header's hash.
+    pub(super) fn close(
+        mut self,
+        task: &Task<'_>,
+        place: usize,
+        spans: &Spans,
+    ) -> Result<BatchResult, EngineError> {
+        let result = std::mem::take(&mut self.result);
+        if self.list.is_some() {
+            let start = spans.elapsed();
+            task.check_hash(place, &self.encoded_list())?;
+            spans.close(Phase::Build, start);
+        }
+        Ok(result)
+    }
+}
+
+/// What is below a run in order.
+pub(super) trait Below: Database<Error = ViewError> {
+    /// The recorder of the thread, if the sample is traced.
     fn trace(&mut self) -> Option<&mut Recorder>;
+
+    /// The first `step_count` steps of the batch have been run.
+    fn passed(&mut self, _step_count: u32) {}
 }
 
 /// Runs the batch at `place` in order over `database`.
-pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
+pub(super) fn run_batch<D: Below>(
     database: &mut D,
     task: &Task<'_>,
     place: usize,
@@ -52,15 +92,15 @@ pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
     executed: &mut Executed,
 ) -> Result<Ran, EngineError> {
     let batch = &task.workload.batches[place];
-    let state = State::builder()
-        .with_database(database)
-        .with_bundle_update()
-        .with_bal_builder_if(purpose == Purpose::RebuildList)
-        .build();
+    let state = match purpose {
+        Purpose::Execute => BatchState::new(database),
+        Purpose::BuildList => BatchState::new(database).building_list(),
+    };
     let mut runner = Runner::new(task.workload, state);
     let mut result = BatchResult::default();
     let mut longest = Duration::ZERO;
     let mut entered = None;
+    let mut start = Instant::now();
     for (index, step) in Steps::of(batch).iter() {
         if task.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
@@ -69,38 +109,37 @@ pub(super) fn run_batch<D: Database<Error = ViewError> + Traced>(
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
-        let start = Instant::now();
         let mut parts = Parts::default();
         let output = runner.run(block, step.kind, |state, mut changes| {
-            if purpose == Purpose::RebuildList {
+            if purpose == Purpose::BuildList {
                 parts.join(&mut changes);
             }
             state.commit(changes);
         });
-        let end = Instant::now();
         let output = output.map_err(|error| match error {
-            StepError::Database(EvmDatabaseError::Database(error)) => {
-                EngineError::of_read(place, index, error)
-            }
+            StepError::Database(error) => EngineError::of_read(place, index, error),
             other => EngineError::Step { batch: place, index, reason: other.to_string() },
         })?;
-        runner.db().bump_bal_index();
-        if let Some(trace) = runner.db().database.trace() {
-            let gas = output.outcome.map(|outcome| outcome.gas_used);
-            trace.seldom(What::Step { batch: place, index, step, gas }, start, end);
+        // A step begins where the one before it ended: one look at the clock.
+        let end = Instant::now();
+        let (latency, began) = (end - start, std::mem::replace(&mut start, end));
+        runner.db().next_step();
+        runner.db().database().passed(index + 1);
+        if let Some(trace) = runner.db().database().trace() {
+            trace.seldom(
+                What::Step { batch: place, index, step, gas: output.receipt_gas() },
+                began,
+                end,
+            );
         }
-        if let Some(outcome) = output.outcome {
-            let latency = end - start;
+        if let Some(output) = output.result {
             executed.tx_latencies.record(latency);
             longest = longest.max(latency);
-            result.outcomes.push(outcome);
+            result.results.push(output);
         }
     }
     executed.longest_txs += longest;
-    let mut state = runner.into_db();
-    state.merge_transitions(BundleRetention::PlainState);
-    result.net_changes = evm::net_changes(&state.take_bundle());
-    let built = state.take_built_alloy_bal();
-    let list = built.map_or_else(Bytes::new, |built| list::encode(&built));
+    let (net_changes, list) = runner.into_db().finish();
+    result.net_changes = net_changes;
     Ok(Ran { result, list })
 }

@@ -1,9 +1,14 @@
-//! A speculative pass, then in order: all transactions of a batch run in parallel on the state
-//! before it, only for what they read; then the batch runs as in `sequential`, and finds what
-//! they have read. No list. The pass may be wrong in all but values: what it cached is the state
-//! before the batch, so a transaction that went another way costs a read and never the result.
+//! In order on the leading thread, while the workers run transactions that are not yet due on the
+//! state before the batch, only for what they read: the run in order then finds it in the cache
+//! that they share. As in reth, Nethermind and ethrex, the two begin together; a worker skips what
+//! the run in order has begun, and gives up what it has finished. With a barrier between the two
+//! (`ReadTime::Before`) all transactions are run ahead before the first one is due. No list.
+//!
+//! The pass may be wrong in all but values: what it cached is the state before the batch, so a
+//! transaction that went another way costs a read and never the result.
 
 mod cache;
+mod job;
 mod speculate;
 
 use std::{
@@ -19,15 +24,18 @@ use revm::{
     Database,
     state::{AccountInfo, Bytecode},
 };
-use variant::{Phase, WarmCache};
+use variant::{Phase, ReadTime, WarmCache, Warming};
 use workload::{Steps, Workload};
 
-use self::cache::{Cache, Key, Part};
+use self::{
+    cache::{Cache, Key, Part},
+    job::Job,
+};
 use super::{
     clock::{Engine, Execution, Turn},
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed, WarmUp},
-    in_order::{self, Purpose, Traced},
+    in_order::{self, Below, Purpose},
     row,
     tally::{ReadTally, Reading},
 };
@@ -35,22 +43,26 @@ use crate::{
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    span::Spans,
     store::{ReadCounters, Reader, Sample},
-    trace::{Recorder, Track, close_part},
+    trace::{Recorder, Track, What, close_part},
 };
 
 /// The engine.
 pub(super) struct Prewarm<'a, S> {
     at: Execution<'a, S>,
-    cache: WarmCache,
+    warming: Warming,
     hasher: DefaultHashBuilder,
 }
 
 impl<'a, S> Prewarm<'a, S> {
-    /// Whose workers fill `cache`.
-    pub(super) fn new(at: Execution<'a, S>, cache: WarmCache) -> Self {
-        Self { at, cache, hasher: DefaultHashBuilder::default() }
+    /// Whose workers warm up as `warming` says.
+    pub(super) fn new(at: Execution<'a, S>, warming: Warming) -> Self {
+        Self { at, warming, hasher: DefaultHashBuilder::default() }
+    }
+
+    /// Hashes keys where they are counted one by one: a shared cache counts them by itself.
+    fn hasher(&self) -> Option<&DefaultHashBuilder> {
+        (self.warming.cache == WarmCache::PerWorker).then_some(&self.hasher)
     }
 }
 
@@ -61,8 +73,14 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
 
     const NAME: &'static str = "prewarm";
 
+    /// Beside the run in order the leading thread is one of the threads that execute; before it,
+    /// it waits.
     fn worker_count(&self) -> usize {
-        self.at.task.variant.thread_count
+        let thread_count = self.at.task.variant.thread_count;
+        match self.warming.time {
+            ReadTime::Before => thread_count,
+            ReadTime::While => thread_count.saturating_sub(1),
+        }
     }
 
     fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<Leavings, StoreError> {
@@ -74,10 +92,10 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             let start = job.spans.elapsed();
             let own = Cache::default();
             let cache = job.cache.as_ref().unwrap_or(&own);
-            let (workload, hasher) = (task.workload, &self.hasher);
-            let ahead = speculate::Ahead { workload, cache, cancel: stop, hasher };
+            let (workload, hasher) = (task.workload, self.hasher());
+            let ahead = speculate::Ahead { workload, job, cache, cancel: stop, hasher };
             let reading = Reading { reader: &mut reader, tally: &mut tally };
-            match ahead.run(job.place, &job.steps, &job.next_step, reading) {
+            match ahead.run(reading) {
                 Ok(read) => lock(&job.read).push(read),
                 Err(error) => {
                     // In this order, so that who is stopped by it does not come before it.
@@ -102,7 +120,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             reader: sample.reader()?,
             tally: ReadTally { trace, ..ReadTally::default() },
             job: None,
-            hasher: self.hasher.clone(),
+            hasher: self.hasher().cloned(),
             asked: Vec::new(),
             keys: Vec::with_capacity(task.workload.batches.len()),
         })
@@ -114,26 +132,49 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         turn: &Turn<'_, Job>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let job = turn.work_on(Job {
+        let job = Job {
             place: turn.index,
             steps: Steps::of(turn.batch),
             next_step: AtomicU32::new(0),
-            cache: (self.cache == WarmCache::Shared).then(Cache::default),
+            passed_count: AtomicU32::new(0),
+            cache: (self.warming.cache == WarmCache::Shared).then(Cache::default),
             spans: Arc::clone(turn.spans),
             read: Mutex::default(),
             failure: Mutex::default(),
-        });
-        if let Some(failure) = lock(&job.failure).take() {
-            return Err(failure);
-        }
+        };
+        let job = match self.warming.time {
+            ReadTime::Before => {
+                let job = turn.work_on(job);
+                if let Some(failure) = lock(&job.failure).take() {
+                    return Err(failure);
+                }
+                job
+            }
+            ReadTime::While => turn.begin(job),
+        };
         let start = turn.spans.elapsed();
         lead.job = Some(Arc::clone(&job));
-        let ran = in_order::run_batch(lead, self.at.task, turn.index, Purpose::Measure, executed)?;
+        let (task, purpose) = (self.at.task, Purpose::of(&self.at.task.variant));
+        let ran = in_order::run_batch(lead, task, turn.index, purpose, executed);
         lead.job = None;
-        turn.spans.close(Phase::Execute, start);
+        let done = turn.spans.close(Phase::Execute, start).end;
+        if self.warming.time == ReadTime::While {
+            // Nothing is ahead any more, whether all steps were run or one failed.
+            job.passed_count.store(u32::MAX, Ordering::Relaxed);
+            turn.end();
+            if let Some(trace) = &mut lead.tally.trace {
+                let now = turn.spans.elapsed();
+                trace.seldom(What::Threads, turn.spans.at(done), turn.spans.at(now));
+            }
+            // A worker that fails stops the run in order.
+            if let Some(failure) = lock(&job.failure).take() {
+                return Err(failure);
+            }
+        }
+        let ran = ran?;
         let read = std::mem::take(&mut *lock(&job.read));
         lead.keys.push(BatchKeys { read, asked: std::mem::take(&mut lead.asked) });
-        Ok(ran.result)
+        ran.close(task, turn.index, turn.spans)
     }
 
     fn leave(&self, mut lead: Self::Lead, executed: &mut Executed) {
@@ -142,7 +183,17 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             trace.give(Track::Main, lead.tally.trace.take());
         }
         executed.on_demand = lead.tally;
-        executed.warm_up = Some(lead.keys.into_iter().fold(WarmUp::default(), add));
+        let tally = &executed.on_demand;
+        executed.warm_up = Some(match self.warming.cache {
+            WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add),
+            // In the one cache every key was read once, and asked for by the run in order at most
+            // once: what it did not read itself, a worker did.
+            WarmCache::Shared => {
+                let found_count = tally.ready_count + tally.waited_count;
+                let asked_count = tally.read_count + found_count;
+                WarmUp { asked_count, found_count, ..WarmUp::default() }
+            }
+        });
     }
 
     fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
@@ -152,22 +203,11 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         }
         if let Some(warm_up) = &mut executed.warm_up {
             warm_up.read_count = executed.prefetched.read_count;
+            if self.warming.cache == WarmCache::Shared {
+                warm_up.unused_count = warm_up.read_count - warm_up.found_count;
+            }
         }
     }
-}
-
-/// One batch as the workers of the pass see it.
-#[derive(Debug)]
-pub(super) struct Job {
-    place: usize,
-    steps: Steps,
-    next_step: AtomicU32,
-    /// The one cache, where there is one.
-    cache: Option<Cache>,
-    spans: Arc<Spans>,
-    /// Hashes of the keys that each worker read.
-    read: Mutex<Vec<Vec<u64>>>,
-    failure: Mutex<Option<EngineError>>,
 }
 
 /// What the run in order needs from batch to batch.
@@ -177,7 +217,8 @@ pub(super) struct InOrder<'a, R> {
     reader: R,
     tally: ReadTally,
     job: Option<Arc<Job>>,
-    hasher: DefaultHashBuilder,
+    /// Where keys are counted one by one.
+    hasher: Option<DefaultHashBuilder>,
     /// Hashes of the keys that were asked for in this batch.
     asked: Vec<u64>,
     /// Of all batches so far.
@@ -219,9 +260,16 @@ fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
     }
 }
 
-impl<R> Traced for InOrder<'_, R> {
+impl<R: Reader> Below for InOrder<'_, R> {
     fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
+    }
+
+    fn passed(&mut self, step_count: u32) {
+        if let Some(job) = &self.job {
+            // Who sees it late runs a transaction ahead that is ahead no more, and no more.
+            job.passed_count.store(step_count, Ordering::Relaxed);
+        }
     }
 }
 
@@ -234,7 +282,12 @@ impl<R: Reader> InOrder<'_, R> {
         find: Find<K, V>,
         read: impl FnOnce(&mut R) -> Result<V, ViewError>,
     ) -> Result<V, ViewError> {
-        self.asked.push(self.hasher.hash_one(key));
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(ViewError::Cancelled);
+        }
+        if let Some(hasher) = &self.hasher {
+            self.asked.push(hasher.hash_one(key));
+        }
         let Self { reader, tally, .. } = self;
         let Some(cache) = self.job.as_ref().and_then(|job| job.cache.as_ref()) else {
             return tally.read::<R, _>(key.kind(), || read(reader));

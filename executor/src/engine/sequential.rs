@@ -12,7 +12,7 @@ use super::{
     clock::{Engine, Execution, Turn},
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed},
-    in_order::{self, Purpose, Traced},
+    in_order::{self, Below, Purpose},
     row,
     tally::ReadTally,
     task::Task,
@@ -51,10 +51,11 @@ impl<'a, S: Sample> Engine for Sequential<'a, S> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let start = turn.spans.elapsed();
-        let ran =
-            in_order::run_batch(database, self.0.task, turn.index, Purpose::Measure, executed)?;
+        let (task, index) = (self.0.task, turn.index);
+        let purpose = Purpose::of(&task.variant);
+        let ran = in_order::run_batch(database, task, index, purpose, executed)?;
         turn.spans.close(Phase::Execute, start);
-        Ok(ran.result)
+        ran.close(task, index, turn.spans)
     }
 
     fn leave(&self, mut database: Self::Lead, executed: &mut Executed) {
@@ -81,10 +82,10 @@ pub(crate) fn rebuild_lists<S: Sample>(
     // Its times are those of a run that nobody measures.
     let mut unmeasured = Executed::default();
     let rebuild = |index| {
-        let purpose = Purpose::RebuildList;
+        let purpose = Purpose::BuildList;
         let ran = in_order::run_batch(&mut database, task, index, purpose, &mut unmeasured)?;
         sample.commit(&ran.result.net_changes)?;
-        Ok(ran.list)
+        Ok(ran.encoded_list())
     };
     (0..task.workload.batches.len()).map(rebuild).collect()
 }
@@ -106,7 +107,7 @@ impl<'a, R: Reader> StoreDatabase<'a, R> {
     }
 }
 
-impl<R> Traced for StoreDatabase<'_, R> {
+impl<R: Reader> Below for StoreDatabase<'_, R> {
     fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }

@@ -2,10 +2,11 @@
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
-use alloy_primitives::Bytes;
+use alloy_primitives::{B256, Bytes, keccak256};
 use variant::Variant;
 use workload::Workload;
 
+use super::error::{EngineError, ListFault};
 use crate::trace::Trace;
 
 /// What is executed and how.
@@ -16,6 +17,10 @@ pub struct Task<'a> {
     /// Encoded list of each batch, in the form that the variant takes; empty where it takes
     /// none.
     pub lists: &'a [Bytes],
+    /// Keccak-256 of those lists, or of the lists that an engine without one may build, as the
+    /// header of a block has it (EIP-7928): compared inside the clock. Where it is empty nothing is
+    /// compared, and lists are hashed all the same.
+    pub list_hashes: &'a [B256],
     /// The variant.
     pub variant: Variant,
     /// Set from outside to stop.
@@ -37,6 +42,23 @@ impl<'a> Task<'a> {
         variant: Variant,
         cancel: &'a AtomicBool,
     ) -> Self {
-        Self { workload, lists, variant, cancel, known_costs: &[], trace: None }
+        let (list_hashes, known_costs) = (&[], &[]);
+        Self { workload, lists, list_hashes, variant, cancel, known_costs, trace: None }
+    }
+
+    /// Hashes an encoded list of the batch at `place`, and compares with the header's hash, where
+    /// there is one.
+    ///
+    /// # Errors
+    /// [`ListFault::WrongHash`].
+    pub(super) fn check_hash(&self, place: usize, list: &[u8]) -> Result<(), EngineError> {
+        // A duty of every client, whether there is something to compare with or not.
+        let got = std::hint::black_box(keccak256(list));
+        match self.list_hashes.get(place) {
+            Some(&header) if header != got => {
+                Err(EngineError::rejected(place, ListFault::WrongHash { got, header }))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Headers: what a block takes over from its parent, and what the header says that it came to.
+//! Headers: the fields that follow from a block's parent, and those that state its outcome.
 
 use alloy_consensus::{
     BlockBody, EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, Receipt, ReceiptEnvelope,
@@ -22,7 +22,7 @@ const GAS_PER_BLOB: u64 = 1 << 17;
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
 
-/// A block with what is sent beside it.
+/// A block with its list and requests, which are sent beside it.
 #[derive(Clone, Debug)]
 pub struct ChainBlock {
     /// Header, signed transactions and withdrawals.
@@ -58,7 +58,7 @@ impl ChainBlock {
     }
 }
 
-/// What tells a sibling from the others.
+/// The extra data by which a sibling differs from the others.
 fn extra_data(place: u64) -> Bytes {
     format!("stress {place}").into_bytes().into()
 }
@@ -81,7 +81,7 @@ pub(super) const fn has_list(fork: Fork) -> bool {
 }
 
 /// The header of the empty block number 0 below a block of environment `first`, on this state. Its
-/// base fee makes that of block 1 what `first` says.
+/// base fee makes that of block 1 equal that of `first`.
 pub(super) fn genesis_header(first: &BlockEnv, fork: Fork, state_root: B256) -> Header {
     Header {
         ommers_hash: EMPTY_OMMER_ROOT_HASH,
@@ -124,8 +124,8 @@ impl Parent {
         Self { header, hash, withdrawal_count: 0 }
     }
 
-    /// `block` with what follows from its parent: hash, base fee, excess blob gas. A transaction whose
-    /// sender would no longer pay base and priority fee offers that much more.
+    /// `block` with the fields that follow from its parent: hash, base fee, excess blob gas. A
+    /// transaction that offers less than base and priority fee is raised to offer both.
     pub(super) fn next(&self, block: &Block, fork: Fork) -> Block {
         let mut block = block.clone();
         let base_fee = self.header.next_block_base_fee(BaseFeeParams::ethereum());
@@ -144,7 +144,7 @@ impl Parent {
         block
     }
 
-    /// The sealed block that `block` came to, which is the next parent.
+    /// Seals `block` with its outcome; it is the next parent.
     pub(super) fn seal(
         &mut self,
         block: &Block,
@@ -203,7 +203,7 @@ impl Parent {
     }
 }
 
-/// What a block came to.
+/// The outcome of a block.
 #[derive(Debug)]
 pub(super) struct CameTo {
     pub(super) fork: Fork,

@@ -28,7 +28,7 @@ const MAX_RLP_BLOCK_BYTES: usize = 8 << 20;
 /// The largest chain id that fits into the v of a signature (EIP-155).
 const MAX_CHAIN_ID: u64 = u64::MAX / 2 - 36;
 
-/// How a workload is exported.
+/// Settings of an export.
 #[derive(Clone, Debug)]
 pub struct Settings<'a> {
     /// Chain id; that of the workload where it is `None`.
@@ -37,9 +37,9 @@ pub struct Settings<'a> {
     pub thread_count: usize,
     /// Directory of scratch files.
     pub scratch: PathBuf,
-    /// Secrets of accounts that send and are in no sender family.
+    /// Secrets of senders that are in no sender family.
     pub secrets: Vec<B256>,
-    /// Set it to stop.
+    /// Set to true to stop.
     pub cancel: &'a AtomicBool,
 }
 
@@ -69,8 +69,8 @@ pub struct Chain {
     pub genesis_hash: B256,
     /// The blocks.
     pub blocks: Vec<ChainBlock>,
-    /// Transactions whose status, gas, logs or output are others than in the workload, since block
-    /// numbers, hashes and fees are.
+    /// Transactions whose status, gas, logs or output differ from the workload's, since block
+    /// numbers, hashes and fees do.
     pub differing_tx_count: u64,
 }
 
@@ -144,7 +144,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Makes all blocks, and says what their transactions came to.
+    /// Makes all blocks, and returns them with the outcomes of their transactions.
     fn build<A: Answer>(
         mut self,
         on_tx: &mut impl FnMut() -> A,

@@ -11,7 +11,7 @@ use alloy_eips::{
 use alloy_primitives::{Signature, TxKind};
 use workload::{Transaction, TxType, signing::TxSignatures};
 
-/// A transaction of a block; of a blob transaction, what the block has of it.
+/// A transaction of a block; a blob transaction without its sidecar.
 pub(super) type Envelope = EthereumTxEnvelope<TxEip4844>;
 
 /// `tx` on the chain `chain_id` with its signatures.

@@ -23,17 +23,17 @@ pub enum ExportError {
         block: u64,
         /// The transaction in the block, 0-based.
         tx_index: usize,
-        /// Its sender, or who delegates in it.
+        /// Its sender, or the account that delegates in it.
         account: Address,
     },
-    /// A secret that is none.
+    /// An invalid secret.
     #[error("block {block}, transaction {tx_index}: {reason}")]
     Sign {
         /// The block.
         block: u64,
         /// The transaction in the block, 0-based.
         tx_index: usize,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A sender family without valid secrets.
@@ -49,7 +49,7 @@ pub enum ExportError {
         block: u64,
         /// Its length.
         bytes: usize,
-        /// The most that is valid.
+        /// The largest valid length.
         most_bytes: usize,
     },
     /// The state is too large for a genesis in JSON.
@@ -61,7 +61,7 @@ pub enum ExportError {
     StateTooLarge {
         /// Accounts and slots.
         row_count: u64,
-        /// The most that is written.
+        /// The largest number that is written.
         most_row_count: u64,
     },
     /// The chain's number does not fit.

@@ -1,4 +1,4 @@
-//! `export.json`: what a directory holds, for programs that read it.
+//! `export.json`: the contents of an exported directory, for programs.
 
 use std::num::NonZeroU64;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::{block::ChainBlock, chain::Chain};
 
-/// Name of the schema; a change that a reader must know raises its number.
+/// Name of the schema; a change that programs must know raises its number.
 const SCHEMA: &str = "stress-export/1";
 
-/// What an export holds.
+/// The contents of an export.
 #[derive(Debug, Serialize)]
 pub struct Manifest {
     schema: &'static str,
@@ -25,7 +25,7 @@ pub struct Manifest {
     account_count: u64,
     slot_count: u64,
     sibling_count: u64,
-    /// Transactions that came to something else than in the workload.
+    /// Transactions whose outcome differs from that in the workload.
     differing_tx_count: u64,
     blocks: Vec<BlockEntry>,
     files: Vec<String>,

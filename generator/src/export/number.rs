@@ -1,5 +1,5 @@
-//! A workload as a chain from block 1 on: numbers, chain id and gas limit that do not depend on what
-//! blocks come to.
+//! A workload as a chain from block 1 on: numbers, chain id and gas limit, which do not depend on
+//! the outcome of blocks.
 
 use alloy_primitives::U256;
 use workload::Workload;

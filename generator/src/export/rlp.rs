@@ -1,4 +1,4 @@
-//! The chain as RLP, block after block from number 1 on: what clients import.
+//! The chain as RLP, block after block from number 1 on, as clients import it.
 
 use std::io::Write;
 

@@ -12,7 +12,7 @@ use super::{
     root::{Changes, HashedRows, each_account},
 };
 
-/// Where rows go.
+/// The files of rows.
 #[derive(Debug)]
 pub struct RowFiles<W> {
     /// keccak(address) 32, nonce 8, balance 32, storage root 32, code hash 32; by ascending hash.

@@ -1,7 +1,9 @@
-//! Transactions that all read and write one slot, last, after some work of their own: nothing of
-//! the slot can be done in parallel, and all of the work can.
+//! Transactions that all read and write one slot. Where they touch it last, after some work of their
+//! own, nothing of the slot can be done in parallel, and all of the work can; where they touch it
+//! first, the work depends on the slot, and nothing can.
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};
+use spec::Touch;
 use workload::Genesis;
 
 use super::prices::Callee;
@@ -19,7 +21,7 @@ pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, Generato
     add_only(tag, Contract::OneSlot, vec![(U256::ZERO, U256::ONE)], genesis)
 }
 
-/// Plans calls of `mix(uint256)`.
+/// Plans calls of `mix(uint256)` or `mixFirst(uint256)`.
 #[derive(Debug)]
 pub(crate) struct OneSlot {
     contract: Address,
@@ -28,14 +30,18 @@ pub(crate) struct OneSlot {
 }
 
 impl OneSlot {
-    /// Calls of `contract`, each of `work` hashes.
+    /// Calls of `contract`, as `load` says.
     pub(crate) fn new(
         Callee { contract, fork }: Callee,
-        work: u64,
+        load: &spec::OneSlot,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
-        let selector = &keccak256("mix(uint256)")[..4];
-        let input: Bytes = [selector, &U256::from(work).to_be_bytes::<32>()].concat().into();
+        let selector = match load.touch {
+            Touch::First => keccak256("mixFirst(uint256)"),
+            Touch::Last => keccak256("mix(uint256)"),
+        };
+        let input: Bytes =
+            [&selector[..4], &U256::from(load.work).to_be_bytes::<32>()].concat().into();
         let probe = Probe {
             name: Contract::OneSlot.name(),
             fork,

@@ -8,11 +8,11 @@ use super::{
     world::{PASSING_SALT, SALT_COUNT, World, init_code},
 };
 
-/// Calls and creations within each other, at most.
+/// Maximal depth of nested calls and creations.
 const MOST_DEPTH: u32 = 3;
 /// Keys that many programs use.
 const HOT_KEY_COUNT: u8 = 4;
-/// Places of CREATE2 that many programs use: those of the first contract.
+/// Addresses of CREATE2 that many programs use: those of the first contract.
 const HOT_CREATION_COUNT: usize = 12;
 /// Keys at all.
 const KEY_COUNT: u8 = 200;
@@ -67,8 +67,8 @@ pub(super) fn draw_init_code(world: &World, chance: &mut Chance) -> Bytes {
     init_code(&program(world, chance, 1))
 }
 
-/// Creates a contract, which destroys itself at once, at a place where nothing else is made: who
-/// runs it again creates it again.
+/// Creates a contract, which destroys itself at once, at an address that nothing else uses: a
+/// second run creates it again.
 fn passing(world: &World, chance: &mut Chance) -> Vec<u8> {
     let arguments = [0, chance.byte(2), PASSING_SALT];
     let mut out = with_words(I::Create2, arguments, Address::ZERO, &world.init_codes[1]);
@@ -130,7 +130,7 @@ fn call(world: &World, chance: &mut Chance, what: Instruction, depth: u32) -> Ve
         _ => callee(world, chance),
     };
     let value = if chance.once_in(3) { chance.byte(5) } else { 0 };
-    // Sometimes too little gas for what the callee is to do.
+    // Sometimes too little gas for the callee.
     let gas = if chance.once_in(6) { chance.byte(60) } else { 0 };
     with_words(what, [0, value, gas], address, &program(world, chance, depth + 1))
 }
@@ -140,7 +140,7 @@ fn creation(world: &World, chance: &mut Chance, what: Instruction, depth: u32) -
     let arguments = [0, chance.byte(3), chance.byte(SALT_COUNT)];
     let mut out = with_words(what, arguments, Address::ZERO, code);
     if depth < MOST_DEPTH && !chance.once_in(3) {
-        // What was made is gone at the transaction's end (EIP-6780).
+        // A contract made here is gone at the transaction's end (EIP-6780).
         let heir = any_address(world, chance);
         let last = [plain(world, chance), word(I::Destroy, [0; 3], heir)].concat();
         out.extend(with_words(I::CallCreated, [0, chance.byte(2), 0], Address::ZERO, &last));
@@ -156,7 +156,7 @@ fn with_words(what: Instruction, [_, b, c]: [u8; 3], address: Address, words: &[
     [&word(what, [a, b, c], address)[..], words].concat()
 }
 
-/// Whom a call goes to: the first contract most often, so that transactions meet in its slots.
+/// The callee of a call: the first contract most often, so that transactions meet in its slots.
 pub(super) fn callee(world: &World, chance: &mut Chance) -> Address {
     match chance.below(10) {
         0..4 => world.contracts[0],
@@ -171,7 +171,7 @@ pub(super) fn hot_creation(world: &World, chance: &mut Chance) -> Address {
     chance.one_of(&world.creations[..HOT_CREATION_COUNT])
 }
 
-/// Any address that something may be known of.
+/// An address of any kind.
 pub(super) fn any_address(world: &World, chance: &mut Chance) -> Address {
     match chance.below(12) {
         0..3 => chance.one_of(&world.senders),
@@ -247,6 +247,6 @@ const PRECOMPILE_INPUTS: &[PrecompileInput] = &[
     (10, &[0; 256]),
     (12, &[0; 256]),
     (14, &[3; 32]),
-    // P256VERIFY of what is no signature returns nothing.
+    // P256VERIFY of an invalid signature returns nothing.
     (17, &[4; 160]),
 ];

@@ -160,10 +160,11 @@ pub(super) fn run_planned<'w>(
             StepKind::AfterTransactions => {}
         }
         let output = run_step(&mut runner, block, &at, watch.on_state)?;
-        if let Some(outcome) = output.outcome {
+        if let Some(result) = &output.result {
+            let outcome = result.outcome();
             out.expected.transactions.push(outcome);
             out.gas[step.block].add(&output.gas);
-            let ran = Ran { block: step.block, outcome, logs: runner.logs() };
+            let ran = Ran { block: step.block, outcome, logs: &result.logs };
             if (watch.on_tx)(ran).is_break() {
                 return Err(ReferenceError::Cancelled);
             }

@@ -1,5 +1,5 @@
-//! The laws of exported chains. What is exported is read back by the import, which has encodings, roots
-//! and signatures of its own, and run again by the reference: every figure of a header is compared.
+//! The laws of exported chains. The import, which has encodings, roots and signatures of its own,
+//! reads an export back, and the reference runs it again: every figure of a header is compared.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
@@ -43,7 +43,7 @@ fn scenario(overrides: &[(&str, &str)]) -> Workload {
     generate(&parse(text, overrides), |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Reads the chain back, runs it, and gives the names of what was equal.
+/// Reads the chain back, runs it, and returns the names of the equal figures.
 fn read_back(chain: &Chain) -> Vec<&'static str> {
     let mut text = Vec::new();
     export::eest(chain, TestFormat::Blocks, &mut text).unwrap();

@@ -13,7 +13,7 @@ use executor::{
 };
 use generator::reference;
 use variant::{
-    CacheMode, Design, Engine, Io, ListForm, Prefetch, ReadTime, Schedule, Variant, WarmCache,
+    CacheMode, Design, Engine, Io, ListDuty, ListForm, Named, Prefetch, ReadTime, Schedule, Variant,
 };
 use workload::Workload;
 
@@ -37,9 +37,14 @@ pub(crate) fn ways(design: Design, threads: usize, io_threads: usize) -> Vec<Var
         Io::FromList => ways.push(Variant { io_thread_count: 0, ..variant }),
     }
     if let Engine::Prewarm(_) = variant.engine {
-        let caches = WarmCache::ALL.iter().copied().map(Engine::Prewarm);
-        let others = caches.filter(|engine| *engine != variant.engine);
+        let others = Engine::ALL
+            .iter()
+            .copied()
+            .filter(|engine| matches!(engine, Engine::Prewarm(_)) && *engine != variant.engine);
         ways.extend(others.map(|engine| Variant { engine, ..variant }));
+    }
+    if variant.engine.builds_lists() {
+        ways.push(Variant { list_duty: ListDuty::Build, ..variant });
     }
     ways
 }

@@ -1,5 +1,5 @@
 //! Heat maps: throughput over the two settings that were varied most, one map for each value of
-//! the others. Every field says its figure; shade only repeats it.
+//! the others. Every field shows its figure; its shade repeats it.
 
 use super::{
     data::{self, Report, Row},
@@ -117,7 +117,7 @@ fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
     if count(a) < count(b) { [b, a] } else { [a, b] }
 }
 
-/// What all rows of a map have in common that another map's have not.
+/// The settings that all rows of a map share and by which it differs from other maps.
 fn title(report: &Report<'_>, map: &Map<'_, '_>) -> String {
     let mut but = map.axes.to_vec();
     but.push(SOURCE);
@@ -153,7 +153,7 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
     html
 }
 
-/// A field, shaded by where its figure lies between the map's ends, by ratio.
+/// A field, shaded by its figure on a logarithmic scale from the map's lowest to its highest.
 fn field(found: Option<(&Row<'_>, usize)>, low: f64, high: f64) -> String {
     let Some((row, count)) = found else {
         return "<td class=\"empty\"><span class=\"sr\">not run</span></td>".to_owned();

@@ -85,7 +85,7 @@ const fn look(design: Design) -> &'static Look {
     &LOOKS[design as usize]
 }
 
-/// The class of what belongs to a design.
+/// The CSS class of a design's elements.
 pub(super) fn class(design: Design) -> String {
     format!("d-{design}")
 }
@@ -95,7 +95,7 @@ pub(super) const fn shape(design: Design) -> &'static str {
     look(design).shape
 }
 
-/// `rules` with those of the designs in the places that comments name.
+/// `rules` with the designs' rules in place of the comments that name them.
 pub(super) fn style(rules: &str) -> String {
     let colour = |design: &Design, colour| Some(format!("--d-{design}: {colour};"));
     let class = |design: &Design| Some(format!(".d-{design} {{ --c: var(--d-{design}); }}"));
@@ -122,7 +122,7 @@ pub(super) fn style(rules: &str) -> String {
     style
 }
 
-/// What `rule` gives for the designs, so many in a line.
+/// The designs' rules by `rule`, `in_line` of them in each line.
 fn lines(in_line: usize, indent: &str, rule: impl Fn(&Design) -> Option<String>) -> String {
     let rules: Vec<String> = Design::ALL.iter().filter_map(rule).collect();
     let lines: Vec<String> = rules.chunks(in_line).map(|line| line.join(" ")).collect();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule, Sharing,
-    StopRule, StoreKind, WarmCache,
+    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule,
+    Sharing, StopRule, StoreKind, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -147,6 +147,7 @@ fn what_is_left_out_has_its_default() {
             stores: vec![StoreKind::Rocksdb],
             thread_counts: vec![],
             io_thread_counts: vec![],
+            list_duties: vec![],
             prefetch: PrefetchSpec::default(),
             warm_cache: WarmCache::Shared,
             read: None,
@@ -248,6 +249,9 @@ fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
     }
     for cache in WarmCache::ALL {
         assert_eq!(runs("warm_cache", cache.name()).warm_cache, *cache);
+    }
+    for duty in ListDuty::ALL {
+        assert_eq!(runs("list", duty.name()).list_duties, [*duty]);
     }
     for prefetch in ReadTime::ALL {
         assert_eq!(runs("prefetch", prefetch.name()).prefetch.times, [*prefetch]);

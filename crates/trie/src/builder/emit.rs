@@ -65,7 +65,7 @@ impl Emitter {
         fold.take_rlp(|path, rlp| put(sink, NodeKey::Node(*path), rlp))
     }
 
-    /// Hands what the root is to the sink; `below` is its topmost stored branch.
+    /// Hands the record of the trie's top to the sink; `below` is its topmost stored branch.
     pub(super) fn emit_top(
         &mut self,
         root: &Reference,

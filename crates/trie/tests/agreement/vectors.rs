@@ -64,7 +64,7 @@ fn leaves(accounts: &BTreeMap<Address, Account>) -> State {
     accounts.iter().map(leaf).collect()
 }
 
-/// What leads from one state to another.
+/// The writes that lead from one state to another.
 fn writes(before: &State, after: &State) -> Rows {
     let mut rows = Rows::default();
     for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {

@@ -3,14 +3,14 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use evm::{Runner, StepError, StepWrites};
+use evm::{Runner, StepError, StepOutput, StepWrites, TxResult};
 use variant::Phase;
-use workload::{Batch, BlockAccessIndex, Layout, StepKind, Steps, TxOutcome, list::ListBounds};
+use workload::{Batch, BlockAccessIndex, Layout, StepKind, Steps, list::ListBounds};
 
 use super::{
     check,
@@ -19,7 +19,7 @@ use super::{
     join::{self, Written},
     prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
-    verify::{self, Unverified},
+    verify::Verifier,
     view::{CodeRows, Shared, Touched, View},
 };
 use crate::{
@@ -61,7 +61,7 @@ pub(crate) struct JobInput<'j> {
 #[derive(Debug)]
 struct StepResult {
     index: BlockAccessIndex,
-    outcome: Option<TxOutcome>,
+    result: Option<TxResult>,
     latency: Duration,
 }
 
@@ -94,15 +94,24 @@ pub(super) struct Failure {
 
 impl Failure {
     /// Which of several is told: a wrong value before what came of it, what was cancelled
-    /// because another failed last, and otherwise the lowest index.
-    const fn rank(&self) -> (u8, BlockAccessIndex) {
-        let kind = match &self.error {
-            EngineError::List { fault: ListFault::WrongValue { .. }, .. } => 0,
-            EngineError::Cancelled => 2,
+    /// because another failed last, and otherwise the lowest index. On the values of a full list a
+    /// step that cannot be run is told after all that is wrong with the list.
+    const fn rank(&self, values: Values) -> (u8, BlockAccessIndex) {
+        let kind = match (&self.error, values) {
+            (EngineError::List { fault: ListFault::WrongValue { .. }, .. }, _) => 0,
+            (EngineError::Step { .. }, Values::Listed) => 2,
+            (EngineError::Cancelled, _) => 3,
             _ => 1,
         };
         (kind, self.index)
     }
+}
+
+/// Where the values below the batch come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    Store,
+    Listed,
 }
 
 /// One batch as its workers see it.
@@ -117,8 +126,6 @@ pub(crate) struct Job<P> {
     /// Place in the order.
     next_step: AtomicU32,
     ahead: ReadAhead,
-    /// What is to be verified next.
-    next_chunk: AtomicUsize,
     /// Whether the steps that remain can meet what the list declares.
     feasible: Feasibility,
     /// When the last step ended and when the last value was verified, in nanoseconds since the
@@ -134,9 +141,12 @@ pub(crate) struct Job<P> {
 impl<P: PreState> Job<P> {
     pub(super) fn new(input: JobInput<'_>) -> Result<Self, EngineError> {
         let JobInput { task, index: place, batch, spans, layout, known_order } = input;
+        let rejected = |fault| EngineError::rejected(place, fault);
+        let start = spans.elapsed();
+        task.check_hash(place, &task.lists[place])?;
+        spans.close(Phase::Hash, start);
         let start = spans.elapsed();
         let bounds = ListBounds::of(batch, task.workload.fork);
-        let rejected = |fault| EngineError::rejected(place, fault);
         let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
         let declared_count = u64::from(list.slot_count());
         let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);
@@ -167,7 +177,6 @@ impl<P: PreState> Job<P> {
                 Arc::clone(spans),
                 task.variant.thread_count,
             ),
-            next_chunk: AtomicUsize::new(0),
             executed_ns: AtomicU64::new(0),
             verified_ns: AtomicU64::new(0),
             gate: Gate::new(task.variant.prefetching_before()),
@@ -185,7 +194,7 @@ impl<P: PreState> Job<P> {
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         match self.shared.pre_state.listed() {
-            Some(_) => self.verify(reader, tallies, stop),
+            Some(_) => self.verify(reader, tallies, lane, stop),
             None => self.prefetch(reader, tallies, lane, stop),
         }
     }
@@ -194,22 +203,45 @@ impl<P: PreState> Job<P> {
         &self,
         reader: &mut R,
         tallies: &mut Tallies,
+        lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
-        let Some(listed) = self.shared.pre_state.listed() else { return Ok(()) };
+        let Shared { list, pre_state, code_rows, .. } = &self.shared;
+        let Some(listed) = pre_state.listed() else { return Ok(()) };
+        self.ahead.arrange(list);
         let start = self.spans.elapsed();
+        let verifier = Verifier::new(list, listed);
+        let target = Target { list, values: &verifier, codes: code_rows };
         let to = Reading { reader, tally: &mut tallies.prefetched };
-        let done = verify::run(&self.shared.list, listed, &self.next_chunk, to, stop);
+        let done = self.ahead.read(target, lane, to, stop);
         self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         let recorder = tallies.prefetched.trace.as_deref_mut();
         close_part(&self.spans, Phase::Verify, start, recorder);
-        done.map_err(|unverified| {
-            let error = match unverified {
-                Unverified::Fault(fault) => EngineError::rejected(self.place, fault),
-                Unverified::Store(error) => EngineError::Store(error),
-            };
-            Failure { index: 0, error }
-        })
+        let failed = |error| Failure { index: 0, error };
+        done.map_err(|error| failed(EngineError::Store(error)))?;
+        let fault = verifier.into_fault().map(|fault| EngineError::rejected(self.place, fault));
+        fault.map_or(Ok(()), |error| Err(failed(error)))
+    }
+
+    /// Where the values below the batch come from.
+    fn values(&self) -> Values {
+        self.shared.pre_state.listed().map_or(Values::Store, |_| Values::Listed)
+    }
+
+    /// A step failed. Where the values are the list's, one of them may be why a step cannot be
+    /// run, and the store's values decide: then no further step begins, and verifying goes on.
+    ///
+    /// # Errors
+    /// The failure, where nothing else can explain it.
+    fn explain(&self, failure: Failure) -> Result<(), Failure> {
+        match (&failure.error, self.values()) {
+            (EngineError::Step { .. }, Values::Listed) => {
+                self.next_step.store(self.steps.count(), Ordering::Relaxed);
+                lock(&self.failures).push(failure);
+                Ok(())
+            }
+            _ => Err(failure),
+        }
     }
 
     fn now_ns(&self) -> u64 {
@@ -245,8 +277,8 @@ impl<P: PreState> Job<P> {
         worker: usize,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
+        let lane = Lane { number: worker, count: task.variant.thread_count };
         if task.variant.executors_prefetch() {
-            let lane = Lane { number: worker, count: task.variant.thread_count };
             self.prefetch(reader, tallies, lane, stop)?;
         }
         let came = tallies.on_demand.trace.is_some().then(Instant::now);
@@ -270,7 +302,10 @@ impl<P: PreState> Job<P> {
                 break;
             }
             let index = self.order.as_ref().map_or(place, |order| order[place as usize]);
-            steps.push(self.run_step(&mut runner, task, index, &mut course)?);
+            match self.run_step(&mut runner, task, index, &mut course) {
+                Ok(step) => steps.push(step),
+                Err(failure) => self.explain(failure)?,
+            }
         }
         let Course { mut written, .. } = course;
         written.keep_last();
@@ -280,7 +315,10 @@ impl<P: PreState> Job<P> {
         let touched = runner.into_db().finish();
         lock(&self.parts).push(Part { steps, written, touched });
         // Values are never left unverified, whoever has to do it.
-        if task.variant.io_thread_count == 0 { self.verify(reader, tallies, stop) } else { Ok(()) }
+        match task.variant.io_thread_count {
+            0 => self.verify(reader, tallies, lane, stop),
+            _ => Ok(()),
+        }
     }
 
     fn run_step<R: Reader>(
@@ -309,8 +347,8 @@ impl<P: PreState> Job<P> {
         let end = Instant::now();
         let latency = end - start;
         if let Some(trace) = runner.db().trace() {
-            let outcome = output.as_ref().ok().and_then(|output| output.outcome);
-            let (batch, gas) = (self.place, outcome.map(|outcome| outcome.gas_used));
+            let gas = output.as_ref().ok().and_then(StepOutput::receipt_gas);
+            let batch = self.place;
             trace.seldom(What::Step { batch, index, step, gas }, start, end);
         }
         let output =
@@ -332,7 +370,7 @@ impl<P: PreState> Job<P> {
             let met_count = runner.db().met_slot_count();
             self.feasible.ended(ended, met_count, unreported).map_err(rejected)?;
         }
-        Ok(StepResult { index, outcome: output.outcome, latency })
+        Ok(StepResult { index, result: output.result, latency })
     }
 
     /// Checks and joins what the workers left.
@@ -344,7 +382,7 @@ impl<P: PreState> Job<P> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let mut failures = std::mem::take(&mut *lock(&self.failures));
-        failures.sort_by_key(Failure::rank);
+        failures.sort_by_key(|failure| failure.rank(self.values()));
         if let Some(failure) = failures.into_iter().next() {
             return Err(failure.error);
         }
@@ -368,7 +406,7 @@ impl<P: PreState> Job<P> {
         // Stable, for its speed: each worker's are most often in order already.
         steps.sort_by_key(|step: &StepResult| step.index);
         let mut longest = Duration::ZERO;
-        for step in steps.iter().filter(|step| step.outcome.is_some()) {
+        for step in steps.iter().filter(|step| step.result.is_some()) {
             executed.tx_latencies.record(step.latency);
             longest = longest.max(step.latency);
         }
@@ -376,7 +414,7 @@ impl<P: PreState> Job<P> {
         executed.step_times.push(steps.iter().map(|step| step.latency).collect());
         let net_changes = join::net_changes(&self.shared, reader, stop, workers)
             .map_err(|error| EngineError::of_read(self.place, self.steps.count(), error))?;
-        let outcomes = steps.iter().filter_map(|step| step.outcome).collect();
-        Ok(BatchResult { outcomes, net_changes })
+        let results = steps.into_iter().filter_map(|step| step.result).collect();
+        Ok(BatchResult { results, net_changes, ..BatchResult::default() })
     }
 }

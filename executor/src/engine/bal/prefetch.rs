@@ -19,7 +19,7 @@ mod sequence;
 mod tests;
 
 use batch::Batch;
-pub(crate) use batch::Target;
+pub(crate) use batch::{Sink, Target};
 use chunks::Chunks;
 pub(crate) use chunks::Lane;
 use sequence::Sequence;
@@ -81,9 +81,9 @@ impl ReadAhead {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(crate) fn read<R: Reader>(
+    pub(crate) fn read<R: Reader, S: Sink>(
         &self,
-        target: Target<'_>,
+        target: Target<'_, S>,
         lane: Lane,
         reading: Reading<'_, R>,
         cancel: &AtomicBool,
@@ -99,7 +99,8 @@ impl ReadAhead {
                 (number < chunks.count()).then_some(number)
             }
         };
-        let goes_on = || !cancel.load(Ordering::Relaxed) && !self.has_ended.load(Ordering::Relaxed);
+        let has_ended = || self.has_ended.load(Ordering::Relaxed) || target.values.is_full();
+        let goes_on = || !cancel.load(Ordering::Relaxed) && !has_ended();
         let mut batch = Batch::new(target, sequence);
         while goes_on() {
             let Some(number) = take() else { break };

@@ -1,7 +1,8 @@
-//! Verifying the values of a full list: readers that read every key of it from the store, once,
-//! beside execution, and compare. The first value that differs rejects the list.
+//! Verifying the values of a full list: every key of it is read from the store, once, in the order
+//! and as many at a time as batched I/O reads, and compared. The first value that differs rejects
+//! the list.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::cell::RefCell;
 
 use alloy_primitives::{Address, U256};
 use workload::{
@@ -9,93 +10,65 @@ use workload::{
     list::{AccountId, ListIndex, SlotId},
 };
 
-use super::prestate::Listed;
-use crate::{
-    engine::{error::ListFault, tally::Reading},
-    error::StoreError,
-    store::Reader,
-    trace::Key,
-};
+use super::{prefetch::Sink, prestate::Listed};
+use crate::engine::error::ListFault;
 
-/// Accounts that a reader takes at a time.
-const ACCOUNT_CHUNK: usize = 8;
-
-/// Why verification ended before its end.
+/// Compares what one reader reads.
 #[derive(Debug)]
-pub(crate) enum Unverified {
-    /// A value is wrong.
-    Fault(ListFault),
-    /// The store failed.
-    Store(StoreError),
+pub(super) struct Verifier<'a> {
+    list: &'a ListIndex,
+    listed: &'a Listed,
+    fault: RefCell<Option<ListFault>>,
 }
 
-impl From<StoreError> for Unverified {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl<'a> Verifier<'a> {
+    /// Compares with the values that came with `list`.
+    pub(super) const fn new(list: &'a ListIndex, listed: &'a Listed) -> Self {
+        Self { list, listed, fault: RefCell::new(None) }
+    }
+
+    /// The first value that was wrong.
+    pub(super) fn into_fault(self) -> Option<ListFault> {
+        self.fault.into_inner()
+    }
+
+    #[cold]
+    fn reject(&self, fault: ListFault) {
+        self.fault.borrow_mut().get_or_insert(fault);
     }
 }
 
-/// Verifies what is left of `list`, together with others that share `next_chunk`. Ends early,
-/// without an error, when `cancel` is set.
-///
-/// # Errors
-/// [`Unverified`].
-pub(crate) fn run<R: Reader>(
-    list: &ListIndex,
-    listed: &Listed,
-    next_chunk: &AtomicUsize,
-    reading: Reading<'_, R>,
-    cancel: &AtomicBool,
-) -> Result<(), Unverified> {
-    let Reading { reader, tally } = reading;
-    let slots_per_chunk = reader.slots_per_batch().max(1);
-    let (account_count, slot_count) = (list.account_count() as usize, list.slot_count() as usize);
-    let account_chunks = account_count.div_ceil(ACCOUNT_CHUNK);
-    let slot_chunks = slot_count.div_ceil(slots_per_chunk);
-    let mut keys = Vec::new();
-    while !cancel.load(Ordering::Relaxed) {
-        let chunk = next_chunk.fetch_add(1, Ordering::Relaxed);
-        if chunk < account_chunks {
-            let first = chunk * ACCOUNT_CHUNK;
-            for id in first..(first + ACCOUNT_CHUNK).min(account_count) {
-                let id = AccountId(id as u32);
-                let address = list.address(id);
-                let state = tally.read::<R, _>(Key::Account, || reader.account(address))?;
-                same_account(address, listed.account_of(id), state).map_err(Unverified::Fault)?;
-            }
-        } else if chunk < account_chunks + slot_chunks {
-            let first = (chunk - account_chunks) * slots_per_chunk;
-            let mut next = first;
-            let end = (first + slots_per_chunk).min(slot_count);
-            while next < end {
-                let account = list.account_of(SlotId(next as u32));
-                let stop = end.min(list.slots_of(account).end as usize);
-                keys.clear();
-                keys.extend((next..stop).map(|id| list.slot_key(SlotId(id as u32))));
-                let address = list.address(account);
-                let mut wrong = None;
-                tally.read_slots(reader, address, &keys, &mut |place, state| {
-                    let value = listed.slot_of(SlotId((next + place) as u32));
-                    if value != state && wrong.is_none() {
-                        wrong = Some(wrong_slot(address, &keys[place], value, state));
-                    }
-                })?;
-                if let Some(fault) = wrong {
-                    return Err(Unverified::Fault(fault));
-                }
-                next = stop;
-            }
-        } else {
-            break;
+/// A reader takes what is next of what nobody has taken, so it need not claim keys.
+impl Sink for &Verifier<'_> {
+    fn claim_account(self, _id: AccountId) -> bool {
+        true
+    }
+
+    fn put_account(self, id: AccountId, row: Option<AccountState>) {
+        if let Err(fault) = same_account(self.list.address(id), self.listed.account_of(id), row) {
+            self.reject(fault);
         }
     }
-    Ok(())
-}
 
-#[cold]
-fn wrong_slot(address: &Address, key: &U256, listed: U256, state: U256) -> ListFault {
-    let what = format!("slot {key:#x} of {address}");
-    ListFault::WrongValue { what, listed: format!("{listed:#x}"), state: format!("{state:#x}") }
+    fn claim_slot(self, _id: SlotId) -> bool {
+        true
+    }
+
+    #[inline]
+    fn put_slot(self, id: SlotId, value: U256) {
+        let listed = self.listed.slot_of(id);
+        if listed != value {
+            let (address, key) =
+                (self.list.address(self.list.account_of(id)), self.list.slot_key(id));
+            let what = format!("slot {key:#x} of {address}");
+            let (listed, state) = (format!("{listed:#x}"), format!("{value:#x}"));
+            self.reject(ListFault::WrongValue { what, listed, state });
+        }
+    }
+
+    fn is_full(self) -> bool {
+        self.fault.borrow().is_some()
+    }
 }
 
 fn same_account(

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evm::{Fees, Runner, StepError};
-use workload::{BlockAccessIndex, Steps, TxOutcome};
+use evm::{Fees, Runner, StepError, StepOutput, TxResult};
+use workload::{BlockAccessIndex, Steps};
 
 use super::{
     publish,
@@ -31,7 +31,7 @@ const LONG_LOG: usize = 1 << 12;
 pub(super) struct Run {
     pub(super) index: BlockAccessIndex,
     pub(super) incarnation: u32,
-    pub(super) outcome: Option<TxOutcome>,
+    pub(super) result: Option<TxResult>,
     pub(super) latency: Duration,
 }
 
@@ -111,14 +111,13 @@ impl<R: Reader> Worker<'_, '_, R> {
         let latency = end - start;
         let place = self.work.place;
         if let Some(trace) = self.runner.db().trace() {
-            let outcome = ran.as_ref().ok().and_then(|output| output.outcome);
-            let gas = outcome.map(|outcome| outcome.gas_used);
+            let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
             trace.seldom(What::Step { batch: place, index, step, gas }, start, end);
         }
         match ran {
             Ok(output) => {
                 ground.purses.set(index, output.fee_apart);
-                self.runs.push(Run { index, incarnation, outcome: output.outcome, latency });
+                self.runs.push(Run { index, incarnation, result: output.result, latency });
                 Ok(self.finish(index, incarnation))
             }
             Err(StepError::Database(ReadError::GivenUp(until))) => {

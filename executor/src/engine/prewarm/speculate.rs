@@ -1,22 +1,26 @@
 //! The speculative pass: each transaction alone on the state before the batch. Its sender has
 //! whatever nonce and balance it takes to begin; what it comes to, and whether it comes to
-//! anything, is nobody's concern. Writes go nowhere.
+//! anything, is nobody's concern. Writes go nowhere. A transaction that the run in order has
+//! finished is given up at its next read.
 
 use std::{
     hash::BuildHasher,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 
 use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
-use evm::{Runner, StepError};
+use evm::{Runner, StepError, StepOutput};
 use revm::{
     Database,
     state::{AccountInfo, Bytecode},
 };
-use workload::{StepKind, Steps, Workload, block::Transaction, genesis::AccountState};
+use workload::{BlockAccessIndex, StepKind, Workload, block::Transaction, genesis::AccountState};
 
-use super::cache::{Cache, Key};
+use super::{
+    cache::{Cache, Key},
+    job::Job,
+};
 use crate::{
     engine::{
         error::{EngineError, ViewError},
@@ -35,9 +39,11 @@ const GAS_PER_BLOB: u128 = 1 << 17;
 #[derive(Clone, Copy)]
 pub(super) struct Ahead<'a> {
     pub(super) workload: &'a Workload,
+    pub(super) job: &'a Job,
     pub(super) cache: &'a Cache,
     pub(super) cancel: &'a AtomicBool,
-    pub(super) hasher: &'a DefaultHashBuilder,
+    /// Where keys are counted one by one.
+    pub(super) hasher: Option<&'a DefaultHashBuilder>,
 }
 
 /// The state before the batch, as the transaction at hand may see it.
@@ -45,29 +51,28 @@ struct Before<'a, R> {
     ahead: Ahead<'a>,
     reader: &'a mut R,
     tally: &'a mut ReadTally,
-    /// Hashes of the keys that were read here.
+    /// The step at hand.
+    index: BlockAccessIndex,
+    /// Hashes of the keys that were read here, where they are counted one by one.
     read: Vec<u64>,
     /// The sender, the nonce it is to have, and what it is to have at least.
     lifted: (Address, u64, U256),
 }
 
 impl<'a> Ahead<'a> {
-    /// Runs transactions of the batch at `place` together with others that share `next_step`,
-    /// until none is left. Hashes of the keys that were read.
+    /// Runs transactions of the job together with its other workers, until none is left that the
+    /// run in order has not begun. Hashes of the keys that were read, where they are counted one
+    /// by one.
     ///
     /// # Errors
-    /// A state that cannot be read, or a cancelled run; never what a transaction came to.
-    pub(super) fn run<R: Reader>(
-        self,
-        place: usize,
-        steps: &Steps,
-        next_step: &AtomicU32,
-        reading: Reading<'a, R>,
-    ) -> Result<Vec<u64>, EngineError> {
+    /// A state that cannot be read; never what a transaction came to.
+    pub(super) fn run<R: Reader>(self, reading: Reading<'a, R>) -> Result<Vec<u64>, EngineError> {
+        let Job { place, steps, next_step, passed_count, .. } = self.job;
+        let place = *place;
         let batch = &self.workload.batches[place];
         let lifted = (Address::ZERO, 0, U256::ZERO);
         let Reading { reader, tally } = reading;
-        let database = Before { ahead: self, reader, tally, read: Vec::new(), lifted };
+        let database = Before { ahead: self, reader, tally, index: 0, read: Vec::new(), lifted };
         let mut runner = Runner::new(self.workload, database);
         let mut entered = None;
         while !self.cancel.load(Ordering::Relaxed) {
@@ -75,22 +80,33 @@ impl<'a> Ahead<'a> {
             if index >= steps.count() {
                 break;
             }
+            let passed = passed_count.load(Ordering::Relaxed);
+            if index <= passed {
+                // The run in order has begun it. Step 0 is none of the transactions.
+                let next = passed.saturating_add(1).min(steps.count());
+                next_step.fetch_max(next, Ordering::Relaxed);
+                continue;
+            }
             let step = steps.at(index);
             let StepKind::Transaction(tx_index) = step.kind else { continue };
             let block = &batch.blocks[step.block];
             if entered.replace(step.block) != Some(step.block) {
                 runner.enter(block);
             }
-            runner.db().lift(&block.transactions[tx_index]);
+            runner.db().begin(index, &block.transactions[tx_index]);
             let start = Instant::now();
             let ran = runner.run(block, step.kind, |_, _| ());
             if let Some(trace) = &mut runner.db().tally.trace {
-                let outcome = ran.as_ref().ok().and_then(|output| output.outcome);
-                let gas = outcome.map(|outcome| outcome.gas_used);
+                let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
                 trace.seldom(What::Step { batch: place, index, step, gas }, start, Instant::now());
             }
             match ran {
                 Ok(_) => {}
+                // Given up, or the whole run is.
+                Err(StepError::Database(ViewError::Cancelled)) => {
+                    runner = Runner::new(self.workload, runner.into_db());
+                    entered = None;
+                }
                 // A state that cannot be read is no matter of speculation; and who waits for
                 // what was not read must be told.
                 Err(StepError::Database(error))
@@ -110,9 +126,10 @@ impl<'a> Ahead<'a> {
 }
 
 impl<R: Reader> Before<'_, R> {
-    /// Lets `tx` begin: its sender's earlier transactions have not run here, nor has whatever
-    /// pays it.
-    fn lift(&mut self, tx: &Transaction) {
+    /// Lets `tx` begin at `index`: its sender's earlier transactions have not run here, nor has
+    /// whatever pays it.
+    fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
+        self.index = index;
         let gas = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));
         let blob_gas = U256::from(tx.blob_hashes.len() as u128 * GAS_PER_BLOB);
         let blobs = blob_gas.saturating_mul(U256::from(tx.max_fee_per_blob_gas));
@@ -120,10 +137,19 @@ impl<R: Reader> Before<'_, R> {
         self.lifted = (tx.sender, tx.nonce, most);
     }
 
+    /// Whether the transaction at hand is still to come in the run in order, or running there.
+    ///
+    /// # Errors
+    /// [`ViewError::Cancelled`]: it is not.
+    fn is_wanted(&self) -> Result<(), ViewError> {
+        let passed_count = self.ahead.job.passed_count.load(Ordering::Relaxed);
+        if passed_count > self.index { Err(ViewError::Cancelled) } else { Ok(()) }
+    }
+
     fn note(&mut self, key: Key, arrival: Arrival) {
         if arrival == Arrival::Read {
             self.tally.read_count += 1;
-            self.read.push(self.ahead.hasher.hash_one(key));
+            self.read.extend(self.ahead.hasher.map(|hasher| hasher.hash_one(key)));
         }
     }
 }
@@ -132,6 +158,7 @@ impl<R: Reader> Database for Before<'_, R> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
+        self.is_wanted()?;
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (mut row, arrival) = cache.accounts.get_or_read(address, cancel, || {
@@ -149,6 +176,7 @@ impl<R: Reader> Database for Before<'_, R> {
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
+        self.is_wanted()?;
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
@@ -160,6 +188,7 @@ impl<R: Reader> Database for Before<'_, R> {
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
+        self.is_wanted()?;
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {

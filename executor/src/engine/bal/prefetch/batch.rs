@@ -4,7 +4,10 @@
 use std::ops::Range;
 
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256};
-use workload::list::{AccountId, ListIndex, SlotId};
+use workload::{
+    genesis::AccountState,
+    list::{AccountId, ListIndex, SlotId},
+};
 
 use super::{chunks::Chunk, sequence::Sequence};
 use crate::{
@@ -17,23 +20,67 @@ use crate::{
     trace::Key,
 };
 
+/// What becomes of the values that are read.
+pub(crate) trait Sink: Copy {
+    /// Takes the duty to read an account; false where somebody has it.
+    fn claim_account(self, id: AccountId) -> bool;
+
+    /// The row of an account that was claimed.
+    fn put_account(self, id: AccountId, row: Option<AccountState>);
+
+    /// Takes the duty to read a slot; false where somebody has it.
+    fn claim_slot(self, id: SlotId) -> bool;
+
+    /// The value of a slot that was claimed.
+    fn put_slot(self, id: SlotId, value: U256);
+
+    /// Whether no further value is wanted.
+    fn is_full(self) -> bool {
+        false
+    }
+}
+
+/// Hands the values over to transactions.
+impl Sink for &Declared {
+    #[inline]
+    fn claim_account(self, id: AccountId) -> bool {
+        self.accounts.claims().claim(id.get())
+    }
+
+    #[inline]
+    fn put_account(self, id: AccountId, row: Option<AccountState>) {
+        self.accounts.put(id.get(), row);
+    }
+
+    #[inline]
+    fn claim_slot(self, id: SlotId) -> bool {
+        self.slots.claims().claim(id.get())
+    }
+
+    #[inline]
+    fn put_slot(self, id: SlotId, value: U256) {
+        self.slots.put(id.get(), value);
+    }
+}
+
 /// What a reader reads for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'a> {
+pub(crate) struct Target<'a, S> {
     /// What declares the keys.
     pub(crate) list: &'a ListIndex,
     /// Where their values go.
-    pub(crate) values: &'a Declared,
+    pub(crate) values: S,
     /// Where codes go.
     pub(crate) codes: &'a CodeRows,
 }
 
 /// A reader's room for the keys of a call, kept from chunk to chunk.
 #[derive(Debug)]
-pub(super) struct Batch<'a> {
-    target: Target<'a>,
+pub(super) struct Batch<'a, S> {
+    target: Target<'a, S>,
     sequence: Option<&'a Sequence>,
-    ids: Vec<usize>,
+    account_ids: Vec<AccountId>,
+    slot_ids: Vec<SlotId>,
     addresses: Vec<Address>,
     keys: Vec<U256>,
     rows: Vec<SlotRow<'a>>,
@@ -41,12 +88,13 @@ pub(super) struct Batch<'a> {
     codes: Vec<B256>,
 }
 
-impl<'a> Batch<'a> {
-    pub(super) const fn new(target: Target<'a>, sequence: Option<&'a Sequence>) -> Self {
+impl<'a, S: Sink> Batch<'a, S> {
+    pub(super) const fn new(target: Target<'a, S>, sequence: Option<&'a Sequence>) -> Self {
         Self {
             target,
             sequence,
-            ids: Vec::new(),
+            account_ids: Vec::new(),
+            slot_ids: Vec::new(),
             addresses: Vec::new(),
             keys: Vec::new(),
             rows: Vec::new(),
@@ -101,20 +149,20 @@ impl<'a> Batch<'a> {
         reader: &mut R,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
-        let Self { target: Target { list, values, .. }, sequence, ids, addresses, codes, .. } =
-            self;
+        let Self { target: Target { list, values, .. }, sequence, addresses, codes, .. } = self;
+        let ids = &mut self.account_ids;
         ids.clear();
         addresses.clear();
         for place in places {
             let id = sequence.map_or(AccountId(place as u32), |sequence| sequence.account(place));
-            if values.accounts.claims().claim(id.get()) {
-                ids.push(id.get());
+            if values.claim_account(id) {
+                ids.push(id);
                 addresses.push(*list.address(id));
             }
         }
         let mut clock = CallClock::start(reader, Key::Account, tally);
         reader.accounts(addresses, &mut |place, row| {
-            values.accounts.put(ids[place], row);
+            values.put_account(ids[place], row);
             clock.arrived::<R>();
             let code = row.map_or(KECCAK256_EMPTY, |row| row.code_hash);
             if code != KECCAK256_EMPTY {
@@ -132,19 +180,19 @@ impl<'a> Batch<'a> {
         reader: &mut R,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
-        let Self { target: Target { list, values, .. }, ids, rows, .. } = self;
+        let Self { target: Target { list, values, .. }, slot_ids: ids, rows, .. } = self;
         ids.clear();
         rows.clear();
         for place in places {
             let (id, row) = sequence.slot(list, place);
-            if values.slots.claims().claim(id.get()) {
-                ids.push(id.get());
+            if values.claim_slot(id) {
+                ids.push(id);
                 rows.push(row);
             }
         }
         let mut clock = CallClock::start(reader, Key::Slot, tally);
         reader.slot_rows(rows, &mut |place, value| {
-            values.slots.put(ids[place], value);
+            values.put_slot(ids[place], value);
             clock.arrived::<R>();
         })?;
         clock.stop(reader, ids.len());
@@ -158,22 +206,22 @@ impl<'a> Batch<'a> {
         reader: &mut R,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
-        let Self { target: Target { list, values, .. }, ids, keys, .. } = self;
+        let Self { target: Target { list, values, .. }, slot_ids: ids, keys, .. } = self;
         let mut next = places.start;
         while next < places.end {
             let account = list.account_of(SlotId(next as u32));
             let end = places.end.min(list.slots_of(account).end as usize);
             ids.clear();
             keys.clear();
-            for id in next..end {
-                if values.slots.claims().claim(id) {
+            for id in (next..end).map(|id| SlotId(id as u32)) {
+                if values.claim_slot(id) {
                     ids.push(id);
-                    keys.push(list.slot_key(SlotId(id as u32)));
+                    keys.push(list.slot_key(id));
                 }
             }
             next = end;
             tally.read_slots(reader, list.address(account), keys, &mut |place, value| {
-                values.slots.put(ids[place], value);
+                values.put_slot(ids[place], value);
             })?;
         }
         Ok(())

@@ -1,0 +1,217 @@
+//! The state of a batch that runs in order: each key as it was read below the batch and as it now
+//! is, side by side, so that the net changes are one pass over it. revm's own `State` keeps
+//! transitions and a bundle with reverts beside its cache; nothing here wants those.
+//!
+//! Accounts lie in the order in which they came. revm takes that place along as the account's id
+//! and brings it back with each slot, so a slot costs one look-up and not two.
+
+use alloy_primitives::{
+    Address, B256, U256,
+    map::{AddressMap, B256Map, Entry, HashMap},
+};
+use evm::account_state;
+use revm::{
+    Database,
+    database_interface::bal::BalState,
+    state::{Account, AccountId, AccountInfo, Bytecode, EvmState, bal::Bal},
+};
+use workload::{NetChanges, genesis::AccountState};
+
+/// A slot.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    before: U256,
+    now: U256,
+}
+
+/// An account.
+#[derive(Debug)]
+struct Held {
+    address: Address,
+    /// Below the batch.
+    before: Option<AccountState>,
+    now: Option<AccountInfo>,
+    /// No slot of it is in the store: it was not there, or the batch made it or removed it.
+    is_bare: bool,
+    /// A step wrote to it.
+    is_touched: bool,
+    slots: HashMap<U256, Slot>,
+}
+
+/// The state of one batch over what is below it.
+#[derive(Debug)]
+pub(super) struct BatchState<'d, D> {
+    database: &'d mut D,
+    places: AddressMap<u32>,
+    accounts: Vec<Held>,
+    codes: B256Map<Bytecode>,
+    /// Builds the list, where one is built.
+    list: BalState,
+}
+
+impl<'d, D: Database> BatchState<'d, D> {
+    pub(super) fn new(database: &'d mut D) -> Self {
+        let (places, codes) = (AddressMap::default(), B256Map::default());
+        Self { database, places, accounts: Vec::new(), codes, list: BalState::new() }
+    }
+
+    /// This state, which builds the list of the block, too.
+    pub(super) fn building_list(self) -> Self {
+        Self { list: self.list.with_bal_builder(), ..self }
+    }
+
+    /// What is below the batch.
+    pub(super) const fn database(&mut self) -> &mut D {
+        self.database
+    }
+
+    /// The next step begins.
+    pub(super) const fn next_step(&mut self) {
+        self.list.bump_bal_index();
+    }
+
+    /// Takes in what a part of a step left.
+    pub(super) fn commit(&mut self, changes: EvmState) {
+        self.list.commit(&changes);
+        for (address, account) in changes {
+            if account.is_touched() {
+                self.commit_account(address, account);
+            }
+        }
+    }
+
+    fn commit_account(&mut self, address: Address, account: Account) {
+        let place = match self.places.entry(address) {
+            Entry::Occupied(entry) => *entry.get() as usize,
+            // Nobody asked for it: it is as the step found it.
+            Entry::Vacant(entry) => {
+                let info = (!account.is_loaded_as_not_existing()).then(|| account.original_info());
+                entry.insert(self.accounts.len() as u32);
+                self.accounts.push(Held::new(address, info));
+                self.accounts.len() - 1
+            }
+        };
+        let held = &mut self.accounts[place];
+        held.is_touched = true;
+        let (is_gone, is_born) = (account.is_selfdestructed(), account.is_created());
+        if is_gone || is_born {
+            held.is_bare = true;
+            held.slots.values_mut().for_each(|slot| slot.now = U256::ZERO);
+        }
+        // What a contract stored that destroys itself in the transaction that made it never was
+        // (EIP-6780); an account left empty does not exist (EIP-161).
+        if is_gone || account.is_empty() {
+            held.now = None;
+            return;
+        }
+        if let (true, Some(code)) = (is_born, &account.info.code) {
+            self.codes.insert(account.info.code_hash, code.clone());
+        }
+        held.now = Some(account.info);
+        for (key, slot) in account.storage {
+            if slot.is_changed() {
+                let before = slot.original_value();
+                held.slots.entry(key).or_insert(Slot { before, now: before }).now =
+                    slot.present_value();
+            }
+        }
+    }
+
+    /// The place of the account at `address`, which is read where nobody has.
+    fn place(&mut self, address: Address) -> Result<usize, D::Error> {
+        match self.places.entry(address) {
+            Entry::Occupied(entry) => Ok(*entry.get() as usize),
+            Entry::Vacant(entry) => {
+                let info = self.database.basic(address)?;
+                let place = self.accounts.len();
+                entry.insert(place as u32);
+                self.accounts.push(Held::new(address, info));
+                Ok(place)
+            }
+        }
+    }
+
+    fn slot(&mut self, place: usize, key: U256) -> Result<U256, D::Error> {
+        let held = &mut self.accounts[place];
+        match held.slots.entry(key) {
+            Entry::Occupied(entry) => Ok(entry.get().now),
+            Entry::Vacant(_) if held.is_bare => Ok(U256::ZERO),
+            Entry::Vacant(entry) => {
+                let value = self.database.storage(held.address, key)?;
+                entry.insert(Slot { before: value, now: value });
+                Ok(value)
+            }
+        }
+    }
+
+    /// The net changes, and the list where one was built.
+    pub(super) fn finish(mut self) -> (NetChanges, Option<Bal>) {
+        let mut changes = NetChanges::default();
+        for held in self.accounts.iter().filter(|held| held.is_touched) {
+            held.changes(&mut changes);
+        }
+        changes.sort();
+        (changes, self.list.take_built_bal())
+    }
+}
+
+impl Held {
+    fn new(address: Address, now: Option<AccountInfo>) -> Self {
+        let before = now.as_ref().map(account_state);
+        let is_bare = now.is_none();
+        Self { address, before, now, is_bare, is_touched: false, slots: HashMap::default() }
+    }
+
+    fn changes(&self, changes: &mut NetChanges) {
+        let after = self.now.as_ref().map(account_state);
+        if self.before != after {
+            changes.accounts.push((self.address, after));
+        }
+        let had = self.before.map(|before| before.code_hash);
+        if let Some(AccountInfo { code_hash, code: Some(code), .. }) = &self.now
+            && had != Some(*code_hash)
+            && !code.is_empty()
+        {
+            changes.codes.push((*code_hash, code.original_bytes()));
+        }
+        let slots = self.slots.iter().filter(|(_, slot)| slot.before != slot.now);
+        changes.slots.extend(slots.map(|(key, slot)| (self.address, *key, slot.now)));
+    }
+}
+
+impl<D: Database> Database for BatchState<'_, D> {
+    type Error = D::Error;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, D::Error> {
+        let place = self.place(address)?;
+        let account_id = AccountId::new(place);
+        Ok(self.accounts[place].now.as_ref().map(|info| AccountInfo { account_id, ..info.clone() }))
+    }
+
+    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, D::Error> {
+        match self.codes.entry(code_hash) {
+            Entry::Occupied(entry) => Ok(entry.get().clone()),
+            Entry::Vacant(entry) => {
+                Ok(entry.insert(self.database.code_by_hash(code_hash)?).clone())
+            }
+        }
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, D::Error> {
+        let place = self.place(address)?;
+        self.slot(place, key)
+    }
+
+    fn storage_by_account_id(
+        &mut self,
+        _address: Address,
+        account_id: AccountId,
+        key: U256,
+    ) -> Result<U256, D::Error> {
+        self.slot(account_id.get(), key)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, D::Error> {
+        self.database.block_hash(number)
+    }
+}

@@ -1,0 +1,24 @@
+//! One batch as its workers see it.
+
+use std::sync::{Arc, Mutex, atomic::AtomicU32};
+
+use workload::Steps;
+
+use super::cache::Cache;
+use crate::{engine::error::EngineError, span::Spans};
+
+/// One batch as the workers of the pass see it.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(super) place: usize,
+    pub(super) steps: Steps,
+    pub(super) next_step: AtomicU32,
+    /// Steps that the run in order has finished.
+    pub(super) passed_count: AtomicU32,
+    /// The one cache, where there is one.
+    pub(super) cache: Option<Cache>,
+    pub(super) spans: Arc<Spans>,
+    /// Hashes of the keys that each worker read, where they are counted one by one.
+    pub(super) read: Mutex<Vec<Vec<u64>>>,
+    pub(super) failure: Mutex<Option<EngineError>>,
+}
