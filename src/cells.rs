@@ -11,10 +11,11 @@ use executor::{place::RowPages, process, recover::Recovered, sample::Measurement
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
-    Bottleneck, CacheFacts, Cell, Counters, PrefetchFacts, Priority, SampleFacts, TimesAsFast,
+    Bottleneck, CacheFacts, Cell, Counters, Estimate, PrefetchFacts, Priority, SampleFacts,
+    TimesAsFast,
     stats::{self, Warmup},
 };
-use variant::{CacheMode, Io, Prefetch, ReadTime};
+use variant::{CacheMode, Io, Prefetch, ReadTime, SampleKeys};
 
 use crate::counters;
 
@@ -112,7 +113,7 @@ impl CellSamples {
         let unique_keys = input.declared.count();
         let counted = counters::of(input.workload, &input.variant, unique_keys, measurement);
         // Samples of different works have no exact figures in common.
-        let is_one_work = self.samples.iter().all(|sample| sample.seed == input.workload.seed);
+        let is_one_work = self.samples.iter().all(|sample| sample.keys == SampleKeys::Same);
         self.counters = is_one_work.then(|| match self.counters.take() {
             Some(before) => before.in_common(&counted),
             None => counted,
@@ -201,7 +202,6 @@ impl CellSamples {
         let variant = &input.variant;
         let left_out = warm_up.unwrap_or(0).min(self.samples.len());
         let samples = &self.samples[left_out..];
-        let ceiling = input.device.and_then(|device| device.ceiling_iops);
         let gas_rates: Vec<_> =
             samples.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
         let batch_count = input.workload.batches.len().max(1) as f64;
@@ -212,11 +212,8 @@ impl CellSamples {
             .filter_map(|s| Some(s.unverified_wall_ns? as f64 / 1e6 / batch_count))
             .collect();
         let present_keys = present_keys(input);
-        let fractions: Vec<_> = samples.iter().filter_map(device_fraction).collect();
-        let ratios: Vec<_> =
-            samples.iter().filter_map(|s| ratio(s.blocks_per_s?, ceiling?)).collect();
         let [tx_latencies, read_latencies] = self.latencies(warm_up);
-        let fraction = stats::estimate(&fractions);
+        let share = self.device_share(input, samples);
         Cell {
             variant: format!("{}/{variant}", input.store),
             store: input.store,
@@ -250,14 +247,10 @@ impl CellSamples {
             idle_share: self.median_scheduling(|s| s.idle_share),
             recover_ns_per_tx: stats::median(&self.recover_ns_per_tx),
             recover_tx_per_s: stats::median(&self.recover_rates),
-            device_fraction: fraction.median,
-            device_fraction_ci95: fraction.ci95,
-            device_fraction_unknown: match (fraction.median, &input.never_cold) {
-                (Some(_), _) => None,
-                (None, Some(reason)) => Some((*reason).to_owned()),
-                (None, None) => self.no_trace_ceiling.clone(),
-            },
-            uniform_ceiling_ratio: stats::median(&ratios),
+            device_fraction: share.of_trace.median,
+            device_fraction_ci95: share.of_trace.ci95,
+            device_fraction_unknown: share.unknown,
+            uniform_ceiling_ratio: share.of_uniform,
             blocks_per_present_key: self.median(|s| ratio(s.blocks_read? as f64, present_keys?)),
             expected_blocks_per_present_key: expected_blocks_per_present_key(input),
             device_bytes_per_block: self
@@ -274,17 +267,37 @@ impl CellSamples {
         }
     }
 
+    /// The share of the device that `samples` got.
+    fn device_share(&self, input: &CellInput<'_>, samples: &[SampleFacts]) -> DeviceShare {
+        let ceiling = input.device.and_then(|device| device.ceiling_iops);
+        let fractions: Vec<_> = samples.iter().filter_map(device_fraction).collect();
+        let ratios: Vec<_> =
+            samples.iter().filter_map(|s| ratio(s.blocks_per_s?, ceiling?)).collect();
+        let of_trace = stats::estimate(&fractions);
+        DeviceShare {
+            unknown: match (of_trace.median, &input.never_cold) {
+                (Some(_), _) => None,
+                (None, Some(reason)) => Some((*reason).to_owned()),
+                (None, None) => self.no_trace_ceiling.clone(),
+            },
+            of_trace,
+            of_uniform: stats::median(&ratios),
+        }
+    }
+
     /// The largest of the terms that bound the time from below: the device's reads, the CPU's
     /// work, the reads that one thread makes one after the other (see [`chain`]).
     fn binds(&self, input: &CellInput<'_>) -> Option<Bottleneck> {
         let device = input.device?;
+        // Blocks that are joined come faster than single ones: their own ceiling where it is known.
+        let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
         let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
         let cpu_s = self.median(|s| s.cpu_ns.map(|ns| ns as f64 / 1e9))?;
         let latency_s = device.depth1_p50_ns? as f64 / 1e9;
         let threads = input.variant.thread_count + input.variant.io_thread_count;
         let busy = threads.clamp(1, input.core_count.max(1));
         let terms = [
-            (Bottleneck::Device, blocks / device.ceiling_iops?),
+            (Bottleneck::Device, blocks / device_rate?),
             (Bottleneck::Cpu, cpu_s / busy as f64),
             // Reads made together do not wait for one another.
             (
@@ -332,6 +345,16 @@ impl CellSamples {
         );
         facts(Some(lowest >= COLD_SHARE), reason)
     }
+}
+
+/// How much of the device some samples got.
+struct DeviceShare {
+    /// Of what a plain ring got of it with the samples' own blocks.
+    of_trace: Estimate,
+    /// Why that is not known.
+    unknown: Option<String>,
+    /// Of the ceiling of single blocks anywhere; more than 1 where blocks were joined.
+    of_uniform: Option<f64>,
 }
 
 /// Block reads a second over what the device does: with the sample's own blocks, read right after it

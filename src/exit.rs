@@ -42,6 +42,14 @@ pub struct Failure {
     pub error: anyhow::Error,
 }
 
+impl Failure {
+    /// The same failure of `name`.
+    #[must_use]
+    pub fn context(self, name: String) -> Self {
+        Self { error: self.error.context(name), ..self }
+    }
+}
+
 impl fmt::Display for Failure {
     /// The whole chain in one line, unless the error is a text of several lines itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -115,7 +115,7 @@ impl Extras {
 
 fn kept(done: Result<Option<PathBuf>>, sampled: &mut Sampled) -> Option<PathBuf> {
     done.unwrap_or_else(|error| {
-        sampled.failure.get_or_insert(error);
+        sampled.failure.get_or_insert(Failure { code: Code::Io, error });
         None
     })
 }

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use result::{BalBytes, Device, Program, StoreFacts, Tool, WorkloadFacts, environment::Build};
+use result::{
+    BalBytes, Cell, Device, Program, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+    environment::Build,
+};
 
 use executor::store::any::AnyStore;
 use generator::GENERATOR_VERSION;
@@ -146,6 +149,9 @@ fn fact(text: String) -> Value {
 /// the device another one.
 const DRIFT_MAX: f64 = 0.2;
 
+/// A sample that reads by this factor faster than the plain ring is not bounded by it.
+const RING_SLOWER_MIN: f64 = 1.05;
+
 /// What the run itself gives reason to doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
@@ -165,6 +171,13 @@ pub enum Doubt {
     DeviceReadTwice {
         /// Reads of blocks that had been read.
         read_count: u64,
+    },
+    /// The plain ring was slower than samples were with the same blocks.
+    RingSlower {
+        /// The variants, as cells name them.
+        variants: Vec<String>,
+        /// By this factor at most.
+        most: f64,
     },
 }
 
@@ -186,6 +199,12 @@ impl fmt::Display for Doubt {
                  blocks read before, which a cache below may have answered; take a larger state \
                  (--slots)"
             ),
+            Self::RingSlower { variants, most } => write!(
+                f,
+                "a plain ring read the blocks of samples up to {most:.2} times slower than they did: the \
+                 share of the disk is shown as 100 % and is not known of {}; take more samples",
+                variants.join(", ")
+            ),
         }
     }
 }
@@ -193,6 +212,7 @@ impl fmt::Display for Doubt {
 /// All that the run itself gives reason to doubt.
 pub fn doubts<'d>(
     devices: impl IntoIterator<Item = &'d Device>,
+    cells: &[Cell],
     failure: Option<&anyhow::Error>,
 ) -> Vec<Doubt> {
     let ended = failure.map(|failure| Doubt::EndedEarly { reason: format!("{failure:#}") });
@@ -207,7 +227,24 @@ pub fn doubts<'d>(
             doubts.push(Doubt::DeviceReadTwice { read_count: device.repeated_read_count });
         }
     }
+    doubts.extend(ring_slower(cells));
     doubts
+}
+
+fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
+    let factor = |sample: &SampleFacts| Some(sample.blocks_per_s? / sample.trace_blocks_per_s?);
+    let factors = |cell: &Cell| -> Vec<f64> {
+        let all = cell.samples.iter().filter_map(factor);
+        all.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN).collect()
+    };
+    // Of one sample that a busy moment hit nothing follows; the share is a median.
+    let is_most = |cell: &&Cell| 2 * factors(cell).len() > cell.samples.len();
+    let slower: Vec<&Cell> = cells.iter().filter(is_most).collect();
+    let most = slower.iter().flat_map(|cell| factors(cell)).max_by(f64::total_cmp)?;
+    Some(Doubt::RingSlower {
+        variants: slower.iter().map(|cell| cell.variant.clone()).collect(),
+        most,
+    })
 }
 
 #[cfg(test)]
@@ -255,21 +292,27 @@ mod tests {
     #[test]
     fn a_device_that_changed_and_an_early_end_are_doubts_with_remedies() {
         let device = example::typical().device.unwrap();
-        assert_eq!(doubts([&device], None), Vec::new());
+        let (example, none) = (example::typical(), &[][..]);
+        assert_eq!(doubts([&device], &example.cells, None), Vec::new());
         let ends = [0.79, 0.81, 1.19, 1.21].map(|drift| {
             let start_iops = device.ceiling_iops.unwrap();
             let after = Device { ceiling_end_iops: Some(start_iops * drift), ..device.clone() };
-            doubts([&after], None).len()
+            doubts([&after], none, None).len()
         });
         assert_eq!(ends, [1, 0, 0, 1]);
         let slow = Device { ceiling_end_iops: Some(9_000.0), ..device.clone() };
         let repeated = Device { repeated_read_count: 5, ..device };
         let failure = anyhow::anyhow!("no space").context("rocksdb/x");
-        let doubts = doubts([&slow, &repeated], Some(&failure));
+        let mut cell = example.cells[0].clone();
+        for sample in &mut cell.samples {
+            (sample.blocks_per_s, sample.trace_blocks_per_s) = (Some(120.0), Some(100.0));
+        }
+        let doubts = doubts([&slow, &repeated], &[cell], Some(&failure));
         let texts: Vec<_> = doubts.iter().map(ToString::to_string).collect();
         assert!(texts[0].contains("rocksdb/x: no space"), "{texts:?}");
         assert!(texts[1].contains("70512 reads/s before the samples, 9000 after"), "{texts:?}");
         assert!(texts[2].contains("5 reads") && texts[2].contains("--slots"), "{texts:?}");
-        assert_eq!(texts.len(), 3);
+        assert!(texts[3].contains("1.20 times slower"), "{texts:?}");
+        assert_eq!(texts.len(), 4);
     }
 }

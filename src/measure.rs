@@ -10,7 +10,7 @@ use executor::{
     sample::{Keep, Measurement},
     trace::Trace,
 };
-use variant::{CacheMode, Schedule, Variant};
+use variant::{CacheMode, SampleKeys, Schedule, Variant};
 use workload::signing::TxSignatures;
 
 use result::Device;
@@ -108,11 +108,19 @@ impl<'a> Measuring<'a> {
             variant: self.variant,
             cache: self.cache,
             workload: self.work.workload(),
+            keys: self.keys(),
             asked_before_share: self.asked_before_share,
             declared: keys.declared,
             present_share: keys.present_share,
             device,
             core_count: self.core_count.get(),
+        }
+    }
+
+    fn keys(&self) -> SampleKeys {
+        match std::ptr::eq(self.work, self.session.work()) {
+            true => SampleKeys::Same,
+            false => SampleKeys::Fresh,
         }
     }
 
@@ -190,10 +198,22 @@ impl<'a> Measuring<'a> {
 /// Longest time for which a sample's requests are read again.
 const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
 
+/// The blocks that a sample read and those that its rows lie in may differ by this share: filters
+/// fail, and a cache may let a block go.
+const OTHER_BLOCKS_MAX: f64 = 0.05;
+
 /// Reads the sample's requests again, right after it.
 fn trace_ceiling(measurement: &Measurement) -> Option<Result<f64, String>> {
     let requests = measurement.requests.as_ref()?;
+    let read_count = measurement.executed.counters.block_count;
     Some(requests.as_ref().map_err(Clone::clone).and_then(|requests| {
+        let located_count = requests.block_count();
+        if read_count.abs_diff(located_count) as f64 > OTHER_BLOCKS_MAX * read_count as f64 {
+            return Err(format!(
+                "the sample read {read_count} blocks and its rows lie in {located_count}: a ring \
+                 would read others"
+            ));
+        }
         let rate = requests.read_again(READ_AGAIN_MAX, interrupt::flag());
         let rate = rate.map_err(|reason| reason.to_string())?;
         Ok(rate.block_count as f64 / rate.elapsed.as_secs_f64())

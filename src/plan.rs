@@ -201,8 +201,9 @@ fn thread_counts(
     let given = |counts: &[u32]| counts.iter().map(|n| *n as usize).collect::<Vec<_>>();
     let Preset { engine, io, .. } = design.preset();
     let threads = match given(&run.thread_counts) {
-        counts if !counts.is_empty() => with_one_thread(counts, run, store, design),
-        _ if store.waiting() == Waiting::Never => vec![1, cores],
+        counts if !counts.is_empty() => counts,
+        // The CPU decides: the gain by threads is told from the gain or loss otherwise.
+        _ if store.waiting() == Waiting::Never || run.cache == CacheMode::Warm => vec![1, cores],
         // As many threads as execute can wait for the device.
         _ if engine.is_parallel() && io == Io::OnDemand => vec![cores, MANY_THREADS],
         _ => vec![cores],
@@ -216,24 +217,6 @@ fn thread_counts(
         io_threads.iter().map(|io_threads| (nonzero(*threads), nonzero(*io_threads)))
     });
     pairs.collect()
-}
-
-/// The thread counts that were asked for; and one thread before them where a design that is run on
-/// more is compared with execution in order, and the CPU decides: what it gains by threads is told
-/// from what it gains or loses otherwise.
-fn with_one_thread(
-    counts: Vec<usize>,
-    run: &RunSpec,
-    store: StoreKind,
-    design: Design,
-) -> Vec<usize> {
-    let scales = matches!(design, Design::BatchedIo | Design::BlockStm);
-    let is_compared = run.designs.contains(&Design::Sequential);
-    let from_memory = store.waiting() == Waiting::Never || run.cache == CacheMode::Warm;
-    if scales && is_compared && from_memory && !counts.contains(&1) {
-        return [vec![1], counts].concat();
-    }
-    counts
 }
 
 /// Decides after each round whether there is another: whole rounds only, so that all cells
@@ -417,24 +400,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_run_on_threads_beside_in_order_is_run_on_one_where_the_cpu_decides() {
-        let of = |designs: &str, rest: &str| {
-            names(&format!("designs = [{designs}]\nthreads = [2]\nio_threads = [4]\n{rest}"))
-        };
-        let all = "\"sequential\", \"batched-io\", \"block-stm\", \"parallel-io\"";
+    fn where_the_cpu_decides_designs_are_tried_on_one_thread_too() {
+        let designs =
+            "designs = [\"sequential\", \"batched-io\", \"parallel-io\"]\nio_threads = [4]";
+        let of = |rest: &str| names(&format!("{designs}\n{rest}"));
         let expected = [
             "none/sequential+on-demand@1",
             "batched-io/bal+batched@1+4io",
             "batched-io/bal+batched@2+4io",
-            "none/block-stm+on-demand@1",
-            "none/block-stm+on-demand@2",
+            "parallel-io/bal+on-demand@1",
             "parallel-io/bal+on-demand@2",
         ];
-        assert_eq!(of(all, "cache = \"warm\""), expected);
-        assert_eq!(of(all, "stores = [\"memory\"]"), expected);
-        // Cold, one thread would measure its reads.
-        assert!(!of(all, "").iter().any(|name| name.contains("bal+batched@1")));
-        assert_eq!(of("\"block-stm\"", "cache = \"warm\""), ["none/block-stm+on-demand@2"]);
+        assert_eq!(of("cache = \"warm\""), expected);
+        assert_eq!(of("stores = [\"memory\"]"), expected);
+        // Cold, one thread would measure its reads; and the user's counts are the user's.
+        for rest in ["", "cache = \"warm\"\nthreads = [2]"] {
+            assert!(!of(rest).iter().any(|name| name.contains("/bal+batched@1")), "{rest}");
+        }
     }
 
     #[test]

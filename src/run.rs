@@ -27,7 +27,10 @@ use crate::{
     extras::{Extras, Wishes},
     facts, interrupt,
     plan::{self, Machine},
-    prepare::{self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database},
+    prepare::{
+        self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database,
+        on_same_keys,
+    },
     progress::Progress,
     sampling::{Sampled, Sampling},
     seed, terminal,
@@ -106,6 +109,7 @@ pub fn measure(
     progress: &Progress,
 ) -> Result<Vec<Cell>, Failure> {
     on_one_database(run, "what is only measured in passing runs")?;
+    on_same_keys(run, "samples taken in passing ask for the workload's keys")?;
     let machine = Machine::this();
     let databases = Databases { dir: None, in_use: InUse::Refuse };
     let preparation = Preparation {
@@ -125,7 +129,7 @@ pub fn measure(
         return Err(anyhow!("{difference}")).or_exit(Code::Disagree);
     }
     match sampled.failure {
-        Some(failure) => Err(failure).or_exit(Code::Io),
+        Some(failure) => Err(failure),
         None if interrupt::happened() => Err(anyhow!("interrupted")).or_exit(Code::Interrupted),
         None => Ok(cells),
     }
@@ -221,7 +225,8 @@ impl Course<'_> {
         let before = sofar.clone();
         let write = |sampled: &Sampled, files: &mut Files| {
             let now = self.with(&before, prepared, &sampling, sampled);
-            files.write(&self.result(&now, sampled.failure.as_ref()), &now.logs)
+            let error = sampled.failure.as_ref().map(|failure| &failure.error);
+            files.write(&self.result(&now, error), &now.logs)
         };
         let mut sampled = sampling.run(|sampled| match files.is_due() {
             true => write(sampled, files),
@@ -233,7 +238,7 @@ impl Course<'_> {
             && (extras.is_some() || !is_last)
             && let Err(error) = write(&sampled, files)
         {
-            sampled.failure.get_or_insert(error);
+            sampled.failure.get_or_insert(Failure { code: Code::Io, error });
         }
         if let Some(extras) = extras {
             let work = self.facts(prepared).workload;
@@ -241,7 +246,7 @@ impl Course<'_> {
         }
         *sofar = self.with(&before, prepared, &sampling, &sampled);
         match sampled.failure {
-            Some(error) => Some(Failure { code: Code::Io, error }),
+            Some(failure) => Some(failure),
             None if interrupt::happened() => None,
             None => self.after_samples(prepared, sofar),
         }
@@ -343,7 +348,7 @@ impl Course<'_> {
         let of_machine = environment::warnings(&self.environment);
         let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
         let devices = sofar.ran.iter().filter_map(|ran| ran.facts.device.as_ref());
-        let doubts = facts::doubts(devices, failure);
+        let doubts = facts::doubts(devices, &cells, failure);
         warnings.extend(doubts.iter().map(ToString::to_string));
         warnings.extend(sofar.is_unsteady.then(|| UNSTEADY.to_owned()));
         let is_short = sofar.ran.len() < self.run.database_count as usize;

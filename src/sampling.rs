@@ -44,7 +44,7 @@ pub struct Sampled {
     /// Where a result is not the reference's, or a list was rejected.
     pub disagreements: Vec<String>,
     /// What ended the run before its time.
-    pub failure: Option<anyhow::Error>,
+    pub failure: Option<Failure>,
     /// Where the CPU's time of a variant goes, where that was asked for.
     pub profile: Option<ProfileFacts>,
     /// Time that the rounds took: what of the budget is used.
@@ -154,7 +154,7 @@ impl<'a> Sampling<'a> {
             last = begun.elapsed();
             sampled.spent += last;
             if let Err(error) = after_round(&sampled) {
-                sampled.failure.get_or_insert(error);
+                sampled.failure.get_or_insert(Failure { code: Code::Io, error });
             }
             let is_over = sampled.failure.is_some() || !sampled.disagreements.is_empty();
             if interrupt::happened() || is_over {
@@ -175,7 +175,7 @@ impl<'a> Sampling<'a> {
                 Ok(fresh) => fresh,
                 Err(Failure { code: Code::Interrupted, .. }) => return,
                 Err(failure) => {
-                    sampled.failure = Some(failure.error.context(name));
+                    sampled.failure = Some(failure.context(name));
                     return;
                 }
             };
@@ -194,7 +194,7 @@ impl<'a> Sampling<'a> {
                 Ok(measured) => measured,
                 Err(Unmeasured::Cancelled) => return,
                 Err(Unmeasured::Failed(error)) => {
-                    sampled.failure = Some(error.context(name));
+                    sampled.failure = Some(Failure { code: Code::Io, error }.context(name));
                     return;
                 }
             };
@@ -355,7 +355,8 @@ mod tests {
         let mut sampled =
             Sampled { by_cell: vec![CellSamples::default(); 3], ..Sampled::default() };
         assert_eq!(sampled.agree(), None);
-        sampled.failure = Some(anyhow::anyhow!("the disk is gone"));
+        let error = anyhow::anyhow!("the disk is gone");
+        sampled.failure = Some(Failure { code: Code::Io, error });
         assert_eq!(sampled.agree(), None);
         // A list that is rejected gives no sample, and is wrong all the same.
         sampled.disagreements.push("list rejected".to_owned());

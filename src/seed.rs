@@ -6,9 +6,12 @@ use std::{
     hash::{BuildHasher, Hasher},
 };
 
-/// A seed that nobody has had: the standard library's keys for hashing come from the system.
+/// Readers of JSON that take numbers for floats keep so many bits of them.
+const EXACT_BITS: u32 = 53;
+
+/// A seed that nobody has had, of 53 bits: the standard library's keys for hashing come from the system.
 pub fn fresh() -> u64 {
-    RandomState::new().build_hasher().finish()
+    RandomState::new().build_hasher().finish() >> (u64::BITS - EXACT_BITS)
 }
 
 #[cfg(test)]

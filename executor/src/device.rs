@@ -106,6 +106,11 @@ impl Disk {
         Self { files, unread }
     }
 
+    /// Share of the blocks that were read.
+    pub fn read_share(&self) -> f64 {
+        self.unread.taken_share()
+    }
+
     /// Reads of blocks that had been read before, because there were no others left.
     pub fn repeated_count(&self) -> u64 {
         self.unread.repeated_count()
@@ -253,7 +258,7 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
 }
 
-/// Reads `spans` of `files` in their order by a ring, or by threads where that is refused, for the
+/// Reads `spans` of `files` in their order by a ring a core, or by threads where that is refused, for the
 /// time given at most.
 ///
 /// # Errors
@@ -265,13 +270,18 @@ pub fn replay(
     cancel: &AtomicBool,
 ) -> Result<ReadRate, Unmeasured> {
     let work = Work::Spans { spans, time };
-    let ring = Method::Ring { depth: RING_DEPTHS[1], threads: 1 };
-    match measure(files, ring, &work, cancel) {
-        Err(Unmeasured::RingRefused { .. }) => {
-            measure(files, Method::Threads { count: THREAD_COUNTS[1] }, &work, cancel)
+    let depth = RING_DEPTHS[1];
+    // One thread's ring may be bound by its core before the device is.
+    let several =
+        ring_thread_count().map(|threads| Method::Ring { depth: depth / threads, threads });
+    let one = Method::Ring { depth, threads: 1 };
+    for method in several.into_iter().chain([one]) {
+        match measure(files, method, &work, cancel) {
+            Err(Unmeasured::RingRefused { .. }) => {}
+            rate => return rate,
         }
-        rate => rate,
     }
+    measure(files, Method::Threads { count: THREAD_COUNTS[1] }, &work, cancel)
 }
 
 fn measure(

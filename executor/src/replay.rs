@@ -47,6 +47,11 @@ impl Requests {
         Ok(Self { files: places.files, spans: joining.spans })
     }
 
+    /// Blocks that they read.
+    pub fn block_count(&self) -> u64 {
+        self.spans.iter().map(|span| u64::from(span.block_count)).sum()
+    }
+
     /// Reads them again for the time given at most, past the kernel's cache.
     ///
     /// # Errors

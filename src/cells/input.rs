@@ -1,6 +1,6 @@
 //! What is known of a cell before it is sampled, and what follows from that alone.
 
-use variant::{AccountReads, CacheMode, Io, ReadTime, StoreKind, Variant};
+use variant::{AccountReads, CacheMode, Io, ReadTime, SampleKeys, StoreKind, Variant};
 use workload::Workload;
 
 use super::numbers::ratio;
@@ -23,6 +23,8 @@ pub struct CellInput<'a> {
     pub cache: CacheMode,
     /// The workload.
     pub workload: &'a Workload,
+    /// Whether that is the run's workload or one of the sample's own.
+    pub keys: SampleKeys,
     /// Share of its keys that samples before have asked the store for; `None` where nobody counts.
     pub asked_before_share: Option<f64>,
     /// Keys that its lists declare.

@@ -27,6 +27,7 @@ pub(super) fn sample(
     SampleFacts {
         wall_ns: ns(executed.wall),
         seed: input.workload.seed,
+        keys: input.keys,
         asked_before_share: input.asked_before_share,
         unverified_wall_ns: (input.variant.io == Io::FromList).then(|| ns(unverified)),
         warm_up,

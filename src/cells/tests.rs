@@ -8,7 +8,7 @@ use executor::{
     sample::Disagreement,
 };
 use result::Device;
-use variant::{Design, Prefetch, StoreKind, Variant};
+use variant::{Design, Prefetch, SampleKeys, StoreKind, Variant};
 use workload::{
     Batch, Block, Genesis, KeyRule, SlotFamily, Transaction, TxOutcome, TxStatus, ValueRule,
     Workload,
@@ -45,6 +45,7 @@ fn device() -> Device {
         method: None,
         depth1_p50_ns: Some(100_000),
         host_cache_ratio: Some(1.0),
+        probed_block_share: Some(0.02),
         repeated_read_count: 0,
         state_age_s: None,
         reason: None,
@@ -63,6 +64,7 @@ fn input<'a>(workload: &'a Workload, device: &'a Device, variant: Variant) -> Ce
         variant,
         cache: CacheMode::Cold,
         workload,
+        keys: SampleKeys::Same,
         asked_before_share: None,
         declared: DeclaredKeys { account_count: 0, slot_count: 1_000 },
         present_share: 1.0,
@@ -359,13 +361,17 @@ fn samples_of_different_works_have_no_exact_figures_in_common() {
         let mut samples = CellSamples::default();
         let variant = variant(Design::ParallelIo, 4, 1);
         for work in works {
-            samples.add(&input(work, &device, variant), &measurement(9, 9));
+            let is_first = std::ptr::eq(*work, &first);
+            let keys = if is_first { SampleKeys::Same } else { SampleKeys::Fresh };
+            let input = CellInput { keys, ..input(work, &device, variant) };
+            samples.add(&input, &measurement(9, 9));
         }
         let cell = samples.cell(&input(&first, &device, variant), None);
         (cell.counters.is_some(), cell.samples.iter().map(|s| s.seed).collect::<Vec<_>>())
     };
     assert_eq!(counted(&[&first, &first]), (true, vec![0, 0]));
-    assert_eq!(counted(&[&second, &second]), (true, vec![7, 7]));
+    assert_eq!(counted(&[&second]), (false, vec![7]));
+    assert_eq!(counted(&[&second, &second]), (false, vec![7, 7]));
     assert_eq!(counted(&[&first, &second]), (false, vec![0, 7]));
     assert_eq!(counted(&[&first, &second, &second]), (false, vec![0, 7, 7]));
 }

@@ -73,9 +73,10 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
     counters(base, new, &common, &mut compared);
     if compared.counter_count == 0 {
         bail!(
-            "{} and {} have no counter in common: there is nothing to compare; run both again",
+            "{} and {} have no counter in common: there is nothing to compare; run both again, {}",
             base.path().display(),
-            new.path().display()
+            new.path().display(),
+            "cold on disks with --keys same, or their samples ask for other keys"
         );
     }
     if !compared.counter_changes.is_empty() {
@@ -299,7 +300,7 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
         for database in cell.by_database() {
             let name = |counter: &str| format!("{}{} {counter}", cell.variant, database.words());
             for Exact { name: counter, of } in EXACT {
-                let mut values: Vec<_> = database.samples.iter().map(of).collect();
+                let mut values: Vec<_> = database.of_workload().map(of).collect();
                 values.dedup();
                 if let ([value], true) = (values.as_slice(), counter != READS || reads_are_exact) {
                     add(name(counter), Value::from(*value));

@@ -29,6 +29,7 @@ pub(super) fn measure(
         method: None,
         depth1_p50_ns: None,
         host_cache_ratio: None,
+        probed_block_share: None,
         repeated_read_count: 0,
         state_age_s: now_s.map(|now_s| now_s.saturating_sub(state.manifest().created_unix_s)),
         reason: None,
@@ -44,6 +45,7 @@ pub(super) fn measure(
         if let Err(reason) = fill(disk, cancel, &mut facts) {
             add_reason(&mut facts, &reason);
         }
+        facts.probed_block_share = Some(disk.read_share());
         facts.repeated_read_count = disk.repeated_count();
     }
     (facts, disk)

@@ -1,5 +1,5 @@
-//! Works of their own for samples: over the state that is there, with keys that no sample before
-//! has asked for, so that no cache below this machine has their blocks. One is made before the
+//! Works of their own for samples: over the state that is there, with keys drawn anew, so that a
+//! cache below this machine has few of their blocks. One is made before the
 //! clock of its sample and let go after it, so memory holds one more than the scenario's.
 
 use std::num::NonZeroUsize;

@@ -71,7 +71,7 @@ impl Request {
             Source::File(path) => {
                 let run = minimal::default_run(how).or_exit(Code::Usage)?;
                 on_one_database(&run, "a workload file is of one seed, and is run")?;
-                has_same_keys(&run)?;
+                on_same_keys(&run, "a workload file has the keys that it has")?;
                 let workload = read_workload(path, progress)?;
                 Ok(Self { workload, run, scenario: None })
             }
@@ -104,13 +104,13 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
     }
 }
 
-/// Refuses keys of their own for each sample: there is no scenario to generate them from.
-fn has_same_keys(run: &RunSpec) -> Result<(), Failure> {
+/// Refuses keys of their own for each sample where `who` has one work, as an error says it.
+///
+/// # Errors
+/// They are wanted.
+pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     if run.keys == Some(SampleKeys::Fresh) {
-        let error = anyhow!(
-            "run.keys = \"fresh\": a workload file has the keys that it has; name its scenario in \
-             place of the file, or leave the option out"
-        );
+        let error = anyhow!("run.keys = \"fresh\": {who}; leave it out");
         return Err(error).or_exit(Code::Usage);
     }
     Ok(())

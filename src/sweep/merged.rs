@@ -3,6 +3,7 @@
 
 use result::{
     Program,
+    databases::OnDatabase,
     sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -169,7 +170,7 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counted> {
             counters.cells.push(cell.file.index);
             // Databases differ in their keys. The first is the same in all cells of one work.
             let first = variant_cell.by_database().into_iter().next();
-            for sample in first.map_or(&[][..], |database| database.samples) {
+            for sample in first.iter().flat_map(OnDatabase::of_workload) {
                 counters.gas.insert(sample.gas);
                 counters.unique_keys.insert(sample.unique_keys);
                 counters.store_reads.insert(sample.store_reads);

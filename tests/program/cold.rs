@@ -77,6 +77,7 @@ fn a_share_of_the_device_is_one_at_most_on_every_store_and_depth_is_measured() {
         let share = cell["device_fraction"].as_f64();
         let share = share.unwrap_or_else(|| panic!("{name}: {}", cell["device_fraction_unknown"]));
         assert!(share > 0.0 && share <= 1.0, "{name}: {share}");
+        assert!(cell["device_fraction_unknown"].is_null(), "{name}");
         assert!(cell["reads_in_flight"].as_f64().unwrap() > 0.0, "{name}");
         let is_mapped = cell["store"] == "mdbx";
         for sample in cell["samples"].as_array().unwrap() {

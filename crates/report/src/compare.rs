@@ -149,7 +149,7 @@ fn counters(stored: &Stored) -> BTreeMap<String, Value> {
     for cell in &stored.result.cells {
         for database in cell.by_database() {
             for Counter { name, of } in COUNTERS {
-                let mut values: Vec<_> = database.samples.iter().filter_map(of).collect();
+                let mut values: Vec<_> = database.of_workload().filter_map(of).collect();
                 values.sort_unstable();
                 values.dedup();
                 let value = match values.as_slice() {

@@ -6,6 +6,7 @@
 //! pooled cell are over the databases' figures, each of them one value, and so are its intervals.
 
 use hdrhistogram::Histogram;
+use variant::SampleKeys;
 
 use crate::{
     counters::Counters,
@@ -91,6 +92,11 @@ impl<'a> OnDatabase<'a> {
     /// ` on database 7` where there are several, by their seeds.
     pub fn words(&self) -> String {
         self.seed.map_or_else(String::new, |seed| format!(" on database {seed}"))
+    }
+
+    /// The samples of the workload itself: the counters of others are of other keys.
+    pub fn of_workload(&self) -> impl Iterator<Item = &'a SampleFacts> + use<'a> {
+        self.samples.iter().filter(|sample| sample.keys == SampleKeys::Same)
     }
 
     /// The samples that count.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use variant::{
     AccountReads, CacheMode, CodeReads, Design, ListForm, Phase, Preset, ReadOrder, ReadTime,
-    Schedule, Sharing, StopRule, StoreKind,
+    SampleKeys, Schedule, Sharing, StopRule, StoreKind,
 };
 
 use crate::{
@@ -74,6 +74,7 @@ pub fn typical() -> RunResult {
             method: Some("io_uring depth 256".to_owned()),
             depth1_p50_ns: Some(109_800),
             host_cache_ratio: Some(1.02),
+            probed_block_share: Some(0.02),
             repeated_read_count: 0,
             state_age_s: Some(86_400),
             reason: None,
@@ -306,6 +307,7 @@ fn sample(ms: f64) -> SampleFacts {
     SampleFacts {
         wall_ns,
         seed: 1,
+        keys: SampleKeys::Same,
         asked_before_share: Some(0.0),
         unverified_wall_ns: None,
         warm_up: None,

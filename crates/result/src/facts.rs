@@ -89,6 +89,9 @@ pub struct Device {
     /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
     /// machine answers.
     pub host_cache_ratio: Option<f64>,
+    /// Share of the files' blocks that were read for these figures before the first sample: where a
+    /// cache below holds them, samples may find so many of theirs in it.
+    pub probed_block_share: Option<f64>,
     /// Reads of all of these that were of a block read before, because the files have no more: a
     /// cache below may have answered them.
     pub repeated_read_count: u64,

@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 use variant::{
-    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, ReadOrder, ReadTime, Schedule,
-    Sharing, StopRule, StoreKind,
+    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, ReadOrder, ReadTime, SampleKeys,
+    Schedule, Sharing, StopRule, StoreKind,
 };
 
 use crate::{
@@ -313,6 +313,10 @@ pub struct SampleFacts {
     pub wall_ns: u64,
     /// Seed of the work that it ran: the workload's, or one of its own over the same state.
     pub seed: u64,
+    /// Whether that work is the workload or one of its own: figures of samples of works of their
+    /// own are not exact, as each has other keys.
+    #[serde(with = "named")]
+    pub keys: SampleKeys,
     /// Share of its keys that samples before it in this run have asked the same store for: a cache
     /// below the machine may have them. `null` where nobody counted.
     pub asked_before_share: Option<f64>,

@@ -44,6 +44,7 @@ pub struct Span {
 struct OpenFile {
     file: File,
     path: PathBuf,
+    byte_count: u64,
     /// Blocks of this file and of those before it.
     blocks_end: u64,
 }
@@ -78,12 +79,8 @@ impl DirectFiles {
 
     /// As [`Self::open`], read as `access` says.
     pub(super) fn open_as<P: AsRef<Path>>(paths: &[P], access: Access) -> Result<Self, Unmeasured> {
-        let mut sized = Vec::with_capacity(paths.len());
-        for path in paths.iter().map(AsRef::as_ref) {
-            let metadata = path.metadata().map_err(|source| failed(path, source))?;
-            sized.push((metadata.len() / BLOCK_BYTES as u64, path));
-        }
-        sized.retain(|(block_count, _)| *block_count > 0);
+        let mut sized = sized(paths)?;
+        sized.retain(|(byte_count, _)| *byte_count >= BLOCK_BYTES as u64);
         sized.sort_by(|a, b| b.cmp(a));
         sized.truncate(FILE_COUNT_MAX);
 
@@ -95,11 +92,7 @@ impl DirectFiles {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_in_order<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
-        let mut sized = Vec::with_capacity(paths.len());
-        for path in paths.iter().map(AsRef::as_ref) {
-            let metadata = path.metadata().map_err(|source| failed(path, source))?;
-            sized.push((metadata.len() / BLOCK_BYTES as u64, path));
-        }
+        let sized = sized(paths)?;
         match sized.len() {
             0..=FILE_COUNT_MAX => Self::of(&sized, Access::Direct),
             count => Err(Unmeasured::TooManyFiles { count }),
@@ -109,10 +102,15 @@ impl DirectFiles {
     fn of(sized: &[(u64, &Path)], access: Access) -> Result<Self, Unmeasured> {
         let mut files = Vec::with_capacity(sized.len());
         let mut blocks_end = 0;
-        for (block_count, path) in sized {
-            blocks_end += block_count;
+        for (byte_count, path) in sized {
+            blocks_end += byte_count / BLOCK_BYTES as u64;
             let file = open(path, access)?;
-            files.push(OpenFile { file, path: (*path).into(), blocks_end });
+            files.push(OpenFile {
+                file,
+                path: (*path).into(),
+                byte_count: *byte_count,
+                blocks_end,
+            });
         }
         if blocks_end == 0 {
             return Err(Unmeasured::TooSmall { block_count: 0 });
@@ -166,9 +164,11 @@ impl DirectFiles {
         span: &Span,
         result: io::Result<usize>,
     ) -> Result<(), Unmeasured> {
-        let path = &self.files[span.file as usize].path;
+        let OpenFile { path, byte_count: file_end, .. } = &self.files[span.file as usize];
         match result {
             Ok(byte_count) if byte_count == span.byte_count as usize => Ok(()),
+            // The last page of a file need not be whole.
+            Ok(byte_count) if span.offset + byte_count as u64 == *file_end => Ok(()),
             Ok(short) => {
                 let wanted = span.byte_count;
                 let reason = format!("{short} of {wanted} bytes: the file was cut meanwhile");
@@ -189,6 +189,16 @@ impl DirectFiles {
     pub(super) fn failed(&self, source: io::Error) -> Unmeasured {
         failed(&self.files[0].path, source)
     }
+}
+
+/// The files at `paths`, each after its size in bytes.
+fn sized<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(u64, &Path)>, Unmeasured> {
+    let mut sized = Vec::with_capacity(paths.len());
+    for path in paths.iter().map(AsRef::as_ref) {
+        let metadata = path.metadata().map_err(|source| failed(path, source))?;
+        sized.push((metadata.len(), path));
+    }
+    Ok(sized)
 }
 
 fn failed(path: &Path, source: io::Error) -> Unmeasured {

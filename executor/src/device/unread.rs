@@ -33,6 +33,12 @@ impl UnreadBlocks {
         (0..count).map(|_| self.next()).collect()
     }
 
+    /// Share of the blocks that were handed out.
+    pub(super) fn taken_share(&self) -> f64 {
+        let taken_count = self.taken_count.load(Ordering::Relaxed);
+        taken_count.min(self.permutation.block_count) as f64 / self.permutation.block_count as f64
+    }
+
     /// How many were handed out a second time, or more often.
     pub(super) fn repeated_count(&self) -> u64 {
         self.taken_count.load(Ordering::Relaxed).saturating_sub(self.permutation.block_count)

@@ -153,9 +153,10 @@ fn a_storm_in_an_order_asks_for_its_rows_in_that_order_of_either_layout() {
                     .collect();
                 assert!(rows.len() > 1_000 && rows.is_sorted_by(|a, b| a > b), "{layout}");
                 asked.extend(indices.iter().map(|index| (address, family.key(*index))));
-                // The same work the other way round.
+                // The same work the other way round: the output says in which order values came.
                 assert!(self::indices(upwards).iter().rev().eq(&indices));
-                assert_eq!((outcome.gas_used, outcome.output), (same.gas_used, same.output));
+                assert_eq!(outcome.gas_used, same.gas_used);
+                assert_ne!(outcome.output, same.output);
             }
             assert_eq!(reads(&down), asked);
             assert_eq!((&up.genesis, &up.batches[0].list), (&down.genesis, &down.batches[0].list));
@@ -224,7 +225,7 @@ fn calldata_is_all_that_costs_its_standard_price_and_a_byte_more_would_be_dearer
         }
         assert_eq!(reads(&made).len() as u64, slot_count);
         let gas = execution_gas as f64 / slot_count as f64;
-        assert!((2_112.0..2_116.0).contains(&gas), "{fork}: reads pay for nothing else: {gas}");
+        assert!((2_120.0..2_124.0).contains(&gas), "{fork}: reads pay for nothing else: {gas}");
         reference::verify(&made, || {}).unwrap();
     }
 }

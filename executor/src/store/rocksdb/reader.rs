@@ -226,7 +226,8 @@ impl Reader for RocksReader<'_> {
         match io_uring_state() {
             // In groups, one after the other.
             IoUring::Available => {
-                block_count as f64 / key_count.div_ceil(READS_AT_ONCE).max(1) as f64
+                let groups = group_count(key_count, self.keys_per_call.unwrap_or(1));
+                block_count as f64 / groups.max(1) as f64
             }
             IoUring::NotBuilt | IoUring::Refused => block_count.min(1) as f64,
         }
@@ -355,4 +356,32 @@ fn row_name(key: &RowKey) -> String {
 
 fn wrong_length(what: String, len: usize) -> StoreError {
     StoreError::Damaged { store: NAME, what, reason: format!("its value has {len} bytes") }
+}
+
+/// Groups of at most [`READS_AT_ONCE`] in which RocksDB reads `key_count` keys that are asked for in
+/// calls of `keys_per_call`.
+const fn group_count(key_count: usize, keys_per_call: usize) -> usize {
+    let per_call = if keys_per_call == 0 { 1 } else { keys_per_call };
+    let whole = key_count / per_call * per_call.div_ceil(READS_AT_ONCE);
+    whole + (key_count % per_call).div_ceil(READS_AT_ONCE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::group_count;
+
+    #[test]
+    fn groups_do_not_reach_across_calls() {
+        for (keys, per_call, groups) in [
+            (0, 8, 0),
+            (1, 8, 1),
+            (32, 8, 4),
+            (32, 1024, 1),
+            (33, 1024, 2),
+            (1030, 1024, 33),
+            (70, 40, 3),
+        ] {
+            assert_eq!(group_count(keys, per_call), groups, "{keys} in calls of {per_call}");
+        }
+    }
 }

@@ -85,7 +85,7 @@ impl SstIndex {
         };
         let meta = Block::read(file, meta)?;
         let properties = Block::read(file, meta.handle(PROPERTIES)?)?;
-        let flag = |name| Ok::<_, io::Error>(properties.number(name)? != Some(0));
+        let flag = |name| Ok::<_, io::Error>(properties.number(name)? == Some(1));
         let has_suffix = !flag(USER_KEYS)?;
         let values = if flag(DELTA_VALUES)? { Values::Delta } else { Values::Plain };
         Ok(Self { block: Block::read(file, meta.handle(INDEX)?)?, has_suffix, values })
@@ -132,6 +132,10 @@ impl SstIndex {
 impl Block {
     fn read(file: &File, at: Handle) -> io::Result<Self> {
         let byte_count = usize::try_from(at.byte_count).map_err(io::Error::other)?;
+        let file_bytes = file.metadata()?.len();
+        if at.offset.checked_add(at.byte_count).is_none_or(|end| end >= file_bytes) {
+            return Err(wrong("a block of its index lies behind its end"));
+        }
         // One byte more says how the block is compressed.
         let mut bytes = vec![0; byte_count + 1];
         file.read_exact_at(&mut bytes, at.offset)?;
