@@ -1,0 +1,108 @@
+//! The picture of throughputs: a row a variant, a mark at its median, a whisker over its interval.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    Cell, Checked, cell_at, cells, charts, note_missing,
+    scale::{self, Law, Scale, Tick},
+    seen::{Figure, Picture, Row},
+    text,
+};
+
+/// Above this many rows only the best of their designs are drawn.
+const DRAWN_ROW_COUNT: usize = 40;
+const MEDIAN: &str = "mgas_per_s/median";
+
+pub(crate) fn compare(picture: &Picture, results: &[Value], checked: &mut Checked) {
+    let tick = |label: &super::seen::Label| {
+        let [left, _, right, _] = label.extent;
+        let value = text::number(&label.text)?.value;
+        Some(Tick { pixel: (left + right) / 2.0, value })
+    };
+    let ticks: Vec<Tick> = picture.ticks.iter().filter_map(tick).collect();
+    let by_texts = match Scale::of(&ticks, Law::Linear) {
+        Ok(scale) => scale,
+        Err(difference) => return checked.note("throughput", Err(difference)),
+    };
+    checked.tick_count += picture.ticks.len();
+    let mut seen = BTreeSet::new();
+    for row in &picture.rows {
+        let cell = row.value.first().and_then(|value| cell_at(results, value.result, &value.at));
+        let Some(cell) = cell.filter(|cell| cell.text("variant") == row.variant) else {
+            checked.differences.push(format!("throughput: {:?} is of no variant", row.name));
+            continue;
+        };
+        seen.insert((cell.result, cell.place));
+        compare_row(row, &cell, by_texts, checked);
+    }
+    let all = cells(results);
+    if all.len() <= DRAWN_ROW_COUNT {
+        note_missing("the picture of throughput", &all, &seen, checked);
+    }
+}
+
+fn compare_row(row: &Row, cell: &Cell<'_>, scale: Scale, checked: &mut Checked) {
+    let place = format!("throughput of {}", cell.text("variant"));
+    let is_of = |words: &str| row.name.contains(words);
+    if !is_of(cell.text("design")) || !is_of(&cell.threads()) {
+        checked.differences.push(format!("{place}: named {:?}", row.name));
+    }
+    let is_at = |figures: &[Figure], paths: &[&str]| {
+        let at = |(figure, path): (&Figure, &&str)| figure.at == cell.at(path);
+        let is_same = figures.len() == paths.len() && figures.iter().zip(paths).all(at);
+        if is_same { Ok(()) } else { Err(format!("shows {figures:?}, not {paths:?}")) }
+    };
+    checked.note(&place, is_at(&row.value, &[MEDIAN]));
+    scale.note(&format!("{place}: the left edge"), row.zero, 0.0, checked);
+    for line in &row.grid {
+        // Each line of the row stands below a text of the head.
+        let value = scale.value(line[0]);
+        let is_tick = (scale.pixel(round(value)) - line[0]).abs() <= scale::TOLERANCE;
+        if !is_tick {
+            checked.differences.push(format!("{place}: a line at {value}, below no tick"));
+        }
+    }
+    let (Some(mark), Some(median)) = (&row.mark, cell.value(MEDIAN).as_f64()) else {
+        return checked.note(&place, Err("no mark".to_owned()));
+    };
+    scale.note(&place, mark.origin[0], median, checked);
+    for stem in &row.stem {
+        scale.note(&format!("{place}: the stem's foot"), stem[0], 0.0, checked);
+        scale.note(&format!("{place}: the stem's head"), stem[2], median, checked);
+    }
+    charts::words(mark, &[(&cell.at(MEDIAN), median)], checked);
+    let interval = cell.value("mgas_per_s/ci95").as_array();
+    match (row.whisker, interval) {
+        (Some([left, _, right, _]), Some(ends)) => {
+            checked.note(&place, is_at(&row.ends, &["mgas_per_s/ci95/0", "mgas_per_s/ci95/1"]));
+            for (name, pixel, end) in [("lower", left, &ends[0]), ("upper", right, &ends[1])] {
+                let wanted = end.as_f64().unwrap();
+                scale.note(&format!("{place}: the {name} end"), pixel, wanted, checked);
+                let is_said = mark
+                    .words
+                    .split([' ', ','])
+                    .any(|word| text::compare(word, "", wanted).is_ok());
+                if !is_said {
+                    let difference = format!("{place}: {wanted} is not in {:?}", mark.words);
+                    checked.differences.push(difference);
+                }
+            }
+        }
+        (None, None) => {}
+        (drawn, wanted) => {
+            let difference = format!("{place}: interval {wanted:?} drawn as {drawn:?}");
+            checked.differences.push(difference);
+        }
+    }
+}
+
+/// To two significant digits, which ticks do not have more of.
+fn round(value: f64) -> f64 {
+    if value.abs() < 1e-9 {
+        return 0.0;
+    }
+    let digit = 10_f64.powf(value.abs().log10().floor() - 1.0);
+    (value / digit).round() * digit
+}
