@@ -16,16 +16,39 @@ use super::{
 const BESIDE: f64 = 6.0;
 /// A mark is no larger, in pixels.
 const MARK_SIZE: f64 = 16.0;
+/// Percentiles and the names that they stand at.
+const PERCENTILES: [(&str, &str); 8] = [
+    ("p50", "50"),
+    ("p75", "75"),
+    ("p90", "90"),
+    ("p95", "95"),
+    ("p99", "99"),
+    ("p999", "99.9"),
+    ("p9999", "99.99"),
+    ("max", "max"),
+];
 const MEDIAN: &str = "mgas_per_s/median";
 
 /// Both axes of a chart.
 struct Axes {
-    x: Scale,
+    /// `None` where marks stand at names.
+    x: Option<Scale>,
     y: Scale,
-    /// Texts below it that are no numbers.
+    /// Texts below it.
     names: Vec<Marked>,
     /// How far marks may lie aside.
     aside: f64,
+}
+
+impl Axes {
+    /// Where a value lies across.
+    fn across(&self, x: Across) -> Option<f64> {
+        let name = match x {
+            Across::Value(value) => return Some(self.x?.pixel(value)),
+            Across::Name(name) => name,
+        };
+        self.names.iter().find(|tick| tick.text == name).map(|tick| tick.pixel)
+    }
 }
 
 pub(crate) fn compare(section: &Section, chart: &Chart, results: &[Value], checked: &mut Checked) {
@@ -61,27 +84,35 @@ pub(crate) fn compare(section: &Section, chart: &Chart, results: &[Value], check
 fn axes(chart: &Chart) -> Result<Axes, String> {
     let [across, upwards] = scale::ticks(chart)?;
     let y = scale::scale(&upwards, Law::of(&chart.y_title))?;
-    let (numbers, names): (Vec<Marked>, Vec<Marked>) =
-        across.into_iter().partition(|tick| text::number(&tick.text).is_some());
     let x = match chart.x_title.as_str() {
         "percentile" => {
-            let tick = |tick: &Marked| {
-                let value = rarity(tick.text.parse().unwrap());
-                scale::Tick { pixel: tick.pixel, value }
-            };
-            Scale::of(&numbers.iter().map(tick).collect::<Vec<_>>(), Law::Linear)?
+            percentiles(&across)?;
+            None
         }
-        title => scale::scale(&numbers, Law::of(title))?,
+        title => Some(scale::scale(&across, Law::of(title))?),
     };
     let is_aside =
         chart.series.iter().flat_map(|series| &series.marks).any(|mark| mark.whisker.is_some());
     let aside = if is_aside { (chart.series.len() as f64 - 1.0) / 2.0 * BESIDE } else { 0.0 };
-    Ok(Axes { x, y, names, aside: aside + scale::TOLERANCE })
+    Ok(Axes { x, y, names: across, aside: aside + scale::TOLERANCE })
 }
 
 /// Each tenth of the values that lie beyond a percentile is as far again.
-fn rarity(percentile: f64) -> f64 {
-    -(1.0 - percentile / 100.0).log10()
+///
+/// # Errors
+/// A percentile stands elsewhere.
+fn percentiles(ticks: &[Marked]) -> Result<(), String> {
+    let tick = |tick: &Marked| {
+        let percentile: f64 = tick.text.parse().ok()?;
+        Some(scale::Tick { pixel: tick.pixel, value: -(1.0 - percentile / 100.0).log10() })
+    };
+    let ticks: Vec<_> = ticks.iter().filter_map(tick).collect();
+    match ticks.len() {
+        0 => Err("no percentile".to_owned()),
+        // It stands where its name says.
+        1 => Ok(()),
+        _ => Scale::of(&ticks, Law::Linear).map(drop),
+    }
 }
 
 /// Where a mark must lie.
@@ -94,6 +125,7 @@ struct Wanted {
     said: Vec<(String, f64)>,
 }
 
+#[derive(Clone, Copy, Debug)]
 enum Across {
     Value(f64),
     /// At a text.
@@ -120,13 +152,9 @@ fn mark_at(
         "tx-latency" | "read-latency" => {
             let latency = section.id.replace("-latency", "_latency_ns");
             let own = mark.at.strip_prefix(&cell.at(&format!("{latency}/")));
-            let x = match own {
-                Some("max") => Across::Name("max"),
-                Some("p999") => Across::Value(rarity(99.9)),
-                Some("p9999") => Across::Value(rarity(99.99)),
-                Some(own) => Across::Value(rarity(own[1..].parse().map_err(|_| own.to_owned())?)),
-                None => return Err(format!("{} is no latency of it", mark.at)),
-            };
+            let name = PERCENTILES.iter().find(|(key, _)| own == Some(key));
+            let (_, name) = name.ok_or_else(|| format!("{} is no latency of it", mark.at))?;
+            let x = Across::Name(name);
             Wanted { x, y, ends: None, said: vec![said] }
         }
         "threads" if is_speed => {
@@ -154,12 +182,7 @@ fn mark_at(
 impl Wanted {
     fn note(&self, axes: &Axes, mark: &Mark, place: &str, checked: &mut Checked) {
         axes.y.note(place, mark.origin[1], self.y, checked);
-        let x = match self.x {
-            Across::Value(value) => Some(axes.x.pixel(value)),
-            Across::Name(name) => {
-                axes.names.iter().find(|tick| tick.text == name).map(|tick| tick.pixel)
-            }
-        };
+        let x = axes.across(self.x);
         checked.mark_count += 1;
         if x.is_none_or(|x| (x - mark.origin[0]).abs() > axes.aside) {
             let [seen, _] = mark.origin;
@@ -239,7 +262,8 @@ fn keys(chart: &Chart, place: &str, checked: &mut Checked) {
 fn guides(chart: &Chart, axes: &Axes, results: &[Value], checked: &mut Checked) {
     for Guide { line: [x1, y1, x2, y2], text } in &chart.guides {
         let Some(name) = text.strip_prefix("device’s ceiling ") else {
-            let factor = axes.x.value(*x2) / axes.x.value(*x1);
+            let Some(x) = axes.x else { continue };
+            let factor = x.value(*x2) / x.value(*x1);
             let end = axes.y.pixel(axes.y.value(*y1) * factor);
             checked.note_pixel("the ideal line's end", *y2, end);
             let marks = chart.series.iter().filter_map(|series| series.marks.first());
