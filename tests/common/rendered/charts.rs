@@ -152,7 +152,7 @@ fn mark_at(
         "tx-latency" | "read-latency" => {
             let latency = section.id.replace("-latency", "_latency_ns");
             let own = mark.at.strip_prefix(&cell.at(&format!("{latency}/")));
-            let name = PERCENTILES.iter().find(|(key, _)| own == Some(key));
+            let name = PERCENTILES.iter().copied().find(|(key, _)| own == Some(*key));
             let (_, name) = name.ok_or_else(|| format!("{} is no latency of it", mark.at))?;
             let x = Across::Name(name);
             Wanted { x, y, ends: None, said: vec![said] }
@@ -212,7 +212,11 @@ pub(crate) fn words(mark: &Mark, wanted: &[(&str, f64)], checked: &mut Checked) 
         checked.differences.push(format!("{place}: {:?} beside the pointer", mark.title));
     }
     let said = mark.words.rsplit_once(": ").map_or("", |(_, said)| said);
-    let parts = said.trim_start_matches("no list, ").split(", ").zip(wanted);
+    let said: Vec<&str> = said.trim_start_matches("no list, ").split(", ").collect();
+    if said.len() < wanted.len() {
+        checked.differences.push(format!("{place}: {} numbers are wanted", wanted.len()));
+    }
+    let parts = said.into_iter().zip(wanted);
     for (said, (at, value)) in parts {
         let said = said.split(" million").next().unwrap_or_default();
         checked.note(&place, text::compare(said, at, *value));
@@ -266,12 +270,12 @@ fn guides(chart: &Chart, axes: &Axes, results: &[Value], checked: &mut Checked) 
             let factor = x.value(*x2) / x.value(*x1);
             let end = axes.y.pixel(axes.y.value(*y1) * factor);
             checked.note_pixel("the ideal line's end", *y2, end);
-            let marks = chart.series.iter().filter_map(|series| series.marks.first());
+            let mut marks = chart.series.iter().filter_map(|series| series.marks.first());
             let is_first = |mark: &Mark| {
                 let [x, y] = mark.origin;
                 (x - x1).abs() <= axes.aside && (y - y1).abs() <= scale::TOLERANCE
             };
-            if !marks.into_iter().any(is_first) {
+            if !marks.any(is_first) {
                 checked.differences.push("an ideal line begins at no mark".to_owned());
             }
             continue;

@@ -113,6 +113,7 @@ function row(element) {
     whisker: box(whisker),
     value: each(element, '.value data', figure),
     ends: each(element, '.ends data', figure),
+    interval: text(element.querySelector('.ends')),
   };
 }
 

@@ -75,6 +75,8 @@ pub(crate) struct Row {
     pub(crate) whisker: Option<Extent>,
     pub(crate) value: Vec<Figure>,
     pub(crate) ends: Vec<Figure>,
+    /// The text of its interval, or why there is none.
+    pub(crate) interval: String,
 }
 
 /// A text of an axis.
