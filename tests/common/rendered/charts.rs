@@ -31,7 +31,7 @@ const MEDIAN: &str = "mgas_per_s/median";
 
 /// Both axes of a chart.
 struct Axes {
-    /// `None` where marks stand at names.
+    /// `None` where marks stand at one name.
     x: Option<Scale>,
     y: Scale,
     /// Texts below it.
@@ -47,7 +47,9 @@ impl Axes {
             Across::Value(value) => return Some(self.x?.pixel(value)),
             Across::Name(name) => name,
         };
-        self.names.iter().find(|tick| tick.text == name).map(|tick| tick.pixel)
+        let named = self.names.iter().find(|tick| tick.text == name).map(|tick| tick.pixel);
+        // Where ticks are near to each other, some lines have no text.
+        named.or_else(|| Some(self.x?.pixel(rarity(name)?)))
     }
 }
 
@@ -85,10 +87,7 @@ fn axes(chart: &Chart) -> Result<Axes, String> {
     let [across, upwards] = scale::ticks(chart)?;
     let y = scale::scale(&upwards, Law::of(&chart.y_title))?;
     let x = match chart.x_title.as_str() {
-        "percentile" => {
-            percentiles(&across)?;
-            None
-        }
+        "percentile" => percentiles(&across)?,
         title => Some(scale::scale(&across, Law::of(title))?),
     };
     let is_aside =
@@ -101,18 +100,21 @@ fn axes(chart: &Chart) -> Result<Axes, String> {
 ///
 /// # Errors
 /// A percentile stands elsewhere.
-fn percentiles(ticks: &[Marked]) -> Result<(), String> {
-    let tick = |tick: &Marked| {
-        let percentile: f64 = tick.text.parse().ok()?;
-        Some(scale::Tick { pixel: tick.pixel, value: -(1.0 - percentile / 100.0).log10() })
-    };
+fn percentiles(ticks: &[Marked]) -> Result<Option<Scale>, String> {
+    let tick = |tick: &Marked| Some(scale::Tick { pixel: tick.pixel, value: rarity(&tick.text)? });
     let ticks: Vec<_> = ticks.iter().filter_map(tick).collect();
     match ticks.len() {
         0 => Err("no percentile".to_owned()),
         // It stands where its name says.
-        1 => Ok(()),
-        _ => Scale::of(&ticks, Law::Linear).map(drop),
+        1 => Ok(None),
+        _ => Scale::of(&ticks, Law::Linear).map(Some),
     }
+}
+
+/// How many times tenfold rarer than all what lies beyond a percentile is.
+fn rarity(percentile: &str) -> Option<f64> {
+    let percentile: f64 = percentile.parse().ok()?;
+    Some(-(1.0 - percentile / 100.0).log10())
 }
 
 /// Where a mark must lie.

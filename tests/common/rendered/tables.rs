@@ -154,7 +154,8 @@ fn on_databases(table: &Table, results: &[Value], checked: &mut Checked) {
             let of_variant = |cell: &Cell<'_>| cell.text("variant") == variant;
             let of_seed = |cell: Cell<'_>| {
                 let each = cell.value("databases/each").as_array()?;
-                let place = each.iter().position(|one| one["seed"].to_string() == row[0].text)?;
+                let place =
+                    each.iter().position(|one| one["seed"].as_u64() == row[0].text.parse().ok())?;
                 Some((cell.result, cell.at(&format!("databases/each/{place}/ms_per_batch/median"))))
             };
             let places = cells(results).into_iter().filter(of_variant).filter_map(of_seed);
