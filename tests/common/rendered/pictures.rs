@@ -6,26 +6,18 @@ use serde_json::Value;
 
 use super::{
     Cell, Checked, cell_at, cells, charts, note_missing,
-    scale::{self, Law, Scale, Tick},
-    seen::{Figure, Picture, Row},
+    scale::{Law, Scale, Tick},
+    seen::{Ends, Figure, Label, Picture, Row},
     text,
 };
 
 /// Above this many rows only the best of their designs are drawn.
 const DRAWN_ROW_COUNT: usize = 40;
+/// How far the middle of a tick's text may lie from its line, in pixels: texts start at whole ones.
+const TEXT_TOLERANCE: f64 = 1.5;
 const MEDIAN: &str = "mgas_per_s/median";
 
 pub(crate) fn compare(picture: &Picture, results: &[Value], checked: &mut Checked) {
-    let tick = |label: &super::seen::Label| {
-        let [left, _, right, _] = label.extent;
-        let value = text::number(&label.text)?.value;
-        Some(Tick { pixel: (left + right) / 2.0, value })
-    };
-    let ticks: Vec<Tick> = picture.ticks.iter().filter_map(tick).collect();
-    let by_texts = match Scale::of(&ticks, Law::Linear) {
-        Ok(scale) => scale,
-        Err(difference) => return checked.note("throughput", Err(difference)),
-    };
     checked.tick_count += picture.ticks.len();
     let mut seen = BTreeSet::new();
     for row in &picture.rows {
@@ -35,12 +27,34 @@ pub(crate) fn compare(picture: &Picture, results: &[Value], checked: &mut Checke
             continue;
         };
         seen.insert((cell.result, cell.place));
-        compare_row(row, &cell, by_texts, checked);
+        match scale_of(row, &picture.ticks) {
+            Ok(scale) => compare_row(row, &cell, scale, checked),
+            Err(difference) => checked.note(&row.variant, Err(difference)),
+        }
     }
     let all = cells(results);
     if all.len() <= DRAWN_ROW_COUNT {
         note_missing("the picture of throughput", &all, &seen, checked);
     }
+}
+
+/// A row's lines stand below the texts of the head.
+///
+/// # Errors
+/// One stands below none.
+fn scale_of(row: &Row, labels: &[Label]) -> Result<Scale, String> {
+    if row.grid.len() != labels.len() {
+        return Err(format!("{} lines below {} ticks", row.grid.len(), labels.len()));
+    }
+    let tick = |(line, label): (&Ends, &Label)| {
+        let Label { text, extent: [left, _, right, _] } = label;
+        let is_below = ((left + right) / 2.0 - line[0]).abs() <= TEXT_TOLERANCE;
+        let number = text::number(text).filter(|_| is_below);
+        let number = number.ok_or_else(|| format!("a line that is not below {text:?}"))?;
+        Ok(Tick { pixel: line[0], value: number.value })
+    };
+    let ticks: Result<Vec<Tick>, String> = row.grid.iter().zip(labels).map(tick).collect();
+    Scale::of(&ticks?, Law::Linear)
 }
 
 fn compare_row(row: &Row, cell: &Cell<'_>, scale: Scale, checked: &mut Checked) {
@@ -56,14 +70,6 @@ fn compare_row(row: &Row, cell: &Cell<'_>, scale: Scale, checked: &mut Checked) 
     };
     checked.note(&place, is_at(&row.value, &[MEDIAN]));
     scale.note(&format!("{place}: the left edge"), row.zero, 0.0, checked);
-    for line in &row.grid {
-        // Each line of the row stands below a text of the head.
-        let value = scale.value(line[0]);
-        let is_tick = (scale.pixel(round(value)) - line[0]).abs() <= scale::TOLERANCE;
-        if !is_tick {
-            checked.differences.push(format!("{place}: a line at {value}, below no tick"));
-        }
-    }
     let (Some(mark), Some(median)) = (&row.mark, cell.value(MEDIAN).as_f64()) else {
         return checked.note(&place, Err("no mark".to_owned()));
     };
@@ -97,13 +103,4 @@ fn compare_row(row: &Row, cell: &Cell<'_>, scale: Scale, checked: &mut Checked) 
             checked.differences.push(difference);
         }
     }
-}
-
-/// To two significant digits, which ticks do not have more of.
-fn round(value: f64) -> f64 {
-    if value.abs() < 1e-9 {
-        return 0.0;
-    }
-    let digit = 10_f64.powf(value.abs().log10().floor() - 1.0);
-    (value / digit).round() * digit
 }

@@ -48,7 +48,7 @@ fn of_variants(
         let Some(cell) = best(row, results, of_row, checked, place) else { continue };
         seen.insert((cell.result, cell.place));
         checked.field_count += columns.len();
-        bars(row, &cell, columns, checked);
+        bars(row, &cell, columns, results, checked);
     }
     if place == "All figures by variant" {
         note_missing(place, &cells(results), &seen, checked);
@@ -131,16 +131,17 @@ fn shows(field: &Field, result: usize, places: &[String]) -> Result<(), String> 
 }
 
 /// Bars of phases against their share of the wall time.
-fn bars(row: &[Field], cell: &Cell<'_>, columns: &[columns::Column], checked: &mut Checked) {
-    let median = |path: &str| {
-        let all = cell.value("samples").as_array().cloned().unwrap_or_default();
-        super::number(&serde_json::json!({ "all": all }), &path.replace("samples/*", "/all/*"))
-    };
+fn bars(
+    row: &[Field],
+    cell: &Cell<'_>,
+    columns: &[columns::Column],
+    results: &[Value],
+    checked: &mut Checked,
+) {
     for (field, (_, path)) in row[1..].iter().zip(columns) {
         let Some([[left, _, end, _], [bar_left, _, bar_end, _]]) = field.bar else { continue };
-        let (Some(part), Some(wall)) = (median(path), median("samples/*/wall_ns")) else {
-            continue;
-        };
+        let numbers = [path.as_str(), "samples/*/wall_ns"].map(|path| cell.number(results, path));
+        let [Some(part), Some(wall)] = numbers else { continue };
         let place = format!("the bar of {path} of {}", cell.text("variant"));
         checked.note_pixel(&place, bar_left, left);
         checked.note_pixel(&place, bar_end, left + (end - left) * (part / wall).min(1.0));
