@@ -97,7 +97,7 @@ pub(crate) fn compared(elements: &[Element], results: &[Value]) -> Vec<(usize, S
 
 /// The number at a place; at one with `*` the median over what stands there, without the samples
 /// of a warm-up; of several databases the median of the databases' medians.
-fn number(result: &Value, at: &str) -> Option<f64> {
+pub(crate) fn number(result: &Value, at: &str) -> Option<f64> {
     let Some((list, below)) = at.split_once("/*") else { return result.pointer(at)?.as_f64() };
     let all = result.pointer(list)?.as_array()?;
     let cell = list.strip_suffix("/samples").and_then(|cell| result.pointer(cell));

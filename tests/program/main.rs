@@ -15,6 +15,8 @@ mod io;
 mod machine;
 #[path = "../common/page.rs"]
 mod page;
+#[path = "../common/rendered.rs"]
+mod rendered;
 mod report;
 mod sweep;
 mod tool;

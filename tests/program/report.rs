@@ -12,7 +12,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{machine, page};
+use crate::{
+    machine, page,
+    rendered::{self, Made},
+};
 
 /// A block that takes some milliseconds.
 const RUN: [&str; 10] = [
@@ -59,8 +62,14 @@ fn a_runs_page_and_its_other_forms_hold_what_its_result_says() {
     run(&["--gas", "6M", "--out", "b", "--seed", "7"], at);
     let results = [json(&at.join("a/result.json")), json(&at.join("b/result.json"))];
     fine(&["report", "a", "b", "--out", "page.html"], at);
-    let elements = page::elements(&fs::read_to_string(at.join("page.html")).unwrap());
-    let places = page::compared(&elements, &results);
+    let html = fs::read_to_string(at.join("page.html")).unwrap();
+    let places = page::compared(&page::elements(&html), &results);
+    if let Some(pages) = rendered::check(&[Made { page: &html, results: &results }]) {
+        let checked = &pages[0];
+        checked.assert_same();
+        assert!(checked.number_count > 200 && checked.field_count > 100, "{checked:?}");
+        assert!(checked.mark_count > 50 && checked.tick_count > 20, "{checked:?}");
+    }
     for (result, json) in results.iter().enumerate() {
         for cell in 0..json["cells"].as_array().unwrap().len() {
             for key in ["mgas_per_s/median", "mgas_per_s/ci95/0", "tx_latency_ns/p50"] {

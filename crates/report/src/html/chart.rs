@@ -26,6 +26,21 @@ const BESIDE: f64 = 6.0;
 /// Ways in which series of one design differ.
 const WAY_COUNT: usize = 4;
 
+/// First digits of the ticks of a logarithmic axis, in tenths, from coarse to fine.
+const DIGITS: [&[u32]; 6] = [
+    &[10],
+    &[10, 20, 50],
+    &[10, 20, 30, 50, 70],
+    &[10, 20, 30, 40, 50, 60, 70, 80, 90],
+    &[10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95],
+    &[
+        10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54,
+        56, 58, 60, 62, 64, 66, 68, 70, 72, 74, 76, 78, 80, 82, 84, 86, 88, 90, 92, 94, 96, 98,
+    ],
+];
+/// An axis with fewer ticks cannot be read: one value tells no scale.
+const TICK_COUNT_MIN: usize = 3;
+
 /// How values lie along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scale {
@@ -77,19 +92,25 @@ impl Scale {
                 (0..=8).map(|n| f64::from(n) * step).take_while(|tick| *tick <= max).collect()
             }
             Self::Log { min, max } => {
-                let decades = (max / min).log10();
-                let within: &[f64] = match decades {
-                    d if d <= 1.2 => &[1.0, 2.0, 3.0, 5.0, 7.0],
-                    d if d <= 2.6 => &[1.0, 2.0, 5.0],
-                    _ => &[1.0],
+                let coarsest = match (max / min).log10() {
+                    d if d <= 1.2 => 2,
+                    d if d <= 2.6 => 1,
+                    _ => 0,
                 };
-                let first = min.log10().floor() as i32;
-                let powers = (first..=max.log10().ceil() as i32).map(|power| 10_f64.powi(power));
-                let all = powers.flat_map(|power| within.iter().map(move |digit| digit * power));
-                all.filter(|tick| (min * 0.999..=max * 1.001).contains(tick)).collect()
+                let all = || DIGITS[coarsest..].iter().map(|digits| log_ticks(min, max, digits));
+                let enough = all().find(|ticks| ticks.len() >= TICK_COUNT_MIN);
+                enough.or_else(|| all().next_back()).unwrap_or_default()
             }
         }
     }
+}
+
+/// Values between both ends with these first digits, in tenths.
+fn log_ticks(min: f64, max: f64, digits: &[u32]) -> Vec<f64> {
+    let first = min.log10().floor() as i32;
+    let powers = (first..=max.log10().ceil() as i32).map(|power| 10_f64.powi(power));
+    let all = powers.flat_map(|power| digits.iter().map(move |d| f64::from(*d) / 10.0 * power));
+    all.filter(|tick| (min * 0.999..=max * 1.001).contains(tick)).collect()
 }
 
 /// A tick's value as text.
@@ -382,6 +403,14 @@ mod tests {
             for tick in scale.ticks() {
                 assert!((0.0..=1.0).contains(&scale.at(tick)), "{scale:?} {tick}");
             }
+        }
+    }
+
+    #[test]
+    fn a_short_logarithmic_axis_has_ticks_enough_to_be_read() {
+        for median in [1.0, 1.3, 1.7, 2.6, 4.0, 5.1, 7.7, 9.9, 1_234.0, 0.031] {
+            let ticks = Scale::log([median], 1.25).ticks();
+            assert!((TICK_COUNT_MIN..12).contains(&ticks.len()), "{median}: {ticks:?}");
         }
     }
 

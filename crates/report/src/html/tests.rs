@@ -3,10 +3,14 @@
 use serde_json::Value;
 
 #[path = "../../../../tests/common/page.rs"]
-mod read;
+mod page;
+#[path = "../../../../tests/common/rendered.rs"]
+mod rendered;
+
+mod in_a_browser;
 
 use super::page;
-use read::{Element, compared, elements};
+use page::{Element, compared, elements};
 use result::{
     Content, FrameFacts, ProfileFacts, RunResult, Shown, Stored, Verdict, example, gate,
     sweep::Keys,

@@ -30,11 +30,11 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         1..=DRAWN_ROW_COUNT => groups,
         _ => groups.iter().map(|group| Report::best_of_designs(group)).collect(),
     };
-    let highest = report.rows.iter().filter_map(|row| {
+    let all_ends = report.rows.iter().flat_map(|row| {
         let high = figure!(row.cell, mgas_per_s.ci95?[1]);
-        high.or_else(|| row.throughput()).map(|figure| figure.value)
+        [high, row.throughput()].into_iter().flatten().map(|figure| figure.value)
     });
-    let scale = Scale::linear(highest);
+    let scale = Scale::linear(all_ends);
     let mut body = String::from(
         "<figure><div role=\"table\" class=\"rows\" aria-label=\"Throughput by variant\">\n",
     );

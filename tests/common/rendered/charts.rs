@@ -1,0 +1,342 @@
+//! Charts of points and lines: every mark lies where its axes say, lines lead from mark to mark, and
+//! guides follow from the results.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    Cell, Checked, cell_at, note_missing, number,
+    scale::{self, Law, Marked, Scale},
+    seen::{Chart, Guide, Mark, Section, Series},
+    text,
+};
+
+/// Series with intervals lie beside each other: by so many pixels.
+const BESIDE: f64 = 6.0;
+/// A mark is no larger, in pixels.
+const MARK_SIZE: f64 = 16.0;
+/// Percentiles and the names that they stand at.
+const PERCENTILES: [(&str, &str); 8] = [
+    ("p50", "50"),
+    ("p75", "75"),
+    ("p90", "90"),
+    ("p95", "95"),
+    ("p99", "99"),
+    ("p999", "99.9"),
+    ("p9999", "99.99"),
+    ("max", "max"),
+];
+const MEDIAN: &str = "mgas_per_s/median";
+
+/// Both axes of a chart.
+struct Axes {
+    /// `None` where marks stand at one name.
+    x: Option<Scale>,
+    y: Scale,
+    /// Texts below it.
+    names: Vec<Marked>,
+    /// How far marks may lie aside.
+    aside: f64,
+}
+
+impl Axes {
+    /// Where a value lies across.
+    fn across(&self, x: Across) -> Option<f64> {
+        let name = match x {
+            Across::Value(value) => return Some(self.x?.pixel(value)),
+            Across::Name(name) => name,
+        };
+        let named = self.names.iter().find(|tick| tick.text == name).map(|tick| tick.pixel);
+        // Where ticks are near to each other, some lines have no text.
+        named.or_else(|| Some(self.x?.pixel(rarity(name)?)))
+    }
+}
+
+pub(crate) fn compare(section: &Section, chart: &Chart, results: &[Value], checked: &mut Checked) {
+    let axes = match axes(chart) {
+        Ok(axes) => axes,
+        Err(difference) => return checked.note(&section.id, Err(difference)),
+    };
+    checked.tick_count += chart.ticks.len();
+    let mut seen = BTreeSet::new();
+    for series in &chart.series {
+        for mark in &series.marks {
+            let Some(cell) = cell_at(results, mark.result, &mark.at) else {
+                checked.differences.push(format!("{}: no cell has {}", section.id, mark.at));
+                continue;
+            };
+            seen.insert((cell.result, cell.place));
+            let place = format!("{}, {}", section.id, mark.words);
+            let compared = mark_at(section, mark, &cell, results).map(|wanted| {
+                wanted.note(&axes, mark, &place, checked);
+            });
+            checked.note(&place, compared);
+            sound(mark, &cell, &place, checked);
+        }
+        lines(series, &section.id, checked);
+    }
+    keys(chart, &section.id, checked);
+    guides(chart, &axes, results, checked);
+    complete(section, chart, results, &seen, checked);
+}
+
+/// # Errors
+/// Texts of an axis make no scale.
+fn axes(chart: &Chart) -> Result<Axes, String> {
+    let [across, upwards] = scale::ticks(chart)?;
+    let y = scale::scale(&upwards, Law::of(&chart.y_title))?;
+    let x = match chart.x_title.as_str() {
+        "percentile" => percentiles(&across)?,
+        title => Some(scale::scale(&across, Law::of(title))?),
+    };
+    let is_aside =
+        chart.series.iter().flat_map(|series| &series.marks).any(|mark| mark.whisker.is_some());
+    let aside = if is_aside { (chart.series.len() as f64 - 1.0) / 2.0 * BESIDE } else { 0.0 };
+    Ok(Axes { x, y, names: across, aside: aside + scale::TOLERANCE })
+}
+
+/// Each tenth of the values that lie beyond a percentile is as far again.
+///
+/// # Errors
+/// A percentile stands elsewhere.
+fn percentiles(ticks: &[Marked]) -> Result<Option<Scale>, String> {
+    let tick = |tick: &Marked| Some(scale::Tick { pixel: tick.pixel, value: rarity(&tick.text)? });
+    let ticks: Vec<_> = ticks.iter().filter_map(tick).collect();
+    match ticks.len() {
+        0 => Err("no percentile".to_owned()),
+        // It stands where its name says.
+        1 => Ok(None),
+        _ => Scale::of(&ticks, Law::Linear).map(Some),
+    }
+}
+
+/// How many times tenfold rarer than all what lies beyond a percentile is.
+fn rarity(percentile: &str) -> Option<f64> {
+    let percentile: f64 = percentile.parse().ok()?;
+    Some(-(1.0 - percentile / 100.0).log10())
+}
+
+/// Where a mark must lie.
+struct Wanted {
+    x: Across,
+    y: f64,
+    /// Ends of its interval.
+    ends: Option<[f64; 2]>,
+    /// Numbers that its words say, in their order, with their places.
+    said: Vec<(String, f64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Across {
+    Value(f64),
+    /// At a text.
+    Name(&'static str),
+}
+
+/// What a mark of a section shows, by the place that it names.
+///
+/// # Errors
+/// It is none that belongs there.
+fn mark_at(
+    section: &Section,
+    mark: &Mark,
+    cell: &Cell<'_>,
+    results: &[Value],
+) -> Result<Wanted, String> {
+    let y = number(&results[mark.result], &mark.at).ok_or("its place is empty")?;
+    let said = (mark.at.clone(), y);
+    let interval = cell.value("mgas_per_s/ci95").as_array();
+    let ends = interval.map(|ends| [0, 1].map(|end| ends[end].as_f64().unwrap()));
+    let is_speed = mark.at == cell.at(MEDIAN);
+    let count = |key: &str| cell.number(results, key).ok_or(format!("no {key}"));
+    Ok(match section.id.as_str() {
+        "tx-latency" | "read-latency" => {
+            let latency = section.id.replace("-latency", "_latency_ns");
+            let own = mark.at.strip_prefix(&cell.at(&format!("{latency}/")));
+            let name = PERCENTILES.iter().copied().find(|(key, _)| own == Some(*key));
+            let (_, name) = name.ok_or_else(|| format!("{} is no latency of it", mark.at))?;
+            let x = Across::Name(name);
+            Wanted { x, y, ends: None, said: vec![said] }
+        }
+        "threads" if is_speed => {
+            Wanted { x: Across::Value(count("threads")?), y, ends, said: vec![said] }
+        }
+        "io-threads" if is_speed => {
+            Wanted { x: Across::Value(count("io_threads")?), y, ends, said: vec![said] }
+        }
+        "list-size" if is_speed => {
+            let list = cell.value("list").as_str();
+            let at = list.map(|list| format!("/workload/bal/{}_bytes", list.replace('-', "_")));
+            let bytes = at.and_then(|at| Some((number(&results[cell.result], &at)?, at)));
+            match bytes.filter(|(bytes, _)| *bytes > 0.0) {
+                Some((bytes, at)) => {
+                    let said = vec![(at, bytes), said];
+                    Wanted { x: Across::Value(bytes), y, ends, said }
+                }
+                None => Wanted { x: Across::Name("no list"), y, ends, said: vec![said] },
+            }
+        }
+        id => return Err(format!("{} does not belong into {id}", mark.at)),
+    })
+}
+
+impl Wanted {
+    fn note(&self, axes: &Axes, mark: &Mark, place: &str, checked: &mut Checked) {
+        axes.y.note(place, mark.origin[1], self.y, checked);
+        let x = axes.across(self.x);
+        checked.mark_count += 1;
+        if x.is_none_or(|x| (x - mark.origin[0]).abs() > axes.aside) {
+            let [seen, _] = mark.origin;
+            let difference = format!("{place}: drawn at {seen:.2} px across, which is not {x:?}");
+            checked.differences.push(difference);
+        }
+        match (mark.whisker, self.ends) {
+            (Some([_, top, _, bottom]), Some([low, high])) => {
+                axes.y.note(&format!("{place}: the upper end"), top, high, checked);
+                axes.y.note(&format!("{place}: the lower end"), bottom, low, checked);
+            }
+            (None, None) => {}
+            (drawn, wanted) => {
+                let difference = format!("{place}: interval {wanted:?} drawn as {drawn:?}");
+                checked.differences.push(difference);
+            }
+        }
+        let said: Vec<_> = self.said.iter().map(|(at, value)| (at.as_str(), *value)).collect();
+        words(mark, &said, checked);
+    }
+}
+
+/// The numbers that a mark says behind its name: `batched-io 2+64io: 9.60 MB, 131 million gas`.
+pub(crate) fn words(mark: &Mark, wanted: &[(&str, f64)], checked: &mut Checked) {
+    let place = format!("the words {:?}", mark.words);
+    if mark.title != mark.words {
+        checked.differences.push(format!("{place}: {:?} beside the pointer", mark.title));
+    }
+    let said = mark.words.rsplit_once(": ").map_or("", |(_, said)| said);
+    let said: Vec<&str> = said.trim_start_matches("no list, ").split(", ").collect();
+    if said.len() < wanted.len() {
+        checked.differences.push(format!("{place}: {} numbers are wanted", wanted.len()));
+    }
+    let parts = said.into_iter().zip(wanted);
+    for (said, (at, value)) in parts {
+        let said = said.split(" million").next().unwrap_or_default();
+        checked.note(&place, text::compare(said, at, *value));
+        checked.number_count += 1;
+    }
+}
+
+/// A mark is drawn at its point, and says the design of its cell.
+fn sound(mark: &Mark, cell: &Cell<'_>, place: &str, checked: &mut Checked) {
+    let ([x, y], [left, top, right, bottom]) = (mark.origin, mark.extent);
+    let is_around = left < x && x < right && top < y && y < bottom;
+    if !is_around || right - left > MARK_SIZE || bottom - top > MARK_SIZE {
+        checked.differences.push(format!("{place}: its shape is not around its point"));
+    }
+    if !mark.words.starts_with(cell.text("design")) {
+        checked.differences.push(format!("{place}: its design is {}", cell.text("design")));
+    }
+}
+
+/// Lines lead from each mark to the next.
+fn lines(series: &Series, place: &str, checked: &mut Checked) {
+    for [x1, y1, x2, y2] in &series.lines {
+        let is_at = |mark: &Mark, x: f64, y: f64| {
+            let near = |a: f64, b: f64| (a - b).abs() <= scale::TOLERANCE;
+            near(mark.origin[0], x) && near(mark.origin[1], y)
+        };
+        let mut pairs = series.marks.windows(2);
+        checked.mark_count += 1;
+        if !pairs.any(|pair| is_at(&pair[0], *x1, *y1) && is_at(&pair[1], *x2, *y2)) {
+            let difference = format!("{place}: a line from ({x1:.1}, {y1:.1}) joins no marks");
+            checked.differences.push(difference);
+        }
+    }
+}
+
+/// A name beside the chart has the colour of the marks that say it.
+fn keys(chart: &Chart, place: &str, checked: &mut Checked) {
+    for key in &chart.labels {
+        let mut marks = chart.series.iter().flat_map(|series| &series.marks);
+        if !marks.any(|mark| mark.words.starts_with(&key.text) && mark.fill == key.fill) {
+            checked.differences.push(format!("{place}: no mark is named {:?}", key.text));
+        }
+    }
+}
+
+/// The ideal lines begin at a value and double with it; the ceiling follows from device and reads.
+fn guides(chart: &Chart, axes: &Axes, results: &[Value], checked: &mut Checked) {
+    for Guide { line: [x1, y1, x2, y2], text } in &chart.guides {
+        let Some(name) = text.strip_prefix("device’s ceiling ") else {
+            let Some(x) = axes.x else { continue };
+            let factor = x.value(*x2) / x.value(*x1);
+            let end = axes.y.pixel(axes.y.value(*y1) * factor);
+            checked.note_pixel("the ideal line's end", *y2, end);
+            let mut marks = chart.series.iter().filter_map(|series| series.marks.first());
+            let is_first = |mark: &Mark| {
+                let [x, y] = mark.origin;
+                (x - x1).abs() <= axes.aside && (y - y1).abs() <= scale::TOLERANCE
+            };
+            if !marks.any(is_first) {
+                checked.differences.push("an ideal line begins at no mark".to_owned());
+            }
+            continue;
+        };
+        let Some(ceiling) = ceiling(chart, results) else {
+            checked.differences.push(format!("a ceiling of {name} that no result has"));
+            continue;
+        };
+        checked.note("the device's ceiling", text::compare(name, "", ceiling));
+        axes.y.note("the device's ceiling", *y1, ceiling, checked);
+        axes.y.note("the device's ceiling", *y2, ceiling, checked);
+    }
+}
+
+/// Millions of gas a second if the fewest block reads of the chart's cold cells came at the device's
+/// ceiling.
+fn ceiling(chart: &Chart, results: &[Value]) -> Option<f64> {
+    let marks = chart.series.iter().flat_map(|series| &series.marks);
+    let cells = marks.filter_map(|mark| cell_at(results, mark.result, &mark.at));
+    let cold = cells.filter(|cell| cell.value("cache/want") == "cold");
+    let reads =
+        cold.filter_map(|cell| Some((cell.number(results, "samples/*/blocks_read")?, cell)));
+    let (least, cell) = reads.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let result = &results[cell.result];
+    let rate = number(result, "/device/ceiling_iops")?;
+    Some(number(result, "/workload/gas")? * rate / least / 1e6)
+}
+
+/// Each cell of a chart of latencies has a mark for each percentile that it knows; each row of
+/// another section's table has one.
+fn complete(
+    section: &Section,
+    chart: &Chart,
+    results: &[Value],
+    seen: &BTreeSet<(usize, usize)>,
+    checked: &mut Checked,
+) {
+    let marks = || chart.series.iter().flat_map(|series| &series.marks);
+    if section.id.ends_with("-latency") {
+        let latency = section.id.replace("-latency", "_latency_ns");
+        for mark in marks() {
+            let Some(cell) = cell_at(results, mark.result, &mark.at) else { continue };
+            let known = cell.value(&latency).as_object().into_iter().flatten();
+            let known = known.filter(|(key, of)| *key != "count" && of.is_number());
+            for (key, _) in known {
+                let at = cell.at(&format!("{latency}/{key}"));
+                if !marks().any(|other| other.at == at && other.result == cell.result) {
+                    checked.differences.push(format!("{}: {at} has no mark", section.id));
+                }
+            }
+        }
+        return;
+    }
+    // Of several charts each has some of the rows.
+    if section.charts.len() == 1 {
+        let rows = section.tables.iter().flat_map(|table| &table.rows);
+        let figures = rows.flat_map(|row| row.iter().flat_map(|field| &field.figures));
+        let wanted: Vec<_> =
+            figures.filter_map(|figure| cell_at(results, figure.result, &figure.at)).collect();
+        note_missing(&section.id, &wanted, seen, checked);
+    }
+}

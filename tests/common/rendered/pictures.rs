@@ -1,0 +1,106 @@
+//! The picture of throughputs: a row a variant, a mark at its median, a whisker over its interval.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    Cell, Checked, cell_at, cells, charts, note_missing,
+    scale::{Law, Scale, Tick},
+    seen::{Ends, Figure, Label, Picture, Row},
+    text,
+};
+
+/// Above this many rows only the best of their designs are drawn.
+const DRAWN_ROW_COUNT: usize = 40;
+/// How far the middle of a tick's text may lie from its line, in pixels: texts start at whole ones.
+const TEXT_TOLERANCE: f64 = 1.5;
+const MEDIAN: &str = "mgas_per_s/median";
+
+pub(crate) fn compare(picture: &Picture, results: &[Value], checked: &mut Checked) {
+    checked.tick_count += picture.ticks.len();
+    let mut seen = BTreeSet::new();
+    for row in &picture.rows {
+        let cell = row.value.first().and_then(|value| cell_at(results, value.result, &value.at));
+        let Some(cell) = cell.filter(|cell| cell.text("variant") == row.variant) else {
+            checked.differences.push(format!("throughput: {:?} is of no variant", row.name));
+            continue;
+        };
+        seen.insert((cell.result, cell.place));
+        match scale_of(row, &picture.ticks) {
+            Ok(scale) => compare_row(row, &cell, scale, checked),
+            Err(difference) => checked.note(&row.variant, Err(difference)),
+        }
+    }
+    let all = cells(results);
+    if all.len() <= DRAWN_ROW_COUNT {
+        note_missing("the picture of throughput", &all, &seen, checked);
+    }
+}
+
+/// A row's lines stand below the texts of the head.
+///
+/// # Errors
+/// One stands below none.
+fn scale_of(row: &Row, labels: &[Label]) -> Result<Scale, String> {
+    if row.grid.len() != labels.len() {
+        return Err(format!("{} lines below {} ticks", row.grid.len(), labels.len()));
+    }
+    let tick = |(line, label): (&Ends, &Label)| {
+        let Label { text, extent: [left, _, right, _] } = label;
+        let is_below = ((left + right) / 2.0 - line[0]).abs() <= TEXT_TOLERANCE;
+        let number = text::number(text).filter(|_| is_below);
+        let number = number.ok_or_else(|| format!("a line that is not below {text:?}"))?;
+        Ok(Tick { pixel: line[0], value: number.value })
+    };
+    let ticks: Result<Vec<Tick>, String> = row.grid.iter().zip(labels).map(tick).collect();
+    Scale::of(&ticks?, Law::Linear)
+}
+
+fn compare_row(row: &Row, cell: &Cell<'_>, scale: Scale, checked: &mut Checked) {
+    let place = format!("throughput of {}", cell.text("variant"));
+    let is_of = |words: &str| row.name.contains(words);
+    if !is_of(cell.text("design")) || !is_of(&cell.threads()) {
+        checked.differences.push(format!("{place}: named {:?}", row.name));
+    }
+    let is_at = |figures: &[Figure], paths: &[&str]| {
+        let at = |(figure, path): (&Figure, &&str)| figure.at == cell.at(path);
+        let is_same = figures.len() == paths.len() && figures.iter().zip(paths).all(at);
+        if is_same { Ok(()) } else { Err(format!("shows {figures:?}, not {paths:?}")) }
+    };
+    checked.note(&place, is_at(&row.value, &[MEDIAN]));
+    scale.note(&format!("{place}: the left edge"), row.zero, 0.0, checked);
+    let (Some(mark), Some(median)) = (&row.mark, cell.value(MEDIAN).as_f64()) else {
+        return checked.note(&place, Err("no mark".to_owned()));
+    };
+    scale.note(&place, mark.origin[0], median, checked);
+    for stem in &row.stem {
+        scale.note(&format!("{place}: the stem's foot"), stem[0], 0.0, checked);
+        scale.note(&format!("{place}: the stem's head"), stem[2], median, checked);
+    }
+    charts::words(mark, &[(&cell.at(MEDIAN), median)], checked);
+    let interval = cell.value("mgas_per_s/ci95").as_array();
+    match (row.whisker, interval) {
+        (Some([left, _, right, _]), Some(ends)) => {
+            checked.note(&place, is_at(&row.ends, &["mgas_per_s/ci95/0", "mgas_per_s/ci95/1"]));
+            for (name, pixel, end) in [("lower", left, &ends[0]), ("upper", right, &ends[1])] {
+                let wanted = end.as_f64().unwrap();
+                scale.note(&format!("{place}: the {name} end"), pixel, wanted, checked);
+                let is_said = mark
+                    .words
+                    .split([' ', ','])
+                    .any(|word| text::compare(word, "", wanted).is_ok());
+                if !is_said {
+                    let difference = format!("{place}: {wanted} is not in {:?}", mark.words);
+                    checked.differences.push(difference);
+                }
+            }
+        }
+        (None, None) if row.interval == format!("n={}", cell.value_count()) => {}
+        (drawn, wanted) => {
+            let said = &row.interval;
+            let difference = format!("{place}: interval {wanted:?} drawn as {drawn:?}, {said:?}");
+            checked.differences.push(difference);
+        }
+    }
+}
