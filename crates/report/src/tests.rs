@@ -195,7 +195,7 @@ fn threads_are_no_depth_and_what_was_measured_is() {
     }
     let found = conclude(&result).unwrap();
     assert!(found.contains("at 2+8io"), "{found}");
-    let pair = "at equal depth (50.0 and 54.7 reads under way): 6.02 s and 5.10 s";
+    let pair = "at equal depth (50 and 54.7 reads under way): 6.02 s and 5.10 s";
     assert!(found.contains(pair), "{found}");
     // 64 threads on a block of 39 transactions: no such pair, whatever their number.
     result.cells[2].reads_in_flight = Some(30.1);

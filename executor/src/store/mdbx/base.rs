@@ -157,10 +157,13 @@ impl Base {
         device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }
 
-    /// Reads all branch pages into the page cache, and no other page.
+    /// Reads the meta pages and all branch pages into the page cache, and no other page. Where the
+    /// meta pages were not there, MDBX would read them with the kernel's readahead, and so the
+    /// leaves behind them.
     pub(super) fn load_branches(&self) -> io::Result<()> {
         let file = File::open(&self.path)?;
         no_readahead(&file)?;
+        file.read_exact_at(&mut [0; META_BYTES], 0)?;
         let next = AtomicUsize::new(0);
         let work = || -> io::Result<()> {
             let mut page = vec![0; PAGE_BYTES];
