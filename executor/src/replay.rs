@@ -39,7 +39,7 @@ impl Requests {
             blocks[index] = block;
         }
         let most = store.merged_block_count_max();
-        let mut joining = Joining::default();
+        let mut joining = Joining { keeps_blocks: store.keeps_blocks(), ..Joining::default() };
         for call in &log.calls {
             let of_call = &blocks[call.first_row..call.first_row + call.row_count];
             joining.call(of_call.iter().flatten().copied(), most);
@@ -65,9 +65,10 @@ impl Requests {
     }
 }
 
-/// Requests in the making. A block is read once: what was read is in the store's cache.
+/// Requests in the making. A call reads a block once, and later calls do not where the store keeps it.
 #[derive(Default)]
 struct Joining {
+    keeps_blocks: bool,
     read: HashSet<(u32, u64)>,
     spans: Vec<Span>,
 }
@@ -75,6 +76,9 @@ struct Joining {
 impl Joining {
     /// Adds the blocks of a call, of which up to `most` are asked for at once.
     fn call(&mut self, blocks: impl Iterator<Item = BlockPlace>, most: usize) {
+        if !self.keeps_blocks {
+            self.read.clear();
+        }
         let read = &mut self.read;
         let mut new: Vec<_> =
             blocks.filter(|block| read.insert((block.file, block.offset))).collect();
@@ -130,7 +134,14 @@ mod tests {
     }
 
     fn joined(calls: &[&[BlockPlace]], most: usize) -> Vec<(u32, u64, u32, u32)> {
-        let mut joining = Joining::default();
+        joined_by(Joining { keeps_blocks: true, ..Joining::default() }, calls, most)
+    }
+
+    fn joined_by(
+        mut joining: Joining,
+        calls: &[&[BlockPlace]],
+        most: usize,
+    ) -> Vec<(u32, u64, u32, u32)> {
         for call in calls {
             joining.call(call.iter().copied(), most);
         }
@@ -142,6 +153,13 @@ mod tests {
     fn a_block_is_read_once_and_in_the_order_of_the_calls() {
         let calls: [&[_]; 3] = [&[block(0, 8192)], &[block(0, 0)], &[block(0, 8192)]];
         assert_eq!(joined(&calls, 1), [(0, 8192, 4096, 1), (0, 0, 4096, 1)]);
+    }
+
+    #[test]
+    fn a_block_that_is_not_kept_is_read_by_each_call_once() {
+        let calls: [&[_]; 2] = [&[block(0, 0), block(0, 0)], &[block(0, 0)]];
+        assert_eq!(joined(&calls, 1).len(), 1);
+        assert_eq!(joined_by(Joining::default(), &calls, 1).len(), 2);
     }
 
     #[test]

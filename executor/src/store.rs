@@ -244,6 +244,11 @@ pub trait Store: Sync {
         true
     }
 
+    /// Whether a block that one call has read is in memory for the calls after it.
+    fn keeps_blocks(&self) -> bool {
+        true
+    }
+
     /// Blocks of one call that it asks for in one request where they touch, at most.
     fn merged_block_count_max(&self) -> usize {
         1

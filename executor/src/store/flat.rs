@@ -205,6 +205,10 @@ impl Store for FlatStore {
     }
 
     /// Where the index has several blocks for a key, the one that is read first.
+    fn keeps_blocks(&self) -> bool {
+        false
+    }
+
     fn locate(&self, sample: &FlatSample, rows: &[AskedRow]) -> Result<Places, String> {
         let files = &self.files;
         let row_block = |file: u32, rows: &RowFile, account: usize, rest: &[u8]| {
