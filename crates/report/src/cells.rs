@@ -135,9 +135,9 @@ pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     cells.iter().map(label).collect()
 }
 
-/// Whether a design that takes no list builds one, as the variant's name says.
+/// Whether a design that takes no list builds one.
 fn builds(cell: &Cell) -> bool {
-    cell.variant.split('/').nth(1) == Some(ListDuty::Build.name())
+    cell.list_duty == ListDuty::Build
 }
 
 /// `while listed`: how its readers differ from the default, `batched` where they do not. The
