@@ -68,8 +68,11 @@ fn commit(root: &Path) -> Option<String> {
     }
     let own = PathBuf::from(git(root, &["rev-parse", "--absolute-git-dir"])?);
     let common = root.join(git(root, &["rev-parse", "--git-common-dir"])?);
-    // The index is not watched: every `git status` touches it.
-    for place in [own.join("HEAD"), common.join("refs/heads"), common.join("packed-refs")] {
+    // The index is not watched: every `git status` touches it. Of branches only the one that is
+    // checked out is, unless it is packed: a commit in another work tree changes nothing here.
+    let branch = git(root, &["symbolic-ref", "--quiet", "HEAD"]).map(|name| common.join(name));
+    let branch = branch.filter(|file| file.exists()).unwrap_or_else(|| common.join("refs/heads"));
+    for place in [own.join("HEAD"), branch, common.join("packed-refs")] {
         watch(&place);
     }
     let hash = git(root, &["rev-parse", "HEAD"])?;

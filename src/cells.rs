@@ -219,6 +219,7 @@ impl CellSamples {
             store: input.store,
             design: variant.design,
             list: variant.list,
+            list_duty: variant.list_duty,
             engine: variant.engine,
             io: variant.io.into(),
             prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
+import {Digest} from "./Digest.sol";
 import {vm} from "./Vm.sol";
 
 /// What a storm over `head, (start, count)*` owes whose operation is no plain SLOAD: its gas per
 /// operation, from below and above. Ranges are apart, so that every operation is cold.
-abstract contract OperationTest {
+abstract contract OperationTest is Digest {
     uint256 internal constant BLOCK = 8; // operations of the unrolled loop
     uint256 internal constant SEED = uint256(keccak256("seed"));
 
@@ -64,12 +65,5 @@ abstract contract OperationTest {
 
     function hashOf(uint256 i) internal pure returns (bytes32) {
         return keccak256(abi.encode(SEED, i));
-    }
-
-    /// A digest with one more value, as plain as it can be.
-    function digest(uint256 before, uint256 value) internal pure returns (uint256) {
-        unchecked {
-            return before * 0x5851f42d4c957f2d + value;
-        }
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
+import {Digest} from "./Digest.sol";
 import {vm} from "./Vm.sol";
 
 /// What every storm owes: its gas per slot and the slots that fit in a transaction, measured on cold
 /// slots (`vm.cool` before every call, so that neither isolation nor the order of the tests matters).
-abstract contract StormTest {
+abstract contract StormTest is Digest {
     uint256 internal constant TX_GAS_MAX = 1 << 24; // EIP-7825
     uint256 internal constant TX_BASE_GAS = 21_000;
     uint256 internal constant COLD_SLOAD_GAS = 2_100; // EIP-2929
@@ -112,13 +113,6 @@ abstract contract StormTest {
         for (uint256 i = 0; i < keys.length; i++) {
             vm.assertTrue(!seen[keys[i]], "a slot is read twice");
             seen[keys[i]] = true;
-        }
-    }
-
-    /// A digest with one more value, as plain as it can be.
-    function digest(uint256 before, uint256 value) internal pure returns (uint256) {
-        unchecked {
-            return before * 0x5851f42d4c957f2d + value;
         }
     }
 }

@@ -46,7 +46,7 @@ pub use task::Task;
 /// [`EngineError`].
 ///
 /// # Panics
-/// When the schedule goes by known costs and the task has not one for each step.
+/// Panics if the schedule goes by known costs and the task has not one for each step.
 pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
     let stop = AtomicBool::new(false);
     let at = Execution { sample, task, stop: &stop };

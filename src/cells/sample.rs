@@ -21,6 +21,7 @@ pub(super) fn sample(
         asked: warm_up.asked_count,
         found: warm_up.found_count,
         unused: warm_up.unused_count,
+        pass_wait_ns: Some(ns(warm_up.pass_wait)),
     });
     let row_pages = measurement.row_pages.as_ref().and_then(|pages| pages.as_ref().ok());
     let unverified = executed.wall.saturating_sub(executed.verification_wait);

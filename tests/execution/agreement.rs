@@ -109,6 +109,7 @@ fn check_warm_up(taken: &Measurement, warm_up: WarmUp, name: &str) {
         assert_eq!(warm_up.found_count, found_count, "{name}");
     }
     assert!(warm_up.found_count + warm_up.unused_count <= warm_up.read_count, "{name}");
+    assert!(warm_up.pass_wait < taken.executed.wall, "{name}");
 }
 
 fn scenario(extra: &str, load: &str) -> Scenario {

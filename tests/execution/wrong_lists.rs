@@ -7,7 +7,7 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
+use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use executor::{
@@ -25,7 +25,7 @@ use variant::{
 };
 use workload::{
     AccountState, GenesisAccount, Workload,
-    list::{self, FullList, ListBounds, ListError, ListIndex, full_encode},
+    list::{self, FullList, ListBounds, ListError, ListIndex, SlotId, full_encode},
 };
 
 use crate::{common::agree, hostile};
@@ -191,9 +191,64 @@ fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
         assert!(reason(3).contains(absent), "{}", reason(3));
         assert!(reason(4).contains("slot 0x5 of 0xaAaA"), "{}", reason(4));
         assert!(reason(4).contains("is 0x4d in the state") && reason(4).contains("has 0x6"));
+        // Without its code the account does nothing, so steps fail too; the cause is told.
+        assert!(reason(2).contains("account 0xaAaA"), "{}", reason(2));
+        assert!(reason(2).contains("is there in the state before the batch"), "{}", reason(2));
     }
-    // Without its code the account does nothing: whatever is met first is told.
-    rejection(&store, &workload, &wrong(2), design);
+}
+
+/// Threads that execute and threads that verify, with which a full list is rejected.
+const CREWS: [(usize, usize); 6] = [(1, 0), (1, 1), (2, 0), (2, 2), (8, 0), (8, 3)];
+
+/// The `full` design on these threads.
+fn full_on((threads, io_thread_count): (usize, usize)) -> Variant {
+    let threads = NonZeroUsize::new(threads).unwrap();
+    Variant { io_thread_count, ..Variant::of(Design::Full, threads, NonZeroUsize::MIN) }
+}
+
+#[test]
+fn of_several_faults_of_a_full_list_the_same_one_is_told_however_threads_meet() {
+    const REPEATS: usize = 20;
+    // Far enough apart for three verifiers to read them at once, and two of one chunk.
+    const WRONG_SLOTS: &[usize] = &[300, 303, 340, 2_000];
+    let workload = storm();
+    let store = memory(&workload);
+    let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+    let right = reference::full_lists(&workload, || ()).unwrap().remove(0);
+    let right = &FullList::decode(&right, &bounds).unwrap();
+    let index = right.index();
+    let id = |address: &Address| index.account_id(address).unwrap();
+    let account = |address: &Address| right.account(id(address));
+    let slot = |wrong: &'static [usize]| {
+        move |address: &Address, key: &U256| {
+            let id = index.slot_id(id(address), key).unwrap();
+            right.slot(id) ^ U256::from(u8::from(wrong.contains(&id.get())))
+        }
+    };
+    let key = index.slot_key(SlotId(WRONG_SLOTS[0] as u32));
+    // The first and the last transaction of which the list has a balance.
+    let mut wrong_changes = index.to_changes();
+    let mut balances: Vec<_> =
+        wrong_changes.iter_mut().flat_map(|account| &mut account.balance_changes).collect();
+    balances.sort_by_key(|change| change.block_access_index);
+    let first = balances[0].block_access_index;
+    balances[0].post_balance += U256::from(1);
+    balances.last_mut().unwrap().post_balance += U256::from(1);
+    let lists = [
+        (full_encode(&index.to_changes(), account, slot(WRONG_SLOTS)), format!("slot {key:#x} of")),
+        (full_encode(&wrong_changes, account, slot(WRONG_SLOTS)), format!("slot {key:#x} of")),
+        (full_encode(&wrong_changes, account, slot(&[])), format!("index {first}: the balance")),
+    ];
+    for (list, reason) in lists {
+        let mut told = BTreeSet::new();
+        for variant in CREWS.map(full_on) {
+            for _ in 0..REPEATS {
+                told.insert(rejection(&store, &workload, &list, variant).fault.to_string());
+            }
+        }
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(told.iter().all(|told| told.starts_with(&reason)), "{reason}: {told:?}");
+    }
 }
 
 #[test]
@@ -225,18 +280,12 @@ fn a_wrong_code_hash_is_a_rejected_list_whoever_meets_it_first() {
     });
     let lists = [with_hash(B256::repeat_byte(7)), with_hash(other.unwrap())];
     let store = memory(&workload);
-    for (threads, io_thread_count) in [(1, 0), (1, 1), (2, 0), (2, 2), (8, 0), (8, 3)] {
-        let threads = NonZeroUsize::new(threads).unwrap();
-        let design = Variant::of(Design::Full, threads, NonZeroUsize::MIN);
-        let variant = Variant { io_thread_count, ..design };
-        for _ in 0..REPEATS {
-            let [absent, other] =
-                [0, 1].map(|which| rejection(&store, &workload, &lists[which], variant).fault);
-            let is_told = matches!(&absent, ListFault::WrongValue { what, .. }
+    for variant in CREWS.map(full_on) {
+        for list in lists.iter().cycle().take(2 * REPEATS) {
+            let fault = rejection(&store, &workload, list, variant).fault;
+            let is_told = matches!(&fault, ListFault::WrongValue { what, .. }
                 if what.starts_with("the code hash of 0xaAaA"));
-            assert!(is_told, "{variant}: {absent}");
-            // Code that is there runs: a write of it may be told, or the hash.
-            drop(other);
+            assert!(is_told, "{variant}: {fault}");
         }
     }
 }
@@ -343,6 +392,7 @@ fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_read
         assert!(warm_up.asked_count - warm_up.found_count < 100, "{warm_up:?}");
         assert!(warm_up.found_count > 3_000, "{warm_up:?}");
         assert_eq!(warm_up.unused_count, 0, "{warm_up:?}");
+        assert!(warm_up.pass_wait.is_zero(), "the pass ends first: {warm_up:?}");
         let in_order_count = executed.counters.key_count - warm_up.read_count;
         let is_shared = variant == shared;
         let expected = warm_up.asked_count - if is_shared { warm_up.found_count } else { 0 };

@@ -1,10 +1,10 @@
-//! What a step wrote, as its EVM output says: the changes that a block-level access list
+//! Writes of a step, from its EVM output: the changes that a block-level access list
 //! records (EIP-7928), and those that make up the next state.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{Account, EvmState};
 
-/// What a step wrote to one account. A field is `None` where the step left it as it was.
+/// Writes of a step to one account. A field is `None` where the step left it as it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountWrite {
     /// The account.
@@ -26,7 +26,7 @@ impl AccountWrite {
     }
 }
 
-/// What a step wrote.
+/// Writes of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepWrites {
     /// Accounts with at least one new field, in no particular order.

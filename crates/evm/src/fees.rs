@@ -15,7 +15,7 @@ use revm::{
     state::Account,
 };
 
-/// What becomes of the fee that a transaction pays to the block's beneficiary.
+/// Treatment of the fee that a transaction pays to the block's beneficiary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fees {
     /// It is added to the beneficiary's balance, as in a block.
@@ -37,7 +37,7 @@ impl<DB> FeeApart<DB> {
         Self { fee: Cell::new(U256::ZERO), database: PhantomData }
     }
 
-    /// What was kept apart.
+    /// The fee that was kept apart.
     pub(crate) const fn fee(&self) -> U256 {
         self.fee.get()
     }

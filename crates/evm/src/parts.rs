@@ -6,7 +6,7 @@
 use alloy_primitives::{Address, map::AddressMap};
 use revm::state::{AccountInfo, EvmState};
 
-/// What accounts were before the step that is running.
+/// Accounts as they were before the step that is running.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     before: AddressMap<AccountInfo>,

@@ -39,7 +39,7 @@ pub enum StepError<E> {
     SystemCall {
         /// The contract that was called.
         contract: Address,
-        /// What revm says.
+        /// The message of revm.
         reason: String,
     },
 }
@@ -60,7 +60,7 @@ pub struct TxGas {
 /// outside any clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxResult {
-    /// How it ended.
+    /// Its status.
     pub status: TxStatus,
     /// Gas in the receipt's sense, after refunds.
     pub gas_used: u64,
@@ -77,14 +77,14 @@ impl TxResult {
     }
 }
 
-/// What a step came to, apart from its state changes.
+/// The result of a step, apart from its state changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepOutput {
     /// The transaction's result; `None` for system steps.
     pub result: Option<TxResult>,
     /// Its gas.
     pub gas: TxGas,
-    /// What it owes the block's beneficiary in wei, where that was kept apart ([`Fees::Apart`]).
+    /// Fee that it owes the block's beneficiary in wei, where that is kept apart ([`Fees::Apart`]).
     pub fee_apart: U256,
 }
 

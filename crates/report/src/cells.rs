@@ -1,12 +1,12 @@
 //! The table of cells: one line each, with as many columns as fit the width.
 
 use unicode_width::UnicodeWidthStr;
-use variant::{Design, ListDuty, Schedule, StoreKind};
+use variant::{Design, ListDuty, Schedule};
 
 use result::{Cell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
 
 use super::{
-    facts,
+    facts::{self, OfStore, Reading},
     page::{Page, Tone, clip, pad_left, pad_right},
     units::{self, UNKNOWN},
 };
@@ -46,24 +46,25 @@ enum TimeUnit {
 }
 
 /// The table of all cells with the legend of its marks.
-pub(super) fn cells(page: &mut Page, result: &RunResult) {
-    let groups = facts::by_store(result);
-    let cells: Vec<&Cell> = groups.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
+pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
+    let groups = &reading.stores;
+    let cells = reading.cells();
     if cells.is_empty() {
         return;
     }
-    let best = best_per_design(&groups);
+    let best = best_per_design(groups);
     let marks = best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
     let label_width = labels(&cells).iter().map(|label| label.width()).max().unwrap_or(0);
     let label_width = label_width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
-    let (columns, gaps) = fit(columns(result, &cells), page.width() - INDENT - label_width);
+    let (columns, gaps) =
+        fit(columns(reading.time_is_per, &cells), page.width() - INDENT - label_width);
     for line in 0..2 {
         let texts = columns.iter().map(|column| column.head[line]);
         page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
     }
     let labels = labels(&cells);
     let mut index = 0;
-    for (store, cells) in &groups {
+    for OfStore { store, cells, .. } in groups {
         if groups.len() > 1 {
             page.line(Tone::Faint, store.name());
         }
@@ -77,7 +78,7 @@ pub(super) fn cells(page: &mut Page, result: &RunResult) {
             index += 1;
         }
     }
-    legend(page, result, &cells, marks.then_some("* best of its design"));
+    legend(page, reading, &cells, marks.then_some("* best of its design"));
 }
 
 /// Cells without figures: which agree with the reference and which do not.
@@ -98,9 +99,9 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     }
 }
 
-fn best_per_design<'a>(groups: &[(StoreKind, Vec<&'a Cell>)]) -> Vec<&'a Cell> {
+fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
     let mut best = Vec::new();
-    for (_, cells) in groups {
+    for OfStore { cells, .. } in groups {
         for (index, cell) in cells.iter().enumerate() {
             if !cells[..index].iter().any(|before| before.design == cell.design) {
                 let same = cells.iter().copied().filter(|other| other.design == cell.design);
@@ -134,9 +135,9 @@ pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     cells.iter().map(label).collect()
 }
 
-/// Whether a design that takes no list builds one, as the variant's name says.
+/// Whether a design that takes no list builds one.
 fn builds(cell: &Cell) -> bool {
-    cell.variant.split('/').nth(1) == Some(ListDuty::Build.name())
+    cell.list_duty == ListDuty::Build
 }
 
 /// `while listed`: how its readers differ from the default, `batched` where they do not. The
@@ -150,7 +151,7 @@ fn policy_words(cell: &Cell) -> Option<String> {
     }
 }
 
-fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
+fn columns(time_is_per: &str, cells: &[&Cell]) -> Vec<Column> {
     let column = |rank, head, value: &dyn Fn(&Cell) -> Option<String>| {
         let values = cells.iter().map(|cell| value(cell).unwrap_or_else(|| UNKNOWN.to_owned()));
         Column { head, rank, values: values.collect() }
@@ -162,7 +163,7 @@ fn columns(result: &RunResult, cells: &[&Cell]) -> Vec<Column> {
     let ratio_of =
         |cell: &Cell, ratio| of(ratio, units::ratio).filter(|_| cell.design != Design::Sequential);
     let unit = time_unit(cells);
-    let time_head = match (unit, facts::time_is_per(result)) {
+    let time_head = match (unit, time_is_per) {
         (TimeUnit::Seconds, "block") => ["s per", "block"],
         (TimeUnit::Seconds, _) => ["s per", "batch"],
         (TimeUnit::Milliseconds, "block") => ["ms per", "block"],
@@ -266,7 +267,8 @@ pub(super) fn row<'a>(
 }
 
 /// The legend of the marks in use; `best` explains the mark of the best cells.
-fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], best: Option<&str>) {
+fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], best: Option<&str>) {
+    let result = reading.result;
     let mut parts: Vec<String> = best.map(str::to_owned).into_iter().collect();
     let databases = units::things(result.databases.len() as u64, "database");
     let counts = cells.iter().map(|cell| cell.samples.len());
@@ -284,7 +286,7 @@ fn legend(page: &mut Page, result: &RunResult, cells: &[&Cell], best: Option<&st
         parts.push("blocks a present key".to_owned());
     }
     page.indented(Tone::Faint, INDENT, &parts.join("; "));
-    let per = facts::time_is_per(result);
+    let per = reading.time_is_per;
     let text =
         format!("time of a {per}: list, reads, execution, checks, flat commit; no state root");
     page.indented(Tone::Faint, INDENT, &text);

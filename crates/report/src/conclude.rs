@@ -6,7 +6,10 @@ use variant::Design;
 
 use result::{Cell, RunResult, stats::INTERVAL_COUNT_MIN};
 
-use super::{facts, units};
+use super::{
+    facts::{self, OfStore, Reading},
+    units,
+};
 
 const BATCHED: Design = Design::BatchedIo;
 const ON_DEMAND: Design = Design::ParallelIo;
@@ -14,14 +17,19 @@ const ON_DEMAND: Design = Design::ParallelIo;
 /// What was found, in one line; `None` where nothing was measured. A run whose designs disagree
 /// finds that and no figure.
 pub fn conclude(result: &RunResult) -> Option<String> {
-    if facts::disagrees(result) {
+    finding(&Reading::of(result))
+}
+
+/// [`conclude`] of a result that was read already.
+pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
+    if reading.disagrees {
         return Some("the designs disagree: no figure is to be believed".to_owned());
     }
-    let groups = facts::by_store(result);
-    let many = groups.len() > 1;
-    let parts = groups.iter().filter_map(|(store, cells)| {
-        let finding = of_store(result, cells)?;
-        Some(if many { format!("{store}: {finding}") } else { finding })
+    let result = reading.result;
+    let many = reading.stores.len() > 1;
+    let parts = reading.stores.iter().filter_map(|of| {
+        let finding = of_store(reading, of)?;
+        Some(if many { format!("{}: {finding}", of.store) } else { finding })
     });
     let parts: Vec<String> = parts.collect();
     if parts.is_empty() {
@@ -35,19 +43,20 @@ pub fn conclude(result: &RunResult) -> Option<String> {
     Some(format!("{before}{line}"))
 }
 
-fn of_store(result: &RunResult, cells: &[&Cell]) -> Option<String> {
+fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
+    let cells = of.cells.as_slice();
     let best = facts::best(cells.iter().copied())?;
-    let mut parts = vec![times(result, cells)];
+    let mut parts = vec![times(reading, cells)];
     parts.extend(equal_depth(cells));
     parts.extend(certainty(cells));
     parts.extend(reads(best));
     parts.extend(best.binds.map(|term| format!("binds: {term}")));
-    parts.extend(facts::cache_words(result, cells));
+    parts.extend(of.cache.clone());
     Some(parts.join("; "))
 }
 
 /// `batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, sequential 20.1 s`.
-fn times(result: &RunResult, cells: &[&Cell]) -> String {
+fn times(reading: &Reading<'_>, cells: &[&Cell]) -> String {
     let batched = best_of(cells, BATCHED);
     let on_demand = best_of(cells, ON_DEMAND);
     let mut parts = Vec::new();
@@ -75,9 +84,10 @@ fn times(result: &RunResult, cells: &[&Cell]) -> String {
             }));
         }
     }
-    let per = match (result.workload.block_count, result.workload.batch_count) {
+    let workload = &reading.result.workload;
+    let per = match (workload.block_count, workload.batch_count) {
         (1, _) | (_, 1) => String::new(),
-        _ => format!(" (per {})", facts::time_is_per(result)),
+        _ => format!(" (per {})", reading.time_is_per),
     };
     format!("{}{per}", parts.join(", "))
 }

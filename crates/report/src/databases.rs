@@ -1,23 +1,23 @@
 //! A run on several databases: each of them, and how much of the spread is theirs.
 
 use result::{
-    Cell, RunResult,
+    Cell,
     databases::CellDatabases,
     stats::{CHANCE_P, INTERVAL_COUNT_MIN},
 };
 
 use super::{
     cells::{Column, INDENT, MAX_LABEL_WIDTH, fit, labels, row},
-    facts,
+    facts::{self, Reading},
     page::{Page, Tone, clip, pad_right},
     units::{self, UNKNOWN},
 };
 use unicode_width::UnicodeWidthStr;
 
 /// What is told of the databases; nothing of a run on one.
-pub(super) fn databases(page: &mut Page, result: &RunResult) {
-    let groups = facts::by_store(result);
-    let all: Vec<&Cell> = groups.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
+pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
+    let (result, groups) = (reading.result, &reading.stores);
+    let all = reading.cells();
     let cells: Vec<(&Cell, &CellDatabases)> =
         all.iter().filter_map(|cell| Some((*cell, cell.databases.as_ref()?))).collect();
     if result.databases.is_empty() || cells.is_empty() {

@@ -1,4 +1,4 @@
-//! What the table and the finding both say of a result.
+//! The facts of a result that the table and the finding share, worked out once.
 
 use result::{Cell, HOST_CACHE_RATIO, RunResult};
 use variant::{CacheMode, Design, StoreKind};
@@ -10,14 +10,58 @@ const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
 /// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
 const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
 
-/// Whether any sample differs from the reference: no figure may then be shown.
-pub(super) fn disagrees(result: &RunResult) -> bool {
+/// A result, and the facts that more than one section of the page states.
+pub(super) struct Reading<'a> {
+    pub(super) result: &'a RunResult,
+    /// Any sample differs from the reference: no figure may be shown.
+    pub(super) disagrees: bool,
+    /// In the order in which stores first appear.
+    pub(super) stores: Vec<OfStore<'a>>,
+    /// The noun that a measured time is per.
+    pub(super) time_is_per: &'static str,
+}
+
+/// The cells of one store.
+pub(super) struct OfStore<'a> {
+    pub(super) store: StoreKind,
+    /// Those of one design stand together, designs in the order in which they first appear.
+    pub(super) cells: Vec<&'a Cell>,
+    /// How cold they were, in words; `None` without cells.
+    pub(super) cache: Option<String>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn of(result: &'a RunResult) -> Self {
+        let stores = by_store(result).into_iter().map(|(store, cells)| {
+            let cache = cache_words(result, &cells);
+            OfStore { store, cells, cache }
+        });
+        let workload = &result.workload;
+        Self {
+            result,
+            disagrees: disagrees(result),
+            stores: stores.collect(),
+            // A time is of a batch, which one block may be.
+            time_is_per: if workload.block_count == workload.batch_count {
+                "block"
+            } else {
+                "batch"
+            },
+        }
+    }
+
+    /// All cells, store by store.
+    pub(super) fn cells(&self) -> Vec<&'a Cell> {
+        self.stores.iter().flat_map(|of| of.cells.iter().copied()).collect()
+    }
+}
+
+fn disagrees(result: &RunResult) -> bool {
     let mut samples = result.cells.iter().flat_map(|cell| &cell.samples);
     result.agree == Some(false) || samples.any(|sample| !sample.agree)
 }
 
-/// Cells by store, in the order in which stores and designs first appear.
-pub(super) fn by_store(result: &RunResult) -> Vec<(StoreKind, Vec<&Cell>)> {
+fn by_store(result: &RunResult) -> Vec<(StoreKind, Vec<&Cell>)> {
     let mut groups: Vec<(StoreKind, Vec<&Cell>)> = Vec::new();
     for cell in &result.cells {
         match groups.iter_mut().find(|(store, _)| *store == cell.store) {
@@ -61,12 +105,6 @@ pub(super) fn threads(cell: &Cell) -> String {
     }
 }
 
-/// What a measured time is of, where that is not the only block of the workload.
-pub(super) fn time_is_per(result: &RunResult) -> &'static str {
-    let workload = &result.workload;
-    if workload.block_count == workload.batch_count { "block" } else { "batch" }
-}
-
 /// A state that was built so short a time before may still lie in a cache of a host below,
 /// where a probe does not see it, in seconds.
 const FRESH_STATE_S: u64 = 3_600;
@@ -101,7 +139,7 @@ fn warm_words(cells: &[&Cell]) -> Option<String> {
 }
 
 /// How cold some cells were, in words; `None` for none.
-pub(super) fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
+fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
     let cold: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.cache.want == CacheMode::Cold).collect();
     if cold.is_empty() {

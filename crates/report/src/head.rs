@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use result::{RunResult, WorkloadFacts};
 
 use super::{
-    facts,
+    facts::Reading,
     page::{Page, Tone},
     units,
 };
@@ -65,9 +65,11 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
 }
 
 /// How cold it was, and what the device can do.
-pub(super) fn device(page: &mut Page, result: &RunResult) {
-    for (store, cells) in facts::by_store(result) {
-        let words = facts::cache_words(result, &cells).unwrap_or_default();
+pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
+    let result = reading.result;
+    for of_store in &reading.stores {
+        let words = of_store.cache.as_deref().unwrap_or_default();
+        let store = of_store.store;
         let of = if result.stores.len() > 1 { format!("{store} ") } else { String::new() };
         page.labelled(Tone::Plain, "cache", &format!("{of}{words}"));
     }

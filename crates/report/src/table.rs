@@ -3,7 +3,9 @@
 use result::{Bound, Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
 
 use super::{
-    Paint, cells, conclude, databases, facts, head,
+    Paint, cells, conclude, databases,
+    facts::Reading,
+    head,
     page::{Page, Tone},
     profile, units,
 };
@@ -20,7 +22,8 @@ const DATABASES: &str = "--databases 6: intervals; ";
 /// the designs disagree it shows that first, and no figure.
 pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
-    let disagrees = facts::disagrees(result);
+    let reading = Reading::of(result);
+    let disagrees = reading.disagrees;
     if disagrees {
         disagreements(&mut page, result);
         page.gap();
@@ -40,16 +43,16 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         page.gap();
         cells::verdicts(&mut page, result);
     } else {
-        head::device(&mut page, result);
+        head::device(&mut page, &reading);
         page.gap();
-        cells::cells(&mut page, result);
+        cells::cells(&mut page, &reading);
         page.gap();
-        databases::databases(&mut page, result);
+        databases::databases(&mut page, &reading);
         profile::profile(&mut page, result.profile.as_ref());
     }
     page.gap();
     remarks(&mut page, result);
-    let found = conclude(result).unwrap_or_else(|| "nothing was measured".to_owned());
+    let found = conclude::finding(&reading).unwrap_or_else(|| "nothing was measured".to_owned());
     page.labelled(if disagrees { Tone::Alarm } else { Tone::Strong }, "found", &found);
     page.gap();
     if !disagrees {

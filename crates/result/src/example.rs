@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use variant::{
-    AccountReads, CacheMode, CodeReads, Design, ListForm, Phase, Preset, ReadOrder, ReadTime,
-    SampleKeys, Schedule, Sharing, StopRule, StoreKind,
+    AccountReads, CacheMode, CodeReads, Design, ListDuty, ListForm, Phase, Preset, ReadOrder,
+    ReadTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
 };
 
 use crate::{
@@ -250,6 +250,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         store: StoreKind::Rocksdb,
         design,
         list,
+        list_duty: ListDuty::Nothing,
         engine,
         io,
         prefetch: (io == IoKind::Batched).then_some(PREFETCH),

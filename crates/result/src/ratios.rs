@@ -1,4 +1,4 @@
-//! How many times as fast a cell is as execution in order, and as itself on one thread: both stand
+//! Speed-ups of a cell over execution in order and over the same cell on one thread: both stand
 //! beside each other, because a design that is slow on one thread scales well for little.
 
 use variant::Design;
@@ -15,7 +15,11 @@ pub fn fill(cells: &mut [Cell]) {
                 let base = cells.iter().find(|other| other.store == cell.store && is_it(other))?;
                 Some(time(base)? / time(cell)?)
             };
-            let in_order = over(&|other| other.design == Design::Sequential);
+            let in_order = over(&|other| is_baseline(other, cell));
+            // An engine that cannot build the list has no such duty to compare.
+            let in_order = in_order.or_else(|| {
+                over(&|other| other.design == Design::Sequential && !cell.engine.builds_lists())
+            });
             let alone = over(&|other| other.threads == 1 && is_twin(other, cell));
             TimesAsFast { in_order, one_thread: alone.filter(|_| cell.threads > 1) }
         })
@@ -25,14 +29,21 @@ pub fn fill(cells: &mut [Cell]) {
     }
 }
 
-/// Whether two cells differ in their executing threads at most.
+/// Returns whether `other` is execution in order with the duty towards the list that `cell` has.
+fn is_baseline(other: &Cell, cell: &Cell) -> bool {
+    other.design == Design::Sequential && other.list_duty == cell.list_duty
+}
+
+/// Returns whether two cells differ in their executing threads at most.
 fn is_twin(a: &Cell, b: &Cell) -> bool {
     (a.design, a.list, a.engine, a.io, a.prefetch) == (b.design, b.list, b.engine, b.io, b.prefetch)
-        && (a.schedule, a.io_threads) == (b.schedule, b.io_threads)
+        && (a.schedule, a.io_threads, a.list_duty) == (b.schedule, b.io_threads, b.list_duty)
 }
 
 #[cfg(test)]
 mod tests {
+    use variant::ListDuty;
+
     use super::*;
     use crate::example::{self, Threads};
 
@@ -61,5 +72,33 @@ mod tests {
         assert_eq!(ratios, expected);
         fill(&mut cells[1..]);
         assert_eq!(cells[2].times.in_order, None, "nothing was run in order");
+    }
+
+    #[test]
+    fn a_cell_that_builds_the_list_is_compared_with_cells_that_build_it() {
+        let building = |design, executing, ms| Cell {
+            list_duty: ListDuty::Build,
+            ..cell(design, executing, 0, ms)
+        };
+        let mut cells = vec![
+            cell(Design::Sequential, 1, 0, 900.0),
+            building(Design::Sequential, 1, 1_200.0),
+            cell(Design::Prewarm, 1, 0, 1_000.0),
+            building(Design::Prewarm, 1, 1_300.0),
+            cell(Design::Prewarm, 2, 0, 500.0),
+            building(Design::Prewarm, 2, 650.0),
+            cell(Design::ParallelIo, 1, 0, 300.0),
+        ];
+        fill(&mut cells);
+        let ratios = |cell: &Cell| (cell.times.in_order, cell.times.one_thread);
+        assert_eq!(ratios(&cells[1]), (Some(1.0), None));
+        assert_eq!(ratios(&cells[4]), (Some(900.0 / 500.0), Some(2.0)));
+        assert_eq!(ratios(&cells[5]), (Some(1_200.0 / 650.0), Some(2.0)));
+        assert_eq!(ratios(&cells[6]), (Some(3.0), None), "as the one that does not build it");
+        // Without that one there is no run in order of this duty: one that cannot build the list
+        // is compared with the other, one that can is not.
+        fill(&mut cells[1..]);
+        assert_eq!(ratios(&cells[6]), (Some(4.0), None));
+        assert_eq!(ratios(&cells[4]), (None, Some(2.0)));
     }
 }

@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 use variant::{
-    AccountReads, CacheMode, CodeReads, Design, Engine, ListForm, ReadOrder, ReadTime, SampleKeys,
-    Schedule, Sharing, StopRule, StoreKind,
+    AccountReads, CacheMode, CodeReads, Design, Engine, ListDuty, ListForm, ReadOrder, ReadTime,
+    SampleKeys, Schedule, Sharing, StopRule, StoreKind,
 };
 
 use crate::{
@@ -169,6 +169,9 @@ pub struct Cell {
     /// The list's form.
     #[serde(with = "named::or_none")]
     pub list: Option<ListForm>,
+    /// Duty towards the list of an engine that takes none.
+    #[serde(default, with = "named")]
+    pub list_duty: ListDuty,
     /// The engine.
     #[serde(with = "named")]
     pub engine: Engine,
@@ -417,4 +420,8 @@ pub struct WarmUpFacts {
     pub found: u64,
     /// Keys that the pass had read and the run in order did not ask for.
     pub unused: u64,
+    /// Time of the wall in which a batch had been run in order and the pass had not ended: no client
+    /// waits for it. `null` from a tool that did not measure it.
+    #[serde(default)]
+    pub pass_wait_ns: Option<u64>,
 }

@@ -7,11 +7,11 @@ use crate::{Named, Prefetch, ReadTime};
 /// The axes that a design sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// What the list carries; `None` where the engine takes no list.
+    /// Content of the list; `None` where the engine takes no list.
     pub list: Option<ListForm>,
     /// The engine.
     pub engine: Engine,
-    /// How it reads.
+    /// Its reads of the state.
     pub io: Io,
 }
 
@@ -52,7 +52,7 @@ impl Design {
 }
 
 crate::named! {
-    /// What a block-level access list carries.
+    /// Content of a block-level access list.
     pub enum ListForm: "list" {
         /// Post-transaction changes only.
         ParallelIo = "parallel-io",
@@ -64,7 +64,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// What an engine that takes no list does about the list of a block.
+    /// Duty towards the list of a block of an engine that takes none.
     #[derive(Default)]
     pub enum ListDuty: "duty towards the list" {
         /// Nothing.
@@ -77,7 +77,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Who finds what the speculative pass of `prewarm` has read.
+    /// Readers of the cache that the speculative pass of `prewarm` fills.
     #[derive(Default)]
     pub enum WarmCache: "warm cache" {
         /// All: one cache for the pass and for the run in order.
@@ -89,12 +89,12 @@ crate::named! {
     }
 }
 
-/// How `prewarm` warms up.
+/// Warm-up of `prewarm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Warming {
-    /// Who finds what was read.
+    /// Readers of the cache.
     pub cache: WarmCache,
-    /// Whether the run in order begins at once, or after all transactions have been run ahead.
+    /// Start of the run in order: at once, or after all transactions have been run ahead.
     pub time: ReadTime,
 }
 
@@ -105,7 +105,7 @@ impl Default for Warming {
     }
 }
 
-/// How transactions are ordered and isolated.
+/// Order and isolation of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// One after the other on one thread.
@@ -119,10 +119,10 @@ pub enum Engine {
     Bal,
 }
 
-/// How state below the batch is read.
+/// Reads of the state below the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Io {
-    /// When the EVM asks, once per key for all transactions.
+    /// On demand of the EVM, once per key for all transactions.
     OnDemand,
     /// All declared keys by I/O threads.
     Batched(Prefetch),
@@ -130,7 +130,7 @@ pub enum Io {
     FromList,
 }
 
-/// How many threads execute.
+/// Number of threads that execute.
 enum Threads {
     /// One, whatever is asked.
     One,
@@ -138,7 +138,7 @@ enum Threads {
     AsAsked,
 }
 
-/// How often a step runs.
+/// Number of runs of a step.
 enum Runs {
     /// Once.
     Once,
@@ -183,7 +183,7 @@ impl Engine {
         Facts { name, threads, runs, order }
     }
 
-    /// Whether it can build the list of a block: what runs in order meets every key in its turn.
+    /// Returns whether it can build the list of a block: a run in order meets every key in its turn.
     pub const fn builds_lists(self) -> bool {
         match self {
             Self::Sequential | Self::Prewarm(_) => true,
@@ -196,19 +196,19 @@ impl Engine {
         self.facts().name
     }
 
-    /// Whether several threads can execute.
+    /// Returns whether several threads can execute.
     pub const fn is_parallel(self) -> bool {
         matches!(self.facts().threads, Threads::AsAsked)
     }
 
-    /// Whether each step runs once. Then every run reads the same keys of the store, and the times
-    /// of steps add up. Where steps run ahead of their turn, both depend on which thread comes
+    /// Returns whether each step runs once. Then every run reads the same keys of the store, and the
+    /// times of steps add up. Where steps run ahead of their turn, both depend on which thread comes
     /// first.
     pub const fn runs_steps_once(self) -> bool {
         matches!(self.facts().runs, Runs::Once)
     }
 
-    /// Whether any step may be taken first, so that it can follow a schedule.
+    /// Returns whether any step may be taken first, so that it can follow a schedule.
     pub const fn takes_any_order(self) -> bool {
         matches!(self.facts().order, Order::Any)
     }
@@ -258,7 +258,7 @@ impl Io {
         }
     }
 
-    /// When keys are read ahead, where they are.
+    /// Time at which keys are read ahead, where they are.
     pub(crate) const fn read_time(self) -> Option<ReadTime> {
         match self {
             Self::OnDemand | Self::FromList => None,

@@ -1,4 +1,4 @@
-//! How the readers of batched I/O read ahead: one small type for each question that clients
+//! Policy by which the readers of batched I/O read ahead: one small type for each question that clients
 //! answer differently, each with its default and the word that a variant's name shows.
 
 use std::{fmt, num::NonZeroU32};
@@ -6,17 +6,17 @@ use std::{fmt, num::NonZeroU32};
 /// A policy of reading ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Prefetch {
-    /// When the readers read.
+    /// Time at which the readers read.
     pub time: ReadTime,
     /// In which order they read slots and accounts.
     pub order: ReadOrder,
-    /// When they read accounts.
+    /// Time at which they read accounts.
     pub accounts: AccountReads,
-    /// When they read codes.
+    /// Time at which they read codes.
     pub codes: CodeReads,
-    /// What ends their reading.
+    /// Event that ends their reading.
     pub stop: StopRule,
-    /// Which part of the keys each of them reads.
+    /// Part of the keys that each of them reads.
     pub share: Sharing,
     /// Keys that a reader takes at a time; `None`: as many as the store reads best.
     pub chunk: Option<NonZeroU32>,
@@ -43,7 +43,7 @@ macro_rules! axis {
 }
 
 axis! {
-    /// When the readers of batched I/O read.
+    /// Time at which the readers of batched I/O read.
     ReadTime: "time to prefetch"
     {
         /// Before any transaction begins.
@@ -71,7 +71,7 @@ axis! {
 }
 
 axis! {
-    /// When accounts are read.
+    /// Time at which accounts are read.
     AccountReads: "time to read accounts"
     {
         /// Before slots.
@@ -85,8 +85,8 @@ axis! {
 }
 
 axis! {
-    /// When codes are read. A list does not say which codes run, so readers of codes read those of
-    /// all accounts that they have read.
+    /// Time at which codes are read. A list does not say which codes run, so readers of codes read
+    /// those of all accounts that they have read.
     CodeReads: "time to read codes"
     {
         /// By the threads that execute, as they ask.
@@ -100,7 +100,7 @@ axis! {
 }
 
 axis! {
-    /// What ends the readers' work, where they read while transactions run.
+    /// Event that ends the readers' work, where they read while transactions run.
     StopRule: "end of prefetching"
     {
         /// The last transaction has been executed, or all is read.
@@ -112,7 +112,7 @@ axis! {
 }
 
 axis! {
-    /// Which keys a reader takes.
+    /// Keys that a reader takes.
     Sharing: "share of a reader"
     {
         /// The next ones that nobody has taken.

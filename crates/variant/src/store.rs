@@ -15,7 +15,7 @@ crate::named! {
     }
 }
 
-/// How a thread that reads many keys waits for them.
+/// Way in which a thread that reads many keys waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Not at all: there is no device.
@@ -29,7 +29,7 @@ pub enum Waiting {
 }
 
 impl StoreKind {
-    /// How a thread that reads many keys waits for them: so many threads are worth trying.
+    /// Way in which a thread that reads many keys waits for them: so many threads are worth trying.
     pub const fn waiting(self) -> Waiting {
         match self {
             Self::Rocksdb => Waiting::ByMethod,
@@ -41,7 +41,7 @@ impl StoreKind {
 }
 
 crate::named! {
-    /// What the operating system and the store hold in memory when a sample starts.
+    /// Content of the caches of the operating system and the store when a sample starts.
     #[derive(Default)]
     pub enum CacheMode: "cache state" {
         /// Nothing of the state's values is in the store's cache, nor in the kernel's as far as the
@@ -54,7 +54,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Which keys the samples of a run ask for.
+    /// Keys that the samples of a run ask for.
     pub enum SampleKeys: "choice of keys" {
         /// Each sample asks for keys of its own: a cache below this machine has not seen them.
         Fresh = "fresh",
@@ -64,13 +64,13 @@ crate::named! {
 }
 
 crate::named! {
-    /// What a commit to a store on disk waits for.
+    /// Event that a commit to a store on disk waits for.
     #[derive(Default)]
     pub enum Durability: "way to commit" {
-        /// What was written is with the kernel: survives the process, not the machine.
+        /// The write is with the kernel: it survives the process, not the machine.
         #[default]
         Logged = "logged",
-        /// What was written is on the device (`fdatasync`).
+        /// The write is on the device (`fdatasync`).
         Synced = "synced",
         /// As little as the store can: memory only, no write-ahead log.
         Unlogged = "unlogged",
@@ -78,7 +78,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Whether the `RocksDB` store compares the checksum of a block when it reads the block.
+    /// Check of the checksum of a block that the `RocksDB` store reads.
     #[derive(Default)]
     pub enum Checksums: "way with checksums" {
         /// It does, as clients do.
@@ -90,7 +90,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache. Warm ones
+    /// Reads of the `RocksDB` store that leave their blocks in a cold sample's cache. Warm ones
     /// always do.
     #[derive(Default)]
     pub enum CacheFill: "way to fill the cache" {
@@ -103,7 +103,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// How a reader of the `RocksDB` store asks for many keys, in the order of the rows.
+    /// Call by which a reader of the `RocksDB` store asks for many keys, in the order of the rows.
     pub enum ReadMethod: "way to read" {
         /// One `Get` after the other.
         Get = "get",
@@ -126,7 +126,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Where index and filters of the `RocksDB` store are.
+    /// Place of index and filters of the `RocksDB` store.
     #[derive(Default)]
     pub enum IndexShape: "place of the index" {
         /// Each in one piece in memory.
@@ -139,7 +139,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Whether reads of the `RocksDB` store go past the kernel's page cache.
+    /// Path of reads of the `RocksDB` store: through the kernel's page cache, or past it.
     #[derive(Default)]
     pub enum FileAccess: "way to the files" {
         /// Past it, with `O_DIRECT`, wherever the file system accepts that.

@@ -9,20 +9,20 @@ use crate::{Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, 
 pub struct Variant {
     /// The preset it came from.
     pub design: Design,
-    /// What the list carries; `None` where the engine takes no list.
+    /// Content of the list; `None` where the engine takes no list.
     pub list: Option<ListForm>,
-    /// What is done about the list where the engine takes none.
+    /// Duty towards the list where the engine takes none.
     pub list_duty: ListDuty,
     /// The engine.
     pub engine: Engine,
-    /// How it reads.
+    /// Its reads of the state.
     pub io: Io,
     /// Threads that execute.
     pub thread_count: usize,
     /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
     /// execute read ahead themselves before they do, or verify themselves after it.
     pub io_thread_count: usize,
-    /// Which step a free thread takes next; the `bal` engine alone knows more than one.
+    /// Order in which free threads take steps; the `bal` engine alone knows more than one.
     pub schedule: Schedule,
 }
 
@@ -59,7 +59,7 @@ impl Variant {
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
-    /// Whether the threads that execute read ahead too.
+    /// Returns whether the threads that execute read ahead too.
     pub const fn executors_prefetch(&self) -> bool {
         matches!(self.io.read_time(), Some(ReadTime::Before)) && self.io_thread_count == 0
     }

@@ -2,8 +2,8 @@
 //! write, over a memory that keeps each step's writes apart; a step that turns out to have read
 //! something else than it should have is run again (Gelashvili et al., "Block-STM", 2022).
 //!
-//! What is its own here: every step is one of the order, system calls and withdrawals too. What
-//! was read is compared by value, so a lower step that runs again and writes the same disturbs
+//! Differences from the paper: every step is one of the order, system calls and withdrawals too.
+//! Reads are compared by value, so a lower step that runs again and writes the same disturbs
 //! nobody. A key remembers its highest reader, so only steps that a write may have disturbed are
 //! validated. Fees are kept apart from the beneficiary's account until somebody reads it.
 //!
@@ -35,7 +35,7 @@ use self::{
     purse::Purses,
     scheduler::Scheduler,
     view::Ground,
-    worker::{Logs, Run, Work},
+    worker::{LastRuns, Logs, Work},
 };
 use super::{
     clock::{Engine, Execution, Turn},
@@ -91,7 +91,7 @@ pub(super) struct Job<'a> {
     board: Board<'a>,
     logs: Logs,
     spans: Arc<Spans>,
-    runs: Mutex<Vec<Vec<Run>>>,
+    last_runs: LastRuns,
     failures: Mutex<Vec<(BlockAccessIndex, EngineError)>>,
 }
 
@@ -114,13 +114,12 @@ impl<'a, S: Sample> Engine for BlockStm<'a, S> {
         pool.serve(|job: &Job<'_>| {
             let start = job.spans.elapsed();
             let (ground, place) = (job.ground(task, stop), job.place);
-            let work = Work { ground, steps: &job.steps, logs: &job.logs, place };
-            match worker::work(&work, Reading { reader: &mut reader, tally: &mut tally }) {
-                Ok(runs) => lock(&job.runs).push(runs),
-                Err(failure) => {
-                    stop.store(true, Ordering::Relaxed);
-                    lock(&job.failures).push(failure);
-                }
+            let Job { steps, logs, last_runs, .. } = job;
+            let work = Work { ground, steps, logs, last_runs, place };
+            let reading = Reading { reader: &mut reader, tally: &mut tally };
+            if let Err(failure) = worker::work(&work, reading) {
+                stop.store(true, Ordering::Relaxed);
+                lock(&job.failures).push(failure);
             }
             close_part(&job.spans, Phase::Execute, start, tally.trace.as_deref_mut());
         });
@@ -174,10 +173,10 @@ impl<'a> Job<'a> {
             purses,
             board: Board::new(scheduler, stop),
             logs: Logs::new(steps.count()),
+            last_runs: LastRuns::new(steps.count()),
             steps,
             memory,
             spans: Arc::clone(turn.spans),
-            runs: Mutex::default(),
             failures: Mutex::default(),
         }
     }
@@ -200,7 +199,7 @@ impl<'a> Job<'a> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // What was cancelled because another step failed comes last.
+        // Cancellations come last: the failure of another step caused them.
         failures.sort_by_key(|(index, error)| (matches!(error, EngineError::Cancelled), *index));
         if let Some((_, error)) = failures.into_iter().next() {
             return Err(error);
@@ -210,18 +209,9 @@ impl<'a> Job<'a> {
         }
         let scheduler = self.board.into_scheduler();
         count(&mut lead.speculation, &scheduler, &self.steps);
-        let runs = self.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut last: Vec<Option<Run>> = Vec::new();
-        last.resize_with(self.steps.count() as usize, || None);
-        for run in runs.into_iter().flatten() {
-            let place = &mut last[run.index as usize];
-            if place.as_ref().is_none_or(|known| known.incarnation < run.incarnation) {
-                *place = Some(run);
-            }
-        }
-        let mut results = Vec::with_capacity(last.len());
+        let mut results = Vec::with_capacity(self.steps.count() as usize);
         let mut longest = Duration::ZERO;
-        for run in last.into_iter().flatten() {
+        for run in self.last_runs.into_runs() {
             let Some(result) = run.result else { continue };
             results.push(result);
             executed.tx_latencies.record(run.latency);

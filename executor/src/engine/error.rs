@@ -19,18 +19,18 @@ pub enum ViewError {
     UndeclaredSlot {
         /// Whose slot.
         address: Address,
-        /// Which.
+        /// The slot.
         key: U256,
     },
     /// The state has no code with this hash.
     #[error("no code with hash {0} in the state")]
     MissingCode(B256),
-    /// What the state has as code is none (a delegation that is not whole, EIP-7702).
+    /// The bytes of a code are invalid (a delegation that is not whole, EIP-7702).
     #[error("the code with hash {hash} is none: {reason}")]
     InvalidCode {
         /// Its hash.
         hash: B256,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// BLOCKHASH of a block whose hash the workload does not carry.
@@ -45,7 +45,7 @@ pub enum ViewError {
 }
 
 impl ViewError {
-    /// Whether the list is at fault: a step reads what it does not declare.
+    /// Returns whether the list is at fault: a step reads a key that it does not declare.
     pub const fn is_undeclared(&self) -> bool {
         matches!(self, Self::UndeclaredAccount(_) | Self::UndeclaredSlot { .. })
     }
@@ -59,7 +59,7 @@ impl From<Cancelled> for ViewError {
     }
 }
 
-/// Why a list is rejected.
+/// The reason for which a list is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ListFault {
     /// It is not the list that the header names.
@@ -67,7 +67,7 @@ pub enum ListFault {
     WrongHash {
         /// Keccak-256 of its bytes.
         got: B256,
-        /// What the header has.
+        /// The hash in the header.
         header: B256,
     },
     /// Its bytes are not a list, or not within bounds.
@@ -90,11 +90,11 @@ pub enum ListFault {
     /// A value before the batch is not what the state has.
     #[error("{what} is {state} in the state before the batch, and the list has {listed}")]
     WrongValue {
-        /// Which key.
+        /// The key.
         what: String,
-        /// What the list has.
+        /// The value in the list.
         listed: String,
-        /// What the store has.
+        /// The value in the store.
         state: String,
     },
     /// A step reads a key that is not declared.
@@ -102,7 +102,7 @@ pub enum ListFault {
     Undeclared {
         /// The step.
         index: BlockAccessIndex,
-        /// Which key.
+        /// The key.
         read: ViewError,
     },
     /// On the state that the list gives, a step is not valid.
@@ -110,7 +110,7 @@ pub enum ListFault {
     InvalidStep {
         /// The step.
         index: BlockAccessIndex,
-        /// What the EVM says.
+        /// The message of the EVM.
         reason: String,
     },
     /// A step wrote something else than the list has, or something the list has not.
@@ -118,11 +118,11 @@ pub enum ListFault {
     WrongChange {
         /// The step.
         index: BlockAccessIndex,
-        /// Which field of which key.
+        /// The key and its field.
         what: String,
-        /// What the step wrote.
+        /// The value that the step wrote.
         got: String,
-        /// What the list has there.
+        /// The value that the list has there.
         listed: String,
     },
     /// The list has changes at an index whose step did not make them.
@@ -143,7 +143,7 @@ pub enum ListFault {
     SurplusSlot {
         /// Whose slot.
         address: Address,
-        /// Which.
+        /// The slot.
         key: U256,
     },
 }
@@ -156,9 +156,9 @@ pub enum EngineError {
     List {
         /// 0-based place of the batch.
         batch: usize,
-        /// Why.
+        /// The reason.
         fault: ListFault,
-        /// What it had cost by then.
+        /// Its cost by then.
         spent: Box<Spent>,
     },
     /// A step is not valid, without a list being involved.
@@ -168,7 +168,7 @@ pub enum EngineError {
         batch: usize,
         /// The step.
         index: BlockAccessIndex,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The store failed.
@@ -179,15 +179,15 @@ pub enum EngineError {
     Cancelled,
 }
 
-/// What an execution had cost when it ended without a result. All zero for a list that is
+/// Cost of an execution that ended without a result. All zero for a list that is
 /// rejected outside any clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     /// From the start of the clock until all threads had stopped.
     pub wall: Duration,
-    /// What the process did in that time.
+    /// Counters of the process in that time.
     pub process: process::Delta,
-    /// What the store counted.
+    /// Counters of the store.
     pub counters: ReadCounters,
 }
 

@@ -9,7 +9,7 @@ use workload::{NetChanges, TxOutcome};
 use super::tally::ReadTally;
 use crate::{latency::Latencies, process, span::Span, store::ReadCounters};
 
-/// What a batch came to.
+/// The result of a batch.
 #[derive(Clone, Debug, Default)]
 pub struct BatchResult {
     /// Of each transaction, in order: content of its receipt and its return data. Emptied once
@@ -21,7 +21,7 @@ pub struct BatchResult {
     pub net_changes: NetChanges,
 }
 
-/// What running steps before their turn cost.
+/// Cost of running steps before their turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Speculation {
     /// Steps: transactions, and the system steps of each block.
@@ -40,12 +40,12 @@ pub struct Speculation {
     pub most_aborts_of_a_step: u64,
 }
 
-/// What an execution came to and what it cost.
+/// The result of an execution and its cost.
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
     /// From the start of the clock to the last commit.
     pub wall: Duration,
-    /// What the process did in that time.
+    /// Counters of the process in that time.
     pub process: process::Delta,
     /// Phases.
     pub spans: Vec<Span>,
@@ -61,9 +61,9 @@ pub struct Executed {
     /// Time in which execution had ended and only verification was going on; zero where the
     /// list has no values.
     pub verification_wait: Duration,
-    /// How the scheduler treated the threads that verify, where there are some.
+    /// Scheduling priority of the threads that verify, where there are some.
     pub verifier_priority: Option<process::Priority>,
-    /// What the speculative pass was good for, where there was one.
+    /// Use of the speculative pass, where there was one.
     pub warm_up: Option<WarmUp>,
     /// Reads by threads that execute.
     pub on_demand: ReadTally,
@@ -72,17 +72,17 @@ pub struct Executed {
     /// Reads that a reader of `prefetched` makes together at most; the latency of each is that of
     /// all of them. `None`: one after the other.
     pub prefetch_reads_at_once: Option<usize>,
-    /// What the store counted.
+    /// Counters of the store.
     pub counters: ReadCounters,
     /// Digest of each batch's net changes.
     pub digests: Vec<B256>,
     /// Time of the digests of logs, return data and net changes, after the clock.
     pub digesting: Duration,
-    /// What running before their turn cost, of an engine that does.
+    /// Cost of running steps before their turn, of an engine that does.
     pub speculation: Option<Speculation>,
 }
 
-/// What the speculative pass was good for. A key is an account, a slot or a code.
+/// Use of the speculative pass. A key is an account, a slot or a code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WarmUp {
     /// Reads of the store that the pass made; a key that two workers read counts twice.
@@ -93,4 +93,7 @@ pub struct WarmUp {
     pub found_count: u64,
     /// Keys that the pass read and the run in order did not ask for.
     pub unused_count: u64,
+    /// Time inside the clock in which a batch had been run in order and the pass had not ended, summed
+    /// over the batches; zero where the pass ends before the run in order begins.
+    pub pass_wait: Duration,
 }

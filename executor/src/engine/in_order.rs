@@ -27,7 +27,7 @@ use crate::{
 /// Purpose of a run in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// What comes out.
+    /// The results and the net changes.
     Execute,
     /// The list of the block, too.
     BuildList,
@@ -74,7 +74,7 @@ impl Ran {
     }
 }
 
-/// What is below a run in order.
+/// The state below a run in order.
 pub(super) trait Below: Database<Error = ViewError> {
     /// The recorder of the thread, if the sample is traced.
     fn trace(&mut self) -> Option<&mut Recorder>;

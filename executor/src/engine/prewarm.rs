@@ -17,6 +17,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
@@ -90,8 +91,14 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         let mut tally = ReadTally { trace, ..ReadTally::default() };
         pool.serve(|job: &Job| {
             let start = job.spans.elapsed();
-            let own = Cache::default();
-            let cache = job.cache.as_ref().unwrap_or(&own);
+            let own;
+            let cache = match &job.cache {
+                Some(shared) => shared,
+                None => {
+                    own = Cache::default();
+                    &own
+                }
+            };
             let (workload, hasher) = (task.workload, self.hasher());
             let ahead = speculate::Ahead { workload, job, cache, cancel: stop, hasher };
             let reading = Reading { reader: &mut reader, tally: &mut tally };
@@ -123,6 +130,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             hasher: self.hasher().cloned(),
             asked: Vec::new(),
             keys: Vec::with_capacity(task.workload.batches.len()),
+            pass_wait: Duration::ZERO,
         })
     }
 
@@ -162,8 +170,9 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             // Nothing is ahead any more, whether all steps were run or one failed.
             job.passed_count.store(u32::MAX, Ordering::Relaxed);
             turn.end();
+            let now = turn.spans.elapsed();
+            lead.pass_wait += now.saturating_sub(done);
             if let Some(trace) = &mut lead.tally.trace {
-                let now = turn.spans.elapsed();
                 trace.seldom(What::Threads, turn.spans.at(done), turn.spans.at(now));
             }
             // A worker that fails stops the run in order.
@@ -184,7 +193,8 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         }
         executed.on_demand = lead.tally;
         let tally = &executed.on_demand;
-        executed.warm_up = Some(match self.warming.cache {
+        let pass_wait = lead.pass_wait;
+        let counted = match self.warming.cache {
             WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add),
             // In the one cache every key was read once, and asked for by the run in order at most
             // once: what it did not read itself, a worker did.
@@ -193,7 +203,8 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
                 let asked_count = tally.read_count + found_count;
                 WarmUp { asked_count, found_count, ..WarmUp::default() }
             }
-        });
+        };
+        executed.warm_up = Some(WarmUp { pass_wait, ..counted });
     }
 
     fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
@@ -210,19 +221,21 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
     }
 }
 
-/// What the run in order needs from batch to batch.
+/// State of the run in order from batch to batch.
 pub(super) struct InOrder<'a, R> {
     workload: &'a Workload,
     cancel: &'a AtomicBool,
     reader: R,
     tally: ReadTally,
     job: Option<Arc<Job>>,
-    /// Where keys are counted one by one.
+    /// Hashes keys, where they are counted one by one.
     hasher: Option<DefaultHashBuilder>,
     /// Hashes of the keys that were asked for in this batch.
     asked: Vec<u64>,
     /// Of all batches so far.
     keys: Vec<BatchKeys>,
+    /// Time in which a batch had been run in order and the pass over it had not ended.
+    pass_wait: Duration,
 }
 
 /// Hashes of the keys of one batch: those that each worker read, and those asked for.
@@ -237,7 +250,7 @@ pub(super) struct Leavings {
     counters: ReadCounters,
 }
 
-/// Where a key lies in the cache.
+/// The place of a key in the cache.
 struct Find<K, V> {
     key: K,
     within: Part<K, V>,
@@ -253,10 +266,10 @@ fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
     let (read, asked) = (distinct(keys.read.concat()), distinct(keys.asked));
     let found = asked.iter().filter(|key| read.binary_search(key).is_ok()).count() as u64;
     WarmUp {
-        read_count: total.read_count,
         asked_count: total.asked_count + asked.len() as u64,
         found_count: total.found_count + found,
         unused_count: total.unused_count + read.len() as u64 - found,
+        ..total
     }
 }
 
@@ -267,7 +280,7 @@ impl<R: Reader> Below for InOrder<'_, R> {
 
     fn passed(&mut self, step_count: u32) {
         if let Some(job) = &self.job {
-            // Who sees it late runs a transaction ahead that is ahead no more, and no more.
+            // A worker that sees it late runs a transaction that is no longer ahead, and does no harm.
             job.passed_count.store(step_count, Ordering::Relaxed);
         }
     }
@@ -336,7 +349,8 @@ mod tests {
             WarmUp::default(),
             BatchKeys { read: vec![vec![1, 2, 3], vec![3, 4]], asked: vec![3, 4, 5] },
         );
-        let wanted = WarmUp { read_count: 0, asked_count: 3, found_count: 2, unused_count: 2 };
+        let wanted =
+            WarmUp { asked_count: 3, found_count: 2, unused_count: 2, ..WarmUp::default() };
         assert_eq!(first, wanted);
         // A key of another batch is another value.
         let second = add(first, BatchKeys { read: vec![vec![]], asked: vec![1] });

@@ -13,7 +13,7 @@ use crate::{
     trace::{Key, Recorder, What},
 };
 
-/// What one worker's reads came to.
+/// Counts and times of one worker's reads.
 #[derive(Clone, Debug, Default)]
 pub struct ReadTally {
     /// Reads that this worker made itself, where its store's reads are timed.
@@ -29,9 +29,9 @@ pub struct ReadTally {
     /// Reads under way, summed over time: over the window it is the depth that was achieved.
     /// A call that reads several keys together counts as many as it had under way.
     pub under_way: Duration,
-    /// When the first read began and the last one ended, where reads are timed.
+    /// Start of the first read and end of the last one, where reads are timed.
     pub window: Option<(Instant, Instant)>,
-    /// Where reads and steps are recorded one by one, if they are.
+    /// The recorder of single reads and steps, where the sample is traced.
     pub(crate) trace: Option<Box<Recorder>>,
 }
 

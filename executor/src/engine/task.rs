@@ -1,4 +1,4 @@
-//! What an engine is asked to execute.
+//! The task of an engine.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -9,7 +9,7 @@ use workload::Workload;
 use super::error::{EngineError, ListFault};
 use crate::trace::Trace;
 
-/// What is executed and how.
+/// The workload, and the way to execute it.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// The workload.
@@ -30,7 +30,7 @@ pub struct Task<'a> {
     ///
     /// [`Schedule::KnownCost`]: crate::schedule::Schedule::KnownCost
     pub known_costs: &'a [Vec<Duration>],
-    /// Where the threads record what they do; `None` costs nothing.
+    /// The recorder of reads and steps; `None` costs nothing.
     pub trace: Option<&'a Trace>,
 }
 

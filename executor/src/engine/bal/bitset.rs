@@ -1,6 +1,6 @@
 //! A set of dense ids.
 
-/// Which of the ids 0..count were met.
+/// The ids among 0..count that were met.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bitset {
     words: Vec<u64>,

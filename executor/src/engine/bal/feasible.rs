@@ -22,7 +22,7 @@ use crate::engine::error::ListFault;
 /// step of a storm at once, transfers a hundred at a time.
 const TELL_GAS: u64 = 2_000_000;
 
-/// What all workers of a batch share.
+/// The sums that all workers of a batch share.
 #[derive(Debug)]
 pub(crate) struct Feasibility {
     declared_count: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Feasibility {
     limits_gas: AtomicU64,
 }
 
-/// What one worker has not told yet.
+/// Work that one worker has not reported yet.
 #[derive(Debug, Default)]
 pub(crate) struct UnreportedWork {
     /// Slots that its view had met when it told last.

@@ -1,4 +1,4 @@
-//! Where executors wait until the declared keys are read.
+//! The gate at which executors wait until the declared keys are read.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

@@ -29,7 +29,7 @@ const READY: u8 = 2;
 
 /// Waiters of many keys share a condition variable; this many spread them.
 const GATE_COUNT: usize = 64;
-/// How long a waiter that missed its call sleeps at most: a few reads of a fast disk.
+/// Longest sleep of a waiter that missed its call: a few reads of a fast disk.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl Claims {
         }
     }
 
-    /// Whether the value of `id` can be loaded.
+    /// Returns whether the value of `id` can be loaded.
     #[inline]
     pub(crate) fn is_ready(&self, id: usize) -> bool {
         self.states[id].load(Ordering::Acquire) == READY
@@ -103,13 +103,13 @@ impl Claims {
     }
 }
 
-/// Where one value lies. Written once by the claimer, then read by all: the state byte orders
+/// The memory of one value. Written once by the claimer, then read by all: the state byte orders
 /// the two.
 pub(crate) trait Cell: Default + Sync {
-    /// What it holds.
+    /// The type of its value.
     type Value: Copy;
 
-    /// What was stored; meaningless before.
+    /// Returns the stored value; meaningless before a store.
     fn load(&self) -> Self::Value;
 
     /// Stores the value.
@@ -169,7 +169,7 @@ impl<C: Cell> Values<C> {
         Self { claims: Claims::new(count), cells: (0..count).map(|_| C::default()).collect() }
     }
 
-    /// Who reads what.
+    /// The claims to read the keys.
     #[inline]
     pub(crate) const fn claims(&self) -> &Claims {
         &self.claims
@@ -197,7 +197,7 @@ impl<C: Cell> Values<C> {
     /// The value of `id`: loaded, read by `read` if nobody has, or waited for.
     ///
     /// # Errors
-    /// What `read` fails with, or [`Cancelled`].
+    /// The error of `read`, or [`Cancelled`].
     #[inline]
     pub(crate) fn get_or_read<E: From<Cancelled>>(
         &self,

@@ -19,7 +19,7 @@ use super::{
     join::{self, Written},
     prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
-    verify::Verifier,
+    verify::{Verifier, WrongValue},
     view::{CodeRows, Shared, Touched, View},
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(super) struct Tallies {
     pub(super) prefetched: ReadTally,
 }
 
-/// What a job is made of.
+/// The input of a job.
 pub(crate) struct JobInput<'j> {
     pub(super) task: &'j Task<'j>,
     /// 0-based index of the batch.
@@ -57,7 +57,7 @@ pub(crate) struct JobInput<'j> {
     pub(super) known_order: Option<Vec<BlockAccessIndex>>,
 }
 
-/// What one step came to.
+/// The result of one step.
 #[derive(Debug)]
 struct StepResult {
     index: BlockAccessIndex,
@@ -65,7 +65,7 @@ struct StepResult {
     latency: Duration,
 }
 
-/// What one worker's part of a batch came to.
+/// The result of one worker's part of a batch.
 #[derive(Debug, Default)]
 struct Part {
     steps: Vec<StepResult>,
@@ -73,45 +73,38 @@ struct Part {
     touched: Touched,
 }
 
-/// What a worker keeps from step to step.
+/// State of a worker from step to step.
 #[derive(Debug, Default)]
 struct Course {
     /// The block whose environment is set.
     entered: Option<usize>,
     unreported: UnreportedWork,
-    /// What the step wrote; here for its memory.
+    /// Writes of the step; kept for their memory.
     writes: StepWrites,
-    /// What all steps so far wrote.
+    /// Writes of all steps so far.
     written: Written,
 }
 
-/// A step that failed; the lowest index is reported.
+/// A failure of a worker. The batch reports the first one by rank.
 #[derive(Debug)]
 pub(super) struct Failure {
-    index: BlockAccessIndex,
+    /// Number of the step, or of the chunk of keys, in the order in which workers take them.
+    taken: usize,
     error: EngineError,
 }
 
 impl Failure {
-    /// Which of several is told: a wrong value before what came of it, what was cancelled
-    /// because another failed last, and otherwise the lowest index. On the values of a full list a
-    /// step that cannot be run is told after all that is wrong with the list.
-    const fn rank(&self, values: Values) -> (u8, BlockAccessIndex) {
-        let kind = match (&self.error, values) {
-            (EngineError::List { fault: ListFault::WrongValue { .. }, .. }, _) => 0,
-            (EngineError::Step { .. }, Values::Listed) => 2,
-            (EngineError::Cancelled, _) => 3,
+    /// A wrong value comes before the failures that it may cause, and a cancellation last. Among
+    /// others the one that was taken first comes first: a worker finishes a step or a chunk that it has
+    /// taken, so that one is found however threads meet.
+    const fn rank(&self) -> (u8, usize) {
+        let kind = match &self.error {
+            EngineError::List { fault: ListFault::WrongValue { .. }, .. } => 0,
+            EngineError::Cancelled => 2,
             _ => 1,
         };
-        (kind, self.index)
+        (kind, self.taken)
     }
-}
-
-/// Where the values below the batch come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Values {
-    Store,
-    Listed,
 }
 
 /// One batch as its workers see it.
@@ -123,13 +116,13 @@ pub(crate) struct Job<P> {
     order: Option<Vec<BlockAccessIndex>>,
     place: usize,
     spans: Arc<Spans>,
-    /// Place in the order.
+    /// The next position in the order.
     next_step: AtomicU32,
     ahead: ReadAhead,
-    /// Whether the steps that remain can meet what the list declares.
+    /// Decides if the steps that remain can meet the declared slots.
     feasible: Feasibility,
-    /// When the last step ended and when the last value was verified, in nanoseconds since the
-    /// start of the clock.
+    /// Ends of the last step and of the last verification, in nanoseconds since the start of the
+    /// clock.
     executed_ns: AtomicU64,
     verified_ns: AtomicU64,
     /// Opens when executors may begin.
@@ -185,7 +178,7 @@ impl<P: PreState> Job<P> {
         })
     }
 
-    /// What a thread does that only reads.
+    /// Runs the part of a thread that only reads.
     pub(super) fn read<R: Reader>(
         &self,
         reader: &mut R,
@@ -217,31 +210,29 @@ impl<P: PreState> Job<P> {
         self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         let recorder = tallies.prefetched.trace.as_deref_mut();
         close_part(&self.spans, Phase::Verify, start, recorder);
-        let failed = |error| Failure { index: 0, error };
-        done.map_err(|error| failed(EngineError::Store(error)))?;
-        let fault = verifier.into_fault().map(|fault| EngineError::rejected(self.place, fault));
-        fault.map_or(Ok(()), |error| Err(failed(error)))
+        done.map_err(|error| Failure { taken: 0, error: EngineError::Store(error) })?;
+        let Some(WrongValue { chunk, fault }) = verifier.into_first_wrong() else { return Ok(()) };
+        Err(Failure { taken: chunk, error: EngineError::rejected(self.place, fault) })
     }
 
-    /// Where the values below the batch come from.
-    fn values(&self) -> Values {
-        self.shared.pre_state.listed().map_or(Values::Store, |_| Values::Listed)
-    }
-
-    /// A step failed. Where the values are the list's, one of them may be why a step cannot be
-    /// run, and the store's values decide: then no further step begins, and verifying goes on.
+    /// Takes in that a step failed. A wrong value of a full list may be the cause: then no further
+    /// step begins, and the failure waits until all values are verified. A list that its gas cannot
+    /// pay for ends the batch at once, because verification would make the reads that EIP-7928 saves.
     ///
     /// # Errors
-    /// The failure, where nothing else can explain it.
-    fn explain(&self, failure: Failure) -> Result<(), Failure> {
-        match (&failure.error, self.values()) {
-            (EngineError::Step { .. }, Values::Listed) => {
-                self.next_step.store(self.steps.count(), Ordering::Relaxed);
-                lock(&self.failures).push(failure);
-                Ok(())
-            }
-            _ => Err(failure),
+    /// The failure, where it ends the batch at once.
+    fn step_failed(&self, failure: Failure) -> Result<(), Failure> {
+        let may_be_caused = match &failure.error {
+            EngineError::Step { .. } => true,
+            EngineError::List { fault, .. } => !matches!(fault, ListFault::Infeasible { .. }),
+            EngineError::Store(_) | EngineError::Cancelled => false,
+        };
+        if !may_be_caused || self.shared.pre_state.listed().is_none() {
+            return Err(failure);
         }
+        self.next_step.store(self.steps.count(), Ordering::Relaxed);
+        lock(&self.failures).push(failure);
+        Ok(())
     }
 
     fn now_ns(&self) -> u64 {
@@ -263,7 +254,7 @@ impl<P: PreState> Job<P> {
         let target = Target { list, values, codes: code_rows };
         self.ahead
             .read(target, lane, Reading { reader, tally: &mut tallies.prefetched }, stop)
-            .map_err(|error| Failure { index: 0, error: EngineError::Store(error) })?;
+            .map_err(|error| Failure { taken: 0, error: EngineError::Store(error) })?;
         let recorder = tallies.prefetched.trace.as_deref_mut();
         close_part(&self.spans, Phase::Prefetch, start, recorder);
         Ok(())
@@ -297,14 +288,15 @@ impl<P: PreState> Job<P> {
         let mut steps = Vec::new();
         let mut course = Course::default();
         while !stop.load(Ordering::Relaxed) {
-            let place = self.next_step.fetch_add(1, Ordering::Relaxed);
-            if place >= self.steps.count() {
+            let next = self.next_step.fetch_add(1, Ordering::Relaxed);
+            if next >= self.steps.count() {
                 break;
             }
-            let index = self.order.as_ref().map_or(place, |order| order[place as usize]);
+            let taken = next as usize;
+            let index = self.order.as_ref().map_or(next, |order| order[taken]);
             match self.run_step(&mut runner, task, index, &mut course) {
                 Ok(step) => steps.push(step),
-                Err(failure) => self.explain(failure)?,
+                Err(error) => self.step_failed(Failure { taken, error })?,
             }
         }
         let Course { mut written, .. } = course;
@@ -327,7 +319,7 @@ impl<P: PreState> Job<P> {
         task: &Task<'_>,
         index: BlockAccessIndex,
         course: &mut Course,
-    ) -> Result<StepResult, Failure> {
+    ) -> Result<StepResult, EngineError> {
         let step = self.steps.at(index);
         let block = &task.workload.batches[self.place].blocks[step.block];
         let Course { entered, unreported, writes, written } = course;
@@ -353,14 +345,12 @@ impl<P: PreState> Job<P> {
         }
         let output =
             output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
-        let rejected = |fault| Failure { index, error: EngineError::rejected(self.place, fault) };
+        let rejected = |fault| EngineError::rejected(self.place, fault);
         let output = output.map_err(|error| match error {
             StepError::Database(read) if read.is_undeclared() => {
                 rejected(ListFault::Undeclared { index, read })
             }
-            StepError::Database(read) => {
-                Failure { index, error: EngineError::of_read(self.place, index, read) }
-            }
+            StepError::Database(read) => EngineError::of_read(self.place, index, read),
             other => rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
         })?;
         check::check_writes(&self.shared.list, index, writes, written).map_err(rejected)?;
@@ -382,7 +372,7 @@ impl<P: PreState> Job<P> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let mut failures = std::mem::take(&mut *lock(&self.failures));
-        failures.sort_by_key(|failure| failure.rank(self.values()));
+        failures.sort_by_key(Failure::rank);
         if let Some(failure) = failures.into_iter().next() {
             return Err(failure.error);
         }

@@ -49,8 +49,8 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
     }
 }
 
-/// What the steps of one worker, or of all, wrote, by the numbers that the list has for the
-/// keys: what is not in the list was refused before. So no key is hashed, and the list's order
+/// Writes of the steps of one worker, or of all, by the numbers that the list has for the keys: a
+/// key that is not in the list was refused before. So no key is hashed, and the list's order
 /// is that of the net changes.
 #[derive(Debug, Default)]
 pub(crate) struct Written {

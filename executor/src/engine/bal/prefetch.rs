@@ -24,7 +24,7 @@ use chunks::Chunks;
 pub(crate) use chunks::Lane;
 use sequence::Sequence;
 
-/// What the readers of one list share.
+/// The state that the readers of one list share.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     policy: Prefetch,
@@ -104,6 +104,7 @@ impl ReadAhead {
         let mut batch = Batch::new(target, sequence);
         while goes_on() {
             let Some(number) = take() else { break };
+            target.values.begin_chunk(number);
             batch.read(chunks.at(number), reader, tally)?;
             if self.policy.codes == CodeReads::WithState {
                 batch.read_codes(reader, tally, goes_on)?;

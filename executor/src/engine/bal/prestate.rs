@@ -18,7 +18,7 @@ use crate::{
     single_flight::{Arrival, Cancelled, SingleFlight},
 };
 
-/// Whether a list says beforehand what is read.
+/// The reads that a list declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
     /// A key that is not in the list must not be read.
@@ -29,7 +29,7 @@ pub(crate) enum Reads {
 
 /// The state below a batch.
 pub(crate) trait PreState: Send + Sync + Sized {
-    /// Whether reads are declared.
+    /// The reads that its lists declare.
     const READS: Reads;
 
     /// Decodes a list in the form that goes with this way.
@@ -55,7 +55,7 @@ pub(crate) trait PreState: Send + Sync + Sized {
     /// The account at `address`, whose id is `id` where the list has it.
     ///
     /// # Errors
-    /// What `read` fails with, or [`Cancelled`].
+    /// The error of `read`, or [`Cancelled`].
     fn account<E: From<Cancelled>>(
         &self,
         id: Option<AccountId>,
@@ -67,7 +67,7 @@ pub(crate) trait PreState: Send + Sync + Sized {
     /// The slot `key` of `address`, whose id is `id` where the list has it.
     ///
     /// # Errors
-    /// What `read` fails with, or [`Cancelled`].
+    /// The error of `read`, or [`Cancelled`].
     fn slot<E: From<Cancelled>>(
         &self,
         id: Option<SlotId>,

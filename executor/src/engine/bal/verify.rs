@@ -1,8 +1,9 @@
 //! Verifying the values of a full list: every key of it is read from the store, once, in the order
-//! and as many at a time as batched I/O reads, and compared. The first value that differs rejects
-//! the list.
+//! and as many at a time as batched I/O reads, and compared. The list is rejected for the first chunk
+//! of keys with a wrong value, and in that chunk for the lowest key: a chunk that was begun is read
+//! to its end, and chunks are begun in order, so that this is the same key however threads meet.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use alloy_primitives::{Address, U256};
 use workload::{
@@ -18,35 +19,56 @@ use crate::engine::error::ListFault;
 pub(super) struct Verifier<'a> {
     list: &'a ListIndex,
     listed: &'a Listed,
-    fault: RefCell<Option<ListFault>>,
+    /// Number of the chunk that is being read.
+    chunk: Cell<usize>,
+    /// The lowest id with a wrong value. A chunk has accounts or slots, never both, and the first one
+    /// with a wrong value is the last that is read.
+    lowest: RefCell<Option<(usize, ListFault)>>,
+}
+
+/// A value that is not the store's.
+#[derive(Debug)]
+pub(super) struct WrongValue {
+    /// Number of the chunk in which it was read.
+    pub(super) chunk: usize,
+    pub(super) fault: ListFault,
 }
 
 impl<'a> Verifier<'a> {
     /// Compares with the values that came with `list`.
     pub(super) const fn new(list: &'a ListIndex, listed: &'a Listed) -> Self {
-        Self { list, listed, fault: RefCell::new(None) }
+        Self { list, listed, chunk: Cell::new(0), lowest: RefCell::new(None) }
     }
 
-    /// The first value that was wrong.
-    pub(super) fn into_fault(self) -> Option<ListFault> {
-        self.fault.into_inner()
+    /// The lowest key with a wrong value in the first chunk that has one.
+    pub(super) fn into_first_wrong(self) -> Option<WrongValue> {
+        let chunk = self.chunk.get();
+        self.lowest.into_inner().map(|(_, fault)| WrongValue { chunk, fault })
     }
 
+    /// Keeps `fault` where `id` is the lowest yet: a store may answer the keys of a call in any order.
     #[cold]
-    fn reject(&self, fault: ListFault) {
-        self.fault.borrow_mut().get_or_insert(fault);
+    fn reject(&self, id: usize, fault: ListFault) {
+        let mut lowest = self.lowest.borrow_mut();
+        if lowest.as_ref().is_none_or(|(known, _)| id < *known) {
+            *lowest = Some((id, fault));
+        }
     }
 }
 
 /// A reader takes what is next of what nobody has taken, so it need not claim keys.
 impl Sink for &Verifier<'_> {
+    fn begin_chunk(self, number: usize) {
+        self.chunk.set(number);
+    }
+
     fn claim_account(self, _id: AccountId) -> bool {
         true
     }
 
     fn put_account(self, id: AccountId, row: Option<AccountState>) {
         if let Err(fault) = same_account(self.list.address(id), self.listed.account_of(id), row) {
-            self.reject(fault);
+            self.reject(id.get(), fault);
         }
     }
 
@@ -62,12 +84,12 @@ impl Sink for &Verifier<'_> {
                 (self.list.address(self.list.account_of(id)), self.list.slot_key(id));
             let what = format!("slot {key:#x} of {address}");
             let (listed, state) = (format!("{listed:#x}"), format!("{value:#x}"));
-            self.reject(ListFault::WrongValue { what, listed, state });
+            self.reject(id.get(), ListFault::WrongValue { what, listed, state });
         }
     }
 
     fn is_full(self) -> bool {
-        self.fault.borrow().is_some()
+        self.lowest.borrow().is_some()
     }
 }
 

@@ -33,7 +33,7 @@ use crate::{
 /// Rows of codes by hash, each read once.
 pub(crate) type CodeRows = SingleFlight<B256, Option<Bytes>>;
 
-/// What all workers of a batch share.
+/// The state that all workers of a batch share.
 #[derive(Debug)]
 pub(crate) struct Shared<P> {
     /// The list.
@@ -46,7 +46,7 @@ pub(crate) struct Shared<P> {
     pub(crate) code_rows: CodeRows,
 }
 
-/// Which declared keys were met.
+/// The declared keys that were met.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
     /// By account id.
@@ -80,7 +80,7 @@ pub(crate) struct View<'a, R, P> {
     reader: &'a mut R,
     index: BlockAccessIndex,
     touched: Touched,
-    /// How many slots are in `touched`.
+    /// Number of slots in `touched`.
     met_slot_count: u64,
     tally: &'a mut ReadTally,
     /// Codes this worker has met, without a lock.
@@ -122,7 +122,7 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         self.met_slot_count
     }
 
-    /// Where this worker records what it does, if it does.
+    /// The recorder of this worker, where the sample is traced.
     pub(crate) fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }

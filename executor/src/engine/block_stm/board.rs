@@ -21,10 +21,10 @@ const LOOKS: u32 = 200;
 const PAUSES: u32 = 16;
 /// Looks after which others get the core, where there are more threads than cores.
 const LOOKS_BEFORE_YIELD: u32 = 50;
-/// How often who sleeps looks whether the run was stopped; nobody calls then.
+/// Polling interval of the stop flag, whose setter wakes no sleeper.
 const STOP_CHECK: Duration = Duration::from_millis(1);
 
-/// What a run that cannot go on needs.
+/// The need of a run that cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     /// That this lower step has executed.
@@ -33,10 +33,10 @@ pub(super) enum Need {
     Lowest,
 }
 
-/// Whether a run goes on.
+/// The future of a run that needed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// What it needed is there.
+    /// Its need is met.
     GoOn,
     /// It is given up.
     GiveUp,
@@ -59,7 +59,7 @@ pub(super) struct Board<'a> {
     guarded: Mutex<Guarded>,
     /// Counts reports.
     change_count: AtomicU32,
-    /// Whether an idle worker would get a task.
+    /// An idle worker would get a task.
     has_task: AtomicBool,
     committed: AtomicU32,
     idle: Condvar,

@@ -9,7 +9,7 @@ use workload::BlockAccessIndex;
 
 use super::scheduler::Footing;
 
-/// What one step wrote.
+/// The write of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Version<V> {
     index: BlockAccessIndex,
@@ -29,12 +29,12 @@ enum Base<B> {
     Known(B),
 }
 
-/// What of a key's older versions is still needed.
+/// Older versions of a key that are still needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
     /// None: the run that writes is final.
     Nothing,
-    /// What a step from this one on may read; all below are committed.
+    /// Versions that a step from this one on may read; all below are committed.
     From(BlockAccessIndex),
 }
 
@@ -48,10 +48,10 @@ impl Keep {
     }
 }
 
-/// What a read finds.
+/// The finding of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found<B, V> {
-    /// What the highest lower step that wrote the key wrote, and which that is.
+    /// The highest lower step that wrote the key, and the value that it wrote.
     Written(BlockAccessIndex, V),
     /// That step's last run was in vain.
     Estimate(BlockAccessIndex),
@@ -126,7 +126,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Whether the step `index` would now read `seen`, where `None` is the value below the
+    /// Returns whether the step `index` would now read `seen`, where `None` is the value below the
     /// batch.
     pub(super) fn would_read(
         &self,

@@ -30,9 +30,9 @@ const FIRST_CHUNK: usize = 1024;
 const CHUNKS_OF_A_SIZE: usize = 64;
 /// Sizes of chunks, each twice the one before: 268 million keys in all, more than fit in memory.
 const SIZES: usize = 12;
-/// Who waits for a read by another shares a condition variable with this share of the keys.
+/// A waiter for the read of another thread shares a condition variable with this share of the keys.
 const GATE_COUNT: usize = 64;
-/// How long a waiter that missed its call sleeps at most.
+/// Longest sleep of a waiter that missed its call.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
 /// A key's place in its table.
@@ -56,7 +56,7 @@ impl PartialEq for Account {
     }
 }
 
-/// What a step saw of an account that others of the batch wrote.
+/// An account that others of the batch wrote, as a step saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SeenAccount {
     state: Option<AccountState>,
@@ -80,7 +80,7 @@ impl PartialEq<Account> for SeenAccount {
 pub(super) struct Keyed<K, B, V> {
     /// The whole key.
     pub(super) key: K,
-    /// What is known of it.
+    /// The known versions of the key.
     pub(super) cell: Cell<B, V>,
 }
 
@@ -165,7 +165,7 @@ struct Gate {
     opened: Condvar,
 }
 
-/// Where workers wait for what another one reads from the store.
+/// The place where workers wait for reads of other workers from the store.
 #[derive(Debug)]
 pub(super) struct Gates(Vec<Gate>);
 
@@ -174,7 +174,7 @@ impl Gates {
         Self((0..GATE_COUNT).map(|_| Gate::default()).collect())
     }
 
-    /// What was read for `id` can be seen.
+    /// Wakes the waiters for `id`, whose value can now be seen.
     pub(super) fn open(&self, id: CellId) {
         let gate = &self.0[id as usize % GATE_COUNT];
         if gate.waiter_count.load(Ordering::SeqCst) > 0 {
@@ -211,7 +211,7 @@ impl Gates {
     }
 }
 
-/// What the workers of a batch share of the state.
+/// The state that the workers of a batch share.
 #[derive(Debug)]
 pub(super) struct Memory {
     /// Accounts; the beneficiaries have the first numbers.

@@ -13,7 +13,7 @@ use super::{
     scheduler::{Answer, Asking, Footing, NO_STEP, Report, Scheduler, Task, Until},
 };
 
-/// What a step of the model does, one after the other.
+/// The operations of a step of the model, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     /// Reads a cell and adds its value to what the step has.
@@ -36,7 +36,7 @@ enum Doing {
     /// The worker slept; it looks again only when something has changed.
     Idle,
     Running(Run),
-    /// What was written, and is yet to be published.
+    /// Writes that are yet to be published.
     Publishing {
         run: Run,
         left: Vec<(usize, u64)>,
@@ -63,7 +63,7 @@ struct Run {
     has: u64,
     reads: Vec<(usize, Option<u64>)>,
     writes: Vec<(usize, u64)>,
-    /// What it waits for: a step, or all lower ones.
+    /// The step that it waits for, or all lower ones.
     waits: Option<Option<u32>>,
 }
 
@@ -96,7 +96,7 @@ struct Explorer<'p> {
 
 const CELLS: usize = 2;
 
-/// What the cells hold after the programs ran in order.
+/// The content of the cells after the programs ran in order.
 fn in_order(programs: &[Program]) -> Vec<u64> {
     let mut cells = vec![0_u64; CELLS];
     for program in programs {

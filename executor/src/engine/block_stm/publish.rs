@@ -84,7 +84,7 @@ impl<R: Reader> StepView<'_, R> {
     }
 }
 
-/// Whether the step at `index`, whose last run left `log`, would now read the same.
+/// Returns whether the step at `index`, whose last run left `log`, would now read the same.
 pub(super) fn is_valid(memory: &Memory, index: u32, log: &Log) -> bool {
     let account =
         |(id, seen): &(CellId, Option<_>)| memory.accounts.cell(*id).cell.would_read(index, *seen);

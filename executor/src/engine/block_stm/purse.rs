@@ -1,4 +1,4 @@
-//! What transactions owe to their blocks' beneficiaries: kept apart from the accounts, one fee
+//! Fees that transactions owe to their blocks' beneficiaries: kept apart from the accounts, one fee
 //! for each step, and summed only when somebody reads a beneficiary's account. Otherwise every
 //! transaction of a block would depend on the one before it.
 
@@ -60,7 +60,7 @@ impl Purses {
         Self { purses, fees }
     }
 
-    /// Whether the account with this number receives fees.
+    /// Returns whether the account with this number receives fees.
     #[inline]
     pub(super) const fn has(&self, id: CellId) -> bool {
         (id as usize) < self.purses.len()
@@ -79,7 +79,8 @@ impl Purses {
         U256::from_limbs([low.load(Ordering::Relaxed), high.load(Ordering::Relaxed), 0, 0])
     }
 
-    /// What the steps from `start` to before `end`, all committed, owe to the beneficiary `id`.
+    /// The fees that the steps from `start` to before `end`, all committed, owe to the beneficiary
+    /// `id`.
     pub(super) fn sum(&self, id: CellId, start: BlockAccessIndex, end: BlockAccessIndex) -> U256 {
         let purse = &self.purses[id as usize];
         let mut last = purse.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Who does what next: a state machine of plain values. One lock guards it (`board.rs`), so its
+//! The order of work: a state machine of plain values. One lock guards it (`board.rs`), so its
 //! transitions are exactly what threads can interleave, and `model.rs` tries all of them.
 //!
 //! ```text
@@ -22,13 +22,13 @@ use super::window::{LARGEST, Ran, Window};
 
 /// The step that nothing is linked to.
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
-/// How many steps that cannot run yet are passed over in search of one that can.
+/// Number of steps that cannot run yet and are passed over in search of one that can.
 const LOOK: usize = 32;
 /// Reads and writes of steps that are executed and not committed, above which only the lowest
 /// step may run.
 const MOST_LOGGED: u64 = 1 << 20;
 
-/// What a step that is ready waits for.
+/// The event that a ready step waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Until {
     /// Nothing.
@@ -39,7 +39,7 @@ pub(super) enum Until {
     Lowest,
 }
 
-/// What a run rests on.
+/// The certainty of the values that a run reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Footing {
     /// All lower steps are committed: what it reads is what it will be.
@@ -48,16 +48,16 @@ pub(super) enum Footing {
     Speculative,
 }
 
-/// What a worker does next.
+/// The next task of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Task {
     /// Run this step.
     Execute {
         /// The step.
         index: BlockAccessIndex,
-        /// How often it was run, with this time.
+        /// Number of its runs, this one included.
         incarnation: u32,
-        /// What the run rests on.
+        /// The certainty of the values that it reads.
         footing: Footing,
     },
     /// Look whether what this step read is still what it would read.
@@ -71,7 +71,7 @@ pub(super) enum Task {
     Done,
 }
 
-/// What a worker says when it is done with a task.
+/// The report of a worker that is done with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Report {
     /// A step ran to its end and its writes can be read.
@@ -87,10 +87,10 @@ pub(super) enum Report {
     GivenUp {
         /// The step.
         index: BlockAccessIndex,
-        /// When it makes sense again.
+        /// The condition under which it may run again.
         until: Until,
     },
-    /// What a step read is still what it would read.
+    /// The step would still read the values that it has read.
     Valid {
         /// The step.
         index: BlockAccessIndex,
@@ -102,7 +102,7 @@ pub(super) enum Report {
     },
 }
 
-/// What a run that cannot go on is to do.
+/// The answer to a run that cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Answer {
     /// Go on: what it wanted is there.
@@ -113,7 +113,7 @@ pub(super) enum Answer {
     GiveUp,
 }
 
-/// Whether a run that asks waits already.
+/// The state of a run that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Asking {
     /// It asks for the first time.
@@ -122,7 +122,7 @@ pub(super) enum Asking {
     Again,
 }
 
-/// What was done.
+/// Counts of the work that was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Counts {
     pub(super) executions: u64,
@@ -196,17 +196,17 @@ impl Scheduler {
         self.committed
     }
 
-    /// What was done so far.
+    /// Counts of the work so far.
     pub(super) const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// How often each step was run.
+    /// Number of runs of each step.
     pub(super) fn incarnations(&self) -> impl Iterator<Item = u32> {
         self.steps.iter().map(|step| step.incarnation)
     }
 
-    /// Whether a worker would get something to do.
+    /// Returns whether a worker would get a task.
     pub(super) fn has_task(&self) -> bool {
         self.is_done() || self.choose().is_some()
     }
@@ -253,7 +253,7 @@ impl Scheduler {
         self.commit();
     }
 
-    /// What the run of `index` is to do that met an estimate of the lower step `of`.
+    /// Answers the run of `index`, which met an estimate of the lower step `of`.
     pub(super) fn ask_for_step(
         &mut self,
         index: BlockAccessIndex,
@@ -270,7 +270,7 @@ impl Scheduler {
         self.answer(wanted, asking)
     }
 
-    /// What the run of `index` is to do that needs all lower steps committed.
+    /// Answers the run of `index`, which needs all lower steps committed.
     pub(super) fn ask_for_lowest(&mut self, index: BlockAccessIndex, asking: Asking) -> Answer {
         let near = self.worker_count as u64 * 2;
         let wanted = match u64::from(index - self.committed) {

@@ -53,7 +53,7 @@ impl From<StoreError> for ReadError {
     }
 }
 
-/// What a run read and wrote, for whoever validates it or runs the step again.
+/// Keys that a run read and wrote: the next run of the step and its validation look at them.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     /// Accounts read; `None` where it was the value below the batch.
@@ -83,7 +83,7 @@ impl Log {
     }
 }
 
-/// What all runs of a batch read from.
+/// The sources that all runs of a batch read from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ground<'a> {
     pub(super) memory: &'a Memory,
@@ -104,7 +104,7 @@ pub(super) struct StepView<'a, R> {
     pub(super) index: BlockAccessIndex,
     pub(super) footing: Footing,
     pub(super) log: Log,
-    /// What the step wrote so far; a later part of a step sees it.
+    /// Writes of the step so far; a later part of the step sees them.
     pub(super) accounts: Vec<(CellId, Account)>,
     pub(super) slots: Vec<(CellId, U256)>,
     /// Accounts met in this step, the last ones last.
@@ -113,7 +113,7 @@ pub(super) struct StepView<'a, R> {
     born: HashSet<CellId>,
 }
 
-/// How far back `met` is searched before the table is asked.
+/// Number of last entries of `met` that are searched before the table is asked.
 const RECENT: usize = 8;
 
 impl<'a, R: Reader> StepView<'a, R> {
@@ -154,12 +154,12 @@ impl<'a, R: Reader> StepView<'a, R> {
         met.map_or_else(|| self.ground.memory.accounts.id(address), |(_, id)| id)
     }
 
-    /// Whether this batch created the account, as this step has seen it.
+    /// Returns whether this batch created the account, as this step has seen it.
     pub(super) fn is_born(&self, id: CellId) -> bool {
         !self.born.is_empty() && self.born.contains(&id)
     }
 
-    /// Where this worker records what it does, if it does.
+    /// The recorder of this worker, where the sample is traced.
     pub(super) fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }

@@ -1,5 +1,5 @@
-//! How far execution may run ahead of the commit. A step far ahead has more below it that may
-//! still change what it read, so the distance shrinks while many runs are in vain and grows
+//! The distance by which execution may run ahead of the commit. A step far ahead has more below it
+//! that may still change what it read, so the distance shrinks while many runs are in vain and grows
 //! while few are.
 
 /// The largest distance in steps, and so how many steps' reads and versions are kept at once.
@@ -9,7 +9,7 @@ const SPAN: u32 = 64;
 /// Spans without a run in vain, at most, before two steps are tried at once again.
 const MOST_PATIENCE: u32 = 256;
 
-/// What became of a run.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ran {
     /// It came to its end.

@@ -19,6 +19,7 @@ use crate::{
         error::{EngineError, ViewError},
         tally::Reading,
     },
+    lock::lock,
     store::Reader,
     trace::What,
 };
@@ -29,13 +30,33 @@ const LONG_LOG: usize = 1 << 12;
 /// A run that came to its end.
 #[derive(Debug)]
 pub(super) struct Run {
-    pub(super) index: BlockAccessIndex,
-    pub(super) incarnation: u32,
     pub(super) result: Option<TxResult>,
     pub(super) latency: Duration,
 }
 
-/// What the last runs of all steps that are not committed read and wrote.
+/// The last run of each step that came to its end. The step's next run replaces it, which frees its
+/// logs and its return data.
+#[derive(Debug)]
+pub(super) struct LastRuns(Vec<Mutex<Option<Run>>>);
+
+impl LastRuns {
+    pub(super) fn new(step_count: BlockAccessIndex) -> Self {
+        Self((0..step_count).map(|_| Mutex::default()).collect())
+    }
+
+    fn replace(&self, index: BlockAccessIndex, run: Run) {
+        // The replaced run is freed once the lock is open again.
+        let _replaced = lock(&self.0[index as usize]).replace(run);
+    }
+
+    /// The runs in the order of their steps, once all workers are gone.
+    pub(super) fn into_runs(self) -> impl Iterator<Item = Run> {
+        let run = |last: Mutex<_>| last.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.0.into_iter().filter_map(run)
+    }
+}
+
+/// Logs of the last runs of all steps that are not committed.
 #[derive(Debug)]
 pub(super) struct Logs(Vec<Mutex<Log>>);
 
@@ -50,12 +71,13 @@ impl Logs {
     }
 }
 
-/// What a worker needs.
+/// The input of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) steps: &'a Steps,
     pub(super) logs: &'a Logs,
+    pub(super) last_runs: &'a LastRuns,
     /// Place of the batch.
     pub(super) place: usize,
 }
@@ -63,14 +85,14 @@ pub(super) struct Work<'a> {
 /// Works until nothing is left, or all is given up.
 ///
 /// # Errors
-/// What ends the execution, with the step where it came up.
+/// The error that ends the execution, with its step.
 pub(super) fn work<R: Reader>(
     work: &Work<'_>,
     reading: Reading<'_, R>,
-) -> Result<Vec<Run>, (BlockAccessIndex, EngineError)> {
+) -> Result<(), (BlockAccessIndex, EngineError)> {
     let view = StepView::new(work.ground, reading);
     let runner = Runner::new(work.ground.workload, view).with_fees(Fees::Apart);
-    let mut worker = Worker { work, runner, runs: Vec::new(), entered: None };
+    let mut worker = Worker { work, runner, entered: None };
     let mut report = None;
     while let Some(task) = work.ground.board.turn(report.take()) {
         report = match task {
@@ -81,13 +103,12 @@ pub(super) fn work<R: Reader>(
             Task::Idle | Task::Done => None,
         };
     }
-    Ok(worker.runs)
+    Ok(())
 }
 
 struct Worker<'w, 'a, R: Reader> {
     work: &'w Work<'a>,
     runner: Runner<StepView<'a, R>>,
-    runs: Vec<Run>,
     entered: Option<usize>,
 }
 
@@ -117,7 +138,7 @@ impl<R: Reader> Worker<'_, '_, R> {
         match ran {
             Ok(output) => {
                 ground.purses.set(index, output.fee_apart);
-                self.runs.push(Run { index, incarnation, result: output.result, latency });
+                self.work.last_runs.replace(index, Run { result: output.result, latency });
                 Ok(self.finish(index, incarnation))
             }
             Err(StepError::Database(ReadError::GivenUp(until))) => {

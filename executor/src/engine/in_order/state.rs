@@ -60,7 +60,7 @@ impl<'d, D: Database> BatchState<'d, D> {
         Self { list: self.list.with_bal_builder(), ..self }
     }
 
-    /// What is below the batch.
+    /// The database below the batch.
     pub(super) const fn database(&mut self) -> &mut D {
         self.database
     }
@@ -93,14 +93,15 @@ impl<'d, D: Database> BatchState<'d, D> {
         };
         let held = &mut self.accounts[place];
         held.is_touched = true;
-        let (is_gone, is_born) = (account.is_selfdestructed(), account.is_created());
+        // The storage of a contract that destroys itself in the transaction that made it never was
+        // (EIP-6780); an account left empty does not exist (EIP-161).
+        let is_gone = account.is_selfdestructed() || account.is_empty();
+        let is_born = account.is_created();
         if is_gone || is_born {
             held.is_bare = true;
             held.slots.values_mut().for_each(|slot| slot.now = U256::ZERO);
         }
-        // What a contract stored that destroys itself in the transaction that made it never was
-        // (EIP-6780); an account left empty does not exist (EIP-161).
-        if is_gone || account.is_empty() {
+        if is_gone {
             held.now = None;
             return;
         }
@@ -213,5 +214,70 @@ impl<D: Database> Database for BatchState<'_, D> {
 
     fn block_hash(&mut self, number: u64) -> Result<B256, D::Error> {
         self.database.block_hash(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use revm::{DatabaseCommit, database::State};
+
+    use super::*;
+
+    const ADDRESS: Address = Address::repeat_byte(7);
+    const KEY: U256 = U256::from_limbs([5, 0, 0, 0]);
+
+    /// A state whose accounts are empty and have slots. EIP-7523 forbids them; an imported genesis may
+    /// have them all the same.
+    struct EmptyWithSlot;
+
+    impl Database for EmptyWithSlot {
+        type Error = Infallible;
+
+        fn basic(&mut self, _: Address) -> Result<Option<AccountInfo>, Infallible> {
+            Ok(Some(AccountInfo::default()))
+        }
+
+        fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
+            Ok(Bytecode::default())
+        }
+
+        fn storage(&mut self, _: Address, _: U256) -> Result<U256, Infallible> {
+            Ok(U256::from(77))
+        }
+
+        fn block_hash(&mut self, _: u64) -> Result<B256, Infallible> {
+            Ok(B256::ZERO)
+        }
+    }
+
+    /// A step that touches the account and leaves it with `balance`.
+    fn touched(balance: u64) -> EvmState {
+        let info = AccountInfo { balance: U256::from(balance), ..AccountInfo::default() };
+        let mut account = Account::from(info);
+        account.mark_touch();
+        EvmState::from_iter([(ADDRESS, account)])
+    }
+
+    #[test]
+    fn an_account_that_a_step_leaves_empty_loses_its_slots_as_in_the_state_of_revm() {
+        let mut below = EmptyWithSlot;
+        let mut ours = BatchState::new(&mut below);
+        let mut theirs = State::builder().with_database(EmptyWithSlot).build();
+        let read = [ours.storage(ADDRESS, KEY).unwrap(), theirs.storage(ADDRESS, KEY).unwrap()];
+        assert_eq!(read, [U256::from(77); 2], "before any step");
+        // Touched and empty, it is removed; paid afterwards, it is another account.
+        for (balance, is_there) in [(0, false), (3, true)] {
+            ours.commit(touched(balance));
+            theirs.commit(touched(balance));
+            assert_eq!(ours.basic(ADDRESS).unwrap().is_some(), is_there);
+            assert_eq!(theirs.basic(ADDRESS).unwrap().is_some(), is_there);
+            for key in [KEY, KEY + U256::from(1)] {
+                let read =
+                    [ours.storage(ADDRESS, key).unwrap(), theirs.storage(ADDRESS, key).unwrap()];
+                assert_eq!(read, [U256::ZERO; 2], "balance {balance}");
+            }
+        }
     }
 }

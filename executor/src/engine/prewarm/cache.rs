@@ -6,7 +6,7 @@ use workload::genesis::AccountState;
 
 use crate::{single_flight::SingleFlight, trace};
 
-/// What was read before the batch.
+/// Rows of the state before the batch.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     pub(super) accounts: SingleFlight<Address, Option<AccountState>>,

@@ -42,7 +42,7 @@ pub(super) struct Ahead<'a> {
     pub(super) job: &'a Job,
     pub(super) cache: &'a Cache,
     pub(super) cancel: &'a AtomicBool,
-    /// Where keys are counted one by one.
+    /// Hashes keys, where they are counted one by one.
     pub(super) hasher: Option<&'a DefaultHashBuilder>,
 }
 
@@ -100,25 +100,12 @@ impl<'a> Ahead<'a> {
                 let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
                 trace.seldom(What::Step { batch: place, index, step, gas }, start, Instant::now());
             }
-            match ran {
-                Ok(_) => {}
-                // Given up, or the whole run is.
-                Err(StepError::Database(ViewError::Cancelled)) => {
-                    runner = Runner::new(self.workload, runner.into_db());
-                    entered = None;
-                }
-                // A state that cannot be read is no matter of speculation; and who waits for
-                // what was not read must be told.
-                Err(StepError::Database(error))
-                    if !matches!(error, ViewError::MissingBlockHash(_)) =>
-                {
-                    return Err(EngineError::of_read(place, index, error));
-                }
-                Err(_) => {
-                    // What the failed run has loaded must not be the next one's state.
-                    runner = Runner::new(self.workload, runner.into_db());
-                    entered = None;
-                }
+            // A state that cannot be read ends the batch: the run in order may wait for the value.
+            // All other ends of a speculative run are the same.
+            if let Err(StepError::Database(error)) = ran
+                && !matches!(error, ViewError::Cancelled | ViewError::MissingBlockHash(_))
+            {
+                return Err(EngineError::of_read(place, index, error));
             }
         }
         Ok(runner.into_db().read)
@@ -137,7 +124,7 @@ impl<R: Reader> Before<'_, R> {
         self.lifted = (tx.sender, tx.nonce, most);
     }
 
-    /// Whether the transaction at hand is still to come in the run in order, or running there.
+    /// Checks that the transaction at hand is still to come in the run in order, or running there.
     ///
     /// # Errors
     /// [`ViewError::Cancelled`]: it is not.

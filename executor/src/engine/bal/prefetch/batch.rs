@@ -20,8 +20,11 @@ use crate::{
     trace::Key,
 };
 
-/// What becomes of the values that are read.
+/// The destination of the values that are read.
 pub(crate) trait Sink: Copy {
+    /// The chunk of this number is read next, to its end.
+    fn begin_chunk(self, _number: usize) {}
+
     /// Takes the duty to read an account; false where somebody has it.
     fn claim_account(self, id: AccountId) -> bool;
 
@@ -34,7 +37,7 @@ pub(crate) trait Sink: Copy {
     /// The value of a slot that was claimed.
     fn put_slot(self, id: SlotId, value: U256);
 
-    /// Whether no further value is wanted.
+    /// Returns whether no further value is wanted.
     fn is_full(self) -> bool {
         false
     }
@@ -63,14 +66,14 @@ impl Sink for &Declared {
     }
 }
 
-/// What a reader reads for.
+/// The list that a reader reads for, and the destinations of its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a, S> {
-    /// What declares the keys.
+    /// The list that declares the keys.
     pub(crate) list: &'a ListIndex,
-    /// Where their values go.
+    /// The destination of their values.
     pub(crate) values: S,
-    /// Where codes go.
+    /// The destination of codes.
     pub(crate) codes: &'a CodeRows,
 }
 

@@ -1,4 +1,4 @@
-//! Which keys are taken at a time: the places of accounts and of slots cut into chunks, and the
+//! The keys that a reader takes at a time: the places of accounts and of slots cut into chunks, and the
 //! chunks numbered in the order in which they are begun. Each place is in exactly one chunk.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! When readers stop.
+//! The end of reading.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{genesis::AccountState, list::ListBounds};
@@ -80,7 +80,7 @@ fn slots_read(policy: Prefetch, chunk: u32) -> usize {
     let mut tally = ReadTally::default();
     let cancel = AtomicBool::new(false);
     ahead.read(target, lane, Reading { reader: &mut reader, tally: &mut tally }, &cancel).unwrap();
-    // What was claimed is there: whoever asks later does not wait for ever.
+    // A claimed value is there: a thread that asks later does not wait for ever.
     let slots = &values.slots;
     let is_free_or_there = |id| slots.get(id).is_some() || slots.claims().claim(id);
     assert!((0..usize::from(SLOT_COUNT)).all(is_free_or_there));

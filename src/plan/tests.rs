@@ -1,0 +1,222 @@
+//! The cells of a run, and the order of its samples.
+
+use super::*;
+
+fn run(extra: &str) -> RunSpec {
+    let text = format!(
+        "schema = 1\nname = \"t\"\ndescription = \"t\"\n[state]\nslots = 1000\n[block]\n\
+         gas = \"1M\"\n[[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n[run]\n{extra}"
+    );
+    spec::Scenario::parse("t.toml", &text, &[]).unwrap().run
+}
+
+fn machine(io_uring: IoUring) -> Machine {
+    Machine { core_count: NonZeroUsize::new(2).unwrap(), io_uring }
+}
+
+fn names_on(machine: &Machine, extra: &str) -> Vec<String> {
+    cells(&run(extra), machine).iter().map(|cell| cell.variant.to_string()).collect()
+}
+
+fn names(extra: &str) -> Vec<String> {
+    names_on(&machine(IoUring::Refused), extra)
+}
+
+#[test]
+fn readers_that_read_together_are_fewer() {
+    let machine = machine(IoUring::Available);
+    let batched = |extra: &str| names_on(&machine, &format!("designs = [\"batched-io\"]\n{extra}"));
+    let together = ["batched-io/bal+batched@2+2io", "batched-io/bal+batched@2+8io"];
+    assert_eq!(batched(""), together);
+    assert_eq!(batched("read = \"multi-get\""), together);
+    let one_by_one = ["batched-io/bal+batched@2+16io", "batched-io/bal+batched@2+64io"];
+    assert_eq!(batched("read = \"get\""), one_by_one);
+}
+
+#[test]
+fn what_is_chosen_is_told_and_what_the_user_says_is_not() {
+    let choices = |io_uring, extra: &str| machine(io_uring).choices(&run(extra));
+    let together = choices(IoUring::Available, "");
+    assert!(together[0].contains("read = multi-get") && together[1].contains("[2, 8]"));
+    let one_by_one = choices(IoUring::Refused, "");
+    assert!(one_by_one[0].contains("read = get") && one_by_one[1].contains("[16, 64]"));
+    let given = "read = \"get\"\nio_threads = [3]";
+    assert_eq!(choices(IoUring::Available, given), Vec::<String>::new());
+    assert_eq!(choices(IoUring::Available, "stores = [\"memory\"]"), Vec::<String>::new());
+}
+
+#[test]
+fn policies_of_reading_ahead_are_crossed_with_threads() {
+    let listed = names(
+        "designs = [\"parallel-io\", \"batched-io\"]\nthreads = [2]\nio_threads = [4]\n\
+         prefetch = [\"before\", \"while\"]\nprefetch_chunk = [32]",
+    );
+    let expected = [
+        "parallel-io/bal+on-demand@2",
+        "batched-io/bal+batched.chunk-32@2+4io",
+        "batched-io/bal+batched-while.chunk-32@2+4io",
+    ];
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn by_default_each_design_is_tried_at_a_few_depths() {
+    let expected = [
+        "none/sequential+on-demand@1",
+        "parallel-io/bal+on-demand@2",
+        "parallel-io/bal+on-demand@64",
+        "batched-io/bal+batched@2+16io",
+        "batched-io/bal+batched@2+64io",
+    ];
+    assert_eq!(names(""), expected);
+}
+
+#[test]
+fn what_the_user_lists_is_crossed_without_doubles() {
+    let listed =
+        names("designs = [\"sequential\", \"batched-io\"]\nthreads = [1, 4]\nio_threads = [8]");
+    let expected = [
+        "none/sequential+on-demand@1",
+        "batched-io/bal+batched@1+8io",
+        "batched-io/bal+batched@4+8io",
+    ];
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn schedules_are_crossed_with_the_engine_that_can_follow_them() {
+    let listed = names(
+        "designs = [\"sequential\", \"parallel-io\"]\nthreads = [4]\n\
+         schedule = [\"block-order\", \"gas-limit\", \"list-entries\", \"known-cost\"]",
+    );
+    let expected = [
+        "none/sequential+on-demand@1",
+        "parallel-io/bal+on-demand@4",
+        "parallel-io/bal+on-demand+gas-limit@4",
+        "parallel-io/bal+on-demand+list-entries@4",
+        "parallel-io/bal+on-demand+known-cost@4",
+    ];
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn the_memory_store_reads_as_it_is_told_and_by_itself_where_nothing_is_said() {
+    let of = |extra: &str| {
+        let run = "stores = [\"memory\"]\ndesigns = [\"batched-io\"]\nthreads = [2]\n";
+        names(&format!("{run}{extra}"))
+    };
+    assert_eq!(of(""), ["batched-io/bal+batched@2"]);
+    assert_eq!(of("prefetch = \"while\""), ["batched-io/bal+batched-while@2+1io"]);
+    assert_eq!(of("io_threads = [3]"), ["batched-io/bal+batched@2+3io"]);
+    let both = of("prefetch = \"while\"\nio_threads = [3]");
+    assert_eq!(both, ["batched-io/bal+batched-while@2+3io"]);
+    assert!(names("prefetch = \"while\"").iter().any(|name| name.contains("batched-while@2+16io")));
+}
+
+#[test]
+fn readers_that_keep_many_reads_in_flight_are_few() {
+    let names = names("stores = [\"flat\", \"mdbx\"]\ndesigns = [\"batched-io\"]");
+    let expected = ["+2io", "+8io", "+16io", "+64io"];
+    let expected = expected.map(|readers| format!("batched-io/bal+batched@2{readers}"));
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn full_has_readers_that_verify_and_prewarm_the_cache_that_was_asked_for() {
+    let of = |extra: &str| names(&format!("designs = [\"full\", \"prewarm\"]\n{extra}"));
+    let expected = [
+        "full/bal+from-list@2+16io",
+        "full/bal+from-list@2+64io",
+        "none/prewarm-shared-while+on-demand@2",
+        "none/prewarm-shared-while+on-demand@64",
+    ];
+    assert_eq!(of(""), expected);
+    let own = of("warm_cache = \"per-worker\"\nthreads = [4]\nio_threads = [8]");
+    let expected = ["full/bal+from-list@4+8io", "none/prewarm-per-worker-while+on-demand@4"];
+    assert_eq!(own, expected);
+    let times = "prefetch = [\"before\", \"while\"]";
+    let both = names(&format!("designs = [\"prewarm\"]\n{times}\nthreads = [4]"));
+    let expected = ["none/prewarm-shared+on-demand@4", "none/prewarm-shared-while+on-demand@4"];
+    assert_eq!(both, expected);
+}
+
+#[test]
+fn where_the_cpu_decides_designs_are_tried_on_one_thread_too() {
+    let designs = "designs = [\"sequential\", \"batched-io\", \"parallel-io\"]\nio_threads = [4]";
+    let of = |rest: &str| names(&format!("{designs}\n{rest}"));
+    let expected = [
+        "none/sequential+on-demand@1",
+        "batched-io/bal+batched@1+4io",
+        "batched-io/bal+batched@2+4io",
+        "parallel-io/bal+on-demand@1",
+        "parallel-io/bal+on-demand@2",
+    ];
+    assert_eq!(of("cache = \"warm\""), expected);
+    assert_eq!(of("stores = [\"memory\"]"), expected);
+    // Cold, one thread would measure its reads; and the user's counts are the user's.
+    for rest in ["", "cache = \"warm\"\nthreads = [2]"] {
+        assert!(!of(rest).iter().any(|name| name.contains("/bal+batched@1")), "{rest}");
+    }
+}
+
+#[test]
+fn who_runs_in_order_builds_a_list_where_that_is_asked_for() {
+    let of = |list: &str| {
+        let designs = "designs = [\"sequential\", \"prewarm\", \"block-stm\"]\nthreads = [2]";
+        names(&format!("{designs}\nlist = {list}"))
+    };
+    let expected = [
+        "build/sequential+on-demand@1",
+        "build/prewarm-shared-while+on-demand@2",
+        "none/block-stm+on-demand@2",
+    ];
+    assert_eq!(of("\"build\""), expected);
+    let both = of("[\"none\", \"build\"]");
+    assert_eq!(both.len(), 5);
+    assert_eq!(both[..2], ["none/sequential+on-demand@1", "build/sequential+on-demand@1"]);
+}
+
+#[test]
+fn two_cells_alternate_in_octets() {
+    let letters = |coin| -> String {
+        let rounds = (0..4).flat_map(|round| order(2, round, coin));
+        rounds.map(|cell| if cell == 0 { 'A' } else { 'B' }).collect()
+    };
+    assert_eq!((letters(0).as_str(), letters(1).as_str()), ("ABBABAAB", "BAABABBA"));
+    assert_eq!(order(1, 7, 9), [0]);
+    assert!(order(0, 1, 9).is_empty());
+}
+
+#[test]
+fn cells_share_places_and_neighbours_evenly() {
+    for count in 2..8_usize {
+        let mut at = vec![vec![0; count]; count];
+        let mut after = vec![vec![0; count]; count];
+        for round in 0..2 * count as u32 {
+            let order = order(count, round, 3);
+            for (place, cell) in order.iter().enumerate() {
+                at[place][*cell] += 1;
+            }
+            for pair in order.windows(2) {
+                after[pair[0]][pair[1]] += 1;
+            }
+        }
+        for cell in 0..count {
+            assert!(at.iter().all(|cells| cells[cell] == 2), "{count}: {at:?}");
+            let others = (0..count).filter(|other| *other != cell);
+            assert!(others.into_iter().all(|other| after[cell][other] == 2), "{after:?}");
+        }
+    }
+}
+
+#[test]
+fn rounds_are_whole_and_the_first_one_always_runs() {
+    let second = Duration::from_secs(1);
+    let budget = Rounds { sample_count: None, budget: 10 * second };
+    assert!(budget.go_on(0, Duration::ZERO, Duration::ZERO));
+    assert!(budget.go_on(2, 6 * second, 4 * second));
+    assert!(!budget.go_on(2, 7 * second, 4 * second));
+    let counted = Rounds { sample_count: Some(2), budget: second };
+    assert!(counted.go_on(1, 99 * second, 99 * second));
+    assert!(!counted.go_on(2, Duration::ZERO, Duration::ZERO));
+}
