@@ -1,4 +1,4 @@
-//! What the executor costs above the EVM: the engines over the memory store against a bare revm loop
+//! Cost of the executor above the EVM: the engines over the memory store against a bare revm loop
 //! over a bare map, on the same block, interleaved.
 //!
 //! Bare means: revm's own cache (`CacheDB`) over maps of accounts and slots, into which each
@@ -163,7 +163,7 @@ fn main() {
     print_rows(&workload, bare_walls, &variants, &samples);
 }
 
-/// The variants that are measured: those whose name has `word`.
+/// The measured variants: those with `word` in their name.
 fn variants(word: &str) -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).expect("not zero");
     let batched = |threads| Variant::of(Design::BatchedIo, count(threads), count(1));

@@ -156,7 +156,7 @@ pub struct HowArgs {
     /// What is in memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
-    /// Which keys samples ask for: fresh is other keys for each sample, so that a cache below this
+    /// Keys that samples ask for: fresh is other keys for each sample, so that a cache below this
     /// machine has few of them; same is the scenario's each time [default: fresh for cold samples on disks]
     #[arg(long, value_name = "KEYS")]
     pub keys: Option<String>,

@@ -32,7 +32,7 @@ pub use pieces::piece_size;
 pub const COLD_SHARE: f64 = 0.95;
 /// Of the page cache.
 const PAGE_BYTES: f64 = 4096.0;
-/// Reads on demand are few where they are at most one of this many reads.
+/// Reads on demand are few if they are at most one of this many reads.
 const FEW_READS: u64 = 50;
 
 /// The retained part of a cell's measurements: bounded by their number times a few words, and by
@@ -51,9 +51,9 @@ pub struct CellSamples {
     /// How the threads that verify were scheduled.
     verifier_priority: Option<Priority>,
     reads_in_flight: Vec<f64>,
-    /// Why the last sample's blocks were not read again.
+    /// Reason for not reading the last sample's blocks again.
     no_trace_ceiling: Option<String>,
-    /// Of samples that read through the page cache, which rows were in it before.
+    /// Pages with rows in the page cache before each sample that read through it.
     row_pages: Vec<Result<RowPages, String>>,
     scheduling: Vec<Scheduling>,
     recover_ns_per_tx: Vec<f64>,
@@ -148,8 +148,8 @@ impl CellSamples {
         self.row_pages.extend(measurement.row_pages.clone());
     }
 
-    /// Takes in what the device did with the blocks of the last sample, right after it, or why that is
-    /// not known.
+    /// Takes in the device's rate on the last sample's blocks, right after it, or the reason for an
+    /// unknown rate.
     pub fn add_trace_ceiling(&mut self, ceiling: Result<f64, String>) {
         if let Some(sample) = self.samples.last_mut() {
             sample.trace_blocks_per_s = ceiling.as_ref().ok().copied();
@@ -290,7 +290,7 @@ impl CellSamples {
     /// work, the reads that one thread makes one after the other (see [`chain`]).
     fn binds(&self, input: &CellInput<'_>) -> Option<Bottleneck> {
         let device = input.device?;
-        // Blocks that are joined come faster than single ones: their own ceiling where it is known.
+        // Joined blocks come faster than single ones: their own ceiling, if it is known.
         let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
         let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
         let cpu_s = self.median(|s| s.cpu_ns.map(|ns| ns as f64 / 1e9))?;
@@ -348,25 +348,25 @@ impl CellSamples {
     }
 }
 
-/// How much of the device some samples got.
+/// Some samples' share of the device.
 struct DeviceShare {
-    /// Of what a plain ring got of it with the samples' own blocks.
+    /// Of a plain ring's rate on the samples' own blocks.
     of_trace: Estimate,
-    /// Why that is not known.
+    /// Reason for an unknown share.
     unknown: Option<String>,
-    /// Of the ceiling of single blocks anywhere; more than 1 where blocks were joined.
+    /// Of the ceiling of single blocks anywhere; more than 1 for joined blocks.
     of_uniform: Option<f64>,
 }
 
-/// Block reads a second over what the device does: with the sample's own blocks, read right after it
-/// by a plain ring, or in the sample itself where that was faster. So it is 1 at most.
+/// Block reads a second over the device's rate: on the sample's own blocks, read right after it by
+/// a plain ring, or in the sample itself if that was faster. So it is 1 at most.
 fn device_fraction(sample: &SampleFacts) -> Option<f64> {
     let (rate, again) = (sample.blocks_per_s?, sample.trace_blocks_per_s?);
     ratio(rate, again.max(rate))
 }
 
-/// Whether samples through the page cache were cold: just before the clock no page with a declared
-/// row was in memory, and the bytes of these pages came from a device.
+/// Coldness of samples through the page cache: no page with a declared row was in memory just
+/// before the clock, and the bytes of these pages came from a device.
 fn cold_rows(
     row_pages: &[Result<RowPages, String>],
     samples: &[SampleFacts],
@@ -416,7 +416,7 @@ fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
     }
 }
 
-/// Share of the values that were present when executing threads asked for them.
+/// Share of the values present at the request of an executing thread.
 fn ready_share(sample: &SampleFacts) -> Option<f64> {
     let asked = sample.ready_on_arrival + sample.read_wait_count + sample.reads_by_executors;
     ratio(sample.ready_on_arrival as f64, asked as f64)

@@ -152,12 +152,12 @@ const DRIFT_MAX: f64 = 0.2;
 /// A sample that reads by this factor faster than the plain ring is not bounded by it.
 const RING_SLOWER_MIN: f64 = 1.05;
 
-/// What the run itself gives reason to doubt.
+/// Reasons in the run itself for doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
     /// It ended before its plan did.
     EndedEarly {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The device was another one after the samples than before them.

@@ -28,9 +28,9 @@ use crate::{
 pub struct Measuring<'a> {
     /// The open stores.
     pub session: &'a Session,
-    /// What is run: the session's own work, or another over the same state.
+    /// The work: the session's own, or another over the same state.
     pub work: &'a Work,
-    /// Share of its keys that samples before have asked the store for; `None` where nobody counts.
+    /// Share of its keys that samples before have asked the store for; `None` if nobody counts.
     pub asked_before_share: Option<f64>,
     /// Index of the store among the open ones.
     pub store: usize,
@@ -43,7 +43,7 @@ pub struct Measuring<'a> {
     pub signatures: Option<&'a [TxSignatures]>,
     /// Where the sample is traced, if it is.
     pub trace: Option<&'a Trace>,
-    /// Whether a cold sample's requests are read again, for what the device can do.
+    /// Retention of a cold sample's requests, to be read again for the device's rate.
     pub keep: Keep,
     /// Cores that may be used.
     pub core_count: NonZeroUsize,
@@ -62,8 +62,8 @@ pub struct Measured {
     pub measurement: Option<Measurement>,
     /// What recovering the senders cost.
     pub recovered: Option<Recovered>,
-    /// Blocks a second that a plain ring reads of those that the sample asked for, where its
-    /// requests were kept; an error says why that is not known.
+    /// Blocks a second of a plain ring on the blocks of the sample, if its requests were kept; an
+    /// error is the reason for an unknown rate.
     pub trace_ceiling: Option<Result<f64, String>>,
     /// Where a result is not the reference's, or a list was rejected.
     pub differences: Vec<Difference>,
@@ -195,7 +195,7 @@ impl<'a> Measuring<'a> {
     }
 }
 
-/// Longest time for which a sample's requests are read again.
+/// Longest time for reading a sample's requests again.
 const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
 
 /// The blocks that a sample read and those that its rows lie in may differ by this share: filters

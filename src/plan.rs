@@ -70,8 +70,8 @@ impl Machine {
             }
             Waiting::ByMethod if self.reads_together(run, store) => {
                 let readers = READERS_PER_CORE * self.core_count.get();
-                // As many reads at most as that many executing threads have: whether they were
-                // as many is measured.
+                // As many reads at most as that many executing threads have: their true number is
+                // measured.
                 let few = MANY_THREADS / READS_AT_ONCE;
                 vec![few, readers.min(MANY_THREADS)]
             }
@@ -155,7 +155,7 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     cells
 }
 
-/// A variant with each duty towards the list; itself where it takes a list, or cannot build one.
+/// A variant with each list duty; itself if it takes a list, or cannot build one.
 fn under_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     if !variant.engine.builds_lists() || run.list_duties.is_empty() {
         return vec![variant];

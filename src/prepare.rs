@@ -31,9 +31,9 @@ pub use work::{generate, generate_by_load, read_workload};
 pub struct Preparation<'a> {
     /// How it is run.
     pub run: &'a RunSpec,
-    /// Where samples find works of their own; `None`: it is all there is.
+    /// Source of samples' own works; `None`: they have none.
     pub scenario: Option<&'a Scenario>,
-    /// Seed of what the run draws anew.
+    /// Seed of the run's own draws.
     pub draw_seed: u64,
     /// Where its states are.
     pub databases: Databases<'a>,
@@ -52,7 +52,7 @@ pub struct Prepared {
     pub device: Option<Device>,
     /// Its blocks that were not read yet.
     pub disk: Option<Disk>,
-    /// Works over the same state; `None` where there is no scenario to make them from.
+    /// Works over the same state; `None` without a scenario to make them from.
     pub fresh: Option<FreshWorks>,
     /// Of all transactions, where their senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,

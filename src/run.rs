@@ -196,8 +196,8 @@ impl Course<'_> {
         Ok(Finished { result, failure, written: files.into_paths() })
     }
 
-    /// What is to be told of a database that could not be made, or whose list is wrong, after samples
-    /// were taken: what came out is kept, and shown.
+    /// Returns the failure of a database that could not be made, or has a wrong list, after samples
+    /// were taken: their results are kept, and shown.
     fn kept(&self, error: Failure, index: u32, sofar: &mut SoFar) -> Option<Failure> {
         match error.code {
             // The run says so by itself.
@@ -252,8 +252,8 @@ impl Course<'_> {
         }
     }
 
-    /// What reads blocks that samples may ask for waits until they are taken: the device's ceiling
-    /// again, and the list made again where an engine takes none.
+    /// Does the reads of blocks that samples may ask for, once these are taken: the device's
+    /// ceiling again, and the list made again for an engine that takes none.
     fn after_samples(&self, prepared: &Prepared, sofar: &mut SoFar) -> Option<Failure> {
         if let (Some(before), Some(disk), Some(ran)) =
             (&prepared.device, &prepared.disk, sofar.ran.last_mut())
@@ -391,7 +391,7 @@ impl Course<'_> {
     }
 }
 
-/// Seed of what the run draws anew.
+/// Seed of the run's own draws.
 fn draw_seed(run: &RunSpec) -> u64 {
     run.draw_seed.unwrap_or_else(seed::fresh)
 }

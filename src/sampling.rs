@@ -86,7 +86,7 @@ impl<'a> Purpose<'a> {
     }
 }
 
-/// What one sample runs.
+/// The work and signatures of one sample.
 #[derive(Clone, Copy, Debug)]
 struct Subject<'a> {
     work: &'a Work,
@@ -212,7 +212,7 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// A work of its own for the sample of this number, where it is to have one.
+    /// A work of its own for the sample of this number, if it is to have one.
     fn fresh_work(&self, cell: &PlannedCell, number: u64) -> Result<Option<FreshWork>, Failure> {
         let works = self.prepared.fresh.as_ref();
         let works = works.filter(|_| FreshWorks::are_for(cell, self.run));

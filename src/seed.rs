@@ -1,4 +1,4 @@
-//! Seeds that are not said: another one each time, so that no cache below has seen what a run is
+//! Default seeds: another one each time, so that no cache below has seen the blocks that a run is
 //! going to read.
 
 use std::{

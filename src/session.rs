@@ -1,4 +1,4 @@
-//! Workloads with the stores they run on: what takes a sample, whoever asks for it.
+//! Workloads with the stores they run on; takes samples for every caller.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
@@ -17,9 +17,9 @@ use workload::Workload;
 pub struct How<'a> {
     /// The variant.
     pub variant: Variant,
-    /// What is in memory when it starts.
+    /// Content of memory at its start.
     pub cache: CacheMode,
-    /// Whether its requests are kept.
+    /// Retention of its requests.
     pub keep: Keep,
     /// Times of all steps, for a schedule that goes by them.
     pub known_costs: &'a [Vec<Duration>],
@@ -136,7 +136,7 @@ impl Session {
         sample::check_lists_any(&self.stores[store], &task)
     }
 
-    /// Takes one sample of `work`, whose state is the session's, on the open store of index `store`.
+    /// Takes one sample of `work`, over the session's state, on the open store of index `store`.
     ///
     /// # Errors
     /// [`EngineError`]: there is no result.

@@ -1,14 +1,14 @@
-//! What the device below a state can do at best: random 4-KiB reads of the state's own files
+//! The ceiling of the device below a state: random 4-KiB reads of the state's own files
 //! with `O_DIRECT`, so that a store's reads can be given as a fraction of the ceiling.
 //!
-//! No block is read twice in the life of a [`Disk`], but by the probe for a host's cache, which
-//! does so on purpose: a cache below would answer.
+//! No block is read twice in the life of a [`Disk`], but by the probe for a host's cache, on
+//! purpose: a cache below would answer.
 //!
-//! `device/files.rs` opens the files; `unread.rs` says which block is next; `workers.rs` runs the
-//! reading threads, which read with `io_uring` (`ring.rs`) or `pread` (`threads.rs`); `cache.rs` drops and counts pages
-//! of buffered files; `file_system.rs` tells those that lie in memory. Nothing here writes, and
-//! nothing knows a store. No figure is given when the reads did not reach a block device: an
-//! error says why.
+//! `device/files.rs` opens the files; `unread.rs` gives the next block; `workers.rs` runs the
+//! reading threads, which read with `io_uring` (`ring.rs`) or `pread` (`threads.rs`); `cache.rs`
+//! drops and counts pages of buffered files; `file_system.rs` tells those that lie in memory.
+//! Nothing here writes, and nothing knows a store. No figure is given when the reads did not reach
+//! a block device: an error gives the reason.
 
 use std::{fmt, num::NonZero, path::Path, sync::atomic::AtomicBool, thread, time::Duration};
 
@@ -81,7 +81,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// Time given to each method where nothing else is said.
+/// Default time for each method.
 pub const TIME_PER_METHOD: Duration = Duration::from_secs(1);
 
 /// The files of a state as a device to measure, with the blocks of it that were not read yet.
@@ -92,8 +92,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The device below `paths`, whose blocks are read in the order that `seed` gives: the
-    /// same seed twice is answered by a cache below the second time.
+    /// The device below `paths`, to be read in the block order of `seed`: the same seed twice is
+    /// answered by a cache below the second time.
     ///
     /// # Errors
     /// [`Unmeasured`]: those of [`DirectFiles::open`].
@@ -124,9 +124,9 @@ pub struct ReadRate {
     pub method: Method,
     /// Reads a second, between the first submission and the last completion that counted.
     pub iops: f64,
-    /// Reads, of 4 KiB where not said otherwise.
+    /// Reads, of 4 KiB by default.
     pub read_count: u64,
-    /// Blocks that count for them: one each where not said otherwise.
+    /// Blocks that count for them: one each by default.
     pub block_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -233,7 +233,7 @@ pub fn measure_random(
     measure(&disk.files, method, &Work::Unread { blocks: &disk.unread, time }, cancel)
 }
 
-/// Reads 20,000 blocks that nobody has read yet twice (half of all blocks where there are fewer).
+/// Reads 20,000 blocks that nobody has read yet twice (half of all blocks if there are fewer).
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -258,8 +258,8 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
 }
 
-/// Reads `spans` of `files` in their order by a ring a core, or by threads where that is refused, for the
-/// time given at most.
+/// Reads `spans` of `files` in their order by a ring a core, or by threads if rings are refused,
+/// for the time given at most.
 ///
 /// # Errors
 /// [`Unmeasured`].

@@ -67,8 +67,8 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
     Ok(executed)
 }
 
-/// Digests what came out, for the comparison with the reference. No client does, so it is outside
-/// the clock; what it takes is kept beside it.
+/// Digests the results for the comparison with the reference. No client does, so it is outside the
+/// clock; its time is kept beside it.
 fn digest(executed: &mut Executed) {
     let start = Instant::now();
     for batch in &mut executed.batches {

@@ -1,5 +1,5 @@
-//! Where the rows of a state lie in its files, for those who read the same blocks without the
-//! store, or look whether they are in memory.
+//! Positions of a state's rows in its files, for reading the same blocks without the store, and for
+//! finding whether they are in memory.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(crate) fn keys(rows: &[AskedRow], layout: Layout) -> Vec<(Table, RowKey)> {
 pub struct BlockPlace {
     /// Index of the file in [`Places::files`].
     pub file: u32,
-    /// Where it begins.
+    /// Its beginning.
     pub offset: u64,
     /// Bytes that the store reads.
     pub byte_count: u32,
@@ -51,13 +51,12 @@ pub struct BlockPlace {
     pub block_count: u32,
 }
 
-/// Where rows lie.
+/// Blocks of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// By row: the block that is read for it; `None` where none is, as an index or a filter
-    /// answers.
+    /// By row: the block that is read for it; `None` if an index or a filter answers.
     pub blocks: Vec<Option<BlockPlace>>,
 }
 

@@ -77,13 +77,13 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// The device below the file or directory `path`; `None` where it cannot be looked at.
+    /// The device below the file or directory `path`; `None` if its metadata is unreadable.
     pub fn of(path: &Path) -> Option<Self> {
         Some(Self { number: path.metadata().ok()?.dev() })
     }
 
-    /// What it has read since the machine started, for all processes; `None` where the kernel does
-    /// not tell, as of file systems over several devices.
+    /// Its reads since the machine started, for all processes; `None` if the kernel does not tell,
+    /// as of file systems over several devices.
     pub fn reads(self) -> Option<DiskReads> {
         let (major, minor) = (libc::major(self.number), libc::minor(self.number));
         let text = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?;
@@ -91,7 +91,7 @@ impl BlockDevice {
     }
 }
 
-/// What a device has read.
+/// Reads of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskReads {
     /// Requests.
@@ -108,7 +108,7 @@ impl DiskReads {
         Some(Self { request_count: requests.ok()?, byte_count: sectors.ok()?.checked_mul(512)? })
     }
 
-    /// What was added since `earlier`.
+    /// The increase since `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {

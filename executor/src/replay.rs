@@ -1,6 +1,6 @@
-//! What the device can do for one sample: the blocks of the sample's own files that its rows lie
-//! in, in the order in which it asked for them, and joined as its store joins them, read once more
-//! by a plain ring. Nothing of a store or an engine is in that time.
+//! The device's rate for one sample: the blocks of the sample's own rows and files, in the order of
+//! its requests, and joined as its store joins them, read once more by a plain ring. Nothing of a
+//! store or an engine is in that time.
 
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
@@ -20,15 +20,15 @@ const ALIGNMENT: u64 = BLOCK_BYTES as u64;
 pub struct Requests {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// In the order in which they were made.
+    /// In their order.
     pub spans: Vec<Span>,
 }
 
 impl Requests {
-    /// Those of a sample of `store` that asked for what `log` says.
+    /// The requests of a sample of `store` for the calls in `log`.
     ///
     /// # Errors
-    /// Why they cannot be told.
+    /// The reason, in words.
     pub fn of<S: Store>(store: &S, sample: &S::Sample, log: &ReadLog) -> Result<Self, String> {
         let is_read = |index: &usize| log.present[*index] || store.reads_absent_rows();
         let asked: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
@@ -65,7 +65,7 @@ impl Requests {
     }
 }
 
-/// Requests in the making. A call reads a block once, and later calls do not where the store keeps it.
+/// Requests in the making. A call reads a block once, and later calls do not if the store keeps it.
 #[derive(Default)]
 struct Joining {
     keeps_blocks: bool,
@@ -74,7 +74,7 @@ struct Joining {
 }
 
 impl Joining {
-    /// Adds the blocks of a call, of which up to `most` are asked for at once.
+    /// Adds the blocks of a call, up to `most` in one request.
     fn call(&mut self, blocks: impl Iterator<Item = BlockPlace>, most: usize) {
         if !self.keeps_blocks {
             self.read.clear();
@@ -105,7 +105,7 @@ impl Joining {
     }
 }
 
-/// Whether `next`, which does not begin before `last`, is joined to it.
+/// Returns whether `next`, not before `last`, is joined to it.
 fn touch(last: &Span, next: &Span) -> bool {
     let end = next.offset + u64::from(next.byte_count);
     last.file == next.file

@@ -90,17 +90,17 @@ pub struct Measurement {
     pub disagreement: Option<Disagreement>,
     /// Time to open the state, outside the clock.
     pub open: Duration,
-    /// What the whole device below the state did meanwhile, for whomever; `None` where there is
-    /// none, or the kernel does not tell.
+    /// Reads of the whole device below the state meanwhile, by anyone; `None` without a device, or
+    /// if the kernel does not tell.
     pub disk: Option<DiskReads>,
     /// Pages that hold the declared rows, looked at just before the clock: of a cold sample that
-    /// reads through the page cache. An error says why that is not known.
+    /// reads through the page cache. An error gives the reason.
     pub row_pages: Option<Result<RowPages, String>>,
-    /// What the sample asked of its files, where it is to be kept, or why that is not known.
+    /// Its file requests, if they are to be kept, or the reason for unknown ones.
     pub requests: Option<Result<Requests, String>>,
 }
 
-/// Whether a cold sample's requests are kept, to be read again.
+/// Retention of a cold sample's requests, to be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// They are.
@@ -131,7 +131,7 @@ fn take_recorded<S: Store>(store: &S, task: &Task<'_>) -> Result<Measurement, En
     })
 }
 
-/// Takes one sample, which `execute` executes.
+/// Takes one sample, executed by `execute`.
 fn take_by<S: Store>(
     store: &S,
     task: &Task<'_>,
@@ -169,7 +169,7 @@ fn take_by<S: Store>(
     checked
 }
 
-/// The pages of all declared rows, where the store reads them through the page cache.
+/// The pages of all declared rows, if the store reads them through the page cache.
 fn row_pages<S: Store>(
     store: &S,
     task: &Task<'_>,

@@ -69,10 +69,10 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
     }
 
     /// The value of `key`: there, read by `read` if nobody has, or waited for. A read that fails
-    /// leaves the key to whoever waits for it, or asks next.
+    /// leaves the key to a waiter, or the next caller.
     ///
     /// # Errors
-    /// What `read` fails with, or [`Cancelled`].
+    /// The error of `read`, or [`Cancelled`].
     pub(crate) fn get_or_read<E: From<Cancelled>>(
         &self,
         key: K,

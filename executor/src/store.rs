@@ -157,8 +157,8 @@ pub trait Reader: Send {
         self.reads_at_once().is_some()
     }
 
-    /// Reads of the device that a call which reads `key_count` keys together had under way on
-    /// average, when it read `block_count` blocks: never more than these.
+    /// Average reads of the device under way in a call that reads `key_count` keys together and so
+    /// read `block_count` blocks: never more than these.
     fn at_once(&self, _key_count: usize, _block_count: u64) -> f64 {
         1.0
     }
@@ -231,31 +231,31 @@ pub trait Store: Sync {
         None
     }
 
-    /// Where `rows` lie in its files: which block `sample` reads for each.
+    /// Places of `rows` in its files: the blocks that `sample` reads.
     ///
     /// # Errors
-    /// Why that cannot be told.
+    /// The reason, in words.
     fn locate(&self, _sample: &Self::Sample, _rows: &[AskedRow]) -> Result<Places, String> {
         Err("the store has no files".to_owned())
     }
 
-    /// Whether a block is read for a row that does not exist: not where a filter says so.
+    /// True if a block is read for a row that does not exist: not if a filter says so.
     fn reads_absent_rows(&self) -> bool {
         true
     }
 
-    /// Whether a block that one call has read is in memory for the calls after it.
+    /// True if a block that one call has read is in memory for the calls after it.
     fn keeps_blocks(&self) -> bool {
         true
     }
 
-    /// Blocks of one call that it asks for in one request where they touch, at most.
+    /// Maximal number of touching blocks of one call in one request.
     fn merged_block_count_max(&self) -> usize {
         1
     }
 
-    /// How many pages hold `rows`, and how many of them are in memory, where a cold sample reads
-    /// through the page cache; `None` where it reads past it.
+    /// Number of pages that hold `rows`, and of those in memory, if a cold sample reads through the
+    /// page cache; `None` if it reads past it.
     fn row_pages(&self, _rows: &[AskedRow]) -> Option<Result<RowPages, String>> {
         None
     }

@@ -23,9 +23,9 @@ pub struct CellInput<'a> {
     pub cache: CacheMode,
     /// The workload.
     pub workload: &'a Workload,
-    /// Whether that is the run's workload or one of the sample's own.
+    /// Origin of that: the run's workload, or the sample's own.
     pub keys: SampleKeys,
-    /// Share of its keys that samples before have asked the store for; `None` where nobody counts.
+    /// Share of its keys that samples before have asked the store for; `None` if nobody counts.
     pub asked_before_share: Option<f64>,
     /// Keys that its lists declare.
     pub declared: DeclaredKeys,

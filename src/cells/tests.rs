@@ -352,7 +352,7 @@ fn the_share_of_the_device_is_one_at_most_whatever_was_measured() {
         let cell = samples.cell(&input, None);
         (cell.device_fraction, cell.device_fraction_unknown, cell.uniform_ceiling_ratio)
     };
-    // 900 blocks in a second, of which a plain ring reads 1,200.
+    // 900 blocks in a second; a plain ring reads 1,200 of them.
     assert_eq!(share(Ok(1_200.0)), (Some(0.75), None, Some(0.009)));
     // A ring that is slower than the sample was bounds nothing.
     assert_eq!(share(Ok(300.0)).0, Some(1.0));

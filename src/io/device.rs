@@ -24,8 +24,8 @@ pub struct DeviceUnder {
 }
 
 impl DeviceUnder {
-    /// The device below `state`, whose blocks are read in the order that `seed` gives; each way to
-    /// read gets as long as a point, but a second at most.
+    /// The device below `state`, to be read in the block order of `seed`; each way to read gets as
+    /// long as a point, but a second at most.
     ///
     /// # Errors
     /// [`Unmeasured`]: its files cannot be read past the kernel's cache.

@@ -1,5 +1,5 @@
-//! The device under a state: its ceiling before and after the samples, its latency, and whether a
-//! host answers from a cache.
+//! The device under a state: its ceiling before and after the samples, its latency, and answers
+//! from a host's cache.
 
 use std::{
     sync::atomic::AtomicBool,
@@ -14,8 +14,8 @@ use result::{Device, stats};
 
 use crate::{interrupt, progress::Progress};
 
-/// Measures the device under `state` by blocks in the order that `draw_seed` gives. What cannot be
-/// measured says why.
+/// Measures the device under `state` by blocks in the order that `draw_seed` gives. Unmeasured
+/// figures have a reason.
 pub(super) fn measure(
     state: &BuiltState,
     draw_seed: u64,
@@ -51,8 +51,8 @@ pub(super) fn measure(
     (facts, disk)
 }
 
-/// Measures the ceiling again, once all samples are taken: how much the device has changed.
-/// `before` is what was known before them.
+/// Measures the ceiling again, once all samples are taken, and so the device's drift. `before` has
+/// the facts known before them.
 pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Device {
     let mut facts = before.clone();
     let Some(start_iops) = facts.ceiling_iops else { return facts };
@@ -69,7 +69,7 @@ pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Devic
     facts
 }
 
-/// Beside why something else is not known, if so.
+/// Beside other reasons, if any.
 fn add_reason(facts: &mut Device, reason: &Unmeasured) {
     let reasons = facts.reason.take().into_iter().chain([reason.to_string()]);
     facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));

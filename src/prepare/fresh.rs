@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{exit::Failure, plan::PlannedCell, progress::Progress, session::Work};
 
-/// Where samples find works of their own.
+/// Source of samples' own works.
 #[derive(Clone, Debug)]
 pub struct FreshWorks {
     pub(super) scenario: Scenario,
@@ -27,12 +27,12 @@ pub struct FreshWorks {
 pub struct FreshWork {
     /// It, with the lists that the sample's design takes.
     pub work: Work,
-    /// Of its transactions, where their senders are to be recovered.
+    /// Of its transactions, if their senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,
 }
 
 impl FreshWorks {
-    /// Whether samples of `cell` are to have works of their own. Those of a schedule that goes by
+    /// Returns whether samples of `cell` have works of their own. Those of a schedule that goes by
     /// known costs never have: these are the costs of one work.
     pub fn are_for(cell: &PlannedCell, run: &RunSpec) -> bool {
         let is_wanted = match run.keys {

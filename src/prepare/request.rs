@@ -104,7 +104,7 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
     }
 }
 
-/// Refuses keys of their own for each sample where `who` has one work, as an error says it.
+/// Refuses keys of their own for each sample: `who`, in the error's words, has one work.
 ///
 /// # Errors
 /// They are wanted.

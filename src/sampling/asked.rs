@@ -1,5 +1,5 @@
-//! Which keys of a state samples have asked for, as index ranges of its recipe: what of the next
-//! sample's keys a cache below this machine may have.
+//! Keys of a state that samples have asked for, as index ranges of its recipe: the next sample's
+//! keys among them may be in a cache below this machine.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ enum Kind {
     Accounts,
 }
 
-/// Where a range of one family begins.
+/// Start of a range of one family.
 type Start = (Kind, u32, u64);
 
 /// Keys that were asked for: disjoint ranges.
@@ -23,8 +23,8 @@ pub struct AskedBefore {
 }
 
 impl AskedBefore {
-    /// Takes in what `workload` plans to ask for. The share of it that was asked for before; `None`
-    /// where it plans nothing.
+    /// Takes in the plan of `workload`. Returns the share of it that was asked for before; `None`
+    /// for an empty plan.
     pub fn take_in(&mut self, workload: &Workload) -> Option<f64> {
         let (mut count, mut before_count) = (0, 0);
         for batch in &workload.batches {
@@ -41,7 +41,7 @@ impl AskedBefore {
         (count > 0).then(|| before_count as f64 / count as f64)
     }
 
-    /// Adds a range. How much of it was there.
+    /// Adds a range. Returns its overlap.
     fn add(&mut self, kind: Kind, range: &IndexRange) -> u64 {
         let (mut start, mut end) = (range.start, range.start + range.count);
         let (first, last) = ((kind, range.family, 0), (kind, range.family, end));

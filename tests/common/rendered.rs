@@ -1,6 +1,6 @@
-//! Compares what a browser shows of a page with the results that it is made of: each number's text,
-//! and each mark's coordinates, read against the texts of its axes. Nothing that writes a page is
-//! used here; which number a text is follows from the headings of its table.
+//! Compares a page in a browser with its results: each number's text, and each mark's coordinates,
+//! read against the texts of its axes. Nothing that writes a page is used here; the headings of its
+//! table give the number of a text.
 
 #[path = "rendered/browser.rs"]
 mod browser;
@@ -35,30 +35,30 @@ pub(crate) struct Made<'a> {
     pub(crate) results: &'a [Value],
 }
 
-/// What was compared of a page.
+/// Comparisons of a page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checked {
     /// Texts of numbers.
     pub(crate) number_count: usize,
-    /// Fields of tables whose headings say which number they are.
+    /// Fields of tables with headings that name their number.
     pub(crate) field_count: usize,
     /// Marks, ends of intervals, bars and lines of charts.
     pub(crate) mark_count: usize,
     /// Texts of axes.
     pub(crate) tick_count: usize,
-    /// What is not as the results have it.
+    /// Differences from the results.
     pub(crate) differences: Vec<String>,
 }
 
 impl Checked {
-    /// Notes a difference, where there is one.
+    /// Notes a difference, if any.
     fn note(&mut self, place: &str, compared: Result<(), String>) {
         if let Err(difference) = compared {
             self.differences.push(format!("{place}: {difference}"));
         }
     }
 
-    /// Notes that a pixel is not where it should be.
+    /// Notes a pixel off its place.
     fn note_pixel(&mut self, place: &str, seen: f64, wanted: f64) {
         self.mark_count += 1;
         if (seen - wanted).abs() > scale::TOLERANCE {
@@ -76,7 +76,7 @@ impl Checked {
     }
 }
 
-/// Compares pages at all widths; `None` where there is no browser.
+/// Compares pages at all widths; `None` without a browser.
 pub(crate) fn check(pages: &[Made<'_>]) -> Option<Vec<Checked>> {
     let texts: Vec<String> = pages.iter().map(|made| made.page.to_owned()).collect();
     let shown = browser::shown(&texts)?;
@@ -135,7 +135,7 @@ impl<'a> Cell<'a> {
         format!("/cells/{}/{path}", self.place)
     }
 
-    /// What it has at a path; null where that is nothing.
+    /// Its value at a path; null if that is nothing.
     fn value(&self, path: &str) -> &'a Value {
         self.json.pointer(&format!("/{path}")).unwrap_or(&Value::Null)
     }

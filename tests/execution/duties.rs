@@ -1,5 +1,5 @@
-//! The table of duties in `docs/methodology.md` says what samples do: a phase that is in the clock of
-//! a design has a span in each batch, and one that is not has none.
+//! The table of duties in `docs/methodology.md` against samples: a phase in the clock of a design
+//! has a span in each batch, and one outside has none.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -48,7 +48,7 @@ fn workload() -> Workload {
     generator::generate(&scenario, |_| ()).unwrap()
 }
 
-/// The phases of which a sample has a span for each batch.
+/// The phases of a sample with a span for each batch.
 fn phases(workload: &Workload, store: &MemoryStore, variant: Variant) -> BTreeSet<&'static str> {
     let full = || reference::full_lists(workload, || ()).unwrap();
     let lists = sample::lists_for(workload, variant.list, full).unwrap();

@@ -226,7 +226,7 @@ fn of_several_faults_of_a_full_list_the_same_one_is_told_however_threads_meet() 
         }
     };
     let key = index.slot_key(SlotId(WRONG_SLOTS[0] as u32));
-    // The first and the last transaction of which the list has a balance.
+    // The first and the last transaction with a balance in the list.
     let mut wrong_changes = index.to_changes();
     let mut balances: Vec<_> =
         wrong_changes.iter_mut().flat_map(|account| &mut account.balance_changes).collect();
@@ -422,7 +422,7 @@ fn a_run_in_order_that_nobody_waits_for_reads_each_key_once_with_those_who_run_a
             let (count, warm_up) = read_count(of(threads));
             let warm_up = warm_up.unwrap();
             assert_eq!(warm_up.asked_count, alone, "{threads}: {warm_up:?}");
-            // Who runs ahead may read what nobody then asks for, and nothing twice.
+            // Threads ahead may read keys that nobody then asks for, and nothing twice.
             assert_eq!(count, alone + warm_up.unused_count, "{threads}: {warm_up:?}");
             assert_eq!(warm_up.read_count, warm_up.found_count + warm_up.unused_count);
             if threads == 1 {
@@ -437,7 +437,7 @@ fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_rea
     let workload = storm();
     let store = memory(&workload);
     let cancel = AtomicBool::new(false);
-    // Who takes no list may build it: it is right where its hash is the header's.
+    // Engines without a list may build it: it is right if its hash is the header's.
     let building = [(Design::Sequential, 1), (Design::Prewarm, 1), (Design::Prewarm, 3)];
     let building = building.map(|(design, threads)| {
         let variant = Variant::of(design, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);

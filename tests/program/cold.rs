@@ -1,4 +1,4 @@
-//! What a cold run on disks asks for: keys and blocks that nobody has read, and a share of the device
+//! Requests of a cold run on disks: keys and blocks that nobody has read, and a share of the device
 //! that is one.
 
 use std::{collections::HashSet, path::Path, process::Command};

@@ -4,7 +4,7 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{Account, EvmState};
 
-/// Writes of a step to one account. A field is `None` where the step left it as it was.
+/// Writes of a step to one account; `None` for a field that the step left unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountWrite {
     /// The account.

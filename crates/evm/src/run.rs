@@ -56,22 +56,22 @@ pub struct TxGas {
 }
 
 /// Result of a transaction: the content of its receipt, and its return data. Kept as the EVM gives
-/// it, because digesting it is no duty of a client: whoever compares it with the reference does so
-/// outside any clock.
+/// it: digesting it is no duty of a client and is done outside any clock, for the comparison with
+/// the reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxResult {
     /// Its status.
     pub status: TxStatus,
     /// Gas in the receipt's sense, after refunds.
     pub gas_used: u64,
-    /// Logs in its receipt: none where it failed.
+    /// Logs in its receipt: none if it failed.
     pub logs: Vec<Log>,
     /// Return data.
     pub output: Bytes,
 }
 
 impl TxResult {
-    /// The digests by which results are compared.
+    /// The digests that comparisons use.
     pub fn outcome(&self) -> TxOutcome {
         TxOutcome::new(self.status, self.gas_used, &self.logs, &self.output)
     }
@@ -84,7 +84,7 @@ pub struct StepOutput {
     pub result: Option<TxResult>,
     /// Its gas.
     pub gas: TxGas,
-    /// Fee that it owes the block's beneficiary in wei, where that is kept apart ([`Fees::Apart`]).
+    /// Fee that it owes the block's beneficiary in wei, if kept apart ([`Fees::Apart`]).
     pub fee_apart: U256,
 }
 

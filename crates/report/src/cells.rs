@@ -135,7 +135,7 @@ pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     cells.iter().map(label).collect()
 }
 
-/// Whether a design that takes no list builds one.
+/// Returns whether a cell without a list builds one.
 fn builds(cell: &Cell) -> bool {
     cell.list_duty == ListDuty::Build
 }
@@ -159,7 +159,7 @@ fn columns(time_is_per: &str, cells: &[&Cell]) -> Vec<Column> {
     let of =
         |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
     let ns = |value: Option<u64>| value.map(|ns| units::time_ns(ns as f64));
-    // What is run in order is not compared with itself.
+    // Execution in order is not compared with itself.
     let ratio_of =
         |cell: &Cell, ratio| of(ratio, units::ratio).filter(|_| cell.design != Design::Sequential);
     let unit = time_unit(cells);

@@ -117,9 +117,9 @@ fn apart(a: f64, b: f64) -> f64 {
     a.max(b) / a.min(b)
 }
 
-/// The two cells, one of each design, that had equally many reads under way, and the most of all such
-/// pairs; nothing where the best cells are such a pair already. Threads are not depth: a block has
-/// no more readers on demand than transactions, and a call may have many reads under way.
+/// The two cells, one of each design, with equally many reads under way, and the most of all such
+/// pairs; nothing if the best cells are such a pair already. Threads are not depth: a block has no
+/// more readers on demand than transactions, and a call may have many reads under way.
 fn equal_depth(cells: &[&Cell]) -> Option<String> {
     let (batched, on_demand) = (best_of(cells, BATCHED)?, best_of(cells, ON_DEMAND)?);
     if apart(depth(batched)?, depth(on_demand)?) <= EQUAL_DEPTH_RATIO {

@@ -41,7 +41,7 @@ pub enum Error {
         /// The system's error.
         cause: io::Error,
     },
-    /// A directory where an option must name a file.
+    /// A directory in place of a file in an option.
     #[error(
         "cannot write {}, named by {option}: it is a directory: name a file in it",
         path.display()

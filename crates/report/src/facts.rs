@@ -15,7 +15,7 @@ pub(super) struct Reading<'a> {
     pub(super) result: &'a RunResult,
     /// Any sample differs from the reference: no figure may be shown.
     pub(super) disagrees: bool,
-    /// In the order in which stores first appear.
+    /// By first appearance of the store.
     pub(super) stores: Vec<OfStore<'a>>,
     /// The noun that a measured time is per.
     pub(super) time_is_per: &'static str,
@@ -24,9 +24,9 @@ pub(super) struct Reading<'a> {
 /// The cells of one store.
 pub(super) struct OfStore<'a> {
     pub(super) store: StoreKind,
-    /// Those of one design stand together, designs in the order in which they first appear.
+    /// Those of one design stand together, designs by first appearance.
     pub(super) cells: Vec<&'a Cell>,
-    /// How cold they were, in words; `None` without cells.
+    /// Their coldness, in words; `None` without cells.
     pub(super) cache: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Reading<'a> {
             result,
             disagrees: disagrees(result),
             stores: stores.collect(),
-            // A time is of a batch, which one block may be.
+            // A time is of a batch, possibly of one block.
             time_is_per: if workload.block_count == workload.batch_count {
                 "block"
             } else {

@@ -188,7 +188,7 @@ fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile, Error> {
     write().map_err(Error::file(path))
 }
 
-/// Only the owner may read a temporary file; the umask decides who may read a result.
+/// Only the owner may read a temporary file; the umask decides the readers of a result.
 pub fn readable<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
 ) -> &'a mut tempfile::Builder<'b, 'b> {

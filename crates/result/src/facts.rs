@@ -80,7 +80,7 @@ pub struct Device {
     pub ceiling_iops: Option<f64>,
     /// The same after them.
     pub ceiling_end_iops: Option<f64>,
-    /// The second by the first: how much the device has changed meanwhile.
+    /// The second by the first: the device's change meanwhile.
     pub ceiling_drift: Option<f64>,
     /// How: `io_uring depth 256`.
     pub method: Option<String>,
@@ -89,8 +89,8 @@ pub struct Device {
     /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
     /// machine answers.
     pub host_cache_ratio: Option<f64>,
-    /// Share of the files' blocks that were read for these figures before the first sample: where a
-    /// cache below holds them, samples may find so many of theirs in it.
+    /// Share of the files' blocks that were read for these figures before the first sample: a cache
+    /// below that holds them may answer as many of the samples' reads.
     pub probed_block_share: Option<f64>,
     /// Reads of all of these that were of a block read before, because the files have no more: a
     /// cache below may have answered them.

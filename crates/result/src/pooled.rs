@@ -58,7 +58,7 @@ pub struct OfDatabase {
     pub ms_per_batch: Estimate,
     /// Time per transaction.
     pub tx_latency_ns: Percentiles,
-    /// Block reads per second over what the device did with the same blocks; median.
+    /// Block reads per second over the device's rate on the same blocks; median.
     pub device_fraction: Option<f64>,
     /// Time over that of the variant which the cell names, median of the rounds.
     pub time_ratio: Option<f64>,

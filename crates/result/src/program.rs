@@ -1,6 +1,6 @@
-//! The program that made a result. Two results are of one program where its sources, features and
-//! generator are the same. The commit names the sources, unless files differed from it: then only
-//! the hash of the program's file does.
+//! The program of a result. Two results are of one program if its sources, features and generator
+//! are the same. The commit names the sources, unless files differed from it: then only the hash of
+//! the program's file does.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,11 +16,10 @@ pub struct Program {
     pub version: String,
     /// Commit, with `-dirty` where files differed; `None` outside a repository.
     pub commit: Option<String>,
-    /// Its features; `None` where the build did not name them.
+    /// Its features; `None` if the build did not name them.
     #[serde(default)]
     pub features: Option<Vec<String>>,
-    /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` where it cannot
-    /// be read.
+    /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` if unreadable.
     #[serde(default)]
     pub binary_hash: Option<String>,
     /// Version of the generator: workloads are comparable under one only.

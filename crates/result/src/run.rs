@@ -1,6 +1,6 @@
-//! The result of a run as it is written (`stress.result/2`): what was run, where, what came
-//! out, sample by sample. What is not known is `null`, never a default. Times are integer
-//! nanoseconds. `docs/result.md` explains each key; changing one is a change of the schema.
+//! The written result of a run (`stress.result/2`): its plan, machine and figures, sample by
+//! sample. Unknown values are `null`, never a default. Times are integer nanoseconds.
+//! `docs/result.md` explains each key; changing one is a change of the schema.
 
 use serde::{Deserialize, Serialize};
 use variant::{
@@ -42,7 +42,7 @@ pub struct RunResult {
     pub command: Vec<String>,
     /// When it began, seconds since 1970.
     pub started_unix_s: u64,
-    /// Seed of what the run drew anew: the blocks that measured the device, and the keys of samples
+    /// Seed of the run's own draws: the blocks that measured the device, and the keys of samples
     /// that have their own.
     pub draw_seed: u64,
     /// What was run.
@@ -203,7 +203,7 @@ pub struct Cell {
     pub mgas_per_s: Estimate,
     /// Milliseconds per batch over the samples.
     pub ms_per_batch: Estimate,
-    /// How many times as fast it is as others.
+    /// Its speed as a multiple of others'.
     #[serde(default)]
     pub times: TimesAsFast,
     /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
@@ -230,14 +230,14 @@ pub struct Cell {
     pub recover_ns_per_tx: Option<f64>,
     /// Senders recovered a second, on as many threads as execute; median.
     pub recover_tx_per_s: Option<f64>,
-    /// Block reads per second over what the device does with the same blocks, at most 1; median.
+    /// Block reads per second over the device's rate on the same blocks, at most 1; median.
     pub device_fraction: Option<f64>,
     /// 95 % confidence interval of that median; `null` below six samples.
     pub device_fraction_ci95: Option<[f64; 2]>,
-    /// Why there is no share of the device; `null` where there is one.
+    /// Reason for an unknown share of the device, else `null`.
     pub device_fraction_unknown: Option<String>,
-    /// Block reads per second over the ceiling of uniform random reads: above 1 where blocks lie
-    /// close together, or are read in one request; median.
+    /// Block reads per second over the ceiling of uniform random reads: above 1 if blocks lie close
+    /// together, or are read in one request; median.
     pub uniform_ceiling_ratio: Option<f64>,
     /// Block reads per key that the lists name and that exists; median. A block that was
     /// evicted, or asked for by two threads at once, counts twice.
@@ -246,8 +246,8 @@ pub struct Cell {
     pub expected_blocks_per_present_key: Option<f64>,
     /// Device bytes per block that the store read; median.
     pub device_bytes_per_block: Option<f64>,
-    /// Reads under way, as their integral over time by the time in which the store was read; median.
-    /// A call that reads many keys together counts as many as it had under way.
+    /// Reads under way: their integral over time by the store's reading time; median. A call that
+    /// reads many keys together counts as many as it had under way.
     pub reads_in_flight: Option<f64>,
     /// Share of the values that were there when an executing thread asked for them; median.
     pub ready_share: Option<f64>,
@@ -263,12 +263,12 @@ pub struct Cell {
     pub cache: CacheFacts,
 }
 
-/// How many times as fast a cell is as others, from medians of times.
+/// Speed of a cell as a multiple of others', from medians of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimesAsFast {
-    /// As execution in order: `sequential` on the same store; `null` where that was not run.
+    /// As execution in order: `sequential` on the same store; `null` if that was not run.
     pub in_order: Option<f64>,
-    /// As the same variant on one thread; `null` on one thread, and where that was not run.
+    /// As the same variant on one thread; `null` on one thread, and if that was not run.
     pub one_thread: Option<f64>,
 }
 
@@ -316,12 +316,12 @@ pub struct SampleFacts {
     pub wall_ns: u64,
     /// Seed of the work that it ran: the workload's, or one of its own over the same state.
     pub seed: u64,
-    /// Whether that work is the workload or one of its own: figures of samples of works of their
+    /// Origin of that work: the workload, or one of its own. Figures of samples of works of their
     /// own are not exact, as each has other keys.
     #[serde(with = "named")]
     pub keys: SampleKeys,
     /// Share of its keys that samples before it in this run have asked the same store for: a cache
-    /// below the machine may have them. `null` where nobody counted.
+    /// below the machine may have them. `null` if nobody counted.
     pub asked_before_share: Option<f64>,
     /// The same without the time in which execution had ended and only verification went on;
     /// `null` where nothing is verified.
@@ -420,8 +420,8 @@ pub struct WarmUpFacts {
     pub found: u64,
     /// Keys that the pass had read and the run in order did not ask for.
     pub unused: u64,
-    /// Time of the wall in which a batch had been run in order and the pass had not ended: no client
-    /// waits for it. `null` from a tool that did not measure it.
+    /// Time of the wall between the end of a batch's run in order and the end of the pass: no
+    /// client waits for it. `null` from a tool that did not measure it.
     #[serde(default)]
     pub pass_wait_ns: Option<u64>,
 }

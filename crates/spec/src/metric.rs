@@ -56,7 +56,7 @@ pub enum Metric {
     TxLatencyP99(Design),
     /// `bal_bytes(list)`: encoded size of a block's list, in bytes.
     BalBytes(ListForm),
-    /// `device_fraction(d)`: block reads a second over what the device does with the same blocks.
+    /// `device_fraction(d)`: block reads a second over the device's rate on the same blocks.
     DeviceFraction(Design),
 }
 

@@ -76,7 +76,7 @@ pub struct RunSpec {
     pub thread_counts: Vec<u32>,
     /// Reading threads; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
-    /// What designs that take no list and run in order do about it; empty: nothing.
+    /// List duties of designs that take no list and run in order; empty: none.
     pub list_duties: Vec<ListDuty>,
     /// How the readers of batched I/O read.
     pub prefetch: PrefetchSpec,
@@ -94,9 +94,9 @@ pub struct RunSpec {
     pub commit: Durability,
     /// What is in memory when a sample starts.
     pub cache: CacheMode,
-    /// Which keys the samples ask for; `None`: chosen by the tool.
+    /// Keys that the samples ask for; `None`: chosen by the tool.
     pub keys: Option<SampleKeys>,
-    /// Seed of what each run draws anew: the blocks that measure the device, and the keys of samples
+    /// Seed of each run's own draws: the blocks that measure the device, and the keys of samples
     /// that have their own; `None`: another one each run.
     pub draw_seed: Option<u64>,
     /// Databases to run on, each of a seed of its own; see [`Scenario::of_database`].
@@ -144,9 +144,9 @@ impl Scenario {
         Self { seed, ..self.clone() }
     }
 
-    /// The same scenario over the same state, whose blocks are others: those of the sample of
-    /// this number in a run that draws by `draw_seed`. All seeds but the state's are derived
-    /// from those that the scenario says, by the stream `samples/draw_seed/number`.
+    /// The same scenario over the same state with other blocks: those of the sample of this number
+    /// in a run that draws by `draw_seed`. All seeds but the state's are derived from those that
+    /// the scenario says, by the stream `samples/draw_seed/number`.
     #[must_use]
     pub fn of_sample(&self, draw_seed: u64, number: u64) -> Self {
         let stream = format!("samples/{draw_seed}/{number}");

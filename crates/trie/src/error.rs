@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::path::Path;
 
-/// Why rows, nodes or shards make no trie.
+/// Rows, nodes or shards that make no trie.
 #[derive(Debug, Error)]
 pub enum Error {
     /// Keys come in ascending order.
@@ -50,7 +50,7 @@ pub enum Error {
     Outside {
         /// The key or path.
         key: Path,
-        /// The part of the trie in which it must lie.
+        /// The part of the trie that it must lie in.
         range: String,
     },
     /// A node that another one names is not in the store.
@@ -115,7 +115,7 @@ pub enum Error {
     },
 }
 
-/// Why bytes are no stored node.
+/// Bytes that are no stored node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NodeError {
     /// The bytes end early.

@@ -65,7 +65,7 @@ struct Kept {
     nodes: Vec<(Slot, Path, Range<usize>)>,
 }
 
-/// Whether the RLP of nodes is kept once it is hashed.
+/// Retention of the nodes' RLP after hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rlp {
     Forgotten,

@@ -72,7 +72,7 @@ impl Plan {
         Ok(Self { tree: Tree::new(format, scope, keys) })
     }
 
-    /// The next reads, all of one level of the trie. Empty when the plan is complete.
+    /// The next reads, all of one level of the trie. Empty for a complete plan.
     pub const fn reads(&self) -> &Reads {
         self.tree.reads()
     }
@@ -80,7 +80,7 @@ impl Plan {
     /// Takes the answer to [`Plan::reads`].
     ///
     /// # Errors
-    /// When it does not fit the requested reads, or contradicts earlier answers.
+    /// It does not fit the requested reads, or contradicts earlier answers.
     pub fn supply(&mut self, found: Found) -> Result<(), Error> {
         self.tree.supply(found)
     }
@@ -88,7 +88,7 @@ impl Plan {
     /// Does all reads, a level at a time.
     ///
     /// # Errors
-    /// When the source fails, or its nodes and rows make no trie.
+    /// The source fails, or its nodes and rows make no trie.
     pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
         self.tree.read(source)
     }

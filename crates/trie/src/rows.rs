@@ -85,7 +85,7 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Whether there is nothing to read.
+    /// True if there is nothing to read.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.ranges.is_empty()
     }

@@ -35,7 +35,7 @@ impl NodeKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// When the bytes are no key.
+    /// The bytes are no key.
     pub fn of_bytes(bytes: &[u8]) -> Result<Self, NodeError> {
         match bytes.split_last() {
             Some((&TOP, [])) => Ok(Self::Top),
@@ -87,7 +87,7 @@ pub trait NodeSink {
     /// Takes a node.
     ///
     /// # Errors
-    /// When it cannot be stored.
+    /// It cannot be stored.
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), StoreError>;
 }
 

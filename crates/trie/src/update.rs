@@ -89,7 +89,7 @@ impl Update {
     /// Does all reads.
     ///
     /// # Errors
-    /// When the source fails, or its nodes and rows make no trie.
+    /// The source fails, or its nodes and rows make no trie.
     pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
         self.tree.read(source)
     }
@@ -97,8 +97,8 @@ impl Update {
     /// The new root of a whole trie, and the changes of its stored nodes.
     ///
     /// # Errors
-    /// When reads are still to be done, when nodes and rows contradict each other, or when the plan
-    /// is one of a shard.
+    /// Reads are still to be done, nodes and rows contradict each other, or the plan is one of a
+    /// shard.
     pub fn fold(self) -> Result<Folded, Error> {
         if self.tree.scope != Scope::Whole {
             return Err(Error::Shards { rule: "a shard is folded by fold_shard" });
@@ -372,7 +372,7 @@ pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
 /// The trie of a source after writes, in one go; an empty value deletes.
 ///
 /// # Errors
-/// When the keys do not ascend, the source fails, or its nodes and rows make no trie.
+/// The keys do not ascend, the source fails, or its nodes and rows make no trie.
 pub fn update(
     format: Format,
     writes: Rows,

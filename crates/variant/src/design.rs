@@ -7,7 +7,7 @@ use crate::{Named, Prefetch, ReadTime};
 /// The axes that a design sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// Content of the list; `None` where the engine takes no list.
+    /// Content of the list; `None` if the engine takes no list.
     pub list: Option<ListForm>,
     /// The engine.
     pub engine: Engine,
@@ -110,8 +110,8 @@ impl Default for Warming {
 pub enum Engine {
     /// One after the other on one thread.
     Sequential,
-    /// One after the other on one thread; on the state before the batch, for what they read, on
-    /// others.
+    /// One after the other on one thread; on others, for their reads, on the state before the
+    /// batch.
     Prewarm(Warming),
     /// Optimistically: before it is known what lower ones write, and again where that went wrong.
     BlockStm,
@@ -201,9 +201,9 @@ impl Engine {
         matches!(self.facts().threads, Threads::AsAsked)
     }
 
-    /// Returns whether each step runs once. Then every run reads the same keys of the store, and the
-    /// times of steps add up. Where steps run ahead of their turn, both depend on which thread comes
-    /// first.
+    /// Returns whether each step runs once. Then every run reads the same keys of the store, and
+    /// the times of steps add up. With steps ahead of their turn, both depend on the order of the
+    /// threads.
     pub const fn runs_steps_once(self) -> bool {
         matches!(self.facts().runs, Runs::Once)
     }
@@ -258,7 +258,7 @@ impl Io {
         }
     }
 
-    /// Time at which keys are read ahead, where they are.
+    /// Time of reading keys ahead, if any.
     pub(crate) const fn read_time(self) -> Option<ReadTime> {
         match self {
             Self::OnDemand | Self::FromList => None,

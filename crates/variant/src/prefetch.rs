@@ -6,13 +6,13 @@ use std::{fmt, num::NonZeroU32};
 /// A policy of reading ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Prefetch {
-    /// Time at which the readers read.
+    /// Time of the readers' work.
     pub time: ReadTime,
     /// In which order they read slots and accounts.
     pub order: ReadOrder,
-    /// Time at which they read accounts.
+    /// Time of reading accounts.
     pub accounts: AccountReads,
-    /// Time at which they read codes.
+    /// Time of reading codes.
     pub codes: CodeReads,
     /// Event that ends their reading.
     pub stop: StopRule,
@@ -43,7 +43,7 @@ macro_rules! axis {
 }
 
 axis! {
-    /// Time at which the readers of batched I/O read.
+    /// Time of the reads of batched I/O.
     ReadTime: "time to prefetch"
     {
         /// Before any transaction begins.
@@ -71,7 +71,7 @@ axis! {
 }
 
 axis! {
-    /// Time at which accounts are read.
+    /// Time of reading accounts.
     AccountReads: "time to read accounts"
     {
         /// Before slots.
@@ -85,7 +85,7 @@ axis! {
 }
 
 axis! {
-    /// Time at which codes are read. A list does not say which codes run, so readers of codes read
+    /// Time of reading codes. A list does not name the codes that run, so readers of codes read
     /// those of all accounts that they have read.
     CodeReads: "time to read codes"
     {
@@ -100,7 +100,7 @@ axis! {
 }
 
 axis! {
-    /// Event that ends the readers' work, where they read while transactions run.
+    /// Event that ends the readers' work beside running transactions.
     StopRule: "end of prefetching"
     {
         /// The last transaction has been executed, or all is read.

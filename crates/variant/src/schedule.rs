@@ -1,7 +1,7 @@
 //! In which order the threads of a parallel engine take a batch's steps.
 
 crate::named! {
-    /// Order in which free threads take steps.
+    /// Order of steps for free threads.
     #[derive(Default)]
     pub enum Schedule: "schedule" {
         /// The next of the block.

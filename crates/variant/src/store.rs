@@ -15,7 +15,7 @@ crate::named! {
     }
 }
 
-/// Way in which a thread that reads many keys waits for them.
+/// Waits of a thread that reads many keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Not at all: there is no device.
@@ -29,7 +29,7 @@ pub enum Waiting {
 }
 
 impl StoreKind {
-    /// Way in which a thread that reads many keys waits for them: so many threads are worth trying.
+    /// Waits of a thread that reads many keys: they decide the numbers of threads worth trying.
     pub const fn waiting(self) -> Waiting {
         match self {
             Self::Rocksdb => Waiting::ByMethod,
@@ -41,7 +41,7 @@ impl StoreKind {
 }
 
 crate::named! {
-    /// Content of the caches of the operating system and the store when a sample starts.
+    /// Content of the caches of the operating system and the store at a sample's start.
     #[derive(Default)]
     pub enum CacheMode: "cache state" {
         /// Nothing of the state's values is in the store's cache, nor in the kernel's as far as the
@@ -103,7 +103,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Call by which a reader of the `RocksDB` store asks for many keys, in the order of the rows.
+    /// Call of a reader of the `RocksDB` store for many keys, in the order of the rows.
     pub enum ReadMethod: "way to read" {
         /// One `Get` after the other.
         Get = "get",

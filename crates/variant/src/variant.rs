@@ -9,9 +9,9 @@ use crate::{Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, 
 pub struct Variant {
     /// The preset it came from.
     pub design: Design,
-    /// Content of the list; `None` where the engine takes no list.
+    /// Content of the list; `None` if the engine takes no list.
     pub list: Option<ListForm>,
-    /// Duty towards the list where the engine takes none.
+    /// List duty of an engine that takes none.
     pub list_duty: ListDuty,
     /// The engine.
     pub engine: Engine,
@@ -22,7 +22,7 @@ pub struct Variant {
     /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
     /// execute read ahead themselves before they do, or verify themselves after it.
     pub io_thread_count: usize,
-    /// Order in which free threads take steps; the `bal` engine alone knows more than one.
+    /// Order of steps for free threads; the `bal` engine alone knows more than one.
     pub schedule: Schedule,
 }
 
@@ -37,8 +37,7 @@ impl Variant {
         Self { design, list, list_duty, engine, io, thread_count, io_thread_count, schedule }
     }
 
-    /// The name of its list form; where the engine takes no list, `build` if it builds one, else
-    /// `none`.
+    /// The name of its list form; without a form, `build` if the engine builds a list, else `none`.
     pub const fn list_name(&self) -> &'static str {
         match self.list {
             Some(form) => form.name(),

@@ -56,8 +56,8 @@ pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     (page_count > 0).then(|| resident_count as f64 / page_count as f64)
 }
 
-/// How many of the pages with these numbers of the file at `path` lie in the kernel's cache; `None`
-/// where it cannot be told, as of [`resident_fraction`].
+/// Number of the pages with these numbers of the file at `path` in the kernel's cache; `None` if
+/// unknown, as of [`resident_fraction`].
 pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Option<u64> {
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
@@ -104,7 +104,7 @@ fn resident_pages(file: &File, start: u64, length: usize) -> io::Result<Vec<u8>>
     if code == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A file whose reads bring in no neighbours.
+/// A file; its reads bring in no neighbours.
 #[cfg(test)]
 #[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
 pub(super) fn open_without_readahead(path: &Path) -> io::Result<File> {

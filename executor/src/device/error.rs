@@ -14,7 +14,7 @@ pub enum Unmeasured {
     /// More files than are opened at a time.
     #[error("{count} files are more than are opened at a time")]
     TooManyFiles {
-        /// How many.
+        /// Their number.
         count: usize,
     },
     /// The file system lies in memory; there is no device.

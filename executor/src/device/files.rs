@@ -32,7 +32,7 @@ impl Block {
 pub struct Span {
     /// Index of the file among those that were opened.
     pub file: u32,
-    /// Where it begins; a multiple of what the file system wants of `O_DIRECT`.
+    /// Its beginning; a multiple of the file system's alignment for `O_DIRECT`.
     pub offset: u64,
     /// Its length; such a multiple too.
     pub byte_count: u32,
@@ -57,12 +57,12 @@ pub struct DirectFiles {
     access: Access,
 }
 
-/// How files are read.
+/// Access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// Past the kernel's cache.
     Direct,
-    /// Through it, without readahead: to a test it is what a host's cache is to a guest.
+    /// Through it, without readahead: to a test what a host's cache is to a guest.
     #[cfg(test)]
     Cached,
 }
@@ -118,7 +118,7 @@ impl DirectFiles {
         Ok(Self { files, access })
     }
 
-    /// How they are read.
+    /// Their access.
     pub(super) const fn access(&self) -> Access {
         self.access
     }
@@ -128,7 +128,7 @@ impl DirectFiles {
         self.files.last().map_or(0, |file| file.blocks_end)
     }
 
-    /// Where block number `block` lies.
+    /// Span of block number `block`.
     pub(super) fn span(&self, block: u64) -> Span {
         let index = self.files.partition_point(|file| file.blocks_end <= block);
         let start = index.checked_sub(1).map_or(0, |before| self.files[before].blocks_end);
@@ -158,7 +158,7 @@ impl DirectFiles {
         self.check_read(span, result)
     }
 
-    /// An error where not all of `span` was read.
+    /// An error unless all of `span` was read.
     pub(super) fn check_read(
         &self,
         span: &Span,

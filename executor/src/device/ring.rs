@@ -103,7 +103,7 @@ impl<'a> Ring<'a> {
     /// idle for 8 % of its rate at depth 64, for 15 % less CPU a read.
     ///
     /// # Panics
-    /// When the slot is not free.
+    /// The slot is not free.
     #[expect(unsafe_code, reason = "the kernel writes into the slot's block")]
     fn start(&mut self, slot: usize, flight: Flight) {
         assert!(self.flights[slot].is_none(), "slot {slot} is in flight");

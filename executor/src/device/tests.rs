@@ -231,8 +231,8 @@ fn a_method_is_named_with_its_depth_and_threads() {
     assert_eq!(Method::Threads { count: 16 }.to_string(), "pread, 16 threads");
 }
 
-/// A file in the page cache, which stands for a device with a host's cache below it: what was
-/// read once is there. `None` where pages do not leave the cache.
+/// A file in the page cache, which stands for a device with a host's cache below it: blocks stay
+/// there once read. `None` if pages do not leave the cache.
 fn behind_a_cache(byte_count: usize, seed: u64) -> Option<(NamedTempFile, Disk)> {
     let file = file_of(byte_count);
     open(&[&file])?;
@@ -304,7 +304,7 @@ fn a_run_with_the_seed_of_the_one_before_reads_what_a_cache_below_has() {
         Disk::of(DirectFiles::open_as(&[file.path()], Access::Cached).expect("opened"), seed)
     };
     assert_eq!(cached(&again(3)), 5_000, "all of it");
-    // Another seed meets what chance has it meet: half of the blocks are there.
+    // Another seed meets half of the blocks there, by chance.
     let met = cached(&again(4));
     assert!(met.abs_diff(2_500) < 250, "{met} of 5,000");
 }

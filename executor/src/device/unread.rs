@@ -1,6 +1,6 @@
-//! Blocks that nobody has read yet in this run: one random permutation of all of them, from which
-//! every pass, method and thread takes the next. So no figure is of a block that an earlier one
-//! has brought into a cache below, as long as there are blocks left; beyond that it is counted.
+//! Blocks that nobody has read yet in this run: one random permutation of all of them, and every
+//! pass, method and thread takes the next of it. So no figure is of a block that an earlier one has
+//! brought into a cache below, as long as there are blocks left; beyond that it is counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,7 +22,7 @@ impl UnreadBlocks {
         Self { permutation, taken_count: AtomicU64::new(0) }
     }
 
-    /// The next block. When all were handed out, the first one again.
+    /// The next block. After the last one, the first one again.
     pub(super) fn next(&self) -> u64 {
         let index = self.taken_count.fetch_add(1, Ordering::Relaxed);
         self.permutation.at(index % self.permutation.block_count)
@@ -39,14 +39,14 @@ impl UnreadBlocks {
         taken_count.min(self.permutation.block_count) as f64 / self.permutation.block_count as f64
     }
 
-    /// How many were handed out a second time, or more often.
+    /// Number of those handed out a second time, or more often.
     pub(super) fn repeated_count(&self) -> u64 {
         self.taken_count.load(Ordering::Relaxed).saturating_sub(self.permutation.block_count)
     }
 }
 
 /// A permutation of `0..block_count` that needs no memory: a Feistel network over the least even
-/// number of bits that is enough, walked on from what lies outside.
+/// number of bits that is enough, walked on from numbers outside.
 #[derive(Debug)]
 struct Permutation {
     block_count: u64,

@@ -82,7 +82,7 @@ pub(super) struct Shared<'a> {
 pub(super) struct Part {
     pub(super) read_count: u64,
     pub(super) read_bytes: u64,
-    /// Blocks that count for what was read.
+    /// Blocks that count for the reads.
     pub(super) block_count: u64,
     /// When its first read began: what it set up before is no part of the time.
     pub(super) start: Instant,

@@ -59,7 +59,7 @@ impl From<Cancelled> for ViewError {
     }
 }
 
-/// The reason for which a list is rejected.
+/// The reason for rejecting a list.
 #[derive(Debug, thiserror::Error)]
 pub enum ListFault {
     /// It is not the list that the header names.

@@ -61,9 +61,9 @@ pub struct Executed {
     /// Time in which execution had ended and only verification was going on; zero where the
     /// list has no values.
     pub verification_wait: Duration,
-    /// Scheduling priority of the threads that verify, where there are some.
+    /// Scheduling priority of the threads that verify, if any.
     pub verifier_priority: Option<process::Priority>,
-    /// Use of the speculative pass, where there was one.
+    /// Use of the speculative pass, if there was one.
     pub warm_up: Option<WarmUp>,
     /// Reads by threads that execute.
     pub on_demand: ReadTally,
@@ -93,7 +93,7 @@ pub struct WarmUp {
     pub found_count: u64,
     /// Keys that the pass read and the run in order did not ask for.
     pub unused_count: u64,
-    /// Time inside the clock in which a batch had been run in order and the pass had not ended, summed
-    /// over the batches; zero where the pass ends before the run in order begins.
+    /// Time inside the clock between the end of a batch's run in order and the end of the pass,
+    /// summed over the batches; zero if the pass ends before the run in order begins.
     pub pass_wait: Duration,
 }

@@ -46,18 +46,18 @@ impl Purpose {
 /// A batch that ran.
 pub(super) struct Ran {
     pub(super) result: BatchResult,
-    /// The list, where it was built.
+    /// The list, if it was built.
     list: Option<Bal>,
 }
 
 impl Ran {
-    /// The encoding of the list; empty where none was built.
+    /// The encoding of the list; empty if none was built.
     pub(super) fn encoded_list(self) -> Bytes {
         self.list.map_or_else(Bytes::new, |list| list::encode(&list.into_alloy_bal()))
     }
 
-    /// Does what is left of the duties of a batch that ran inside the clock: encodes the list that
-    /// was built, hashes it and compares with the header's hash.
+    /// Does the rest of the duties of a batch that ran inside the clock: encodes the list that was
+    /// built, hashes it and compares with the header's hash.
     pub(super) fn close(
         mut self,
         task: &Task<'_>,
@@ -120,7 +120,7 @@ pub(super) fn run_batch<D: Below>(
             StepError::Database(error) => EngineError::of_read(place, index, error),
             other => EngineError::Step { batch: place, index, reason: other.to_string() },
         })?;
-        // A step begins where the one before it ended: one look at the clock.
+        // A step begins at the end of the one before it: one look at the clock.
         let end = Instant::now();
         let (latency, began) = (end - start, std::mem::replace(&mut start, end));
         runner.db().next_step();

@@ -1,11 +1,11 @@
 //! In order on the leading thread, while the workers run transactions that are not yet due on the
-//! state before the batch, only for what they read: the run in order then finds it in the cache
-//! that they share. As in reth, Nethermind and ethrex, the two begin together; a worker skips what
-//! the run in order has begun, and gives up what it has finished. With a barrier between the two
+//! state before the batch, only for their reads: the run in order then finds those in the shared
+//! cache. As in reth, Nethermind and ethrex, the two begin together; a worker skips all that the
+//! run in order has begun, and gives up all that it has finished. With a barrier between the two
 //! (`ReadTime::Before`) all transactions are run ahead before the first one is due. No list.
 //!
-//! The pass may be wrong in all but values: what it cached is the state before the batch, so a
-//! transaction that went another way costs a read and never the result.
+//! The pass may be wrong in all but values: it cached the state before the batch, so a transaction
+//! that went another way costs a read and never the result.
 
 mod cache;
 mod job;
@@ -56,12 +56,12 @@ pub(super) struct Prewarm<'a, S> {
 }
 
 impl<'a, S> Prewarm<'a, S> {
-    /// Whose workers warm up as `warming` says.
+    /// Its workers warm up by `warming`.
     pub(super) fn new(at: Execution<'a, S>, warming: Warming) -> Self {
         Self { at, warming, hasher: DefaultHashBuilder::default() }
     }
 
-    /// Hashes keys where they are counted one by one: a shared cache counts them by itself.
+    /// Hashes keys if they are counted one by one: a shared cache counts them by itself.
     fn hasher(&self) -> Option<&DefaultHashBuilder> {
         (self.warming.cache == WarmCache::PerWorker).then_some(&self.hasher)
     }
@@ -167,7 +167,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         lead.job = None;
         let done = turn.spans.close(Phase::Execute, start).end;
         if self.warming.time == ReadTime::While {
-            // Nothing is ahead any more, whether all steps were run or one failed.
+            // Nothing is ahead any more: all steps were run, or one failed.
             job.passed_count.store(u32::MAX, Ordering::Relaxed);
             turn.end();
             let now = turn.spans.elapsed();
@@ -197,7 +197,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         let counted = match self.warming.cache {
             WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add),
             // In the one cache every key was read once, and asked for by the run in order at most
-            // once: what it did not read itself, a worker did.
+            // once: it or a worker read each.
             WarmCache::Shared => {
                 let found_count = tally.ready_count + tally.waited_count;
                 let asked_count = tally.read_count + found_count;
@@ -228,13 +228,13 @@ pub(super) struct InOrder<'a, R> {
     reader: R,
     tally: ReadTally,
     job: Option<Arc<Job>>,
-    /// Hashes keys, where they are counted one by one.
+    /// Hashes keys, if they are counted one by one.
     hasher: Option<DefaultHashBuilder>,
     /// Hashes of the keys that were asked for in this batch.
     asked: Vec<u64>,
     /// Of all batches so far.
     keys: Vec<BatchKeys>,
-    /// Time in which a batch had been run in order and the pass over it had not ended.
+    /// Time between the end of a batch's run in order and the end of the pass over it.
     pass_wait: Duration,
 }
 

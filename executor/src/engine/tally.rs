@@ -29,9 +29,9 @@ pub struct ReadTally {
     /// Reads under way, summed over time: over the window it is the depth that was achieved.
     /// A call that reads several keys together counts as many as it had under way.
     pub under_way: Duration,
-    /// Start of the first read and end of the last one, where reads are timed.
+    /// Start of the first read and end of the last one, if reads are timed.
     pub window: Option<(Instant, Instant)>,
-    /// The recorder of single reads and steps, where the sample is traced.
+    /// The recorder of single reads and steps, if the sample is traced.
     pub(crate) trace: Option<Box<Recorder>>,
 }
 
@@ -91,7 +91,7 @@ impl ReadTally {
         self.lasted_at::<R>(1.0, what, start, end);
     }
 
-    /// The same of reads of which `depth` were under way.
+    /// The same of reads with `depth` under way.
     fn lasted_at<R: Reader>(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
         if R::IS_TIMED {
             let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
@@ -147,7 +147,7 @@ pub(crate) struct CallClock<'t> {
     key: Key,
     start: Option<Instant>,
     since: Option<Instant>,
-    /// Blocks that the reader had read when it began, where it reads together.
+    /// Blocks that the reader had read when it began, if it reads together.
     block_count: u64,
 }
 

@@ -18,8 +18,8 @@ pub struct Task<'a> {
     /// none.
     pub lists: &'a [Bytes],
     /// Keccak-256 of those lists, or of the lists that an engine without one may build, as the
-    /// header of a block has it (EIP-7928): compared inside the clock. Where it is empty nothing is
-    /// compared, and lists are hashed all the same.
+    /// header of a block has it (EIP-7928): compared inside the clock. Empty: nothing is compared,
+    /// and lists are hashed all the same.
     pub list_hashes: &'a [B256],
     /// The variant.
     pub variant: Variant,
@@ -46,13 +46,13 @@ impl<'a> Task<'a> {
         Self { workload, lists, list_hashes, variant, cancel, known_costs, trace: None }
     }
 
-    /// Hashes an encoded list of the batch at `place`, and compares with the header's hash, where
+    /// Hashes an encoded list of the batch at `place`, and compares with the header's hash, if
     /// there is one.
     ///
     /// # Errors
     /// [`ListFault::WrongHash`].
     pub(super) fn check_hash(&self, place: usize, list: &[u8]) -> Result<(), EngineError> {
-        // A duty of every client, whether there is something to compare with or not.
+        // A duty of every client, with or without a hash to compare with.
         let got = std::hint::black_box(keccak256(list));
         match self.list_hashes.get(place) {
             Some(&header) if header != got => {

@@ -204,11 +204,11 @@ impl Store for FlatStore {
         Some(&self.state)
     }
 
-    /// Where the index has several blocks for a key, the one that is read first.
     fn keeps_blocks(&self) -> bool {
         false
     }
 
+    /// Of several blocks of the index for a key, the one that is read first.
     fn locate(&self, sample: &FlatSample, rows: &[AskedRow]) -> Result<Places, String> {
         let files = &self.files;
         let row_block = |file: u32, rows: &RowFile, account: usize, rest: &[u8]| {

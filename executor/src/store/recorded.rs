@@ -1,8 +1,8 @@
-//! A sample whose reads are written down as they are asked for: which rows, in which calls, in
-//! which order. Who replays them finds what the device can do for just this sample.
+//! A sample that writes its reads down as they are asked for: the rows, their calls, their order. A
+//! replay of them measures the device's rate for just this sample.
 //!
-//! A read costs some microseconds at least where this is used, on disks; writing it down costs
-//! tens of nanoseconds. Samples in memory are never wrapped.
+//! A read costs some microseconds at least here, on disks; writing it down costs tens of
+//! nanoseconds. Samples in memory are never wrapped.
 
 use std::{
     mem,
@@ -16,21 +16,21 @@ use workload::{AccountState, Layout, NetChanges};
 use super::{ReadCounters, Reader, Sample, SlotRow, StoreError};
 use crate::place::AskedRow;
 
-/// What a sample asked its store for.
+/// The reads of a sample.
 #[derive(Clone, Debug, Default)]
 pub struct ReadLog {
     /// All rows, of one call beside each other.
     pub rows: Vec<AskedRow>,
-    /// Of each, whether it exists.
+    /// Existence of each.
     pub present: Vec<bool>,
-    /// Calls, in the order in which they began.
+    /// Calls, by their start.
     pub calls: Vec<AskedCall>,
 }
 
 /// One call of a reader.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedCall {
-    /// When it began.
+    /// Its start.
     pub at: Instant,
     /// Index of its first row.
     pub first_row: usize,
@@ -39,7 +39,7 @@ pub struct AskedCall {
 }
 
 impl ReadLog {
-    /// Takes note of a call. Of its rows, whether they exist, is still to be said.
+    /// Takes note of a call. Returns its rows' existence flags, still to be set.
     fn call(&mut self, rows: impl IntoIterator<Item = AskedRow>) -> &mut [bool] {
         let (at, first_row) = (Instant::now(), self.rows.len());
         self.rows.extend(rows);
@@ -57,7 +57,7 @@ impl ReadLog {
     }
 }
 
-/// A sample whose reads are written down.
+/// A sample that writes its reads down.
 #[derive(Debug)]
 pub struct Recorded<'s, S> {
     sample: &'s S,
@@ -65,12 +65,12 @@ pub struct Recorded<'s, S> {
 }
 
 impl<'s, S> Recorded<'s, S> {
-    /// `sample`, of which nothing is written yet.
+    /// `sample`, with an empty log.
     pub fn new(sample: &'s S) -> Self {
         Self { sample, log: Mutex::default() }
     }
 
-    /// What was asked, once all readers are gone.
+    /// The log, once all readers are gone.
     pub fn into_log(self) -> ReadLog {
         let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
         log.calls.sort_by_key(|call| call.at);

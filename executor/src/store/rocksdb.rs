@@ -56,7 +56,7 @@ pub struct RocksStore {
     /// Whether a `MultiGet` was seen to read through `io_uring`.
     multi_get_io_uring: Option<bool>,
     warm_cache: OnceLock<Cache>,
-    /// Where rows lie, once somebody asks.
+    /// Blocks of rows, once somebody asks.
     blocks: OnceLock<Result<Blocks, String>>,
     /// Of the last sample: index and filters in memory, in bytes.
     table_memory_bytes: AtomicU64,

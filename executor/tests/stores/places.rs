@@ -1,4 +1,4 @@
-//! Where stores say that rows lie: just the blocks that they read, no more and no fewer.
+//! Stores locate rows in just the blocks that they read, no more and no fewer.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{collections::HashSet, fs::File, os::unix::fs::FileExt, sync::atomic::AtomicBool};
@@ -42,8 +42,8 @@ fn rows(genesis: &Genesis, step: usize) -> Vec<AskedRow> {
     slots.chain(accounts).collect()
 }
 
-/// Reads `rows` one by one from a cold sample. Blocks and bytes that the store counted, and where
-/// it says that they lie.
+/// Reads `rows` one by one from a cold sample. Returns the counted blocks and bytes, and the
+/// store's places of the rows.
 fn read<S: Store>(store: &S, rows: &[AskedRow]) -> (u64, u64, Vec<Option<BlockPlace>>) {
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let mut reader = sample.reader().unwrap();
@@ -212,7 +212,7 @@ fn what_is_asked_is_written_down_call_by_call_with_what_exists() {
     let counts: Vec<_> = log.calls.iter().map(|call| call.row_count).collect();
     assert_eq!(counts, [3, 1, 1]);
     assert_eq!(log.rows[3], AskedRow::Slot(KECCAK, key(5)));
-    // What is handed on is what the store says.
+    // The store's own answer is handed on.
     let mut plain = sample.reader().unwrap();
     assert_eq!(value, plain.slot(&KECCAK, &key(5)).unwrap());
     found.sort_unstable();

@@ -22,7 +22,7 @@ const GAS_PER_BLOB: u64 = 1 << 17;
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
 
-/// A block with its list and requests, which are sent beside it.
+/// A block with its list and requests; these are sent beside it.
 #[derive(Clone, Debug)]
 pub struct ChainBlock {
     /// Header, signed transactions and withdrawals.

@@ -25,7 +25,7 @@ pub struct Manifest {
     account_count: u64,
     slot_count: u64,
     sibling_count: u64,
-    /// Transactions whose outcome differs from that in the workload.
+    /// Transactions with another outcome than in the workload.
     differing_tx_count: u64,
     blocks: Vec<BlockEntry>,
     files: Vec<String>,

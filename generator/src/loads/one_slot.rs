@@ -1,5 +1,5 @@
-//! Transactions that all read and write one slot. Where they touch it last, after some work of their
-//! own, nothing of the slot can be done in parallel, and all of the work can; where they touch it
+//! Transactions that all read and write one slot. If they touch it last, after some work of their
+//! own, nothing of the slot can be done in parallel, and all of the work can; if they touch it
 //! first, the work depends on the slot, and nothing can.
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};

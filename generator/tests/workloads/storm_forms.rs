@@ -153,7 +153,7 @@ fn a_storm_in_an_order_asks_for_its_rows_in_that_order_of_either_layout() {
                     .collect();
                 assert!(rows.len() > 1_000 && rows.is_sorted_by(|a, b| a > b), "{layout}");
                 asked.extend(indices.iter().map(|index| (address, family.key(*index))));
-                // The same work the other way round: the output says in which order values came.
+                // The same work the other way round: the output tells the order of the values.
                 assert!(self::indices(upwards).iter().rev().eq(&indices));
                 assert_eq!(outcome.gas_used, same.gas_used);
                 assert_ne!(outcome.output, same.output);

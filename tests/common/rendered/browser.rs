@@ -1,7 +1,7 @@
-//! Runs a Chromium without a window on pages, and returns what it shows of them.
+//! Runs a Chromium without a window on pages, and returns the shown pages.
 //!
-//! A page is loaded as it is, into a frame of another page whose script reads it: the page's own
-//! policy, which forbids scripts, stays in force.
+//! A page is loaded as it is, into a frame of another page with a script that reads it: the page's
+//! own policy, which forbids scripts, stays in force.
 
 use std::{
     env, fs,
@@ -21,15 +21,15 @@ const NAMES: [&str; 6] = [
     "google-chrome",
     "google-chrome-stable",
 ];
-/// Names the program where it is not on PATH.
+/// Names the program if it is not on PATH.
 const VARIABLE: &str = "STRESS_CHROMIUM";
 const PROBE: &str = include_str!("probe.js");
 /// A desktop's and a phone's width, in pixels: bars and marks move with it.
 pub(crate) const WIDTHS: [u32; 2] = [1200, 420];
 const BEGIN: &str = "<pre id=\"seen\">";
 
-/// What is shown of each page at each of [`WIDTHS`]: first all widths of the first page. `None`
-/// where there is no browser, which is said on standard error.
+/// Each page as shown at each of [`WIDTHS`]: first all widths of the first page. `None` without a
+/// browser, which is said on standard error.
 pub(crate) fn shown(pages: &[String]) -> Option<Vec<Page>> {
     let Some(program) = program() else {
         skip();
@@ -59,7 +59,7 @@ pub(crate) fn shown(pages: &[String]) -> Option<Vec<Page>> {
     Some(seen)
 }
 
-/// Says it past the harness, which keeps what passing tests print to itself.
+/// Says it past the harness, which hides the output of passing tests.
 fn skip() {
     let words = format!(
         "skipped: no Chromium is on PATH and {VARIABLE} names none: what a browser shows of pages \
@@ -68,7 +68,7 @@ fn skip() {
     std::io::stderr().write_all(words.as_bytes()).unwrap();
 }
 
-/// The program; `None` where there is none.
+/// The program; `None` without one.
 fn program() -> Option<PathBuf> {
     if let Some(named) = env::var_os(VARIABLE) {
         let named = PathBuf::from(named);

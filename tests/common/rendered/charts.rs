@@ -1,5 +1,5 @@
-//! Charts of points and lines: every mark lies where its axes say, lines lead from mark to mark, and
-//! guides follow from the results.
+//! Charts of points and lines: every mark lies at its place on the axes, lines lead from mark to
+//! mark, and guides follow from the results.
 
 use std::collections::BTreeSet;
 
@@ -31,24 +31,24 @@ const MEDIAN: &str = "mgas_per_s/median";
 
 /// Both axes of a chart.
 struct Axes {
-    /// `None` where marks stand at one name.
+    /// `None` for marks at one name.
     x: Option<Scale>,
     y: Scale,
     /// Texts below it.
     names: Vec<Marked>,
-    /// How far marks may lie aside.
+    /// Sideways tolerance of marks.
     aside: f64,
 }
 
 impl Axes {
-    /// Where a value lies across.
+    /// Pixel of a value across.
     fn across(&self, x: Across) -> Option<f64> {
         let name = match x {
             Across::Value(value) => return Some(self.x?.pixel(value)),
             Across::Name(name) => name,
         };
         let named = self.names.iter().find(|tick| tick.text == name).map(|tick| tick.pixel);
-        // Where ticks are near to each other, some lines have no text.
+        // Some lines have no text: their ticks are near to each other.
         named.or_else(|| Some(self.x?.pixel(rarity(name)?)))
     }
 }
@@ -105,19 +105,19 @@ fn percentiles(ticks: &[Marked]) -> Result<Option<Scale>, String> {
     let ticks: Vec<_> = ticks.iter().filter_map(tick).collect();
     match ticks.len() {
         0 => Err("no percentile".to_owned()),
-        // It stands where its name says.
+        // It stands at its own name.
         1 => Ok(None),
         _ => Scale::of(&ticks, Law::Linear).map(Some),
     }
 }
 
-/// How many times tenfold rarer than all what lies beyond a percentile is.
+/// Powers of ten by which values beyond a percentile are rarer than all.
 fn rarity(percentile: &str) -> Option<f64> {
     let percentile: f64 = percentile.parse().ok()?;
     Some(-(1.0 - percentile / 100.0).log10())
 }
 
-/// Where a mark must lie.
+/// Wanted position of a mark.
 struct Wanted {
     x: Across,
     y: f64,
@@ -134,7 +134,7 @@ enum Across {
     Name(&'static str),
 }
 
-/// What a mark of a section shows, by the place that it names.
+/// The values of a section's mark, by the place that it names.
 ///
 /// # Errors
 /// It is none that belongs there.

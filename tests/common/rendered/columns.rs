@@ -1,7 +1,7 @@
-//! Which number of a result stands below which heading, by the table's caption: written down once
-//! more, as a reader understands the headings.
+//! The number of a result below each heading, by the table's caption: written down once more, as a
+//! reader understands the headings.
 
-/// A heading and the path, below the row's cell, of what stands there.
+/// A heading and the path, below the row's cell, of its number.
 pub(crate) type Column = (&'static str, String);
 
 /// The percentiles of a latency.
@@ -54,7 +54,7 @@ const RATIOS_OF_DATABASES: [(&str, &str); 3] = [
     ("Least to most", "databases/time_ratio_range"),
 ];
 
-/// The columns behind the variant's name; `None` where rows of this caption are no variants.
+/// The columns behind the variant's name; `None` if rows of this caption are no variants.
 pub(crate) fn of_variants(caption: &str, heads: &[String]) -> Option<Vec<Column>> {
     let fixed = |columns: &[(&'static str, &str)]| -> Vec<Column> {
         columns.iter().map(|(head, path)| (*head, (*path).to_owned())).collect()

@@ -1,4 +1,4 @@
-//! Heat maps: each field's number, and its shade by where it lies between the map's ends.
+//! Heat maps: each field's number, and its shade by its position between the map's ends.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::{
     seen::{Field, Table},
 };
 
-/// What a shade may be off: shares are rounded to a hundredth, colours to 255 steps.
+/// Tolerance of a shade: shares are rounded to a hundredth, colours to 255 steps.
 const SHADE_TOLERANCE: f64 = 0.02;
 
 /// A field with its cell and throughput.

@@ -13,7 +13,7 @@ use super::{
 
 /// Above this many rows only the best of their designs are drawn.
 const DRAWN_ROW_COUNT: usize = 40;
-/// How far the middle of a tick's text may lie from its line, in pixels: texts start at whole ones.
+/// Tolerance of a tick's text around its line, in pixels: texts start at whole ones.
 const TEXT_TOLERANCE: f64 = 1.5;
 const MEDIAN: &str = "mgas_per_s/median";
 

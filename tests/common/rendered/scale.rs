@@ -1,4 +1,4 @@
-//! The scale of an axis, found from its ticks alone: where they are drawn and what their texts say.
+//! The scale of an axis, found from its ticks alone: their positions and their texts.
 
 use super::{
     Checked,
@@ -6,12 +6,12 @@ use super::{
     text,
 };
 
-/// How far a mark may lie from its value, in pixels: what coordinates are rounded to, twice.
+/// Tolerance of a mark around its value, in pixels: twice the rounding of coordinates.
 pub(crate) const TOLERANCE: f64 = 0.35;
-/// How far the middle of a tick's text may lie from its line.
+/// Tolerance of the middle of a tick's text around its line.
 const TEXT_TOLERANCE: f64 = 4.0;
 
-/// How values lie along an axis.
+/// Law of values along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Law {
     Linear,
@@ -74,7 +74,7 @@ impl Scale {
         }
     }
 
-    /// Where a value lies.
+    /// Pixel of a value.
     pub(crate) fn pixel(&self, value: f64) -> f64 {
         let [first, last, own] =
             [self.first.value, self.last.value, value].map(|value| self.law.along(value));
@@ -93,7 +93,7 @@ impl Scale {
         }
     }
 
-    /// Notes where what is drawn at a pixel is not the value of the result.
+    /// Notes a drawn pixel that is not the value of the result.
     pub(crate) fn note(&self, place: &str, pixel: f64, wanted: f64, checked: &mut Checked) {
         checked.mark_count += 1;
         let is_there = (pixel - self.pixel(wanted)).abs() <= TOLERANCE;
@@ -137,7 +137,7 @@ pub(crate) fn ticks(chart: &Chart) -> Result<[Vec<Marked>; 2], String> {
     Ok(ticks)
 }
 
-/// The scale that texts of an axis make, where they are numbers.
+/// The scale that texts of an axis make, if they are numbers.
 ///
 /// # Errors
 /// They make none.

@@ -1,5 +1,5 @@
-//! What a browser shows of a page, as the script in `probe.js` reads it. Coordinates are pixels of
-//! the window, y downwards.
+//! A page in a browser, as the script in `probe.js` reads it. Coordinates are pixels of the window,
+//! y downwards.
 
 use serde::Deserialize;
 
@@ -32,7 +32,7 @@ pub(crate) struct Figure {
     pub(crate) result: usize,
     pub(crate) at: String,
     pub(crate) text: String,
-    /// Whether it takes any room.
+    /// True if it takes any room.
     pub(crate) is_seen: bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Picture {
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) variant: String,
-    /// Where the drawing begins.
+    /// Start of the drawing.
     pub(crate) zero: f64,
     pub(crate) grid: Vec<Ends>,
     pub(crate) stem: Vec<Ends>,
@@ -75,7 +75,7 @@ pub(crate) struct Row {
     pub(crate) whisker: Option<Extent>,
     pub(crate) value: Vec<Figure>,
     pub(crate) ends: Vec<Figure>,
-    /// The text of its interval, or why there is none.
+    /// The text of its interval, or the reason for none.
     pub(crate) interval: String,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Mark {
     pub(crate) title: String,
     pub(crate) result: usize,
     pub(crate) at: String,
-    /// What the mark stands at.
+    /// Position of the mark.
     pub(crate) origin: Point,
     #[serde(rename = "box")]
     pub(crate) extent: Extent,

@@ -9,7 +9,7 @@ use super::{
     seen::{Field, Figure, Section, Table},
 };
 
-/// Compares a table by its headings, where rows and headings name numbers.
+/// Compares a table by its headings, if rows and headings name numbers.
 pub(crate) fn compare(section: &Section, table: &Table, results: &[Value], checked: &mut Checked) {
     match table.caption.as_str() {
         _ if section.id == "heat" => heat::compare(table, results, checked),
@@ -55,8 +55,7 @@ fn of_variants(
     }
 }
 
-/// The cell that a row is of; of several of one name the one that it is most like. Notes what is
-/// not as it has it.
+/// The cell of a row; of several of one name the one that it is most like. Notes its differences.
 fn best<'a>(
     row: &[Field],
     results: &'a [Value],
@@ -89,7 +88,7 @@ fn named<'a>(field: &Field, results: &'a [Value]) -> Vec<Cell<'a>> {
     cells(results).into_iter().filter(is_named).collect()
 }
 
-/// A field against what its cell has at a path.
+/// A field against its cell's value at a path.
 fn field_of(field: &Field, cell: &Cell<'_>, path: &str) -> Result<(), String> {
     let Field { text, beside, .. } = field;
     let at = |end: &str| cell.at(&format!("{path}{end}"));
@@ -118,8 +117,8 @@ fn is_unknown(field: &Field, at: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a field shows the numbers at these places; that texts are those of their places is
-/// compared for all numbers of a page.
+/// Compares a field with the numbers at these places; texts and places are compared for all numbers
+/// of a page.
 fn shows(field: &Field, result: usize, places: &[String]) -> Result<(), String> {
     let is_at = |(figure, at): (&Figure, &String)| figure.result == result && figure.at == *at;
     let is_same =
@@ -211,7 +210,7 @@ fn functions(table: &Table, results: &[Value], checked: &mut Checked) {
     }
 }
 
-/// Rows of a gate: a variant and a metric, or a variant and what it was compared with.
+/// Rows of a gate: a variant and a metric, or a variant and its counterpart.
 fn of_gate(table: &Table, results: &[Value], checked: &mut Checked) {
     for row in &table.rows {
         let Some(first) = row[2].figures.first() else {
@@ -238,7 +237,7 @@ fn of_gate(table: &Table, results: &[Value], checked: &mut Checked) {
     }
 }
 
-/// What a gate's row is named by the part of the result that it shows.
+/// The name of a gate's row, by the part of the result that it shows.
 fn gate_name(result: &Value, judged: &str) -> Option<String> {
     let text = |at: &str| Some(result.pointer(at)?.as_str()?.to_owned());
     if let Some((figure, look)) = judged.split_once("/looks/") {

@@ -1,10 +1,10 @@
-//! Reads numbers off texts as a person does: digits, a decimal prefix, a unit. It shares no code with
-//! what writes them, so that an error there is not repeated here.
+//! Reads numbers off texts as a person does: digits, a decimal prefix, a unit. It shares no code
+//! with the writers, so that an error there is not repeated here.
 
-/// What a number counts.
+/// Unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Whatever the heading says.
+    /// As the heading says.
     Plain,
     /// In per cent; the value is of one.
     Share,
@@ -17,7 +17,7 @@ pub(crate) enum Unit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Number {
     pub(crate) value: f64,
-    /// Half a unit of its last digit: what rounding may have taken.
+    /// Half a unit of its last digit: the error of rounding.
     pub(crate) half: f64,
     pub(crate) unit: Unit,
 }
@@ -39,7 +39,7 @@ const UNITS: [(&str, Unit, f64); 8] = [
     ("B", Unit::Bytes, 1.0),
 ];
 
-/// The number that a text begins with; `None` where it is none, or its unit is not known.
+/// The leading number of a text; `None` without one, or with an unknown unit.
 pub(crate) fn number(text: &str) -> Option<Number> {
     let text = text.trim().replace('\u{a0}', " ");
     if let Some(below) = text.strip_prefix('<') {
@@ -85,11 +85,11 @@ fn unit(text: &str) -> Option<(Unit, f64)> {
     }
 }
 
-/// What the number at a path of a result counts.
+/// The unit of the number at a path of a result.
 fn unit_of(at: &str) -> Unit {
     let ends = |end: &str| at.split('/').any(|part| part.ends_with(end));
     match () {
-        // Of a latency: how many there are.
+        // Of a latency: their number.
         () if at.ends_with("/count") => Unit::Plain,
         () if ends("_ns") => Unit::Time,
         () if ends("_bytes") => Unit::Bytes,

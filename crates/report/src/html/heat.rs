@@ -117,7 +117,7 @@ fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
     if count(a) < count(b) { [b, a] } else { [a, b] }
 }
 
-/// The settings that all rows of a map share and by which it differs from other maps.
+/// The settings that all rows of a map share, and that other maps do not.
 fn title(report: &Report<'_>, map: &Map<'_, '_>) -> String {
     let mut but = map.axes.to_vec();
     but.push(SOURCE);

@@ -13,7 +13,7 @@ use crate::quantity::underscored;
 pub struct OneSlot {
     /// Hashes that a transaction computes; 0 to 50,000.
     pub work: u64,
-    /// Whether it touches the slot before or after them.
+    /// Time of the touch: before or after them.
     pub touch: Touch,
 }
 

@@ -348,7 +348,7 @@ fn each_sample_has_blocks_of_its_own_over_the_same_state() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), 5);
-    // What the scenario fixes is another for each sample, too.
+    // A fixed seed is another for each sample, too.
     let fixed = Scenario { block: BlockSpec { seed: Some(1), ..scenario.block }, ..scenario };
     let sample = fixed.of_sample(9, 0);
     assert!(sample.block.seed.is_some_and(|seed| seed != 1), "{sample:?}");

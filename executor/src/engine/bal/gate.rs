@@ -1,4 +1,4 @@
-//! The gate at which executors wait until the declared keys are read.
+//! The gate that holds executors until the declared keys are read.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

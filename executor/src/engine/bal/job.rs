@@ -88,7 +88,7 @@ struct Course {
 /// A failure of a worker. The batch reports the first one by rank.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// Number of the step, or of the chunk of keys, in the order in which workers take them.
+    /// Number of the step, or of the chunk of keys, in the workers' order.
     taken: usize,
     error: EngineError,
 }
@@ -220,7 +220,7 @@ impl<P: PreState> Job<P> {
     /// pay for ends the batch at once, because verification would make the reads that EIP-7928 saves.
     ///
     /// # Errors
-    /// The failure, where it ends the batch at once.
+    /// The failure, if it ends the batch at once.
     fn step_failed(&self, failure: Failure) -> Result<(), Failure> {
         let may_be_caused = match &failure.error {
             EngineError::Step { .. } => true,

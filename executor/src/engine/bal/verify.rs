@@ -14,7 +14,7 @@ use workload::{
 use super::{prefetch::Sink, prestate::Listed};
 use crate::engine::error::ListFault;
 
-/// Compares what one reader reads.
+/// Compares one reader's reads.
 #[derive(Debug)]
 pub(super) struct Verifier<'a> {
     list: &'a ListIndex,
@@ -46,7 +46,7 @@ impl<'a> Verifier<'a> {
         self.lowest.into_inner().map(|(_, fault)| WrongValue { chunk, fault })
     }
 
-    /// Keeps `fault` where `id` is the lowest yet: a store may answer the keys of a call in any order.
+    /// Keeps `fault` if `id` is the lowest yet: a store may answer the keys of a call in any order.
     #[cold]
     fn reject(&self, id: usize, fault: ListFault) {
         let mut lowest = self.lowest.borrow_mut();
@@ -56,7 +56,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// A reader takes what is next of what nobody has taken, so it need not claim keys.
+/// A reader takes the next keys that nobody has taken, so it need not claim keys.
 impl Sink for &Verifier<'_> {
     fn begin_chunk(self, number: usize) {
         self.chunk.set(number);

@@ -122,7 +122,7 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         self.met_slot_count
     }
 
-    /// The recorder of this worker, where the sample is traced.
+    /// The recorder of this worker, if the sample is traced.
     pub(crate) fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }

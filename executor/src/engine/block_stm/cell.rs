@@ -126,7 +126,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Returns whether the step `index` would now read `seen`, where `None` is the value below the
+    /// Returns whether the step `index` would now read `seen`; `None` is the value below the
     /// batch.
     pub(super) fn would_read(
         &self,

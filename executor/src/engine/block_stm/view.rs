@@ -159,7 +159,7 @@ impl<'a, R: Reader> StepView<'a, R> {
         !self.born.is_empty() && self.born.contains(&id)
     }
 
-    /// The recorder of this worker, where the sample is traced.
+    /// The recorder of this worker, if the sample is traced.
     pub(super) fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }

@@ -2,8 +2,8 @@
 //! is, side by side, so that the net changes are one pass over it. revm's own `State` keeps
 //! transitions and a bundle with reverts beside its cache; nothing here wants those.
 //!
-//! Accounts lie in the order in which they came. revm takes that place along as the account's id
-//! and brings it back with each slot, so a slot costs one look-up and not two.
+//! Accounts lie in order of arrival. revm takes an account's place along as its id and brings it
+//! back with each slot, so a slot costs one look-up and not two.
 
 use alloy_primitives::{
     Address, B256, U256,
@@ -38,14 +38,14 @@ struct Held {
     slots: HashMap<U256, Slot>,
 }
 
-/// The state of one batch over what is below it.
+/// The state of one batch over the state below it.
 #[derive(Debug)]
 pub(super) struct BatchState<'d, D> {
     database: &'d mut D,
     places: AddressMap<u32>,
     accounts: Vec<Held>,
     codes: B256Map<Bytecode>,
-    /// Builds the list, where one is built.
+    /// Builds the list, if one is built.
     list: BalState,
 }
 
@@ -70,7 +70,7 @@ impl<'d, D: Database> BatchState<'d, D> {
         self.list.bump_bal_index();
     }
 
-    /// Takes in what a part of a step left.
+    /// Takes in the changes of a part of a step.
     pub(super) fn commit(&mut self, changes: EvmState) {
         self.list.commit(&changes);
         for (address, account) in changes {
@@ -118,7 +118,7 @@ impl<'d, D: Database> BatchState<'d, D> {
         }
     }
 
-    /// The place of the account at `address`, which is read where nobody has.
+    /// The place of the account at `address`, which is read if nobody has.
     fn place(&mut self, address: Address) -> Result<usize, D::Error> {
         match self.places.entry(address) {
             Entry::Occupied(entry) => Ok(*entry.get() as usize),
@@ -145,7 +145,7 @@ impl<'d, D: Database> BatchState<'d, D> {
         }
     }
 
-    /// The net changes, and the list where one was built.
+    /// The net changes, and the list if one was built.
     pub(super) fn finish(mut self) -> (NetChanges, Option<Bal>) {
         let mut changes = NetChanges::default();
         for held in self.accounts.iter().filter(|held| held.is_touched) {
@@ -228,8 +228,8 @@ mod tests {
     const ADDRESS: Address = Address::repeat_byte(7);
     const KEY: U256 = U256::from_limbs([5, 0, 0, 0]);
 
-    /// A state whose accounts are empty and have slots. EIP-7523 forbids them; an imported genesis may
-    /// have them all the same.
+    /// A state of empty accounts with slots. EIP-7523 forbids them; an imported genesis may have
+    /// them all the same.
     struct EmptyWithSlot;
 
     impl Database for EmptyWithSlot {

@@ -15,10 +15,10 @@ pub(crate) struct Job {
     pub(super) next_step: AtomicU32,
     /// Steps that the run in order has finished.
     pub(super) passed_count: AtomicU32,
-    /// The one cache, where there is one.
+    /// The one cache, if there is one.
     pub(super) cache: Option<Cache>,
     pub(super) spans: Arc<Spans>,
-    /// Hashes of the keys that each worker read, where they are counted one by one.
+    /// Hashes of the keys that each worker read, if they are counted one by one.
     pub(super) read: Mutex<Vec<Vec<u64>>>,
     pub(super) failure: Mutex<Option<EngineError>>,
 }

@@ -42,7 +42,7 @@ pub(super) struct Ahead<'a> {
     pub(super) job: &'a Job,
     pub(super) cache: &'a Cache,
     pub(super) cancel: &'a AtomicBool,
-    /// Hashes keys, where they are counted one by one.
+    /// Hashes keys, if they are counted one by one.
     pub(super) hasher: Option<&'a DefaultHashBuilder>,
 }
 
@@ -53,19 +53,18 @@ struct Before<'a, R> {
     tally: &'a mut ReadTally,
     /// The step at hand.
     index: BlockAccessIndex,
-    /// Hashes of the keys that were read here, where they are counted one by one.
+    /// Hashes of the keys that were read here, if they are counted one by one.
     read: Vec<u64>,
     /// The sender, the nonce it is to have, and what it is to have at least.
     lifted: (Address, u64, U256),
 }
 
 impl<'a> Ahead<'a> {
-    /// Runs transactions of the job together with its other workers, until none is left that the
-    /// run in order has not begun. Hashes of the keys that were read, where they are counted one
-    /// by one.
+    /// Runs transactions of the job together with its other workers, until the run in order has
+    /// begun all. Returns hashes of the keys that were read, if they are counted one by one.
     ///
     /// # Errors
-    /// A state that cannot be read; never what a transaction came to.
+    /// A state that cannot be read; never the result of a transaction.
     pub(super) fn run<R: Reader>(self, reading: Reading<'a, R>) -> Result<Vec<u64>, EngineError> {
         let Job { place, steps, next_step, passed_count, .. } = self.job;
         let place = *place;
@@ -113,8 +112,8 @@ impl<'a> Ahead<'a> {
 }
 
 impl<R: Reader> Before<'_, R> {
-    /// Lets `tx` begin at `index`: its sender's earlier transactions have not run here, nor has
-    /// whatever pays it.
+    /// Lets `tx` begin at `index`: neither its sender's earlier transactions nor any that pays it
+    /// have run here.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
         self.index = index;
         let gas = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));

@@ -152,14 +152,14 @@ impl Base {
         Ok(found)
     }
 
-    /// Of `pages`, ascending, how many lie in the page cache; `None` where the kernel does not tell.
+    /// Number of `pages`, ascending, in the page cache; `None` if the kernel does not tell.
     pub(super) fn resident_count(&self, pages: &[u32]) -> Option<u64> {
         device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }
 
-    /// Reads the meta pages and all branch pages into the page cache, and no other page. Where the
-    /// meta pages were not there, MDBX would read them with the kernel's readahead, and so the
-    /// leaves behind them.
+    /// Reads the meta pages and all branch pages into the page cache, and no other page. Without
+    /// the meta pages there, MDBX would read them with the kernel's readahead, and so the leaves
+    /// behind them.
     pub(super) fn load_branches(&self) -> io::Result<()> {
         let file = File::open(&self.path)?;
         no_readahead(&file)?;

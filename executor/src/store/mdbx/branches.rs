@@ -72,10 +72,10 @@ pub(super) struct Leaves<'f> {
 }
 
 impl<'f> Leaves<'f> {
-    /// The trees of `file`, where `metas` are its first pages.
+    /// The trees of `file`, with its first pages in `metas`.
     ///
     /// # Errors
-    /// What is not as the format says, or the read that failed.
+    /// The breach of the format, or the read that failed.
     pub(super) fn of(file: &'f File, metas: &[u8]) -> io::Result<Self> {
         let (_, lists) = levels(file, main_tree(metas)?)?;
         let mut tables = Vec::new();
@@ -92,7 +92,7 @@ impl<'f> Leaves<'f> {
     }
 
     /// Number of the leaf page of the table `name` that has the row with `key` if there is one;
-    /// `None` where the table is empty.
+    /// `None` for an empty table.
     ///
     /// # Errors
     /// As [`Self::of`], or there is no such table.
@@ -183,8 +183,8 @@ impl Page {
         (0..end / 2).map(|i| Ok(usize::from(self.u16_at(HEADER_BYTES + 2 * i)?) + HEADER_BYTES))
     }
 
-    /// The child whose rows have `key` among them: that of the last node with a key not above it.
-    /// The first node of a branch page has no key of its own, and stands below all.
+    /// The child with `key` in its range: that of the last node with a key not above it. The first
+    /// node of a branch page has no key of its own, and stands below all.
     fn child_of(&self, key: &[u8]) -> io::Result<u32> {
         let nodes = self.nodes().collect::<io::Result<Vec<_>>>()?;
         let (mut low, mut high) = (1, nodes.len().max(1));

@@ -1,5 +1,5 @@
-//! Which blocks a state's rows lie in: found by the indices of its table files, where a row can
-//! lie in one file alone.
+//! Blocks of a state's rows: found by the indices of its table files, if a row can lie in one file
+//! alone.
 
 use std::{fs::File, path::PathBuf};
 
@@ -18,7 +18,7 @@ use crate::{
 };
 use variant::IndexShape;
 
-/// The files of a state and what each holds.
+/// The files of a state and their contents.
 #[derive(Debug)]
 pub(super) struct Blocks {
     files: Vec<PathBuf>,
@@ -39,7 +39,7 @@ impl Blocks {
     /// Reads the indices of all files of `state`, which `sample` has open.
     ///
     /// # Errors
-    /// Why blocks cannot be told.
+    /// The reason, in words.
     pub(super) fn of(
         state: &BuiltState,
         format: &RocksFormat,
@@ -69,7 +69,7 @@ impl Blocks {
     /// The block that is read for each row that exists; a filter answers for the others.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// The reason, in words.
     pub(super) fn locate(&self, sample: &RocksSample, rows: &[AskedRow]) -> Result<Places, String> {
         let layout = sample.layout();
         let place = |(table, key): (Table, RowKey)| {

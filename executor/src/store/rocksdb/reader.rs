@@ -358,8 +358,8 @@ fn wrong_length(what: String, len: usize) -> StoreError {
     StoreError::Damaged { store: NAME, what, reason: format!("its value has {len} bytes") }
 }
 
-/// Groups of at most [`READS_AT_ONCE`] in which RocksDB reads `key_count` keys that are asked for in
-/// calls of `keys_per_call`.
+/// Groups of at most [`READS_AT_ONCE`] for RocksDB's reads of `key_count` keys in calls of
+/// `keys_per_call`.
 const fn group_count(key_count: usize, keys_per_call: usize) -> usize {
     let per_call = if keys_per_call == 0 { 1 } else { keys_per_call };
     let whole = key_count / per_call * per_call.div_ceil(READS_AT_ONCE);

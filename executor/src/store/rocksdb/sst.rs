@@ -1,10 +1,10 @@
-//! Where the data blocks of a table file lie: its index, read by its format. RocksDB's interface
-//! does not tell which block a read is of.
+//! Positions of a table file's data blocks: its index, read by its format. RocksDB's interface does
+//! not tell the block of a read.
 //!
-//! The format is that of block-based tables of version 6: a footer of 53 bytes says how long the
-//! metaindex before it is, which names the properties and the index. A block is entries (lengths
-//! of the shared and of the own part of the key, and of the value, then these), restart points,
-//! and their number. A file of any other form is refused.
+//! The format is that of block-based tables of version 6: a footer of 53 bytes gives the length of
+//! the metaindex before it, which names the properties and the index. A block is entries (lengths
+//! of the shared and of the own part of the key, and of the value, then these), restart points, and
+//! their number. A file of any other form is refused.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
@@ -30,7 +30,7 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    /// With the trailer: what is read.
+    /// Bytes read, trailer included.
     pub(super) const fn read_byte_count(&self) -> u64 {
         self.byte_count + TRAILER_BYTES
     }
@@ -40,24 +40,24 @@ impl Handle {
 #[derive(Debug)]
 pub(super) struct SstIndex {
     block: Block,
-    /// Whether keys end in a sequence number.
+    /// True if keys end in a sequence number.
     has_suffix: bool,
     values: Values,
 }
 
-/// How values of entries are written.
+/// Format of values of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     /// With their length.
     Plain,
-    /// Handles, of which only the first after a restart point is whole.
+    /// Handles; only the first after a restart point is whole.
     Delta,
 }
 
 #[derive(Debug)]
 struct Block {
     bytes: Vec<u8>,
-    /// Where the restart points begin.
+    /// Start of the restart points.
     restarts_at: usize,
 }
 
@@ -65,7 +65,7 @@ impl SstIndex {
     /// The index of `file`.
     ///
     /// # Errors
-    /// The read that failed, or what is not as the format says.
+    /// The read that failed, or the breach of the format.
     pub(super) fn read(file: &File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let footer_at =
@@ -94,7 +94,7 @@ impl SstIndex {
     /// The block that has `key` if the file does; `None` behind the last one.
     ///
     /// # Errors
-    /// What is not as the format says.
+    /// The breach of the format.
     pub(super) fn find(&self, key: &[u8]) -> io::Result<Option<Handle>> {
         let user_key = |found: &[u8]| match self.has_suffix {
             true => found.len().saturating_sub(KEY_SUFFIX_BYTES),
@@ -136,7 +136,7 @@ impl Block {
         if at.offset.checked_add(at.byte_count).is_none_or(|end| end >= file_bytes) {
             return Err(wrong("a block of its index lies behind its end"));
         }
-        // One byte more says how the block is compressed.
+        // One byte more holds the block's compression.
         let mut bytes = vec![0; byte_count + 1];
         file.read_exact_at(&mut bytes, at.offset)?;
         if bytes.pop() != Some(0) {
@@ -189,7 +189,7 @@ struct Entries<'b> {
     rest: &'b [u8],
     /// Key of the entry that came last.
     key: Vec<u8>,
-    /// Whether that entry shares nothing with the one before.
+    /// True if that entry shares nothing with the one before.
     is_whole: bool,
     values: Values,
 }
@@ -214,7 +214,7 @@ impl<'b> Entries<'b> {
         self.key.extend_from_slice(own);
         let value = match value_bytes {
             Some(byte_count) => self.take(byte_count)?,
-            // Its own numbers say how long it is.
+            // Its own numbers give its length.
             None => {
                 let begin = self.rest;
                 for _ in 0..=usize::from(self.is_whole) {
@@ -241,7 +241,7 @@ fn handle(mut value: &[u8]) -> io::Result<Handle> {
     Ok(Handle { offset: varint(&mut value)?, byte_count: varint(&mut value)? })
 }
 
-/// The handle of the block right after `last`, whose size `value` says as a difference.
+/// The handle of the block right after `last`; `value` gives its size as a difference.
 fn after(last: Handle, mut value: &[u8]) -> io::Result<Handle> {
     let zigzag = varint(&mut value)?;
     let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);

@@ -1,4 +1,4 @@
-//! Pages as a browser shows them, against their results; and that this finds what is wrong.
+//! Pages as a browser shows them, against their results; wrong pages are found.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::{
 use crate::html::page;
 use result::{RunResult, Shown, example};
 
-/// Compares the page of each of these; `None` where there is no browser.
+/// Compares the page of each of these; `None` without a browser.
 fn checked(all: &[Vec<Shown>]) -> Option<Vec<Checked>> {
     let pages: Vec<String> = all.iter().map(|results| page(results)).collect();
     let results: Vec<Vec<Value>> = all.iter().map(|results| jsons(results)).collect();
@@ -18,7 +18,7 @@ fn checked(all: &[Vec<Shown>]) -> Option<Vec<Checked>> {
     rendered::check(&made.collect::<Vec<_>>())
 }
 
-/// A run in which every figure that a page can draw is known, and no two are equal.
+/// A run with every figure that a page can draw, no two of them equal.
 fn whole() -> Shown {
     result(|run| {
         run.profile = Some(profile());
@@ -119,7 +119,7 @@ const PLANTED: [Planted; 9] = [
     },
 ];
 
-/// Each text of an element with its digits' number doubled, as by an error in what writes them.
+/// Each text of an element with its digits' number doubled, as by an error in its writer.
 fn doubled(page: &str, begin: &str, end: &str) -> String {
     let mut parts = page.split(begin);
     let mut text = parts.next().unwrap().to_owned();

@@ -25,13 +25,13 @@ pub(crate) trait Sink: Copy {
     /// The chunk of this number is read next, to its end.
     fn begin_chunk(self, _number: usize) {}
 
-    /// Takes the duty to read an account; false where somebody has it.
+    /// Takes the duty to read an account; false if somebody has it.
     fn claim_account(self, id: AccountId) -> bool;
 
     /// The row of an account that was claimed.
     fn put_account(self, id: AccountId, row: Option<AccountState>);
 
-    /// Takes the duty to read a slot; false where somebody has it.
+    /// Takes the duty to read a slot; false if somebody has it.
     fn claim_slot(self, id: SlotId) -> bool;
 
     /// The value of a slot that was claimed.
