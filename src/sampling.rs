@@ -347,6 +347,8 @@ impl<'a> Sampling<'a> {
 mod tests {
     use std::num::NonZeroUsize;
 
+    use variant::ListForm;
+
     use super::*;
     use crate::session::Session;
 
@@ -371,7 +373,11 @@ mod tests {
         let scenario = spec::Scenario::parse("t.toml", text, &[]).unwrap();
         let workload = generator::generate(&scenario, |_| {}).unwrap();
         let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
-        let mut session = Session::new(Work::new(workload).unwrap());
+        let mut work = Work::new(workload);
+        for form in [None, Some(ListForm::BatchedIo), Some(ListForm::ParallelIo)] {
+            work.add_lists(form, Vec::new()).unwrap();
+        }
+        let mut session = Session::new(work);
         session.add(executor::store::any::AnyStore::Memory(store.unwrap()));
         let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
         let prepared =

@@ -47,7 +47,7 @@ impl Lists {
     }
 }
 
-/// A workload with its lists in each form.
+/// A workload with its lists in the forms that were added.
 #[derive(Debug)]
 pub struct Work {
     workload: Workload,
@@ -55,26 +55,25 @@ pub struct Work {
 }
 
 impl Work {
-    /// The lists of `workload` in all forms but `full`.
+    /// `workload`, without lists.
+    pub const fn new(workload: Workload) -> Self {
+        Self { workload, lists: Vec::new() }
+    }
+
+    /// Adds the workload's lists in the form that variants take. Lists in the `full` form are those
+    /// in `full`: about twice the memory of the workload's own. They come from the reference,
+    /// never from a store.
     ///
     /// # Errors
     /// [`EngineError::List`] when a list of the workload cannot be decoded.
-    pub fn new(workload: Workload) -> Result<Self, EngineError> {
-        let is_at_hand = |form: &ListForm| *form != ListForm::Full;
-        let forms = ListForm::ALL.iter().copied().filter(is_at_hand).map(Some);
-        let of_form = |form| {
-            let encoded = sample::lists_for(&workload, form, Vec::new)?;
-            Ok(Lists::new(&workload, form, encoded))
-        };
-        let lists = std::iter::once(None).chain(forms).map(of_form);
-        let lists = lists.collect::<Result<_, EngineError>>()?;
-        Ok(Self { workload, lists })
-    }
-
-    /// Adds the workload's lists in their `full` form, for variants that take it: about twice
-    /// the memory of the lists that it has. They come from the reference, never from a store.
-    pub fn add_full_lists(&mut self, lists: Vec<Bytes>) {
-        self.lists.push(Lists::new(&self.workload, Some(ListForm::Full), lists));
+    pub fn add_lists(
+        &mut self,
+        form: Option<ListForm>,
+        full: Vec<Bytes>,
+    ) -> Result<(), EngineError> {
+        let encoded = sample::lists_for(&self.workload, form, || full)?;
+        self.lists.push(Lists::new(&self.workload, form, encoded));
+        Ok(())
     }
 
     /// The workload.

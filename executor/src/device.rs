@@ -24,11 +24,11 @@ mod threads;
 mod unread;
 mod workers;
 
-pub use cache::{fadvise_dontneed, resident_count, resident_fraction};
+pub use cache::{fadvise_dontneed, open_without_readahead, resident_count, resident_fraction};
 pub use error::Unmeasured;
 pub(crate) use file_system::memory_file_system;
 use files::Access;
-pub use files::{BLOCK_BYTES, DirectFiles, Span};
+pub use files::{BLOCK_BYTES, DirectFiles, Extent};
 use unread::UnreadBlocks;
 use workers::Work;
 
@@ -258,18 +258,18 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
 }
 
-/// Reads `spans` of `files` in their order by a ring a core, or by threads if rings are refused,
+/// Reads `extents` of `files` in their order by a ring a core, or by threads if rings are refused,
 /// for the time given at most.
 ///
 /// # Errors
 /// [`Unmeasured`].
 pub fn replay(
     files: &DirectFiles,
-    spans: &[Span],
+    extents: &[Extent],
     time: Duration,
     cancel: &AtomicBool,
 ) -> Result<ReadRate, Unmeasured> {
-    let work = Work::Spans { spans, time };
+    let work = Work::Extents { extents, time };
     let depth = RING_DEPTHS[1];
     // One thread's ring may be bound by its core before the device is.
     let several =

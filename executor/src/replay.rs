@@ -5,7 +5,7 @@
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
 use crate::{
-    device::{self, BLOCK_BYTES, DirectFiles, ReadRate, Span, Unmeasured},
+    device::{self, BLOCK_BYTES, DirectFiles, Extent, ReadRate, Unmeasured},
     place::{AskedRow, BlockPlace},
     store::{Store, recorded::ReadLog},
 };
@@ -21,7 +21,7 @@ pub struct Requests {
     /// The files.
     pub files: Vec<PathBuf>,
     /// In their order.
-    pub spans: Vec<Span>,
+    pub extents: Vec<Extent>,
 }
 
 impl Requests {
@@ -44,12 +44,12 @@ impl Requests {
             let of_call = &blocks[call.first_row..call.first_row + call.row_count];
             joining.call(of_call.iter().flatten().copied(), most);
         }
-        Ok(Self { files: places.files, spans: joining.spans })
+        Ok(Self { files: places.files, extents: joining.extents })
     }
 
     /// Blocks that they read.
     pub fn block_count(&self) -> u64 {
-        self.spans.iter().map(|span| u64::from(span.block_count)).sum()
+        self.extents.iter().map(|extent| u64::from(extent.block_count)).sum()
     }
 
     /// Reads them again for the time given at most, past the kernel's cache.
@@ -57,11 +57,11 @@ impl Requests {
     /// # Errors
     /// [`Unmeasured`].
     pub fn read_again(&self, time: Duration, cancel: &AtomicBool) -> Result<ReadRate, Unmeasured> {
-        if self.spans.is_empty() {
+        if self.extents.is_empty() {
             return Err(Unmeasured::TooSmall { block_count: 0 });
         }
         let files = DirectFiles::open_in_order(&self.files)?;
-        device::replay(&files, &self.spans, time, cancel)
+        device::replay(&files, &self.extents, time, cancel)
     }
 }
 
@@ -70,7 +70,7 @@ impl Requests {
 struct Joining {
     keeps_blocks: bool,
     read: HashSet<(u32, u64)>,
-    spans: Vec<Span>,
+    extents: Vec<Extent>,
 }
 
 impl Joining {
@@ -83,22 +83,22 @@ impl Joining {
         let mut new: Vec<_> =
             blocks.filter(|block| read.insert((block.file, block.offset))).collect();
         if most == 1 {
-            self.spans.extend(new.iter().map(span));
+            self.extents.extend(new.iter().map(extent));
             return;
         }
         new.sort_unstable();
         for group in new.chunks(most) {
-            let first = self.spans.len();
+            let first = self.extents.len();
             for block in group {
-                let next = span(block);
-                let last = self.spans[first..].last_mut();
+                let next = extent(block);
+                let last = self.extents[first..].last_mut();
                 match last.filter(|last| touch(last, &next)) {
                     Some(last) => {
                         let end = next.offset + u64::from(next.byte_count);
                         last.byte_count = (end - last.offset) as u32;
                         last.block_count += next.block_count;
                     }
-                    None => self.spans.push(next),
+                    None => self.extents.push(next),
                 }
             }
         }
@@ -106,7 +106,7 @@ impl Joining {
 }
 
 /// Returns whether `next`, not before `last`, is joined to it.
-fn touch(last: &Span, next: &Span) -> bool {
+fn touch(last: &Extent, next: &Extent) -> bool {
     let end = next.offset + u64::from(next.byte_count);
     last.file == next.file
         && next.offset <= last.offset + u64::from(last.byte_count)
@@ -114,10 +114,10 @@ fn touch(last: &Span, next: &Span) -> bool {
 }
 
 /// The pages that a block touches.
-fn span(block: &BlockPlace) -> Span {
+fn extent(block: &BlockPlace) -> Extent {
     let start = block.offset / ALIGNMENT * ALIGNMENT;
     let end = (block.offset + u64::from(block.byte_count)).next_multiple_of(ALIGNMENT);
-    Span {
+    Extent {
         file: block.file,
         offset: start,
         byte_count: (end - start) as u32,
@@ -145,8 +145,9 @@ mod tests {
         for call in calls {
             joining.call(call.iter().copied(), most);
         }
-        let parts = |span: Span| (span.file, span.offset, span.byte_count, span.block_count);
-        joining.spans.into_iter().map(parts).collect()
+        let parts =
+            |extent: Extent| (extent.file, extent.offset, extent.byte_count, extent.block_count);
+        joining.extents.into_iter().map(parts).collect()
     }
 
     #[test]

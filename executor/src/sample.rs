@@ -100,12 +100,13 @@ pub struct Measurement {
     pub requests: Option<Result<Requests, String>>,
 }
 
-/// Retention of a cold sample's requests, to be read again.
+/// What a sample keeps for after its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// They are.
+    /// The requests that it makes of the device, to be made again, if it is cold and its store has
+    /// files.
     Requests,
-    /// They are not.
+    /// Nothing.
     Nothing,
 }
 
@@ -204,6 +205,8 @@ pub fn take_any(
     cache: CacheMode,
     keep: Keep,
 ) -> Result<Measurement, EngineError> {
+    // Named one by one: engines over a recorder are compiled for the stores that have files, and
+    // not for the one in memory, whose reads a recorder would slow down.
     match (store, cache, keep) {
         (AnyStore::Rocks(store), CacheMode::Cold, Keep::Requests) => {
             take_recorded(store.as_ref(), task)

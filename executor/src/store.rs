@@ -52,12 +52,41 @@ impl ReadCounters {
 /// A slot to read, with the key of its row where who asks has made it already.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotRow<'a> {
-    /// Whose slot.
+    /// The account that has it.
     pub address: &'a Address,
-    /// Which.
+    /// Its key.
     pub key: U256,
     /// Key of its row in the layout of [`Sample::row_layout`].
     pub row: Option<RowKey>,
+}
+
+/// Batches that suit a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batching {
+    /// Keys to give [`Reader::slots`] in a call if they do not come in the order of their rows.
+    pub slots_per_call: usize,
+    /// Keys to give in a call if they do.
+    pub rows_per_call: usize,
+    /// True if [`Reader::accounts`] reads together too.
+    pub reads_accounts_together: bool,
+    /// Maximal number of reads that a call for many slots makes together, so that each key takes as
+    /// long as all; `None`: one after the other.
+    pub reads_at_once: Option<usize>,
+}
+
+impl Batching {
+    /// Of a reader that reads one key after the other.
+    pub const ONE_BY_ONE: Self = Self {
+        slots_per_call: 32,
+        rows_per_call: 32,
+        reads_accounts_together: false,
+        reads_at_once: None,
+    };
+
+    /// True if a call for many slots reads them together.
+    pub const fn reads_together(&self) -> bool {
+        self.reads_at_once.is_some()
+    }
 }
 
 /// One thread's view of the state below the batch.
@@ -132,29 +161,9 @@ pub trait Reader: Send {
         Ok(())
     }
 
-    /// How many keys to give [`Self::slots`] at a time, where they do not come in the order of
-    /// their rows.
-    fn slots_per_batch(&self) -> usize {
-        32
-    }
-
-    /// How many keys to give at a time where they do come in the order of their rows.
-    fn rows_per_batch(&self) -> usize {
-        32
-    }
-
-    /// Whether [`Self::accounts`] reads together too.
-    fn reads_accounts_together(&self) -> bool {
-        false
-    }
-
-    /// How many reads at most the calls that are given many slots make together, so that each key
-    /// takes as long as all; `None`: one after the other.
-    fn reads_at_once(&self) -> Option<usize>;
-
-    /// Whether the calls that are given many slots read them together.
-    fn reads_together(&self) -> bool {
-        self.reads_at_once().is_some()
+    /// Batches that suit this reader.
+    fn batching(&self) -> Batching {
+        Batching::ONE_BY_ONE
     }
 
     /// Average reads of the device under way in a call that reads `key_count` keys together and so

@@ -21,7 +21,7 @@ pub(super) fn sample(
         asked: warm_up.asked_count,
         found: warm_up.found_count,
         unused: warm_up.unused_count,
-        pass_wait_ns: Some(ns(warm_up.pass_wait)),
+        pass_wait_ns: ns(warm_up.pass_wait),
     });
     let row_pages = measurement.row_pages.as_ref().and_then(|pages| pages.as_ref().ok());
     let unverified = executed.wall.saturating_sub(executed.verification_wait);
@@ -59,7 +59,7 @@ pub(super) fn sample(
         idle_ns: scheduling.idle.map(ns),
         makespan_block_order_ns: scheduling.makespan_block_order.map(ns),
         makespan_longest_first_ns: scheduling.makespan_longest_first.map(ns),
-        digest_ns: Some(ns(executed.digesting)),
+        digest_ns: ns(executed.digesting),
         recover_ns: None,
     }
 }

@@ -336,7 +336,7 @@ fn the_share_that_a_warm_up_found_is_of_what_was_asked() {
     measured.executed.warm_up = Some(warm_up);
     let cell = cell(&input(&workload, &device, variant(Design::Prewarm, 2, 1)), &[measured]);
     assert_eq!(cell.warm_up_found_share, Some(0.75));
-    assert_eq!(cell.samples[0].warm_up.unwrap().pass_wait_ns, Some(3_000_000));
+    assert_eq!(cell.samples[0].warm_up.unwrap().pass_wait_ns, 3_000_000);
 }
 
 #[test]

@@ -73,10 +73,10 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
     counters(base, new, &common, &mut compared);
     if compared.counter_count == 0 {
         bail!(
-            "{} and {} have no counter in common: there is nothing to compare; run both again, {}",
+            "{} and {} have no counter in common: there is nothing to compare; run both again, \
+             cold on disks with --keys same, or their samples ask for other keys",
             base.path().display(),
-            new.path().display(),
-            "cold on disks with --keys same, or their samples ask for other keys"
+            new.path().display()
         );
     }
     if !compared.counter_changes.is_empty() {

@@ -1,6 +1,6 @@
 //! Works of their own for samples: over the state that is there, with keys drawn anew, so that a
-//! cache below this machine has few of their blocks. One is made before the
-//! clock of its sample and let go after it, so memory holds one more than the scenario's.
+//! cache below this machine has few of their blocks. One is made before the clock of its sample and
+//! let go after it, so memory holds one more than the scenario's.
 
 use std::num::NonZeroUsize;
 

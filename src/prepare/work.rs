@@ -1,6 +1,6 @@
 //! A workload: generated from a scenario, or read from its file and checked.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use alloy_primitives::Bytes;
 use generator::{
@@ -94,7 +94,7 @@ fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Fa
     })
 }
 
-/// `workload` with all lists that one of `designs` takes.
+/// `workload` with its lists in the forms that `designs` take.
 ///
 /// # Errors
 /// A list of the workload cannot be decoded, or as [`full_lists`].
@@ -103,10 +103,14 @@ pub(super) fn with_lists(
     designs: &[Design],
     progress: &Progress,
 ) -> Result<Work, Failure> {
-    let mut work = Work::new(workload).or_exit(Code::Disagree)?;
-    if designs.iter().any(|design| design.preset().list == Some(ListForm::Full)) {
-        let lists = full_lists(work.workload(), progress)?;
-        work.add_full_lists(lists);
+    let mut work = Work::new(workload);
+    let forms: BTreeSet<_> = designs.iter().map(|design| design.preset().list).collect();
+    for form in forms {
+        let full = match form {
+            Some(ListForm::Full) => full_lists(work.workload(), progress)?,
+            Some(ListForm::BatchedIo | ListForm::ParallelIo) | None => Vec::new(),
+        };
+        work.add_lists(form, full).or_exit(Code::Disagree)?;
     }
     Ok(work)
 }

@@ -85,10 +85,6 @@ impl Reader for FaultyReader<'_> {
         self.inner.code(hash)
     }
 
-    fn reads_at_once(&self) -> Option<usize> {
-        None
-    }
-
     fn counters(&self) -> ReadCounters {
         self.inner.counters()
     }

@@ -210,10 +210,6 @@ impl Reader for FailingReader<'_> {
         self.inner.code(hash)
     }
 
-    fn reads_at_once(&self) -> Option<usize> {
-        None
-    }
-
     fn counters(&self) -> ReadCounters {
         self.inner.counters()
     }

@@ -98,10 +98,6 @@ impl Reader for WatchedReader<'_> {
         self.inner.code(hash)
     }
 
-    fn reads_at_once(&self) -> Option<usize> {
-        None
-    }
-
     fn counters(&self) -> ReadCounters {
         self.inner.counters()
     }

@@ -290,7 +290,7 @@ fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], best: Option<
     let text =
         format!("time of a {per}: list, reads, execution, checks, flat commit; no state root");
     page.indented(Tone::Faint, INDENT, &text);
-    let digests = cells.iter().flat_map(|cell| &cell.samples).filter_map(|s| s.digest_ns).max();
+    let digests = cells.iter().flat_map(|cell| &cell.samples).map(|s| s.digest_ns).max();
     if let Some(ns) = digests.filter(|ns| *ns > 0) {
         let text = format!(
             "digests of results, for comparing: at most {} a sample, after the clock",

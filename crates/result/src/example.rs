@@ -343,7 +343,7 @@ fn sample(ms: f64) -> SampleFacts {
         idle_ns: None,
         makespan_block_order_ns: None,
         makespan_longest_first_ns: None,
-        digest_ns: Some(1_800_000),
+        digest_ns: 1_800_000,
         recover_ns: None,
     }
 }

@@ -170,7 +170,7 @@ pub struct Cell {
     #[serde(with = "named::or_none")]
     pub list: Option<ListForm>,
     /// Duty towards the list of an engine that takes none.
-    #[serde(default, with = "named")]
+    #[serde(with = "named")]
     pub list_duty: ListDuty,
     /// The engine.
     #[serde(with = "named")]
@@ -204,7 +204,6 @@ pub struct Cell {
     /// Milliseconds per batch over the samples.
     pub ms_per_batch: Estimate,
     /// Its speed as a multiple of others'.
-    #[serde(default)]
     pub times: TimesAsFast,
     /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
     pub unverified_ms_per_batch: Estimate,
@@ -383,9 +382,8 @@ pub struct SampleFacts {
     /// The same with the longest first.
     pub makespan_longest_first_ns: Option<u64>,
     /// Digesting logs, return data and net changes after the clock, which no client does: no part
-    /// of the wall. `null` from a tool that did the first two inside the clock.
-    #[serde(default)]
-    pub digest_ns: Option<u64>,
+    /// of the wall.
+    pub digest_ns: u64,
     /// Recovering all senders, before the clock; `null` where it was not asked for.
     pub recover_ns: Option<u64>,
 }
@@ -421,7 +419,6 @@ pub struct WarmUpFacts {
     /// Keys that the pass had read and the run in order did not ask for.
     pub unused: u64,
     /// Time of the wall between the end of a batch's run in order and the end of the pass: no
-    /// client waits for it. `null` from a tool that did not measure it.
-    #[serde(default)]
-    pub pass_wait_ns: Option<u64>,
+    /// client waits for it.
+    pub pass_wait_ns: u64,
 }

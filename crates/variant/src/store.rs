@@ -56,7 +56,7 @@ crate::named! {
 crate::named! {
     /// Keys that the samples of a run ask for.
     pub enum SampleKeys: "choice of keys" {
-        /// Each sample asks for keys of its own: a cache below this machine has not seen them.
+        /// Each sample asks for keys of its own: a cache below this machine has few of their blocks.
         Fresh = "fresh",
         /// All samples ask for the scenario's keys.
         Same = "same",

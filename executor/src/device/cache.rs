@@ -17,19 +17,31 @@ const WINDOW_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// The first file that cannot be opened, written out or advised on.
-#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
 pub fn fadvise_dontneed<P: AsRef<Path>>(paths: &[P]) -> io::Result<()> {
     for path in paths {
         let file = File::open(path)?;
         file.sync_data()?;
-        // SAFETY: the descriptor is open; no memory is passed.
-        let code =
-            unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-        if code != 0 {
-            return Err(io::Error::from_raw_os_error(code));
-        }
+        advise(&file, libc::POSIX_FADV_DONTNEED)?;
     }
     Ok(())
+}
+
+/// A file whose reads bring in no neighbours.
+///
+/// # Errors
+/// It cannot be opened, or the kernel takes no advice on it.
+pub fn open_without_readahead(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    advise(&file, libc::POSIX_FADV_RANDOM)?;
+    Ok(file)
+}
+
+/// Advises the kernel on all of `file`.
+#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
+fn advise(file: &File, advice: libc::c_int) -> io::Result<()> {
+    // SAFETY: the descriptor is open; no memory is passed.
+    let code = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
 /// Share of the pages of `paths` that lie in the kernel's cache, from 0 to 1.
@@ -40,14 +52,9 @@ pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     let mut resident_count = 0;
     let mut page_count = 0;
     for path in paths.iter().map(AsRef::as_ref) {
-        let file = File::open(path).ok()?;
-        let metadata = file.metadata().ok()?;
-        if metadata.uid() != effective_user() && OpenOptions::new().write(true).open(path).is_err()
-        {
-            return None;
-        }
-        for start in (0..metadata.len()).step_by(usize::try_from(WINDOW_BYTES).ok()?) {
-            let length = usize::try_from(WINDOW_BYTES.min(metadata.len() - start)).ok()?;
+        let (file, byte_count) = open_with_known_pages(path)?;
+        for start in (0..byte_count).step_by(usize::try_from(WINDOW_BYTES).ok()?) {
+            let length = usize::try_from(WINDOW_BYTES.min(byte_count - start)).ok()?;
             let pages = resident_pages(&file, start, length).ok()?;
             page_count += pages.len();
             resident_count += pages.iter().filter(|page| *page & 1 == 1).count();
@@ -59,11 +66,7 @@ pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
 /// Number of the pages with these numbers of the file at `path` in the kernel's cache; `None` if
 /// unknown, as of [`resident_fraction`].
 pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Option<u64> {
-    let file = File::open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    if metadata.uid() != effective_user() && OpenOptions::new().write(true).open(path).is_err() {
-        return None;
-    }
+    let (file, byte_count) = open_with_known_pages(path)?;
     let page_bytes = page_bytes().ok()? as u64;
     let pages_in_window = WINDOW_BYTES / page_bytes;
     let mut window: Option<(u64, Vec<u8>)> = None;
@@ -72,7 +75,7 @@ pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Opti
         let number = page / pages_in_window;
         if window.as_ref().is_none_or(|(of, _)| *of != number) {
             let start = number * WINDOW_BYTES;
-            let length = WINDOW_BYTES.min(metadata.len().checked_sub(start)?);
+            let length = WINDOW_BYTES.min(byte_count.checked_sub(start)?);
             let length = usize::try_from(length).ok()?;
             window = Some((number, resident_pages(&file, start, length).ok()?));
         }
@@ -81,6 +84,15 @@ pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Opti
         resident_count += u64::from(byte & 1);
     }
     Some(resident_count)
+}
+
+/// A file and its bytes; `None` unless the kernel tells the truth of its pages.
+fn open_with_known_pages(path: &Path) -> Option<(File, u64)> {
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let is_told =
+        metadata.uid() == effective_user() || OpenOptions::new().write(true).open(path).is_ok();
+    is_told.then_some((file, metadata.len()))
 }
 
 /// A byte a page, whose lowest bit says whether the page is in the cache.
@@ -102,16 +114,6 @@ fn resident_pages(file: &File, start: u64, length: usize) -> io::Result<Vec<u8>>
         code
     };
     if code == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
-}
-
-/// A file; its reads bring in no neighbours.
-#[cfg(test)]
-#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
-pub(super) fn open_without_readahead(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    // SAFETY: the descriptor is open; no memory is passed.
-    let code = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
-    if code == 0 { Ok(file) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
 #[expect(unsafe_code, reason = "sysconf has no safe wrapper in std")]

@@ -29,7 +29,7 @@ impl Block {
 
 /// Bytes of a file that are read in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct Extent {
     /// Index of the file among those that were opened.
     pub file: u32,
     /// Its beginning; a multiple of the file system's alignment for `O_DIRECT`.
@@ -87,7 +87,7 @@ impl DirectFiles {
         Self::of(&sized, access)
     }
 
-    /// Opens `paths`, at most 256, in their order, to be read by spans.
+    /// Opens `paths`, at most 256, in their order, to be read by extents.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -128,11 +128,11 @@ impl DirectFiles {
         self.files.last().map_or(0, |file| file.blocks_end)
     }
 
-    /// Span of block number `block`.
-    pub(super) fn span(&self, block: u64) -> Span {
+    /// Extent of block number `block`.
+    pub(super) fn extent(&self, block: u64) -> Extent {
         let index = self.files.partition_point(|file| file.blocks_end <= block);
         let start = index.checked_sub(1).map_or(0, |before| self.files[before].blocks_end);
-        Span {
+        Extent {
             file: u32::try_from(index).unwrap_or(u32::MAX),
             offset: (block - start) * BLOCK_BYTES as u64,
             byte_count: BLOCK_BYTES as u32,
@@ -140,37 +140,37 @@ impl DirectFiles {
         }
     }
 
-    /// Reads `span` into `into`, which has room for it, and waits for it.
-    pub(super) fn read(&self, span: &Span, into: &mut [Block]) -> Result<(), Unmeasured> {
-        let file = &self.files[span.file as usize].file;
-        let mut left = span.byte_count as usize;
+    /// Reads `extent` into `into`, which has room for it, and waits for it.
+    pub(super) fn read(&self, extent: &Extent, into: &mut [Block]) -> Result<(), Unmeasured> {
+        let file = &self.files[extent.file as usize].file;
+        let mut left = extent.byte_count as usize;
         let mut parts: Vec<_> = Vec::with_capacity(into.len());
         for block in into {
             parts.push(io::IoSliceMut::new(&mut block.0[..left.min(BLOCK_BYTES)]));
             left = left.saturating_sub(BLOCK_BYTES);
         }
         let result = loop {
-            match rustix::io::preadv(file, &mut parts, span.offset) {
+            match rustix::io::preadv(file, &mut parts, extent.offset) {
                 Err(rustix::io::Errno::INTR) => {}
                 result => break result.map_err(io::Error::from),
             }
         };
-        self.check_read(span, result)
+        self.check_read(extent, result)
     }
 
-    /// An error unless all of `span` was read.
+    /// An error unless all of `extent` was read.
     pub(super) fn check_read(
         &self,
-        span: &Span,
+        extent: &Extent,
         result: io::Result<usize>,
     ) -> Result<(), Unmeasured> {
-        let OpenFile { path, byte_count: file_end, .. } = &self.files[span.file as usize];
+        let OpenFile { path, byte_count: file_end, .. } = &self.files[extent.file as usize];
         match result {
-            Ok(byte_count) if byte_count == span.byte_count as usize => Ok(()),
+            Ok(byte_count) if byte_count == extent.byte_count as usize => Ok(()),
             // The last page of a file need not be whole.
-            Ok(byte_count) if span.offset + byte_count as u64 == *file_end => Ok(()),
+            Ok(byte_count) if extent.offset + byte_count as u64 == *file_end => Ok(()),
             Ok(short) => {
-                let wanted = span.byte_count;
+                let wanted = extent.byte_count;
                 let reason = format!("{short} of {wanted} bytes: the file was cut meanwhile");
                 Err(failed(path, io::Error::new(io::ErrorKind::UnexpectedEof, reason)))
             }
@@ -239,21 +239,21 @@ pub(super) enum Draw<'a> {
     Unread { files: &'a DirectFiles, blocks: &'a UnreadBlocks },
     /// The next of a list of blocks that all workers share.
     Listed { files: &'a DirectFiles, blocks: &'a [u64], cursor: &'a AtomicUsize },
-    /// The next of a list of spans that all workers share.
-    Spans { spans: &'a [Span], cursor: &'a AtomicUsize },
+    /// The next of a list of extents that all workers share.
+    Extents { extents: &'a [Extent], cursor: &'a AtomicUsize },
 }
 
 impl Draw<'_> {
-    /// The next span, or `None` at a list's end.
-    pub(super) fn next(&mut self) -> Option<Span> {
+    /// The next extent, or `None` at a list's end.
+    pub(super) fn next(&mut self) -> Option<Extent> {
         match self {
-            Self::Unread { files, blocks } => Some(files.span(blocks.next())),
+            Self::Unread { files, blocks } => Some(files.extent(blocks.next())),
             Self::Listed { files, blocks, cursor } => {
                 let block = blocks.get(cursor.fetch_add(1, Ordering::Relaxed))?;
-                Some(files.span(*block))
+                Some(files.extent(*block))
             }
-            Self::Spans { spans, cursor } => {
-                spans.get(cursor.fetch_add(1, Ordering::Relaxed)).copied()
+            Self::Extents { extents, cursor } => {
+                extents.get(cursor.fetch_add(1, Ordering::Relaxed)).copied()
             }
         }
     }

@@ -10,7 +10,7 @@ use io_uring::{IoUring, opcode, squeue, types};
 
 use super::{
     error::Unmeasured,
-    files::{Block, DirectFiles, Draw, Span},
+    files::{Block, DirectFiles, Draw, Extent},
     workers::{Part, Shared},
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
@@ -18,7 +18,7 @@ use crate::{latency::Latencies, process::thread_cpu_time};
 /// A read in flight, or none: what its slot remembers.
 #[derive(Clone, Copy)]
 struct Flight {
-    span: Span,
+    extent: Extent,
     start: Instant,
 }
 
@@ -50,8 +50,8 @@ pub(super) fn read(
     let start = Instant::now();
     let mut now = start;
     for slot in 0..depth {
-        if let Some(span) = draw.next() {
-            ring.start(slot, Flight { span, start: now });
+        if let Some(extent) = draw.next() {
+            ring.start(slot, Flight { extent, start: now });
         }
     }
     while ring.in_flight_count > 0 {
@@ -62,10 +62,10 @@ pub(super) fn read(
             let (slot, flight) = ring.land(index)?;
             latencies.record(now - flight.start);
             read_count += 1;
-            read_bytes += u64::from(flight.span.byte_count);
-            block_count += u64::from(flight.span.block_count);
-            if !is_over && let Some(span) = draw.next() {
-                ring.start(slot, Flight { span, start: now });
+            read_bytes += u64::from(flight.extent.byte_count);
+            block_count += u64::from(flight.extent.block_count);
+            if !is_over && let Some(extent) = draw.next() {
+                ring.start(slot, Flight { extent, start: now });
             }
         }
         if is_over {
@@ -107,7 +107,7 @@ impl<'a> Ring<'a> {
     #[expect(unsafe_code, reason = "the kernel writes into the slot's block")]
     fn start(&mut self, slot: usize, flight: Flight) {
         assert!(self.flights[slot].is_none(), "slot {slot} is in flight");
-        let Span { file, offset, byte_count, .. } = flight.span;
+        let Extent { file, offset, byte_count, .. } = flight.extent;
         let room = &mut self.blocks[slot * self.blocks_per_slot..][..self.blocks_per_slot];
         assert!(byte_count as usize <= size_of_val(room), "{byte_count} bytes have no room");
         let into = room.as_mut_ptr().cast::<u8>();
@@ -152,7 +152,7 @@ impl<'a> Ring<'a> {
             .take()
             .unwrap_or_else(|| panic!("slot {slot} came back without being in flight"));
         let read = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
-        self.files.check_read(&flight.span, read)?;
+        self.files.check_read(&flight.extent, read)?;
         Ok((slot, flight))
     }
 }

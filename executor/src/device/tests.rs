@@ -79,13 +79,13 @@ fn each_whole_block_of_each_file_has_one_number() {
     let (small, large) = (file_of(3 * BLOCK_BYTES + 1), file_of(5 * BLOCK_BYTES));
     let Some(files) = open(&[&small, &large]) else { return };
     assert_eq!(files.block_count(), 8);
-    let place = |span: Span| (span.file, span.offset);
-    let places: Vec<_> = (0..8).map(|block| place(files.span(block))).collect();
+    let place = |extent: Extent| (extent.file, extent.offset);
+    let places: Vec<_> = (0..8).map(|block| place(files.extent(block))).collect();
     let expected = (0..5).map(|i| (0, i * 4096)).chain((0..3).map(|i| (1, i * 4096)));
     assert_eq!(places, expected.collect::<Vec<_>>());
     for number in 0..8 {
         let mut block = [Block::ZERO];
-        files.read(&files.span(number), &mut block).expect("read");
+        files.read(&files.extent(number), &mut block).expect("read");
         assert_eq!(block[0].0, [(number % 5) as u8; BLOCK_BYTES]);
     }
 }
@@ -247,19 +247,6 @@ fn behind_a_cache(byte_count: usize, seed: u64) -> Option<(NamedTempFile, Disk)>
 fn resident_blocks(file: &NamedTempFile, block_count: u64) -> u64 {
     let share = resident_fraction(&[file.path()]).expect("the kernel tells");
     (share * block_count as f64).round() as u64
-}
-
-#[test]
-fn a_cache_below_is_seen() {
-    const BLOCK_COUNT: u64 = 4_000;
-    let bytes = BLOCK_COUNT as usize * BLOCK_BYTES;
-    let Some((file, disk)) = behind_a_cache(bytes, 1) else { return };
-    let probe = probe_host_cache(&disk, &AtomicBool::new(false)).expect("probed");
-    let count = probe.block_count as u64;
-    assert_eq!((probe.first.read_count, probe.second.read_count), (count, count));
-    // The first pass brought all blocks, so the second found them; a result goes by its time.
-    assert_eq!(resident_blocks(&file, BLOCK_COUNT), count);
-    assert!(probe.ratio() > 0.0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     error::Unmeasured,
-    files::{BLOCK_BYTES, DirectFiles, Draw, Span},
+    files::{BLOCK_BYTES, DirectFiles, Draw, Extent},
     unread::UnreadBlocks,
 };
 use crate::latency::Latencies;
@@ -21,8 +21,8 @@ pub(super) enum Work<'a> {
     Unread { blocks: &'a UnreadBlocks, time: Duration },
     /// These, each once.
     Listed(&'a [u64]),
-    /// These spans in this order, until the time is over.
-    Spans { spans: &'a [Span], time: Duration },
+    /// These extents in this order, until the time is over.
+    Extents { extents: &'a [Extent], time: Duration },
 }
 
 impl Work<'_> {
@@ -31,7 +31,7 @@ impl Work<'_> {
         match self {
             Self::Unread { blocks, .. } => Draw::Unread { files, blocks },
             Self::Listed(blocks) => Draw::Listed { files, blocks, cursor },
-            Self::Spans { spans, .. } => Draw::Spans { spans, cursor },
+            Self::Extents { extents, .. } => Draw::Extents { extents, cursor },
         }
     }
 
@@ -39,8 +39,8 @@ impl Work<'_> {
     fn read_block_count(&self) -> usize {
         match self {
             Self::Unread { .. } | Self::Listed(_) => 1,
-            Self::Spans { spans, .. } => {
-                let most = spans.iter().map(|span| span.byte_count as usize).max();
+            Self::Extents { extents, .. } => {
+                let most = extents.iter().map(|extent| extent.byte_count as usize).max();
                 most.unwrap_or(0).div_ceil(BLOCK_BYTES).max(1)
             }
         }
@@ -49,7 +49,7 @@ impl Work<'_> {
     /// When to stop although there is more to read.
     const fn time(&self) -> Option<Duration> {
         match self {
-            Self::Unread { time, .. } | Self::Spans { time, .. } => Some(*time),
+            Self::Unread { time, .. } | Self::Extents { time, .. } => Some(*time),
             Self::Listed(_) => None,
         }
     }

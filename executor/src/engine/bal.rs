@@ -167,7 +167,7 @@ impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
         if let Some(trace) = self.at.task.trace {
             trace.give(Track::Main, lead.recorder);
         }
-        executed.prefetch_reads_at_once = lead.reader.reads_at_once();
+        executed.prefetch_reads_at_once = lead.reader.batching().reads_at_once;
         executed.counters = lead.reader.counters();
     }
 

@@ -17,7 +17,7 @@ pub enum ViewError {
     /// The list does not declare the slot.
     #[error("slot {key:#x} of {address} is read and not in the list")]
     UndeclaredSlot {
-        /// Whose slot.
+        /// The account that has it.
         address: Address,
         /// The slot.
         key: U256,
@@ -141,7 +141,7 @@ pub enum ListFault {
     /// No step met a declared slot.
     #[error("slot {key:#x} of {address} is in the list and no step met it")]
     SurplusSlot {
-        /// Whose slot.
+        /// The account that has it.
         address: Address,
         /// The slot.
         key: U256,

@@ -155,9 +155,10 @@ impl<'t> CallClock<'t> {
     /// The call begins; it asks for keys of the kind `key`.
     pub(crate) fn start<R: Reader>(reader: &R, key: Key, tally: &'t mut ReadTally) -> Self {
         let start = tally.now::<R>();
+        let batching = reader.batching();
         let together = match key {
-            Key::Account => reader.reads_accounts_together(),
-            Key::Slot | Key::Code => reader.reads_together(),
+            Key::Account => batching.reads_accounts_together,
+            Key::Slot | Key::Code => batching.reads_together(),
         };
         let since = start.filter(|_| !together);
         let is_asked = start.is_some() && together;

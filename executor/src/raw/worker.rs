@@ -84,7 +84,7 @@ pub(super) fn prepare<'a, S: Sample>(
     let reader = sample.reader()?;
     let batch_len = match shared.reads.asking {
         Asking::OneByOne => KEYS_AHEAD,
-        Asking::Together(count) if reader.reads_together() => count.get(),
+        Asking::Together(count) if reader.batching().reads_together() => count.get(),
         Asking::Together(_) => return Err(RawError::NotTogether { store: shared.store }),
     };
     let now = Instant::now();

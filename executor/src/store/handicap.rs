@@ -12,7 +12,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{Layout, NetChanges, genesis::AccountState};
 
-use super::{ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
+use super::{Batching, ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
 use variant::CacheMode;
 
 /// Shortest delay that is spent at once.
@@ -201,20 +201,8 @@ impl<R: Reader> Reader for HandicappedReader<'_, R> {
         self.reader.slots(address, keys, sink)
     }
 
-    fn slots_per_batch(&self) -> usize {
-        self.reader.slots_per_batch()
-    }
-
-    fn rows_per_batch(&self) -> usize {
-        self.reader.rows_per_batch()
-    }
-
-    fn reads_accounts_together(&self) -> bool {
-        self.reader.reads_accounts_together()
-    }
-
-    fn reads_at_once(&self) -> Option<usize> {
-        self.reader.reads_at_once()
+    fn batching(&self) -> Batching {
+        self.reader.batching()
     }
 
     fn at_once(&self, key_count: usize, block_count: u64) -> f64 {

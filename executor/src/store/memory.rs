@@ -224,10 +224,6 @@ impl Reader for MemoryReader<'_> {
         Ok(self.sample.base.codes.get(hash).cloned())
     }
 
-    fn reads_at_once(&self) -> Option<usize> {
-        None
-    }
-
     fn counters(&self) -> ReadCounters {
         ReadCounters { key_count: self.key_count, ..ReadCounters::default() }
     }

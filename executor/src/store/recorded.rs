@@ -1,8 +1,8 @@
 //! A sample that writes its reads down as they are asked for: the rows, their calls, their order. A
 //! replay of them measures the device's rate for just this sample.
 //!
-//! A read costs some microseconds at least here, on disks; writing it down costs tens of
-//! nanoseconds. Samples in memory are never wrapped.
+//! A read costs some microseconds at least here, on disks; writing it down costs COST. Samples in
+//! memory are never wrapped.
 
 use std::{
     mem,
@@ -13,7 +13,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{AccountState, Layout, NetChanges};
 
-use super::{ReadCounters, Reader, Sample, SlotRow, StoreError};
+use super::{Batching, ReadCounters, Reader, Sample, SlotRow, StoreError};
 use crate::place::AskedRow;
 
 /// The reads of a sample.
@@ -171,20 +171,8 @@ impl<R: Reader> Reader for RecordedReader<'_, R> {
         })
     }
 
-    fn slots_per_batch(&self) -> usize {
-        self.reader.slots_per_batch()
-    }
-
-    fn rows_per_batch(&self) -> usize {
-        self.reader.rows_per_batch()
-    }
-
-    fn reads_accounts_together(&self) -> bool {
-        self.reader.reads_accounts_together()
-    }
-
-    fn reads_at_once(&self) -> Option<usize> {
-        self.reader.reads_at_once()
+    fn batching(&self) -> Batching {
+        self.reader.batching()
     }
 
     fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
@@ -200,5 +188,45 @@ impl<R: Reader> Reader for RecordedReader<'_, R> {
 
     fn counters(&self) -> ReadCounters {
         self.reader.counters()
+    }
+}
+
+#[cfg(test)]
+mod scratch {
+    use workload::Genesis;
+
+    use super::{
+        super::{Store, memory::MemoryStore},
+        *,
+    };
+
+    #[test]
+    fn cost() {
+        let store = MemoryStore::build(&Genesis::default(), u64::MAX).unwrap();
+        let sample = store.open_sample(variant::CacheMode::Warm).unwrap();
+        for _ in 0..8 {
+            let mut plain = sample.reader().unwrap();
+            let start = Instant::now();
+            for key in 0..300_000_u64 {
+                let _ = std::hint::black_box(plain.slot(&Address::ZERO, &U256::from(key)).unwrap());
+            }
+            let bare = start.elapsed();
+            let recorded = Recorded::new(&sample);
+            let mut reader = recorded.reader().unwrap();
+            let start = Instant::now();
+            for key in 0..300_000_u64 {
+                let _ =
+                    std::hint::black_box(reader.slot(&Address::ZERO, &U256::from(key)).unwrap());
+            }
+            let with = start.elapsed();
+            let s2 = Instant::now();
+            drop(reader);
+            println!(
+                "bare {} ns, recorded {} ns, merge {} ns",
+                bare.as_nanos() / 300_000,
+                with.as_nanos() / 300_000,
+                s2.elapsed().as_nanos() / 300_000
+            );
+        }
     }
 }

@@ -295,7 +295,9 @@ impl Store for RocksStore {
 
     fn merged_block_count_max(&self) -> usize {
         match (effective(self.settings.read_method), io_uring_state()) {
-            (ReadMethod::MultiGet, IoUring::Available) => READS_AT_ONCE,
+            (ReadMethod::MultiGet, IoUring::Available) => {
+                self.settings.multi_get_key_count.clamp(1, READS_AT_ONCE)
+            }
             _ => 1,
         }
     }

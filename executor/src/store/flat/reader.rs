@@ -18,11 +18,8 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    store::{ReadCounters, Reader, Sample},
+    store::{Batching, ReadCounters, Reader, Sample},
 };
-
-/// Keys in a call where one block is read after the other.
-const KEYS_ONE_BY_ONE: usize = 32;
 
 /// One thread's reads of a sample.
 pub struct FlatReader<'a> {
@@ -317,17 +314,18 @@ impl Reader for FlatReader<'_> {
         Ok(())
     }
 
-    fn slots_per_batch(&self) -> usize {
-        if self.has_ring() { self.sample.settings.keys_per_call } else { KEYS_ONE_BY_ONE }
-    }
-
-    /// A ring is only as deep as a call has keys.
-    fn rows_per_batch(&self) -> usize {
-        self.slots_per_batch()
-    }
-
-    fn reads_at_once(&self) -> Option<usize> {
-        self.has_ring().then_some(self.sample.settings.depth)
+    fn batching(&self) -> Batching {
+        if !self.has_ring() {
+            return Batching::ONE_BY_ONE;
+        }
+        let settings = &self.sample.settings;
+        Batching {
+            // A ring is only as deep as a call has keys.
+            slots_per_call: settings.keys_per_call,
+            rows_per_call: settings.keys_per_call,
+            reads_accounts_together: false,
+            reads_at_once: Some(settings.depth),
+        }
     }
 
     /// A block that comes back makes room for the next: the ring is full until the last ones.

@@ -10,7 +10,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::{fd::AsRawFd, unix::fs::FileExt},
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -139,8 +139,7 @@ impl Base {
     /// # Errors
     /// The file cannot be read, or is not as MDBX writes it.
     pub(super) fn leaves(&self, keys: &[(Table, RowKey)]) -> io::Result<Vec<Option<u32>>> {
-        let file = File::open(&self.path)?;
-        no_readahead(&file)?;
+        let file = device::open_without_readahead(&self.path)?;
         let mut leaves = branches::Leaves::of(&file, &self.metas)?;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|index| (table_name(keys[*index].0), keys[*index].1));
@@ -161,8 +160,7 @@ impl Base {
     /// the meta pages there, MDBX would read them with the kernel's readahead, and so the leaves
     /// behind them.
     pub(super) fn load_branches(&self) -> io::Result<()> {
-        let file = File::open(&self.path)?;
-        no_readahead(&file)?;
+        let file = device::open_without_readahead(&self.path)?;
         file.read_exact_at(&mut [0; META_BYTES], 0)?;
         let next = AtomicUsize::new(0);
         let work = || -> io::Result<()> {
@@ -187,11 +185,4 @@ impl Base {
             })
         })
     }
-}
-
-#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
-fn no_readahead(file: &File) -> io::Result<()> {
-    // SAFETY: the descriptor is open; no memory is passed.
-    let code = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
-    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }

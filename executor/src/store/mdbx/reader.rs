@@ -185,10 +185,6 @@ impl Reader for MdbxReader<'_> {
         Ok(Some(code))
     }
 
-    fn reads_at_once(&self) -> Option<usize> {
-        None
-    }
-
     fn counters(&self) -> ReadCounters {
         let faults = thread_major_fault_count().unwrap_or(0);
         let block_count = faults.saturating_sub(self.start_fault_count);

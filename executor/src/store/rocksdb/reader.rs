@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    store::{ReadCounters, Reader, Sample, SlotRow},
+    store::{Batching, ReadCounters, Reader, Sample, SlotRow},
 };
 use variant::ReadMethod;
 
@@ -204,22 +204,16 @@ impl Reader for RocksReader<'_> {
         slot_value(value.as_deref(), what)
     }
 
-    fn slots_per_batch(&self) -> usize {
-        // A value that a transaction waits for is claimed with its whole batch.
-        self.keys_per_call.unwrap_or(32)
-    }
-
-    fn rows_per_batch(&self) -> usize {
-        // More in a call are read in groups of so many, one group after the other.
-        READS_AT_ONCE
-    }
-
-    fn reads_at_once(&self) -> Option<usize> {
-        self.keys_per_call.map(|_| READS_AT_ONCE)
-    }
-
-    fn reads_accounts_together(&self) -> bool {
-        self.reads_together()
+    fn batching(&self) -> Batching {
+        let one_by_one = Batching::ONE_BY_ONE;
+        Batching {
+            // A value that a transaction waits for is claimed with its whole batch.
+            slots_per_call: self.keys_per_call.unwrap_or(one_by_one.slots_per_call),
+            // More in a call are read in groups of so many, one group after the other.
+            rows_per_call: READS_AT_ONCE,
+            reads_accounts_together: self.keys_per_call.is_some(),
+            reads_at_once: self.keys_per_call.map(|_| READS_AT_ONCE),
+        }
     }
 
     fn at_once(&self, key_count: usize, block_count: u64) -> f64 {

@@ -59,13 +59,14 @@ pub(super) struct Chunks {
 impl Chunks {
     /// The chunks of `list` under `policy`, as large as suits `reader` where nothing is said.
     pub(super) fn new<R: Reader>(policy: &Prefetch, list: &ListIndex, reader: &R) -> Self {
+        let batching = reader.batching();
         let suits = match policy.order {
-            ReadOrder::OnDisk => reader.rows_per_batch(),
-            ReadOrder::Listed | ReadOrder::FirstWrite => reader.slots_per_batch(),
+            ReadOrder::OnDisk => batching.rows_per_call,
+            ReadOrder::Listed | ReadOrder::FirstWrite => batching.slots_per_call,
         };
         let suits = suits.max(1);
         let given = policy.chunk.map(|keys| keys.get() as usize);
-        let account_size = if reader.reads_together() { suits } else { ACCOUNT_CHUNK };
+        let account_size = if batching.reads_together() { suits } else { ACCOUNT_CHUNK };
         let account_count = match policy.accounts {
             AccountReads::OnDemand => 0,
             AccountReads::First | AccountReads::Mixed => list.account_count() as usize,

@@ -40,10 +40,6 @@ impl Reader for Ending<'_> {
         Ok(None)
     }
 
-    fn reads_at_once(&self) -> Option<usize> {
-        None
-    }
-
     fn counters(&self) -> ReadCounters {
         ReadCounters::default()
     }
