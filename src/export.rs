@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use clap::ValueEnum;
 use generator::{
     export::{self, Accounts, Chain, ExportError, Lists, RowFiles, Settings, TestFormat, chain},
     reference::ReferenceError,
@@ -22,16 +23,16 @@ use crate::{
     progress::Progress,
 };
 
-/// A form of a chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A form of a chain. The comments are the help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Form {
-    /// Engine API calls.
+    /// genesis.json, and Engine API calls, one a line: payloads.txt
     Engine,
-    /// Blocks as RLP.
+    /// genesis.json, and the blocks as RLP, without and (from Amsterdam on) with lists
     Rlp,
-    /// Tests of execution-spec-tests.
+    /// Tests in two formats of execution-spec-tests
     Eest,
-    /// The state as sorted rows.
+    /// The state as sorted rows with hashed keys, of any size, for loaders
     Rows,
 }
 
@@ -50,6 +51,18 @@ pub struct ExportInput {
     pub output: PathBuf,
 }
 
+/// Refuses a directory that exists, before a workload is generated for it.
+///
+/// # Errors
+/// It exists.
+pub fn check(output: &Path) -> Result<(), Failure> {
+    if output.symlink_metadata().is_ok() {
+        let error = anyhow!("--output {}: exists; name another directory", output.display());
+        return Err(error).or_exit(Code::Usage);
+    }
+    Ok(())
+}
+
 /// Exports `workload`.
 ///
 /// # Errors
@@ -61,10 +74,7 @@ pub fn export(
     progress: &Progress,
 ) -> Result<Chain, Failure> {
     let output = &input.output;
-    if output.symlink_metadata().is_ok() {
-        let error = anyhow!("--output {}: exists; name another directory", output.display());
-        return Err(error).or_exit(Code::Usage);
-    }
+    check(output)?;
     // Before the blocks are run: the root of a large state takes minutes.
     if input.forms.contains(&Form::Eest) || !input.forms.contains(&Form::Rows) {
         export::check_size(&workload.genesis).map_err(failure)?;

@@ -1,6 +1,6 @@
 //! What a result says beside the figures: the tool, the workload, the stores, reasons for doubt.
 
-use result::{BalBytes, Cell, StoreFacts, Tool, WorkloadFacts, environment::Build};
+use result::{BalBytes, Cell, Program, StoreFacts, Tool, WorkloadFacts, environment::Build};
 
 use executor::store::any::AnyStore;
 use generator::GENERATOR_VERSION;
@@ -17,15 +17,14 @@ const REVM_VERSION: &str = "43.0.3";
 
 /// What made the result: the binary whose `build` is in the environment.
 pub fn tool(build: &Build) -> Tool {
-    Tool {
+    let program = Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: build.commit.clone(),
         features: build.features.clone(),
         binary_hash: build.binary_hash.clone(),
-        build_profile: build.profile.clone(),
-        revm: REVM_VERSION.to_owned(),
         generator_version: GENERATOR_VERSION,
-    }
+    };
+    Tool { program, build_profile: build.profile.clone(), revm: REVM_VERSION.to_owned() }
 }
 
 /// Keys that the lists of a workload declare.
@@ -201,8 +200,9 @@ mod tests {
             ..crate::environment::build()
         };
         let tool = tool(&build);
-        assert_eq!((tool.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));
-        assert_eq!((tool.features, tool.binary_hash), (build.features, build.binary_hash));
+        assert_eq!((tool.program.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));
+        let Program { features, binary_hash, .. } = tool.program;
+        assert_eq!((features, binary_hash), (build.features, build.binary_hash));
     }
 
     #[test]

@@ -313,7 +313,7 @@ impl Course<'_> {
             expects: self.expects(&workload, &cells, &databases),
             workload,
             warnings,
-            environment: self.environment.clone(),
+            environment: self.environment.at_end(),
             device,
             stores,
             choices: self.machine.choices(&self.run),

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use generator::export::Chain;
 use report::units;
 use workload::Workload;
@@ -55,7 +55,7 @@ pub struct ExportArgs {
     pub output: PathBuf,
     /// What to write, separated by commas
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "engine")]
-    pub form: Vec<FormArg>,
+    pub form: Vec<Form>,
     /// Write each block so many times, each with another hash and the same work: samples that need
     /// no rollback
     #[arg(
@@ -73,31 +73,13 @@ pub struct ExportArgs {
     pub work: WorkArgs,
 }
 
-/// Forms of `stress export`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormArg {
-    /// genesis.json, and Engine API calls, one a line: payloads.txt
-    Engine,
-    /// genesis.json, and the blocks as RLP, without and (from Amsterdam on) with lists
-    Rlp,
-    /// Tests in two formats of execution-spec-tests
-    Eest,
-    /// The state as sorted rows with hashed keys, of any size, for loaders
-    Rows,
-}
-
 /// Exports a workload.
 pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
+    export::check(&args.output)?;
     let workload = workload(args, &progress)?;
     let mut forms = Vec::new();
-    for form in &args.form {
-        let form = match form {
-            FormArg::Engine => Form::Engine,
-            FormArg::Rlp => Form::Rlp,
-            FormArg::Eest => Form::Eest,
-            FormArg::Rows => Form::Rows,
-        };
+    for form in args.form.iter().copied() {
         if !forms.contains(&form) {
             forms.push(form);
         }

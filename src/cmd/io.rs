@@ -211,6 +211,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let measured = measuring.all_stores(&mut |result| Ok(save(result).map(drop)?));
     progress.clear();
     result.interrupted = interrupt::happened() || measured.is_err();
+    result.environment = result.environment.at_end();
     let has_points = result.stores.iter().any(|store| !store.points.is_empty());
     if has_points || measured.is_ok() {
         show(&result, args.format)?;

@@ -127,12 +127,20 @@ struct Asked {
     delta: f64,
 }
 
+/// The independent values of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// Each process is one.
+    Processes,
+    /// Each sample is one, or each database where there are several.
+    Samples,
+}
+
 /// A figure's change, judged.
 struct Judged {
     /// What it is of, for the reason.
     name: String,
-    /// Whether processes are its values.
-    needs_processes: bool,
+    values: Values,
     shift: Shift,
 }
 
@@ -171,8 +179,12 @@ fn figures(base: &Side, new: &Side, asked: &Asked, compared: &mut gate::Compared
             }
         }
         let is_several = compared.process_counts != [1, 1];
-        let needs_processes = is_several || matches!(figure, Figure::Time);
-        judged.push(Judged { name, needs_processes, shift });
+        let values = match figure {
+            Figure::Time => Values::Processes,
+            _ if is_several => Values::Processes,
+            _ => Values::Samples,
+        };
+        judged.push(Judged { name, values, shift });
     }
     let verdict = Verdict::worst(judged.iter().map(|judged| judged.shift.verdict));
     Outcome { verdict, reason: reason(verdict, &judged, base) }
@@ -193,13 +205,13 @@ fn reason(verdict: Verdict, all: &[Judged], base: &Side) -> String {
         return "one variant only: there is no ratio inside a run (--design, --absolute)"
             .to_owned();
     };
-    let Judged { name, needs_processes, shift } = worst;
+    let Judged { name, values, shift } = worst;
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     let (Some(change), Some(lower), Some(upper)) = (shift.change, shift.lower, shift.upper) else {
-        return format!("{name}: {}", needed(base, *needs_processes));
+        return format!("{name}: {}", needed(base, *values));
     };
     let enough = match (shift.verdict, shift.values_to_decide) {
-        (Verdict::Inconclusive, Some(count)) if *needs_processes => {
+        (Verdict::Inconclusive, Some(count)) if *values == Values::Processes => {
             format!(": about {count} processes of each would decide")
         }
         (Verdict::Inconclusive, Some(count)) => {
@@ -212,15 +224,17 @@ fn reason(verdict: Verdict, all: &[Judged], base: &Side) -> String {
 }
 
 /// What a figure without an interval lacks.
-fn needed(base: &Side, needs_processes: bool) -> &'static str {
+fn needed(base: &Side, values: Values) -> &'static str {
     let has_databases = base.results().iter().any(|stored| !stored.result.databases.is_empty());
-    match (needs_processes, has_databases) {
-        (true, _) => {
+    match (values, has_databases) {
+        (Values::Processes, _) => {
             "each process has its luck for as long as it lives, so a process is one value, and six \
              are needed in both (six runs into the baseline's directory; --processes 6)"
         }
-        (false, false) => "six samples are needed in both (--samples 6)",
-        (false, true) => "a database is one value, and six are needed in both (--databases 6)",
+        (Values::Samples, false) => "six samples are needed in both (--samples 6)",
+        (Values::Samples, true) => {
+            "a database is one value, and six are needed in both (--databases 6)"
+        }
     }
 }
 

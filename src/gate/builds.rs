@@ -18,7 +18,7 @@ use super::{
     Arm, Metric,
     taker::{Rule, Subject, Taken, Taker},
 };
-use result::{WorkloadFacts, gate::Binary};
+use result::{Program, WorkloadFacts, gate::Binary};
 
 use crate::{
     environment::Watch,
@@ -243,11 +243,13 @@ impl<'a> Trio<'a> {
             Binary {
                 arm: arm.letter(),
                 path: driver.name().to_owned(),
-                version: who.program.clone(),
-                commit: who.commit.clone(),
-                features: who.features.clone(),
-                binary_hash: who.binary_hash.clone(),
-                generator_version: who.generator,
+                program: Program {
+                    version: who.program.clone(),
+                    commit: who.commit.clone(),
+                    features: who.features.clone(),
+                    binary_hash: who.binary_hash.clone(),
+                    generator_version: who.generator,
+                },
                 slow_read_ns: who.slow_read_ns,
                 reads_one_twice: who.reads_one_twice,
             }

@@ -268,12 +268,10 @@ impl Cell {
 
     /// Its verdict, and which figures it rests on.
     pub fn verdict(&self) -> (Verdict, DecidedBy) {
-        let of = |is_count: bool| {
-            let figures = self.figures.iter().filter(|figure| figure.metric.is_count() == is_count);
-            figures.map(Figure::verdict).collect::<Vec<_>>()
-        };
-        let all = Verdict::worst(self.figures.iter().map(Figure::verdict));
-        let [times, counts] = [false, true].map(|is_count| Verdict::worst(of(is_count)));
+        let (counts, times): (Vec<_>, Vec<_>) =
+            self.figures.iter().partition(|figure| figure.metric.is_count());
+        let [all, counts, times] = [self.figures.iter().collect(), counts, times]
+            .map(|figures: Vec<&Figure>| Verdict::worst(figures.into_iter().map(Figure::verdict)));
         let is_changed = !self.changes.is_empty();
         match (self.rule, times, counts) {
             _ if is_changed => (Verdict::worst([all, Verdict::WorkChanged]), DecidedBy::All),

@@ -171,7 +171,7 @@ impl Frame {
             started_unix_s: self.started_unix_s,
             took_s: self.begun.elapsed().as_secs_f64(),
             workload: judgement.workload,
-            environment: self.environment.clone(),
+            environment: self.environment.at_end(),
             warnings,
             binaries: judgement.binaries,
             gate: Gate {

@@ -71,14 +71,14 @@ impl Side {
     /// They are of several programs, or one is there twice.
     pub fn of(path: PathBuf, results: Vec<Stored>) -> Result<Self> {
         for (index, stored) in results.iter().enumerate() {
-            let (first, own) = (&results[0], stored.result.tool.program());
-            if !first.result.tool.program().is_same(&own) && index > 0 {
+            let (first, own) = (&results[0], &stored.result.tool.program);
+            if !first.result.tool.program.is_same(own) && index > 0 {
                 bail!(
                     "{} and {} are of different builds, {} and {}: the results of a side are of \
                      one; give each build a directory of its own",
                     first.path.display(),
                     stored.path.display(),
-                    first.result.tool.program().name(),
+                    first.result.tool.program.name(),
                     own.name()
                 );
             }

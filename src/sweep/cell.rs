@@ -15,7 +15,7 @@ use crate::{environment, exit::Code, facts};
 
 /// This program.
 pub fn this_program() -> Program {
-    facts::tool(&environment::build()).program()
+    facts::tool(&environment::build()).program
 }
 
 /// What cell `index` of `matrix`, run by this program, says of itself.

@@ -3,32 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::machine;
-
-fn stress(args: &[&str], dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
-    command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir).env("COLUMNS", "80");
-    machine::output(&mut command)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// The standard output of a command that succeeds.
-fn printed(args: &[&str], dir: &Path) -> String {
-    let output = stress(args, dir);
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
+use crate::tool::{printed, stress, text};
 
 /// Runs, expects this exit code and these words in one error, and no panic.
 fn refused(args: &[&str], dir: &Path, code: i32, words: &[&str]) {

@@ -3,35 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::machine;
+use crate::tool::{printed, stress, text};
 
 const SMALL: [&str; 8] =
     ["--gas", "3M", "--slots", "2k", "--set", "state.accounts=500", "--seed", "7"];
-
-fn stress(args: &[&str], dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
-    command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir).env("COLUMNS", "80");
-    machine::output(&mut command)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// What a command prints that succeeds.
-fn printed(args: &[&str], dir: &Path) -> String {
-    let output = stress(args, dir);
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
 
 /// Runs, expects this exit code and these words in one error, and nothing left in the folder.
 fn refused(args: &[&str], code: i32, words: &[&str]) {
@@ -67,7 +46,8 @@ fn all_forms_are_written_and_the_test_is_read_back() {
     let mut names: Vec<_> =
         fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names.len(), manifest["files"].as_array().unwrap().len(), "{names:?}");
+    let named = manifest["files"].as_array().unwrap().len();
+    assert_eq!(names.len(), named + 1, "and export.json, which names them: {names:?}");
     let calls = fs::read_to_string(out.join("payloads.txt")).unwrap();
     assert_eq!(calls.lines().count(), 6);
     assert_eq!(manifest["blocks"][0]["sibling_hashes"].as_array().unwrap().len(), 3);

@@ -16,3 +16,4 @@ mod machine;
 mod page;
 mod report;
 mod sweep;
+mod tool;

@@ -114,7 +114,7 @@ fn source(index: usize, stored: &Stored) -> Source {
         label: label(index),
         path: stored.path.display().to_string(),
         started_unix_s: Some(stored.result.started_unix_s),
-        commit: stored.result.tool.commit.clone(),
+        commit: stored.result.tool.program.commit.clone(),
         warning_count: stored.result.warnings.len() as u64,
         interrupted: stored.result.interrupted,
     }

@@ -28,7 +28,7 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
         page.labelled(Tone::Plain, "work", &text);
     }
     for binary in &result.binaries {
-        let text = format!("{}, stress {}", binary.path, binary.program().name());
+        let text = format!("{}, stress {}", binary.path, binary.program.name());
         page.labelled(Tone::Plain, &binary.arm.to_string(), &text);
     }
     for (number, tried) in (1..).zip(&gate.attempts) {

@@ -55,6 +55,13 @@ impl Environment {
             (count, _) => count,
         }
     }
+
+    /// The environment at the end of a run: the clock of stolen time stands still, so that all that
+    /// is written of it says the same.
+    #[must_use]
+    pub fn at_end(&self) -> Self {
+        Self { steal: StealClock::stopped(self.steal.stolen_ns()), ..self.clone() }
+    }
 }
 
 const fn unknown_steal() -> StealClock {

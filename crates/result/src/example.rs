@@ -7,6 +7,7 @@ use variant::{
 };
 
 use crate::{
+    Program,
     counters::Counters,
     databases::{DatabaseFacts, Ran, pool},
     environment::{
@@ -51,13 +52,15 @@ pub fn typical() -> RunResult {
     RunResult {
         schema: SCHEMA,
         tool: Tool {
-            version: "0.1.0".to_owned(),
-            commit: Some("ace5143".to_owned()),
-            features: Some(vec!["io-uring".to_owned()]),
-            binary_hash: Some("5fe1".to_owned()),
+            program: Program {
+                version: "0.1.0".to_owned(),
+                commit: Some("ace5143".to_owned()),
+                features: Some(vec!["io-uring".to_owned()]),
+                binary_hash: Some("5fe1".to_owned()),
+                generator_version: 1,
+            },
             build_profile: "release".to_owned(),
             revm: "43.0.3".to_owned(),
-            generator_version: 1,
         },
         command: vec!["stress".to_owned(), "--scenario".to_owned(), "sload-storm".to_owned()],
         started_unix_s: 1_767_225_600,

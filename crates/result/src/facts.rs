@@ -14,36 +14,13 @@ pub const HOST_CACHE_RATIO: f64 = 1.3;
 /// The tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Version.
-    pub version: String,
-    /// Commit, with `-dirty` where files differed; `null` outside a repository.
-    pub commit: Option<String>,
-    /// The program's features; `null` of a build that did not tell.
-    #[serde(default)]
-    pub features: Option<Vec<String>>,
-    /// BLAKE3 of the program's file: two builds of uncommitted sources are told apart by it; `null`
-    /// where it cannot be read.
-    #[serde(default)]
-    pub binary_hash: Option<String>,
+    /// Its version, sources and file.
+    #[serde(flatten)]
+    pub program: Program,
     /// Cargo's profile.
     pub build_profile: String,
     /// Version of revm.
     pub revm: String,
-    /// Version of the generator: workloads are comparable under one only.
-    pub generator_version: u32,
-}
-
-impl Tool {
-    /// The program that made the result.
-    pub fn program(&self) -> Program {
-        Program {
-            version: self.version.clone(),
-            commit: self.commit.clone(),
-            features: self.features.clone(),
-            binary_hash: self.binary_hash.clone(),
-            generator_version: self.generator_version,
-        }
-    }
 }
 
 /// The workload.

@@ -63,33 +63,13 @@ pub struct Binary {
     pub arm: char,
     /// How it was called.
     pub path: String,
-    /// Version of the program.
-    pub version: String,
-    /// Its commit.
-    pub commit: Option<String>,
-    /// Its features; `null` of a build that does not tell.
-    pub features: Option<Vec<String>>,
-    /// BLAKE3 of its file; `null` of a build that does not tell.
-    pub binary_hash: Option<String>,
-    /// Version of its generator.
-    pub generator_version: u32,
+    /// The program that answered.
+    #[serde(flatten)]
+    pub program: Program,
     /// Nanoseconds that each read was made slower, to judge the gate; 0 in earnest.
     pub slow_read_ns: u64,
     /// Whether it was made to read a key twice; `false` in earnest.
     pub reads_one_twice: bool,
-}
-
-impl Binary {
-    /// The program that answered.
-    pub fn program(&self) -> Program {
-        Program {
-            version: self.version.clone(),
-            commit: self.commit.clone(),
-            features: self.features.clone(),
-            binary_hash: self.binary_hash.clone(),
-            generator_version: self.generator_version,
-        }
-    }
 }
 
 /// The verdict.

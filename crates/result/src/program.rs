@@ -4,12 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a commit ends with where files differed.
+/// Suffix of a commit whose files were changed.
 const DIRTY: &str = "-dirty";
 /// Characters of a commit or a hash that are shown.
 const SHOWN_HASH_CHARS: usize = 10;
 
-/// What made a result.
+/// The program that made a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Version.
@@ -19,10 +19,11 @@ pub struct Program {
     /// Its features; `None` of a build that did not tell.
     #[serde(default)]
     pub features: Option<Vec<String>>,
-    /// BLAKE3 of its file; `None` where it cannot be read.
+    /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` where it cannot
+    /// be read.
     #[serde(default)]
     pub binary_hash: Option<String>,
-    /// Version of the generator.
+    /// Version of the generator: workloads are comparable under one only.
     pub generator_version: u32,
 }
 

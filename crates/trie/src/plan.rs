@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     format::Format,
     path::Path,
-    rows::{Found, NodeSource, Reads, RowSource, read},
+    rows::{Found, NodeSource, Reads, RowSource},
     sink::NodeKey,
     tree::{Scope, Tree},
 };
@@ -90,11 +90,7 @@ impl Plan {
     /// # Errors
     /// When the source fails, or what it has is no trie.
     pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
-        while !self.reads().is_empty() {
-            let found = read(source, self.reads())?;
-            self.supply(found)?;
-        }
-        Ok(())
+        self.tree.read(source)
     }
 
     pub(crate) fn into_tree(self) -> Tree {

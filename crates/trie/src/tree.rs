@@ -11,7 +11,7 @@ use crate::{
     path::Path,
     record,
     reference::Reference,
-    rows::{Found, Reads, RowRange, Rows, below},
+    rows::{Found, NodeSource, Reads, RowRange, RowSource, Rows, below, read},
     sink::NodeKey,
 };
 
@@ -121,6 +121,15 @@ impl Tree {
         &self.reads
     }
 
+    /// Reads from `source` until nothing more is needed.
+    pub(crate) fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
+        while !self.reads.is_empty() {
+            let found = read(source, &self.reads)?;
+            self.supply(found)?;
+        }
+        Ok(())
+    }
+
     /// Takes the answer to all reads, from which new ones may follow.
     pub(crate) fn supply(&mut self, mut found: Found) -> Result<(), Error> {
         let reads = std::mem::take(&mut self.reads);
@@ -186,7 +195,7 @@ impl Tree {
                 self.opened.push(*key);
                 let top = record::read_top(self.format, bytes).map_err(invalid)?;
                 if self.place_child(touch, &top)? {
-                    self.ask_rows(touch, false);
+                    self.ask_rows(touch);
                 }
                 Ok(())
             }
@@ -313,7 +322,10 @@ impl Tree {
                 None => false,
             };
             if let (true, Some(touch)) = (asks, touch) {
-                self.ask_rows(touch, is_next);
+                match is_next {
+                    true => self.ask_more_rows(touch),
+                    false => self.ask_rows(touch),
+                }
             }
             is_next = asks;
         }
@@ -331,12 +343,16 @@ impl Tree {
         }
     }
 
-    fn ask_rows(&mut self, touch: usize, joins_last: bool) {
+    fn ask_rows(&mut self, touch: usize) {
         let path = &self.touches[touch].path;
-        let (first, last) = (path.first_key(), path.last_key());
-        match self.reads.ranges.last_mut().filter(|_| joins_last) {
-            Some(range) => range.last = last,
-            None => self.reads.ranges.push(RowRange { first, last }),
+        self.reads.ranges.push(RowRange { first: path.first_key(), last: path.last_key() });
+    }
+
+    /// Asks for rows that follow those of the last range.
+    fn ask_more_rows(&mut self, touch: usize) {
+        match self.reads.ranges.last_mut() {
+            Some(range) => range.last = self.touches[touch].path.last_key(),
+            None => self.ask_rows(touch),
         }
     }
 
@@ -348,7 +364,7 @@ impl Tree {
         self.touches.push(Touch { path: at, keys: 0..0, place: Place::Empty });
         self.branches[branch].sibling = Some(touch);
         if self.place_child(touch, &child)? {
-            self.ask_rows(touch, false);
+            self.ask_rows(touch);
         }
         Ok(())
     }

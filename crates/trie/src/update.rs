@@ -13,7 +13,7 @@ use crate::{
     format::{Child, Format, Weight},
     path::Path,
     plan::Plan,
-    rows::{Found, NodeSource, Reads, RowSource, Rows, below, read},
+    rows::{Found, NodeSource, Reads, RowSource, Rows, below},
     sink::{NodeKey, Nodes},
     tree::{Place, Scope, Tree},
 };
@@ -91,11 +91,7 @@ impl Update {
     /// # Errors
     /// When the source fails, or what it has is no trie.
     pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
-        while !self.reads().is_empty() {
-            let found = read(source, self.reads())?;
-            self.supply(found)?;
-        }
-        Ok(())
+        self.tree.read(source)
     }
 
     /// The new root of a whole trie, and what changes in its stored nodes.

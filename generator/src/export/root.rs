@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{B256, U256, keccak256};
-use alloy_trie::{EMPTY_ROOT_HASH, HashBuilder, Nibbles, TrieAccount};
+use trie::{AccountValue, Builder, EMPTY_ROOT, SlotValue};
 use workload::{
     AccountState, Genesis, Layout, NetChanges, PartBuffers, RowError, RowSettings, RowStream,
     Table,
@@ -54,14 +54,15 @@ impl Changes {
 
 /// The state root of `rows` under `changes`.
 pub(super) fn state_root(rows: &HashedRows<'_>, changes: &Changes) -> Result<B256, RowError> {
-    let mut top = HashBuilder::default();
+    let mut top = Trie::root_only();
+    let mut value = Vec::new();
     each_account(rows, changes, |hash, account, storage_root| {
         let AccountState { nonce, balance, code_hash } = *account;
-        let leaf = TrieAccount { nonce, balance, storage_root, code_hash };
-        top.add_leaf(Nibbles::unpack_array(&hash.0), &alloy_rlp::encode(leaf));
-        Ok(())
+        AccountValue { nonce, balance, storage_root, code_hash }.encode_to(&mut value);
+        top.push(hash.as_slice(), &value).expect(SORTED);
+        Ok::<_, RowError>(())
     })?;
-    Ok(top.root())
+    Ok(root(top))
 }
 
 /// Hands all accounts of `rows` under `changes` to `sink`, by ascending hash of their address, with
@@ -79,7 +80,7 @@ pub(super) fn each_account<E: From<RowError>>(
         let Some(account) = account else { return Ok(()) };
         while roots.next_if(|(of, _)| of < hash).is_some() {}
         let root = roots.next_if(|(of, _)| of == hash);
-        sink(hash, account, root.map_or(EMPTY_ROOT_HASH, |(_, root)| root))
+        sink(hash, account, root.map_or(EMPTY_ROOT, |(_, root)| root))
     };
     let mut changed = changes.accounts.iter().peekable();
     let mut buffers = PartBuffers::default();
@@ -102,7 +103,7 @@ pub(super) fn each_account<E: From<RowError>>(
 fn storage_roots(rows: &HashedRows<'_>, changes: &Changes) -> Result<Vec<(B256, B256)>, RowError> {
     let mut tries = StorageTries::default();
     let mut add = |(account, key): &HashedSlot, value: U256| {
-        if !value.is_zero() && !changes.removes(account) {
+        if let Some(value) = SlotValue::new(&value).filter(|_| !changes.removes(account)) {
             tries.add(*account, key, &value);
         }
     };
@@ -125,26 +126,36 @@ fn storage_roots(rows: &HashedRows<'_>, changes: &Changes) -> Result<Vec<(B256, 
     Ok(tries.finish())
 }
 
+/// A trie of which only the root is wanted.
+type Trie = Builder<()>;
+
+/// Rows have ascending keys of one length, and no empty value.
+const SORTED: &str = "rows are sorted and their keys are hashes";
+
+fn root(trie: Trie) -> B256 {
+    trie.finish().expect("no node is stored").root
+}
+
 /// Storage tries, one after the other.
 #[derive(Default)]
 struct StorageTries {
     done: Vec<(B256, B256)>,
-    open: Option<(B256, HashBuilder)>,
+    open: Option<(B256, Trie)>,
 }
 
 impl StorageTries {
-    /// Adds the next slot, which is not zero.
-    fn add(&mut self, account: B256, key: &B256, value: &U256) {
+    /// Adds the next slot.
+    fn add(&mut self, account: B256, key: &B256, value: &SlotValue) {
         if self.open.as_ref().is_some_and(|(of, _)| *of != account) {
             self.close();
         }
-        let (_, trie) = self.open.get_or_insert_with(|| (account, HashBuilder::default()));
-        trie.add_leaf(Nibbles::unpack_array(&key.0), &alloy_rlp::encode_fixed_size(value));
+        let (_, trie) = self.open.get_or_insert_with(|| (account, Trie::root_only()));
+        trie.push(key.as_slice(), value.as_slice()).expect(SORTED);
     }
 
     fn close(&mut self) {
-        if let Some((account, mut trie)) = self.open.take() {
-            self.done.push((account, trie.root()));
+        if let Some((account, trie)) = self.open.take() {
+            self.done.push((account, root(trie)));
         }
     }
 

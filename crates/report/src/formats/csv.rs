@@ -21,7 +21,7 @@ const OF_RESULT: [Column<RunResult>; 12] = [
     column("agree", |run| bool(run.agree)),
     column("interrupted", |run| run.interrupted.to_string()),
     column("started_unix_s", |run| run.started_unix_s.text()),
-    column("commit", |run| word(run.tool.commit.as_deref())),
+    column("commit", |run| word(run.tool.program.commit.as_deref())),
     column("scenario", |run| field(&run.workload.scenario)),
     column("fork", |run| field(&run.workload.fork)),
     column("seed", |run| run.workload.seed.text()),

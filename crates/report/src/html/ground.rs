@@ -49,7 +49,7 @@ const FIRST: [First; 18] = [
     }),
     first("Compiler", |s| word(s.environment()?.build.rustc.as_deref())),
     first("revm", |s| word(Some(&s.shown.tool().revm))),
-    first("Commit", |s| word(s.shown.tool().commit.as_deref())),
+    first("Commit", |s| word(s.shown.tool().program.commit.as_deref())),
 ];
 
 fn word(text: Option<&str>) -> Option<String> {

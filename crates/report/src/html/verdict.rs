@@ -258,7 +258,7 @@ pub(super) fn results(report: &Report<'_>) -> Section {
         let scenario = work.as_ref().map_or_else(unknown, |work| esc(&work.scenario));
         let digest = work.as_ref().map_or("", |work| &work.digest);
         let digest: String = digest.chars().take(12).collect();
-        let commit = source.shown.tool().commit.as_deref();
+        let commit = source.shown.tool().program.commit.as_deref();
         let apart = best.map(|row| report.told_apart(row, &OF_VARIANT)).unwrap_or_default();
         let apart = if apart.is_empty() { apart } else { format!("<br/>{}", esc(&apart)) };
         vec![

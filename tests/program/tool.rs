@@ -1,0 +1,27 @@
+//! Runs the program in a folder that is its current one and has its state.
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+use crate::machine;
+
+/// Runs `stress` with 80 columns.
+pub(crate) fn stress(args: &[&str], dir: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir).env("COLUMNS", "80");
+    machine::output(&mut command)
+}
+
+/// Output as text.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The standard output of a command that succeeds.
+pub(crate) fn printed(args: &[&str], dir: &Path) -> String {
+    let output = stress(args, dir);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
