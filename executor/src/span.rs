@@ -51,9 +51,10 @@ impl Spans {
 
     /// Records that `phase` lasted from `start` until now. A trace shows it on the main thread's
     /// track. A worker closes its part by `close_part` of `trace.rs`.
-    pub fn close(&self, phase: Phase, start: Duration) {
+    pub fn close(&self, phase: Phase, start: Duration) -> Span {
         let span = Span { phase, start, end: self.elapsed() };
         self.push(Closed { span, is_on_main_track: true });
+        span
     }
 
     /// Records the same of a worker's part, which the worker's own track is to show.

@@ -115,13 +115,8 @@ impl<DB: Database> Runner<DB> {
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
-        Self {
-            evm,
-            fork: workload.fork,
-            chain_id: workload.chain_id,
-            fees: Fees::Paid,
-            requests: Vec::new(),
-        }
+        let (fees, requests) = (Fees::Paid, Vec::new());
+        Self { evm, fork: workload.fork, chain_id: workload.chain_id, fees, requests }
     }
 
     /// This runner with fees handled as `fees` says.

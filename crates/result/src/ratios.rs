@@ -34,15 +34,19 @@ fn is_twin(a: &Cell, b: &Cell) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::example::{self, Threads};
+
+    fn cell(design: Design, executing: u64, reading: u64, ms: f64) -> Cell {
+        example::cell(design, Threads { executing, reading }, ms)
+    }
 
     #[test]
     fn a_cell_is_compared_with_the_run_in_order_and_with_itself_on_one_thread() {
         let mut cells = vec![
-            example::cell(Design::Sequential, (1, 0), 900.0),
-            example::cell(Design::BatchedIo, (1, 0), 1_000.0),
-            example::cell(Design::BatchedIo, (2, 0), 500.0),
-            example::cell(Design::BatchedIo, (2, 16), 300.0),
+            cell(Design::Sequential, 1, 0, 900.0),
+            cell(Design::BatchedIo, 1, 0, 1_000.0),
+            cell(Design::BatchedIo, 2, 0, 500.0),
+            cell(Design::BatchedIo, 2, 16, 300.0),
         ];
         fill(&mut cells);
         let ratios: Vec<_> =

@@ -85,8 +85,8 @@ mod tests {
     use super::*;
     use crate::{
         AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-        FilterKind, IndexShape, ListForm, Phase, ReadMethod, ReadOrder, ReadTime, Schedule,
-        Sharing, StopRule, StoreKind, WarmCache,
+        FilterKind, IndexShape, ListDuty, ListForm, Phase, ReadMethod, ReadOrder, ReadTime,
+        Schedule, Sharing, StopRule, StoreKind, WarmCache,
     };
 
     fn names_lead_back<T: Named + Ord>() {
