@@ -4,7 +4,10 @@
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use result::comparison::{Change, Comparison, Figure, Source};
+use result::{
+    comparison::{Change, Comparison, Figure, Source},
+    stats,
+};
 
 use super::{
     Paint,
@@ -34,7 +37,8 @@ pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String
     changed(&mut page, "changed", &comparison.changes, "no setting and no fact of the machine");
     changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
     table(&mut page, comparison);
-    let text = "times of different runs hold for their minutes only: a ratio here is no verdict";
+    let text = "times of different runs hold for their minutes only: the intervals are those of the \
+                samples, and a ratio here is no verdict";
     page.labelled(Tone::Faint, "note", text);
     page.render(paint)
 }
@@ -110,6 +114,7 @@ fn table(page: &mut Page, comparison: &Comparison) {
     for (at, source) in comparison.results.iter().enumerate().skip(1) {
         let head = format!("{}/{}", source.label, comparison.results[0].label);
         columns.push(Column::new(head, figures(at).map(ratio)));
+        columns.push(Column::new("95 %".to_owned(), figures(at).map(ratio_interval)));
     }
     let widths: Vec<_> = columns.iter().map(Column::width).collect();
     let names = comparison.rows.iter().map(|row| row.variant.width()).max().unwrap_or(0);
@@ -159,6 +164,20 @@ fn ratio(figure: Option<&Figure>) -> String {
     ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
+/// Its ends, or what an interval would take.
+fn ratio_interval(figure: Option<&Figure>) -> String {
+    let Some(figure) = figure.filter(|figure| figure.time_ratio.is_some()) else {
+        return UNKNOWN.to_owned();
+    };
+    // Databases are compared each with itself; of two runs on one, both medians are unsure.
+    let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
+    let least = stats::interval_count_min(stats::confidence_of_each(unsure_count));
+    match figure.time_ratio_ci95 {
+        Some([low, high]) => format!("{low:.3}–{high:.3}"),
+        None => format!("n<{least}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -191,7 +210,8 @@ mod tests {
         let page = page(80, 2);
         assert!(page.contains("environment.host.kernel"), "{page}");
         assert!(page.contains("→ another"), "{page}");
-        assert_eq!(page.matches("1.000").count(), 5, "{page}");
+        assert_eq!(page.matches(" 1.000 ").count(), 5, "{page}");
+        assert_eq!(page.matches(" 1.000–1.000").count(), 5, "{page}");
         assert!(page.contains("−1.5+2.1 %"), "{page}");
         assert!(page.contains("equal: gas"), "{page}");
     }

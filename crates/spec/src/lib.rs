@@ -34,7 +34,7 @@ pub use load::{
     Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot, PrefetchMiss, SloadStorm,
     SlotOrder, SstoreStorm, Transfers, kinds,
 };
-pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
+pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, Outside, PerUser, Shape, Through, Touch};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     AccountOp, AccountTarget, Creation, KeyOrder, LoadOrder, Overlap, Pattern, Recipients,

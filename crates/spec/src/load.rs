@@ -30,7 +30,7 @@ pub use balance_storm::BalanceStorm;
 pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
 pub use compute::Compute;
 pub use contract_chase::ContractChase;
-pub use dapps::{Dapps, PerUser};
+pub use dapps::{Dapps, Outside, PerUser};
 pub use delegate::Delegate;
 pub use deploy::Deploy;
 pub use erc20::Erc20;
