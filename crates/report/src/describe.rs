@@ -1,8 +1,6 @@
 //! The page of `stress describe`: what a workload holds before it runs.
 
-use result::description::{
-    Conflicts, Described, HotKey, LoadFacts, Meetings, SizeClass, TxFacts,
-};
+use result::description::{Conflicts, Described, HotKey, LoadFacts, Meetings, SizeClass, TxFacts};
 
 use super::{
     Paint,

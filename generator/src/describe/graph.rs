@@ -143,7 +143,8 @@ impl ConflictGraph {
             graph.add(tx as u32, accesses.of(tx), &mut keys, &mut groups);
         }
         graph.hottest = hottest(&keys);
-        let has_two_writers = |access: &Access, key: &KeyState| access.writes && key.is_written_twice();
+        let has_two_writers =
+            |access: &Access, key: &KeyState| access.writes && key.is_written_twice();
         graph.write_write = Meetings {
             tx_count: txs_where(accesses, &keys, has_two_writers),
             key_count: keys.iter().filter(|key| key.is_written_twice()).count() as u64,

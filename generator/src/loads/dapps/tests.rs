@@ -183,14 +183,17 @@ fn outside_count(calls: &[Call]) -> u64 {
     for call in calls {
         *of_user.entry(call.user).or_default().entry(call.dapp).or_default() += 1;
     }
-    let counts = of_user.values().map(|dapps| dapps.values().sum::<u64>() - dapps.values().max().unwrap());
+    let counts =
+        of_user.values().map(|dapps| dapps.values().sum::<u64>() - dapps.values().max().unwrap());
     counts.sum()
 }
 
 #[test]
 fn a_number_of_outside_transactions_is_exact_and_at_most_half() {
     // One transaction in ten thousand users each: with none outside all are at home.
-    for (count, outside, exact) in [(50_000, 500, 500), (13_445, 500, 500), (600, 500, 300), (1, 500, 0)] {
+    for (count, outside, exact) in
+        [(50_000, 500, 500), (13_445, 500, 500), (600, 500, 300), (1, 500, 0)]
+    {
         let mut random = Random::new(1, "a test");
         let mut outsiders = Outsiders::new(Outside::Count(outside), count);
         let goes = (0..count).filter(|_| !outsiders.stays(&mut random)).count() as u64;
@@ -200,7 +203,10 @@ fn a_number_of_outside_transactions_is_exact_and_at_most_half() {
     // A user of one call, or with most of them outside, cannot tell where its home is.
     let seen = outside_count(&drawn(&spec, TX_COUNT).calls);
     assert!((400..=500).contains(&seen), "{seen}");
-    assert_eq!(outside_count(&drawn(&Spec { outside: Outside::Count(0), ..spec }, TX_COUNT).calls), 0);
+    assert_eq!(
+        outside_count(&drawn(&Spec { outside: Outside::Count(0), ..spec }, TX_COUNT).calls),
+        0
+    );
 }
 
 #[test]
@@ -216,10 +222,18 @@ fn with_a_number_of_outside_transactions_blocks_of_any_size_are_connected_as_the
     println!("published {published:?}");
     for tx_count in [TX_COUNT, 50_000, 13_445] {
         let counted = Spec { outside: Outside::Count(500), ..spec() };
-        println!("{tx_count} {:?} shares {:?}", joined(&drawn(&counted, tx_count).calls), joined(&drawn(&spec(), tx_count).calls));
+        println!(
+            "{tx_count} {:?} shares {:?}",
+            joined(&drawn(&counted, tx_count).calls),
+            joined(&drawn(&spec(), tx_count).calls)
+        );
         let calls = drawn(&counted, tx_count).calls;
         let sizes = components(&calls);
-        println!("   with resources {} {:?}", sizes.len(), *sizes.iter().max().unwrap() as f64 / calls.len() as f64);
+        println!(
+            "   with resources {} {:?}",
+            sizes.len(),
+            *sizes.iter().max().unwrap() as f64 / calls.len() as f64
+        );
     }
 }
 
