@@ -19,6 +19,8 @@ use super::{
 const SHOWN_CHANGE_COUNT: usize = 12;
 /// Widest value of a change before it is cut.
 const MAX_VALUE_WIDTH: usize = 40;
+/// Head of a column of intervals.
+const INTERVAL: &str = "95 %";
 /// Space before a column.
 const GAP: usize = 2;
 
@@ -109,12 +111,18 @@ fn table(page: &mut Page, comparison: &Comparison) {
     let mut columns: Vec<Column> = Vec::new();
     for (at, source) in comparison.results.iter().enumerate() {
         columns.push(Column::new(source.label.clone(), figures(at).map(time)));
-        columns.push(Column::new("95 %".to_owned(), figures(at).map(interval)));
+        columns.push(Column::new(INTERVAL.to_owned(), figures(at).map(interval)));
     }
+    let time_column_count = columns.len();
     for (at, source) in comparison.results.iter().enumerate().skip(1) {
         let head = format!("{}/{}", source.label, comparison.results[0].label);
         columns.push(Column::new(head, figures(at).map(ratio)));
-        columns.push(Column::new("95 %".to_owned(), figures(at).map(ratio_interval)));
+        columns.push(Column::new(INTERVAL.to_owned(), figures(at).map(ratio_interval)));
+    }
+    // Where there is no room for all, ratios keep their intervals and times do not.
+    if columns.iter().map(Column::width).sum::<usize>() > page.width() {
+        let mut place = 0..;
+        columns.retain(|column| place.next() >= Some(time_column_count) || column.head != INTERVAL);
     }
     let widths: Vec<_> = columns.iter().map(Column::width).collect();
     let names = comparison.rows.iter().map(|row| row.variant.width()).max().unwrap_or(0);

@@ -154,16 +154,18 @@ impl BloatedCalls {
     /// The transaction of most slots within `gas_limit`; `None` where that is none.
     fn most_within(&mut self, gas_limit: u64) -> Result<Option<(Work, Cost)>, GeneratorError> {
         let Some(room) = gas_limit.checked_sub(self.useful_gas) else { return Ok(None) };
+        // Bytes of calldata that are not zero make the guess a little too large, perhaps for any
+        // transaction.
         let mut count = USEFUL_COUNT + room / self.slot_gas;
-        while count > 0 {
+        loop {
             let work = self.work(count);
-            let cost = self.price(work)?;
-            match limit(cost).checked_sub(gas_limit) {
-                None | Some(0) => return Ok(Some((work, cost))),
-                Some(above) => count = count.saturating_sub(above.div_ceil(self.slot_gas)),
+            match self.price(work) {
+                Ok(cost) if limit(cost) <= gas_limit => return Ok(Some((work, cost))),
+                Err(error) if count == 1 => return Err(error),
+                Ok(_) if count == 1 => return Ok(None),
+                Ok(_) | Err(_) => count -= 1,
             }
         }
-        Ok(None)
     }
 
     /// The slots that the next transaction touches, and where the one after it is.

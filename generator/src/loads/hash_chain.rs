@@ -2,7 +2,7 @@
 //! many there are, and with how much gas each, follows the schedules of the official benchmarks of
 //! parallel execution.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{Genesis, GenesisAccount};
@@ -69,6 +69,8 @@ pub(crate) struct HashChains {
     hash_gas: u64,
     probe: Probe,
     prices: Prices<u64>,
+    /// The most hashes within a limit.
+    largest: HashMap<u64, Option<(u64, Cost)>>,
     creation: Bytes,
     deployment: Cost,
     /// The contract that was deployed last.
@@ -117,6 +119,7 @@ impl HashChains {
             hash_gas: 1,
             probe,
             prices: Prices::new(),
+            largest: HashMap::new(),
             creation,
             deployment,
             deployed: None,
@@ -136,17 +139,27 @@ impl HashChains {
 
     /// The most hashes of a transaction within `gas_limit`, with their price; `None` below one.
     fn most_within(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
+        if let Some(known) = self.largest.get(&gas_limit) {
+            return Ok(*known);
+        }
+        let found = self.search(gas_limit)?;
+        self.largest.insert(gas_limit, found);
+        Ok(found)
+    }
+
+    fn search(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
         let Some(room) = gas_limit.checked_sub(self.limits.least) else { return Ok(None) };
-        // Bytes of calldata that are not zero make the guess a little too large.
+        // Bytes of calldata that are not zero make the guess a little too large, perhaps for any
+        // transaction.
         let mut count = 1 + room / self.hash_gas;
-        while count > 0 {
-            let cost = self.price(count)?;
-            match limit(cost).checked_sub(gas_limit) {
-                None | Some(0) => return Ok(Some((count, cost))),
-                Some(above) => count = count.saturating_sub(above.div_ceil(self.hash_gas)),
+        loop {
+            match self.price(count) {
+                Ok(cost) if limit(cost) <= gas_limit => return Ok(Some((count, cost))),
+                Err(error) if count == 1 => return Err(error),
+                Ok(_) if count == 1 => return Ok(None),
+                Ok(_) | Err(_) => count -= 1,
             }
         }
-        Ok(None)
     }
 
     /// What a block of `budget` has.

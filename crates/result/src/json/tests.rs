@@ -9,7 +9,9 @@ use variant::{CacheMode, ReadMethod, StoreKind};
 use super::*;
 use crate::{
     comparison::{self, Change, Comparison, Figure, Row, Source, Work},
-    description::{self, Conflicts, Described, HotKey, Ideal, LoadFacts, SizeClass, TxFacts},
+    description::{
+        self, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SizeClass, TxFacts,
+    },
     doctor::{self, DoctorResult},
     environment::{Check, Status},
     example,
