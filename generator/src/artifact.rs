@@ -17,6 +17,10 @@ pub enum Contract {
     ChaseStorm,
     /// `seed, value, (start, count)*`: writes the value to keccak(seed ‖ i).
     WriteStorm,
+    /// `op, where, count`: reads or writes slots 1, 2, 3, …, from where slot 0 says.
+    Bloated,
+    /// `count`: hashes, then slot 0 read and written.
+    HashChain,
     /// `seed, change, (start, count)*`: reads keccak(seed ‖ i), and writes it XOR the change.
     RewriteStorm,
     /// `seed, op, bytes, (start, count)*`: looks at the accounts keccak(seed ‖ i).
@@ -72,11 +76,13 @@ struct Artifact {
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::KeccakStorm,
         Self::WeylStorm,
         Self::ChaseStorm,
         Self::WriteStorm,
+        Self::Bloated,
+        Self::HashChain,
         Self::RewriteStorm,
         Self::AccountStorm,
         Self::BalanceStorm,
@@ -108,6 +114,8 @@ impl Contract {
             Self::WeylStorm => "WeylStorm",
             Self::ChaseStorm => "ChaseStorm",
             Self::WriteStorm => "WriteStorm",
+            Self::Bloated => "Bloated",
+            Self::HashChain => "HashChain",
             Self::RewriteStorm => "RewriteStorm",
             Self::AccountStorm => "AccountStorm",
             Self::BalanceStorm => "BalanceStorm",
@@ -198,6 +206,8 @@ impl Contract {
             Self::WriteStorm => {
                 include_str!("../../contracts/artifacts/WriteStorm.json")
             }
+            Self::Bloated => include_str!("../../contracts/artifacts/Bloated.json"),
+            Self::HashChain => include_str!("../../contracts/artifacts/HashChain.json"),
             Self::RewriteStorm => {
                 include_str!("../../contracts/artifacts/RewriteStorm.json")
             }

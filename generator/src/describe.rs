@@ -7,7 +7,7 @@
 
 mod graph;
 
-pub use graph::{Access, Accesses, Component, ConflictGraph, Hottest};
+pub use graph::{Access, Accesses, Component, ConflictGraph, Hottest, Meetings};
 
 use alloy_primitives::{Address, U256};
 use evm::StepWrites;

@@ -104,6 +104,33 @@ pub enum GeneratorError {
         /// Transactions of the load in a block.
         tx_count: u64,
     },
+    /// A block has not as many transactions as a group.
+    #[error(
+        "load[{load}].group = {length} is more than the {tx_count} transactions of a block; lower \
+         load[{load}].group, raise block.gas, or write load[{load}].density = \"max\""
+    )]
+    NoWholeGroup {
+        /// Place of the load.
+        load: usize,
+        /// Transactions of a group.
+        length: u64,
+        /// Transactions of a block.
+        tx_count: u64,
+    },
+    /// A block has more groups than the state has contracts for them.
+    #[error(
+        "a block has {needed_count} groups of load[{load}], each with a contract of its own, and \
+         load[{load}].contracts = {held_count}; raise load[{load}].contracts to {needed_count}, or \
+         lower block.gas"
+    )]
+    TooFewGroupContracts {
+        /// Place of the load.
+        load: usize,
+        /// Groups of a block.
+        needed_count: u64,
+        /// Contracts that the state has.
+        held_count: u64,
+    },
     /// There is not enough gas for one transaction that is worth it.
     #[error(
         "{key} leaves load[{load}] {gas} gas for a transaction, and the smallest useful one needs \

@@ -157,6 +157,7 @@ impl<'a, 'g> Filler<'a, 'g> {
                     out.transactions.push(tx);
                     out.loads.push(load as u32);
                 }
+                None if self.planners[load].has_ended() => budgets[load].left = 0,
                 None if left == total || gas_limit == most_gas => {
                     let key = if gas_limit == most_gas { most_key } else { "block.gas" };
                     return Err(self.too_little(key, load, gas_limit));
@@ -187,6 +188,10 @@ impl<'a, 'g> Filler<'a, 'g> {
         while let Some(load) = self.next_load(&budgets) {
             let (most_gas, most_key) = self.turns[load].most_gas(tx_gas);
             let tx = self.next(load, most_gas, people)?;
+            if tx.is_none() && self.planners[load].has_ended() {
+                budgets[load].left = 0;
+                continue;
+            }
             let tx = tx.ok_or_else(|| self.too_little(most_key, load, most_gas))?;
             budgets[load].left -= 1;
             out.transactions.push(tx);

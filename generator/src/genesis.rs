@@ -61,6 +61,7 @@ const fn asks_slots(load: &Load) -> bool {
             | LoadKind::PrefetchMiss(_)
             | LoadKind::BalanceStorm(_)
             | LoadKind::ContractChase(_)
+            | LoadKind::Bloated(_)
     )
 }
 

@@ -4,12 +4,14 @@
 
 mod airdrop;
 mod amm;
+mod bloated;
 mod calls;
 mod chains;
 mod compute;
 mod dapps;
 mod delegate;
 mod deploy;
+mod hash_chain;
 mod logs;
 mod nft;
 mod non_conflicting;
@@ -33,12 +35,14 @@ use crate::{
 };
 use airdrop::Airdrops;
 use amm::Swaps;
+use bloated::BloatedCalls;
 use calls::{Around, Calls, Script};
 use chains::Chains;
 use compute::Computations;
 use dapps::Dapps;
 use delegate::Delegations;
 use deploy::Deployments;
+use hash_chain::HashChains;
 use logs::LogWrites;
 use nft::{Mints, NftTransfers};
 use non_conflicting::NonConflicting;
@@ -75,11 +79,13 @@ pub(crate) fn place(site: &Site<'_>, genesis: &mut Genesis) -> Result<Placed, Ge
         LoadKind::AccountStorm(storm) => at.accounts(storm, genesis),
         LoadKind::BalanceStorm(_) => at.balances(genesis),
         LoadKind::ContractChase(chase) => at.contract_chase(chase, genesis),
+        LoadKind::Bloated(_) => at.bloated(genesis),
         LoadKind::Transfers(_) => Ok(Placed::default()),
         LoadKind::Erc20(erc20) => transfers::place(erc20, tag, genesis),
         LoadKind::OneSlot(_) => one_slot::place(tag, genesis),
         LoadKind::Dapps(load) => dapps::place(load, tag, genesis),
         LoadKind::Chains(load) => chains::place(load, scenario, tag, genesis),
+        LoadKind::HashChain(load) => hash_chain::place(load, tag, genesis),
         LoadKind::NonConflicting(_) => non_conflicting::place(scenario, tag, genesis),
         LoadKind::Erc721(erc721) => nft::place(erc721.holder_count, tag, genesis),
         LoadKind::NftMint(mint) => nft::place(mint.minter_count, tag, genesis),
@@ -137,6 +143,11 @@ pub(crate) fn planner<'g>(
         LoadKind::Chains(load) => {
             let members = Members::new(index, chains::accounts(load, scenario), batch);
             boxed(Chains::new(load, members, stream.random(), callee, people)?)
+        }
+        LoadKind::HashChain(load) => boxed(HashChains::new(load, &tag, around, people)?),
+        LoadKind::Bloated(load) => {
+            let account = bloated::Account::of(placed, &state.genesis);
+            boxed(BloatedCalls::new(load.op, account, around, people)?)
         }
         LoadKind::NonConflicting(load) => {
             let members = Members::new(index, 0..holder_count(scenario), batch);

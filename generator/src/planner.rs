@@ -104,6 +104,11 @@ pub(crate) trait Planner {
     /// Gas in which a useful transaction fits.
     fn useful_gas(&self) -> u64;
 
+    /// Whether the load has given the block all that it has for it, whatever gas is left.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Slots or accounts asked of the family that lacks most, and those it holds, if these are fewer.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None

@@ -1,11 +1,11 @@
 //! The figures of a workload (`docs/describe.md`): how they follow from what the reference run saw.
 
-use generator::describe::{BatchDescription, Description, KeyName, TxKeys};
+use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName, TxKeys};
 use result::{
     Tool,
     description::{
-        Component, Conflicts, Described, HotKey, Ideal, LoadFacts, SCHEMA, SizeClass, Spread,
-        TxFacts,
+        Component, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SCHEMA, SizeClass,
+        Spread, TxFacts,
     },
 };
 use spec::Scenario;
@@ -174,6 +174,8 @@ fn conflicts(
         largest_tx_count: most(|component| component.tx_count),
         largest_gas: most(|component| component.gas),
         conflicting_tx_count: joined.map(|component| component.tx_count).sum(),
+        write_write: meetings(batches, ConflictGraph::write_write),
+        read_write: meetings(batches, ConflictGraph::read_write),
         longest_chain_tx_count: most(|component| component.chain_tx_count),
         longest_chain_gas: most(|component| component.chain_gas),
         hottest: hot.map(|(hottest, KeyName { address, slot })| HotKey {
@@ -186,6 +188,19 @@ fn conflicts(
         ideal_unbounded: ratio(gas as f64, chains.sum::<u64>() as f64),
         sizes: sizes(components),
     }
+}
+
+/// Conflicts of one kind in all batches. A key of two batches counts in both: they run one after
+/// the other.
+fn meetings(
+    batches: &[BatchDescription],
+    of_kind: fn(&ConflictGraph) -> generator::describe::Meetings,
+) -> Meetings {
+    let all = batches.iter().map(|batch| of_kind(&batch.graph));
+    all.fold(Meetings::default(), |sum, of| Meetings {
+        tx_count: sum.tx_count + of.tx_count,
+        key_count: sum.key_count + of.key_count,
+    })
 }
 
 const fn component(of: &generator::describe::Component) -> Component {

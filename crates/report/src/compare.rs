@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use result::{
-    Cell, RunResult, SampleFacts, StoreFacts, Stored, WorkloadFacts,
+    Cell, Estimate, RunResult, SampleFacts, StoreFacts, Stored, WorkloadFacts,
     comparison::{Change, Comparison, Figure, Row, SCHEMA, Source, Work},
+    databases::{CellDatabases, OfDatabase},
+    stats,
 };
 
 use crate::error::Error;
@@ -197,27 +199,82 @@ fn rows(results: &[Stored]) -> Vec<Row> {
         }
     }
     let row = |variant: &str| {
-        let mut figures: Vec<_> =
-            results.iter().map(|stored| stored.cell(variant).map(figure)).collect();
-        let base = figures[0].as_ref().and_then(|figure| figure.ms_per_batch);
-        for figure in figures.iter_mut().flatten() {
-            figure.time_ratio = figure.ms_per_batch.zip(base).map(|(ms, base)| ms / base);
-        }
+        let base = results[0].cell(variant);
+        let of_result = |(index, stored): (usize, &Stored)| {
+            let cell = stored.cell(variant)?;
+            let ratio = match (base, index) {
+                (None, _) => Ratio::default(),
+                // What is divided by itself is one, however far its samples lie apart.
+                (Some(_), 0) => Ratio { median: positive(cell).map(|_| 1.0), ci95: None },
+                (Some(base), _) => Ratio::of(cell, base),
+            };
+            Some(figure(cell, ratio))
+        };
+        let figures = results.iter().enumerate().map(of_result).collect();
         Row { variant: variant.to_owned(), figures }
     };
     variants.into_iter().map(row).collect()
 }
 
-fn figure(cell: &Cell) -> Figure {
-    let positive = |median: Option<f64>| median.filter(|number| *number > 0.0);
+fn figure(cell: &Cell, ratio: Ratio) -> Figure {
     Figure {
         sample_count: cell.samples.len() as u64,
         database_count: cell.databases.as_ref().map(|of| of.each.len() as u64),
-        ms_per_batch: positive(cell.ms_per_batch.median),
+        ms_per_batch: positive(cell),
         ms_per_batch_ci95: cell.ms_per_batch.ci95,
-        mgas_per_s: positive(cell.mgas_per_s.median),
+        mgas_per_s: cell.mgas_per_s.median.filter(|rate| *rate > 0.0),
         device_fraction: cell.device_fraction,
-        time_ratio: None,
+        time_ratio: ratio.median,
+        time_ratio_ci95: ratio.ci95,
+    }
+}
+
+/// A cell's time, where it has one to divide by.
+fn positive(cell: &Cell) -> Option<f64> {
+    cell.ms_per_batch.median.filter(|ms| *ms > 0.0)
+}
+
+/// A time over that of another result.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ratio {
+    median: Option<f64>,
+    ci95: Option<[f64; 2]>,
+}
+
+impl Ratio {
+    fn of(cell: &Cell, base: &Cell) -> Self {
+        match (&cell.databases, &base.databases) {
+            (Some(own), Some(of_base)) => Self::of_databases(own, of_base),
+            _ => Self::of_samples(cell, base),
+        }
+    }
+
+    /// Of the medians. Nothing pairs a sample of one run with one of another, so each median has
+    /// an interval, both hold at once with 95 %, and the ratio lies between the ends' ratios:
+    /// whatever the samples are distributed like.
+    fn of_samples(cell: &Cell, base: &Cell) -> Self {
+        let interval = |cell: &Cell| {
+            let counted = cell.counted().into_iter().flatten();
+            let times: Vec<f64> = counted.map(|sample| sample.wall_ns as f64).collect();
+            stats::median_interval_at(&times, stats::confidence_of_each(2))
+        };
+        let ends = interval(cell).zip(interval(base)).filter(|(_, [least, _])| *least > 0.0);
+        Self {
+            median: positive(cell).zip(positive(base)).map(|(ms, base)| ms / base),
+            ci95: ends.map(|(own, base)| [own[0] / base[1], own[1] / base[0]]),
+        }
+    }
+
+    /// Of the same databases, each compared with itself: how far they lie apart is in no ratio.
+    fn of_databases(own: &CellDatabases, base: &CellDatabases) -> Self {
+        let ratio = |of: &OfDatabase| {
+            let same = base.each.iter().find(|other| other.seed == of.seed)?;
+            let over = same.ms_per_batch.median.filter(|ms| *ms > 0.0)?;
+            Some(of.ms_per_batch.median? / over)
+        };
+        let ratios: Vec<f64> = own.each.iter().filter_map(ratio).collect();
+        let Estimate { median, ci95, .. } = stats::estimate(&ratios);
+        Self { median, ci95 }
     }
 }
 
@@ -250,6 +307,54 @@ mod tests {
         assert_eq!(comparison.rows.len(), 5);
         for figure in comparison.rows.iter().flat_map(|row| row.figures.iter().flatten()) {
             assert_eq!(figure.time_ratio, Some(1.0));
+        }
+    }
+
+    /// A stored run in which every cell took these times.
+    fn timed(walls_ns: &[u64]) -> Stored {
+        let mut run = example::sampled(walls_ns.len());
+        for cell in &mut run.cells {
+            for (sample, wall_ns) in cell.samples.iter_mut().zip(walls_ns) {
+                sample.wall_ns = *wall_ns;
+            }
+        }
+        let json = serde_json::from_str(&result::json(&run).expect("finite"));
+        Stored::from_json(PathBuf::from("r.json"), json.expect("JSON")).expect("a result")
+    }
+
+    #[test]
+    fn a_ratio_has_the_interval_of_both_runs_and_none_with_six_samples() {
+        let base = timed(&[100, 110, 100, 105, 125, 110, 100]);
+        let slow = timed(&[200, 220, 250, 205, 210, 220, 210]);
+        let of = |results: &[Stored]| {
+            let rows = compare(results).expect("the same work").rows;
+            let ratios = rows.iter().map(|row| row.figures[1].as_ref().unwrap().time_ratio_ci95);
+            let ratios: Vec<_> = ratios.collect();
+            assert!(ratios.windows(2).all(|two| two[0] == two[1]), "{ratios:?}");
+            ratios[0]
+        };
+        // 200/125 and 250/100.
+        assert_eq!(of(&[base.clone(), slow.clone()]), Some([1.6, 2.5]));
+        assert_eq!(of(&[slow, base.clone()]), Some([0.4, 0.625]));
+        assert_eq!(of(&[base, timed(&[200; 6])]), None);
+    }
+
+    #[test]
+    fn the_ratio_of_pooled_runs_compares_each_database_with_itself() {
+        let pooled = |times: u64| {
+            let walls: Vec<Vec<u64>> = (1..=6_u64).map(|db| vec![db * db * times; 2]).collect();
+            let ran = example::ran(&walls, 3);
+            let mut run = example::sampled(1);
+            run.cells = result::databases::pool(&ran, &[]);
+            run.databases = ran.into_iter().map(|ran| ran.facts).collect();
+            let json = serde_json::from_str(&result::json(&run).expect("finite"));
+            Stored::from_json(PathBuf::from("r.json"), json.expect("JSON")).expect("a result")
+        };
+        let rows = compare(&[pooled(10), pooled(20)]).expect("the same databases").rows;
+        for row in rows {
+            let figure = row.figures[1].as_ref().expect("both have it");
+            // Databases differ by a factor of 36.
+            assert_eq!((figure.time_ratio, figure.time_ratio_ci95), (Some(2.0), Some([2.0, 2.0])));
         }
     }
 

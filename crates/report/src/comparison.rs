@@ -4,7 +4,10 @@
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use result::comparison::{Change, Comparison, Figure, Source};
+use result::{
+    comparison::{Change, Comparison, Figure, Source},
+    stats,
+};
 
 use super::{
     Paint,
@@ -16,6 +19,8 @@ use super::{
 const SHOWN_CHANGE_COUNT: usize = 12;
 /// Widest value of a change before it is cut.
 const MAX_VALUE_WIDTH: usize = 40;
+/// Head of a column of intervals.
+const INTERVAL: &str = "95 %";
 /// Space before a column.
 const GAP: usize = 2;
 
@@ -34,7 +39,8 @@ pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String
     changed(&mut page, "changed", &comparison.changes, "no setting and no fact of the machine");
     changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
     table(&mut page, comparison);
-    let text = "times of different runs hold for their minutes only: a ratio here is no verdict";
+    let text = "times of different runs hold for their minutes only: the intervals are those of the \
+                samples, and a ratio here is no verdict";
     page.labelled(Tone::Faint, "note", text);
     page.render(paint)
 }
@@ -105,11 +111,18 @@ fn table(page: &mut Page, comparison: &Comparison) {
     let mut columns: Vec<Column> = Vec::new();
     for (at, source) in comparison.results.iter().enumerate() {
         columns.push(Column::new(source.label.clone(), figures(at).map(time)));
-        columns.push(Column::new("95 %".to_owned(), figures(at).map(interval)));
+        columns.push(Column::new(INTERVAL.to_owned(), figures(at).map(interval)));
     }
+    let time_column_count = columns.len();
     for (at, source) in comparison.results.iter().enumerate().skip(1) {
         let head = format!("{}/{}", source.label, comparison.results[0].label);
         columns.push(Column::new(head, figures(at).map(ratio)));
+        columns.push(Column::new(INTERVAL.to_owned(), figures(at).map(ratio_interval)));
+    }
+    // Where there is no room for all, ratios keep their intervals and times do not.
+    if columns.iter().map(Column::width).sum::<usize>() > page.width() {
+        let mut place = 0..;
+        columns.retain(|column| place.next() >= Some(time_column_count) || column.head != INTERVAL);
     }
     let widths: Vec<_> = columns.iter().map(Column::width).collect();
     let names = comparison.rows.iter().map(|row| row.variant.width()).max().unwrap_or(0);
@@ -159,6 +172,20 @@ fn ratio(figure: Option<&Figure>) -> String {
     ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
+/// Its ends, or what an interval would take.
+fn ratio_interval(figure: Option<&Figure>) -> String {
+    let Some(figure) = figure.filter(|figure| figure.time_ratio.is_some()) else {
+        return UNKNOWN.to_owned();
+    };
+    // Databases are compared each with itself; of two runs on one, both medians are unsure.
+    let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
+    let least = stats::interval_count_min(stats::confidence_of_each(unsure_count));
+    match figure.time_ratio_ci95 {
+        Some([low, high]) => format!("{low:.3}–{high:.3}"),
+        None => format!("n<{least}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -191,7 +218,8 @@ mod tests {
         let page = page(80, 2);
         assert!(page.contains("environment.host.kernel"), "{page}");
         assert!(page.contains("→ another"), "{page}");
-        assert_eq!(page.matches("1.000").count(), 5, "{page}");
+        assert_eq!(page.matches(" 1.000 ").count(), 5, "{page}");
+        assert_eq!(page.matches(" 1.000–1.000").count(), 5, "{page}");
         assert!(page.contains("−1.5+2.1 %"), "{page}");
         assert!(page.contains("equal: gas"), "{page}");
     }

@@ -1,6 +1,6 @@
 //! The page of `stress describe`: what a workload holds before it runs.
 
-use result::description::{Conflicts, Described, HotKey, LoadFacts, SizeClass, TxFacts};
+use result::description::{Conflicts, Described, HotKey, LoadFacts, Meetings, SizeClass, TxFacts};
 
 use super::{
     Paint,
@@ -111,6 +111,9 @@ fn loads(page: &mut Page, described: &Described) {
 fn conflicts(page: &mut Page, described: &Described) {
     let conflicts = &described.conflicts;
     page.labelled(Tone::Plain, "graph", &graph_words(conflicts, &described.all));
+    if conflicts.conflicting_tx_count > 0 {
+        page.labelled(Tone::Plain, "kinds", &kind_words(conflicts, &described.all));
+    }
     let classes = &conflicts.sizes;
     let mut words: Vec<String> = classes.iter().take(SHOWN_CLASS_COUNT).map(class_words).collect();
     if classes.len() > SHOWN_CLASS_COUNT {
@@ -149,6 +152,23 @@ fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
         units::things(conflicts.component_count, "component"),
         units::things(conflicts.largest_tx_count, "tx"),
         share(conflicts.largest_gas, all.gas),
+    )
+}
+
+/// `12 txs (3 %) write what another writes, at 4 keys; 30 txs (8 %) read what another writes, …`.
+fn kind_words(conflicts: &Conflicts, all: &TxFacts) -> String {
+    let words = |of: &Meetings, what: &str| {
+        let share = units::percent(of.tx_count as f64 / all.tx_count.max(1) as f64);
+        format!(
+            "{what} {} ({share} %) at {}",
+            units::things(of.tx_count, "tx"),
+            units::things(of.key_count, "key"),
+        )
+    };
+    format!(
+        "{}; {}",
+        words(&conflicts.write_write, "write-write"),
+        words(&conflicts.read_write, "read-write"),
     )
 }
 

@@ -93,4 +93,7 @@ pub struct Figure {
     pub device_fraction: Option<f64>,
     /// Its time over that of the first result.
     pub time_ratio: Option<f64>,
+    /// 95 % confidence interval of that; `null` of the first result, and with too few samples.
+    #[serde(default)]
+    pub time_ratio_ci95: Option<[f64; 2]>,
 }

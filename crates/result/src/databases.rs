@@ -67,10 +67,15 @@ impl Cell {
     /// How many times as long as `other` it takes, of samples of the same round: what slows a
     /// round down slows both. On several databases it is over their medians.
     pub fn times_as_long_as(&self, other: &Self) -> Estimate {
+        stats::estimate(&self.ratios_to(other))
+    }
+
+    /// The values that [`Self::times_as_long_as`] is over.
+    pub fn ratios_to(&self, other: &Self) -> Vec<f64> {
         let ratios: Vec<_> = round_ratios(self, other).into_iter().map(|(_, own)| own).collect();
         match (&self.databases, ratios.as_slice()) {
-            (None, [one]) => stats::estimate(one),
-            (_, ratios) => stats::estimate(&medians(ratios)),
+            (None, [one]) => one.clone(),
+            (_, ratios) => medians(ratios),
         }
     }
 }

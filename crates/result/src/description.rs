@@ -90,6 +90,12 @@ pub struct Conflicts {
     pub largest_gas: u64,
     /// Transactions that are in conflict with another.
     pub conflicting_tx_count: u64,
+    /// Conflicts of writes with writes: two transactions write one key.
+    #[serde(default)]
+    pub write_write: Meetings,
+    /// Conflicts of reads with writes: one transaction only reads what another writes.
+    #[serde(default)]
+    pub read_write: Meetings,
     /// The most transactions of a chain: each reads what one before it wrote.
     pub longest_chain_tx_count: u64,
     /// The most gas of a chain.
@@ -102,6 +108,15 @@ pub struct Conflicts {
     pub ideal_unbounded: f64,
     /// Components by their transactions, the smallest first.
     pub sizes: Vec<SizeClass>,
+}
+
+/// Conflicts of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meetings {
+    /// Transactions that are in such a conflict with another; those of both kinds count in both.
+    pub tx_count: u64,
+    /// Keys at which they are.
+    pub key_count: u64,
 }
 
 /// A key at which transactions meet.

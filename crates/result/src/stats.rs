@@ -23,8 +23,8 @@ use sample::sorted;
 /// A percentile needs this many values beyond it (`docs/methodology.md`).
 const BEYOND_COUNT_MIN: u64 = 10;
 
-/// What an interval for the median may miss at each end: 2.5 %.
-const TAIL: f64 = 0.025;
+/// The confidence of an interval where nothing else is said.
+pub const CONFIDENCE: f64 = 0.95;
 
 /// A percentile that is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,9 +110,26 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// confidence, whatever their distribution. `None` below six values: not even the whole range
 /// is that sure.
 pub fn median_interval(values: &[f64]) -> Option<[f64; 2]> {
+    median_interval_at(values, CONFIDENCE)
+}
+
+/// The same with at least this confidence. `None` below [`interval_count_min`] values.
+pub fn median_interval_at(values: &[f64], confidence: f64) -> Option<[f64; 2]> {
     let sorted = sorted(values)?;
-    let (low, high) = median_ranks(sorted.len())?;
+    let (low, high) = median_ranks(sorted.len(), (1.0 - confidence) / 2.0)?;
     Some([sorted[low], sorted[high]])
+}
+
+/// The confidence that each of `count` intervals needs for all of them to hold at once with
+/// [`CONFIDENCE`], whatever they have in common (Bonferroni).
+pub fn confidence_of_each(count: usize) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / count.max(1) as f64
+}
+
+/// The fewest values of which the whole range holds the median with this confidence, below 1: it
+/// misses where all lie on one side.
+pub fn interval_count_min(confidence: f64) -> usize {
+    (1.0 - (1.0 - confidence).log2()).ceil() as usize
 }
 
 /// Millions of gas a second. `None` for no time.
@@ -125,19 +142,20 @@ fn middle(count: usize) -> Option<(usize, usize)> {
     Some((count.checked_sub(1)? / 2, count / 2))
 }
 
-/// Places of the two order statistics that enclose the median with at least 95 % confidence.
+/// Places of the two order statistics that enclose the median, where each end may miss it with a
+/// probability of `tail_max`.
 ///
 /// The number of values below the true median is binomial (count, 1/2). With k values left out
 /// at each end the interval misses when at most k of them lie on one side: the largest k for
-/// which that has a probability of at most 2.5 % is taken.
-fn median_ranks(count: usize) -> Option<(usize, usize)> {
+/// which that has a probability of at most `tail_max` is taken.
+fn median_ranks(count: usize, tail_max: f64) -> Option<(usize, usize)> {
     let mut left_out = None;
     // Logarithms, since 2^-count is zero for large counts.
     let mut log_term = -(count as f64) * std::f64::consts::LN_2;
     let mut tail = 0.0;
     for k in 0..count / 2 {
         tail += log_term.exp();
-        if tail > TAIL {
+        if tail > tail_max {
             break;
         }
         left_out = Some(k);
@@ -151,6 +169,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
 
     fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
         let mut histogram = Histogram::new(3).expect("three digits");
@@ -217,17 +237,30 @@ mod tests {
         // Conover, Practical Nonparametric Statistics: the sign-test interval for the median.
         let table = [(6, 1), (7, 1), (8, 1), (9, 2), (10, 2), (12, 3), (15, 4), (20, 6), (25, 8)];
         for (count, rank) in table {
-            assert_eq!(median_ranks(count), Some((rank - 1, count - rank)), "{count}");
+            assert_eq!(median_ranks(count, TAIL), Some((rank - 1, count - rank)), "{count}");
         }
         for count in 0..6 {
-            assert_eq!(median_ranks(count), None, "{count}");
+            assert_eq!(median_ranks(count, TAIL), None, "{count}");
+        }
+    }
+
+    #[test]
+    fn an_interval_begins_to_exist_with_as_many_values_as_its_confidence_needs() {
+        assert_eq!(interval_count_min(CONFIDENCE), INTERVAL_COUNT_MIN);
+        for candidates in [1, 2, 3, 4, 8, 25] {
+            let confidence = confidence_of_each(candidates);
+            let least = interval_count_min(confidence);
+            let values: Vec<f64> = (0..least).map(|value| value as f64).collect();
+            let whole = Some([0.0, values[least - 1]]);
+            assert_eq!(median_interval_at(&values, confidence), whole, "{candidates}");
+            assert_eq!(median_interval_at(&values[1..], confidence), None, "{candidates}");
         }
     }
 
     #[test]
     fn ranks_of_many_values_agree_with_the_normal_distribution() {
         for count in [1_000, 10_000, 1_000_000] {
-            let (low, high) = median_ranks(count).expect("enough values");
+            let (low, high) = median_ranks(count, TAIL).expect("enough values");
             let expected = count as f64 / 2.0 - 1.96 * (count as f64).sqrt() / 2.0;
             assert!((low as f64 - expected).abs() < 2.0, "{count}: {low}, not {expected}");
             assert_eq!(low + high, count - 1);
@@ -280,7 +313,7 @@ mod tests {
 
         #[test]
         fn an_interval_is_as_sure_as_it_says_and_the_next_narrower_is_not(count in 6_usize..120) {
-            let (low, high) = median_ranks(count).expect("six or more");
+            let (low, high) = median_ranks(count, TAIL).expect("six or more");
             prop_assert_eq!(low + high, count - 1);
             // Exact: the sum of binomials against 2.5 % of 2^count.
             let mut term = 1_u128;

@@ -30,11 +30,14 @@ mod write;
 
 pub use error::{Diagnostic, ScenarioError};
 pub use load::{
-    AccountStorm, Airdrop, Amm, BalanceStorm, CalldataByte, Compute, ContractChase, Delegate,
-    Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot, PrefetchMiss, SloadStorm,
-    SlotOrder, SstoreStorm, Transfers, kinds,
+    AccountStorm, Airdrop, Amm, BalanceStorm, Bloated, BloatedOp, CalldataByte, Compute,
+    ContractChase, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,
+    PrefetchMiss, SloadStorm, SlotOrder, SstoreStorm, Transfers, kinds,
 };
-pub use load::{Chains, Dapps, GroupOrder, Groups, NonConflicting, PerUser, Shape, Through, Touch};
+pub use load::{
+    Chains, Dapps, Density, Deployed, GroupOrder, Groups, HashChain, NonConflicting, Outside,
+    PerUser, Shape, Through, Touch,
+};
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     AccountOp, AccountTarget, Creation, KeyOrder, LoadOrder, Overlap, Pattern, Recipients,

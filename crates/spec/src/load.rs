@@ -5,6 +5,7 @@ mod account_storm;
 mod airdrop;
 mod amm;
 mod balance_storm;
+mod bloated;
 mod chains;
 mod compute;
 mod contract_chase;
@@ -13,6 +14,7 @@ mod delegate;
 mod deploy;
 mod erc20;
 mod erc721;
+mod hash_chain;
 mod kind;
 mod logs;
 mod nft_mint;
@@ -27,14 +29,16 @@ pub use account_storm::AccountStorm;
 pub use airdrop::Airdrop;
 pub use amm::Amm;
 pub use balance_storm::BalanceStorm;
+pub use bloated::{Bloated, BloatedOp};
 pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
 pub use compute::Compute;
 pub use contract_chase::ContractChase;
-pub use dapps::{Dapps, PerUser};
+pub use dapps::{Dapps, Outside, PerUser};
 pub use delegate::Delegate;
 pub use deploy::Deploy;
 pub use erc20::Erc20;
 pub use erc721::Erc721;
+pub use hash_chain::{Density, Deployed, HashChain};
 pub use logs::Logs;
 pub use nft_mint::NftMint;
 pub use non_conflicting::NonConflicting;
@@ -123,6 +127,8 @@ load_kinds! {
     BalanceStorm => balance_storm,
     /// A chain through contracts.
     ContractChase => contract_chase,
+    /// Slots of one account that delegates its code.
+    Bloated => bloated,
     /// Transfers of ether, nothing else.
     Transfers => transfers,
     /// Transfers of an ERC-20 token.
@@ -133,6 +139,8 @@ load_kinds! {
     Dapps => dapps,
     /// Dependencies by rate and by shape.
     Chains => chains,
+    /// Groups that hash and meet in a slot, as the official benchmarks divide a block.
+    HashChain => hash_chain,
     /// One account a transaction.
     NonConflicting => non_conflicting,
     /// Swaps of tokens at pairs.
@@ -180,6 +188,7 @@ impl LoadKind {
                 | Self::AccountStorm(_)
                 | Self::BalanceStorm(_)
                 | Self::ContractChase(_)
+                | Self::Bloated(_)
         )
     }
 

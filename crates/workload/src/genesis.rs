@@ -71,6 +71,8 @@ pub enum KeyRule {
     /// key(i) = the first 12 bytes of keccak(seed ‖ i) ‖ the 20 of the contract's address: who has the
     /// key knows whom to ask for the value.
     Addressed,
+    /// key(i) = i.
+    Index,
 }
 
 /// Step of [`KeyRule::Weyl`]: ⌊2^256/φ⌋, odd, so the sequence has the full period.
@@ -93,6 +95,8 @@ pub enum ValueRule {
         /// How many indices further its slot is.
         ahead: u64,
     },
+    /// value(i) = key(i) + 1, so that a key of 0 has a value.
+    AfterKey,
 }
 
 /// Slots of one contract, key(i) and value(i) for i in 0..count.

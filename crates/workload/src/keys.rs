@@ -24,6 +24,7 @@ impl SlotFamily {
                 U256::from_be_bytes(keccak256(balance_input(&holder)).0)
             }
             KeyRule::Addressed => self.addressed(index, &self.address),
+            KeyRule::Index => U256::from(index),
         }
     }
 
@@ -35,6 +36,7 @@ impl SlotFamily {
             ValueRule::KeyElsewhere { address, ahead } => {
                 self.addressed(self.ahead(index, ahead), &address)
             }
+            ValueRule::AfterKey => not_zero(self.key(index).wrapping_add(U256::ONE)),
         }
     }
 
@@ -81,6 +83,11 @@ impl SlotFamily {
                 }
             }
             KeyRule::Addressed => self.fill_addressed(indices, out, &self.address),
+            KeyRule::Index => {
+                for (out, index) in out.iter_mut().zip(indices) {
+                    *out = U256::from(*index).to_be_bytes();
+                }
+            }
         }
     }
 
@@ -124,6 +131,13 @@ impl SlotFamily {
                 let next: Vec<u64> =
                     indices.iter().map(|index| self.ahead(*index, ahead)).collect();
                 self.fill_addressed(&next, out, &address);
+            }
+            ValueRule::AfterKey => {
+                self.fill_keys(indices, out);
+                for value in out {
+                    let next = U256::from_be_bytes(*value).wrapping_add(U256::ONE);
+                    *value = not_zero(next).to_be_bytes();
+                }
             }
         }
     }
@@ -277,6 +291,9 @@ mod tests {
         assert_eq!(weyl.key(3), U256::ONE + WEYL_STEP.wrapping_mul(U256::from(3)));
         assert_eq!(weyl.value(99), weyl.key(0));
         assert_eq!(weyl.value(4), weyl.key(5));
+        let index = family(KeyRule::Index, ValueRule::AfterKey, seed);
+        assert_eq!((index.key(0), index.key(1_000)), (U256::ZERO, U256::from(1_000)));
+        assert_eq!((index.value(0), index.value(1_000)), (U256::ONE, U256::from(1_001)));
         let expected = hex!("47bd0e9268d50f9d859feb8d394e410daf432f3409d5a1f9fc920344f19ca062");
         assert_eq!(keccak.value(5).to_be_bytes::<32>(), expected);
     }
@@ -306,8 +323,10 @@ mod tests {
         ) {
             let elsewhere =
                 ValueRule::KeyElsewhere { address: Address::repeat_byte(0xa1), ahead: 1 };
-            for keys in [KeyRule::Keccak, KeyRule::Weyl, KeyRule::Balance, KeyRule::Addressed] {
-                for values in [ValueRule::Random, ValueRule::NextKey, elsewhere] {
+            let keys = [KeyRule::Keccak, KeyRule::Weyl, KeyRule::Balance, KeyRule::Addressed];
+            for keys in keys.into_iter().chain([KeyRule::Index]) {
+                let values = [ValueRule::Random, ValueRule::NextKey, elsewhere];
+                for values in values.into_iter().chain([ValueRule::AfterKey]) {
                     let family = family(keys, values, B256::from(seed));
                     let (mut batch_keys, mut batch_values) = (Vec::new(), Vec::new());
                     family.keys(&indices, &mut batch_keys);

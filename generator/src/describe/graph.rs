@@ -65,12 +65,23 @@ pub struct Hottest {
     pub writer_count: u64,
 }
 
+/// Conflicts of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meetings {
+    /// Transactions that are in such a conflict with another.
+    pub tx_count: u64,
+    /// Keys at which they are.
+    pub key_count: u64,
+}
+
 /// The conflicts of a batch.
 #[derive(Clone, Debug)]
 pub struct ConflictGraph {
     gas: Vec<u64>,
     components: Vec<Component>,
     hottest: Option<Hottest>,
+    write_write: Meetings,
+    read_write: Meetings,
     /// Where the dependencies of each transaction end.
     dependency_ends: Vec<usize>,
     /// Earlier transactions that wrote what a transaction reads, each once.
@@ -85,6 +96,18 @@ struct KeyState {
     last_writer: u32,
     tx_count: u32,
     writer_count: u32,
+}
+
+impl KeyState {
+    /// Whether two transactions write the key.
+    const fn is_written_twice(&self) -> bool {
+        self.writer_count > 1
+    }
+
+    /// Whether one writes the key that another only reads.
+    const fn is_read_and_written(&self) -> bool {
+        self.writer_count > 0 && self.tx_count > self.writer_count
+    }
 }
 
 impl ConflictGraph {
@@ -112,12 +135,25 @@ impl ConflictGraph {
             gas,
             components: Vec::new(),
             hottest: None,
+            write_write: Meetings::default(),
+            read_write: Meetings::default(),
             dependencies: Vec::new(),
         };
         for tx in 0..graph.gas.len() {
             graph.add(tx as u32, accesses.of(tx), &mut keys, &mut groups);
         }
         graph.hottest = hottest(&keys);
+        let has_two_writers =
+            |access: &Access, key: &KeyState| access.writes && key.is_written_twice();
+        graph.write_write = Meetings {
+            tx_count: txs_where(accesses, &keys, has_two_writers),
+            key_count: keys.iter().filter(|key| key.is_written_twice()).count() as u64,
+        };
+        // Whoever writes such a key has one who only reads it, and the other way round.
+        graph.read_write = Meetings {
+            tx_count: txs_where(accesses, &keys, |_, key| key.is_read_and_written()),
+            key_count: keys.iter().filter(|key| key.is_read_and_written()).count() as u64,
+        };
         graph.components = graph.components_of(&mut groups);
         graph
     }
@@ -192,6 +228,16 @@ impl ConflictGraph {
         self.hottest
     }
 
+    /// Where two transactions write one key: conflicts of writes with writes.
+    pub const fn write_write(&self) -> Meetings {
+        self.write_write
+    }
+
+    /// Where one only reads a key that another writes: conflicts of reads with writes.
+    pub const fn read_write(&self) -> Meetings {
+        self.read_write
+    }
+
     /// Gas of the transactions that are done one after the other where `thread_count` threads
     /// execute, each free one takes the transaction whose chain ahead is longest among those
     /// whose dependencies are done, and gas is time: list scheduling, within a factor of two of
@@ -259,6 +305,18 @@ impl ConflictGraph {
         }
         ahead
     }
+}
+
+/// Transactions that have such an access.
+fn txs_where(
+    accesses: &Accesses,
+    keys: &[KeyState],
+    is_such: impl Fn(&Access, &KeyState) -> bool,
+) -> u64 {
+    let has_such = |tx: &usize| {
+        accesses.of(*tx).iter().any(|access| is_such(access, &keys[access.key as usize]))
+    };
+    (0..accesses.ends.len()).filter(has_such).count() as u64
 }
 
 fn hottest(keys: &[KeyState]) -> Option<Hottest> {

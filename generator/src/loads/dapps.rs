@@ -15,7 +15,7 @@ use crate::{
     random::Random,
     state::{Placed, filled_places, numbered_contract},
 };
-use spec::{BlockTarget, Dapps as Spec, PerUser};
+use spec::{BlockTarget, Dapps as Spec, Outside, PerUser};
 
 /// Adds the DApps, each with all resources.
 pub(crate) fn place(
@@ -127,13 +127,14 @@ impl Dapps {
         };
         let user_count = per_user.len() as u64;
         let users_per_dapp = self.users_per_dapp(user_count);
+        let mut outside = Outsiders::new(self.spec.outside, count);
         let first = self.user_count;
         self.user_count += user_count;
         let mut counts = per_user.into_iter().zip(first..);
         for (home, users) in users_per_dapp.into_iter().enumerate() {
             for (tx_count, user) in counts.by_ref().take(users as usize) {
                 for _ in 0..tx_count {
-                    let dapp = self.dapp(home);
+                    let dapp = self.dapp(home, &mut outside);
                     let resource = self.random.below(self.spec.resource_count) as usize;
                     self.drawn.push(Call { user, dapp, resource });
                 }
@@ -144,9 +145,9 @@ impl Dapps {
     }
 
     /// The home, or else any other DApp, if there is one.
-    fn dapp(&mut self, home: usize) -> usize {
+    fn dapp(&mut self, home: usize, outside: &mut Outsiders) -> usize {
         let dapp_count = self.contracts.len();
-        if dapp_count == 1 || self.random.chance(self.spec.home_share) {
+        if dapp_count == 1 || outside.stays(&mut self.random) {
             return home;
         }
         let other = self.random.below(dapp_count as u64 - 1) as usize;
@@ -199,6 +200,39 @@ impl Dapps {
         let start = self.random.below(dapp_count as u64) as usize;
         even_out(&mut out, user_count, 0, start);
         out
+    }
+}
+
+/// Who of a block's transactions goes outside.
+#[derive(Debug)]
+enum Outsiders {
+    /// Each stays with this probability.
+    Share(f64),
+    /// So many of those that are left.
+    Count { outside: u64, left: u64 },
+}
+
+impl Outsiders {
+    /// Of a block of `count` transactions.
+    fn new(outside: Outside, count: u64) -> Self {
+        match outside {
+            Outside::Home(share) => Self::Share(share),
+            Outside::Count(outside) => Self::Count { outside: outside.min(count / 2), left: count },
+        }
+    }
+
+    /// Whether the next transaction is at home. Of a number, each choice is as likely (selection
+    /// sampling: Knuth, The Art of Computer Programming 2, algorithm S).
+    fn stays(&mut self, random: &mut Random) -> bool {
+        match self {
+            Self::Share(share) => random.chance(*share),
+            Self::Count { outside, left } => {
+                let goes = random.below(*left) < *outside;
+                *left -= 1;
+                *outside -= u64::from(goes);
+                !goes
+            }
+        }
     }
 }
 

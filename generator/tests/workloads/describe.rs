@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use generator::{
     Generated,
-    describe::{Access, Accesses, ConflictGraph, Description, describe},
+    describe::{Access, Accesses, ConflictGraph, Description, Meetings, describe},
     generate_by_load, reference,
 };
 use proptest::prelude::*;
@@ -63,6 +63,26 @@ fn components(txs: &Txs) -> Vec<usize> {
     of
 }
 
+/// Conflicts of writes with writes, and of reads with writes, tried pair by pair.
+fn meetings(txs: &Txs) -> (Meetings, Meetings) {
+    let meet = |is_such: &dyn Fn(usize, usize, u32) -> bool| {
+        let (mut of_txs, mut keys) = (HashSet::new(), HashSet::new());
+        for (a, b) in (0..txs.len()).flat_map(|a| (0..txs.len()).map(move |b| (a, b))) {
+            for key in (0..KEY_COUNT).filter(|key| a != b && is_such(a, b, *key)) {
+                of_txs.extend([a, b]);
+                keys.insert(key);
+            }
+        }
+        Meetings { tx_count: of_txs.len() as u64, key_count: keys.len() as u64 }
+    };
+    let writes = |tx: usize, key: u32| txs[tx].2.contains(&key);
+    let only_reads = |tx: usize, key: u32| txs[tx].1.contains(&key) && !writes(tx, key);
+    (
+        meet(&|a, b, key| writes(a, key) && writes(b, key)),
+        meet(&|a, b, key| writes(a, key) && only_reads(b, key)),
+    )
+}
+
 /// Per transaction, those whose last write of a key it touches.
 fn dependencies(txs: &Txs, tx: usize) -> HashSet<usize> {
     let writer = |key: u32| (0..tx).rev().find(|earlier| txs[*earlier].2.contains(&key));
@@ -86,6 +106,9 @@ proptest! {
         }).collect();
         prop_assert_eq!(found, counts);
         prop_assert_eq!(gases, txs.iter().map(|tx| tx.0).sum::<u64>());
+        let (write_write, read_write) = meetings(&txs);
+        prop_assert_eq!(graph.write_write(), write_write);
+        prop_assert_eq!(graph.read_write(), read_write);
 
         let mut chains: Vec<(u64, u64)> = Vec::new();
         for tx in 0..txs.len() {

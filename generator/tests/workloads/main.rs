@@ -11,6 +11,7 @@ mod geth;
 mod graphs;
 mod import;
 mod loads;
+mod official;
 mod receipts;
 mod storm_forms;
 mod storms;

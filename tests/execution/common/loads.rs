@@ -32,6 +32,7 @@ pub(crate) const MEETING_LOADS: &[&str] = &[
 /// The texts of loads whose transactions depend on each other by shape.
 pub(crate) const SHAPED_LOADS: &[&str] = &[
     "kind = \"dapps\"\ndapps = 3\nresources = 2\nhome = 0.8\nwork = 5",
+    "kind = \"dapps\"\ndapps = 3\noutside = 7\nwork = 5",
     "kind = \"dapps\"\ndapps = 3\nper_user = \"published\"\nwork = 5",
     "kind = \"chains\"\nwork = 3",
     "kind = \"chains\"\nwork = 3\nconflict = 0.5\nlengths = [1, 2, 5]\norder = \"interleaved\"",
@@ -40,6 +41,9 @@ pub(crate) const SHAPED_LOADS: &[&str] = &[
     "kind = \"chains\"\nwork = 3\nshape = \"tree\"\nthrough = \"account\"\nlengths = [9]",
     "kind = \"chains\"\nwork = 3\nshape = \"star\"\nthrough = \"account\"\ntouch = \"first\"",
     "kind = \"chains\"\nwork = 3\nthrough = \"account\"\nhotspots = 1",
+    "kind = \"hash-chain\"\ndensity = \"max\"\ngroup = 3",
+    "kind = \"hash-chain\"\ndensity = \"half\"\ndeployed = \"pairs\"",
+    "kind = \"hash-chain\"\ndensity = \"max\"\ndeployed = \"first\"",
     "kind = \"non-conflicting\"",
     "kind = \"non-conflicting\"\nsupply = true",
 ];
@@ -53,6 +57,9 @@ pub(crate) const OTHER_STORMS: &[&str] = &[
     "kind = \"prefetch-miss\"\nkeys = \"keccak\"",
     "kind = \"prefetch-miss\"\nkeys = \"chase\"",
     "kind = \"balance-storm\"",
+    "kind = \"bloated\"\nop = \"read\"",
+    "kind = \"bloated\"\nop = \"jump\"",
+    "kind = \"bloated\"\nop = \"write\"",
     "kind = \"contract-chase\"\ncontracts = 400",
     "kind = \"sload-storm\"\norder = \"descending\"\ncontracts = 3",
     "kind = \"sload-storm\"\norder = \"ascending\"\noverlap = \"all\"",

@@ -9,7 +9,9 @@ use variant::{CacheMode, ReadMethod, StoreKind};
 use super::*;
 use crate::{
     comparison::{self, Change, Comparison, Figure, Row, Source, Work},
-    description::{self, Conflicts, Described, HotKey, Ideal, LoadFacts, SizeClass, TxFacts},
+    description::{
+        self, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SizeClass, TxFacts,
+    },
     doctor::{self, DoctorResult},
     environment::{Check, Status},
     example,
@@ -230,6 +232,8 @@ fn described(of: &mut Figures<'_>) -> Described {
             largest_tx_count: 2,
             largest_gas: 3,
             conflicting_tx_count: 4,
+            write_write: Meetings { tx_count: 3, key_count: 1 },
+            read_write: Meetings { tx_count: 2, key_count: 2 },
             longest_chain_tx_count: 5,
             longest_chain_gas: 6,
             hottest: Some(hottest),
@@ -274,6 +278,7 @@ fn compared(of: &mut Figures<'_>) -> Comparison {
         mgas_per_s: of.maybe(),
         device_fraction: of.maybe(),
         time_ratio: of.maybe(),
+        time_ratio_ci95: of.maybe().map(|low| [low, of.next()]),
     };
     let values = vec![serde_json::json!(7), serde_json::Value::Null];
     Comparison {

@@ -20,6 +20,15 @@ named! {
     }
 }
 
+/// Which transactions are with another DApp than their user's home.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outside {
+    /// Each with this probability of not being so: their number grows with the block.
+    Home(f64),
+    /// So many of each block, but half of it at most: as many DApps are connected by blocks of any size.
+    Count(u64),
+}
+
 /// Conflict-heavy traffic: every transaction reads and writes a resource of a DApp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dapps {
@@ -27,8 +36,8 @@ pub struct Dapps {
     pub dapp_count: u64,
     /// Resources of each; all together at most 1,000,000.
     pub resource_count: u64,
-    /// Probability that a transaction is one with its user's home DApp.
-    pub home_share: f64,
+    /// Which transactions are with another DApp than their user's home.
+    pub outside: Outside,
     /// Standard deviation of a DApp's users, relative to their mean.
     pub deviation: f64,
     /// How many transactions a user has in a block.
@@ -48,6 +57,7 @@ const DAPPS: Range =
 const RESOURCES_MAX: u64 = 1_000_000;
 const MEAN: Range =
     Range { least: 1, most: 1_000, below: "less than a transaction a user", above: UNUSUAL };
+const OUTSIDE: Range = Range { least: 0, most: 1_000_000, below: "", above: UNUSUAL };
 const WORK: Range = Range { least: 0, most: 100_000, below: "", above: UNUSUAL };
 /// Of the log-normal: beyond, the mean is that of a few users, and of no sample.
 const SIGMA_MAX: f64 = 3.0;
@@ -69,6 +79,7 @@ pub(super) const KIND: Kind<Dapps> = Kind {
         "dapps",
         "resources",
         "home",
+        "outside",
         "deviation",
         "per_user",
         "per_user_mean",
@@ -83,7 +94,10 @@ impl Dapps {
         vec![
             ("dapps", underscored(self.dapp_count)),
             ("resources", underscored(self.resource_count)),
-            ("home", format!("{:?}", self.home_share)),
+            match self.outside {
+                Outside::Home(share) => ("home", format!("{share:?}")),
+                Outside::Count(count) => ("outside", underscored(count)),
+            },
             ("deviation", format!("{:?}", self.deviation)),
             ("per_user", format!("\"{}\"", self.per_user)),
             ("per_user_mean", underscored(self.per_user_mean)),
@@ -113,7 +127,12 @@ fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Dapps, Fault> {
     Ok(Dapps {
         dapp_count,
         resource_count,
-        home_share: fields.share("home")?.unwrap_or(DEFAULT_HOME_SHARE),
+        outside: match (fields.share("home")?, fields.count("outside", &OUTSIDE)?) {
+            (None, None) => Outside::Home(DEFAULT_HOME_SHARE),
+            (Some(share), None) => Outside::Home(share),
+            (None, Some(count)) => Outside::Count(count),
+            _ => return Err(fields.exactly_one(["home", "outside"], "0.999")),
+        },
         deviation: fields.share("deviation")?.unwrap_or(DEFAULT_DEVIATION),
         per_user,
         per_user_mean,

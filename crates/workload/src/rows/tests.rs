@@ -133,6 +133,7 @@ fn mixed(counts: [u64; 4]) -> Genesis {
         family(1, counts[1], KeyRule::Weyl, ValueRule::NextKey),
         family(4, counts[2], KeyRule::Weyl, ValueRule::Random),
         family(2, counts[3], KeyRule::Keccak, ValueRule::NextKey),
+        family(5, counts[3], KeyRule::Index, ValueRule::AfterKey),
         family(6, counts[3], KeyRule::Addressed, ValueRule::KeyElsewhere { address, ahead: 1 }),
     ];
     let senders = vec![senders(1000, counts[0] / 8), senders(5, 3)];

@@ -13,7 +13,7 @@ fn spec() -> Spec {
     Spec {
         dapp_count: 400,
         resource_count: 5,
-        home_share: 0.999,
+        outside: Outside::Home(0.999),
         deviation: 0.05,
         per_user: PerUser::LogNormal,
         per_user_mean: 5,
@@ -121,7 +121,7 @@ fn the_published_variant_has_the_published_quantiles() {
 #[test]
 fn users_of_a_dapp_are_normally_distributed() {
     for deviation in [0.05, 0.2] {
-        let spec = Spec { deviation, home_share: 1.0, ..spec() };
+        let spec = Spec { deviation, outside: Outside::Home(1.0), ..spec() };
         let mut dapps_users: Vec<HashSet<u64>> = vec![HashSet::new(); 400];
         let drawn = drawn(&spec, TX_COUNT);
         for call in &drawn.calls {
@@ -143,7 +143,7 @@ fn users_of_a_dapp_are_normally_distributed() {
 #[test]
 fn a_share_of_the_transactions_is_outside_and_resources_are_as_likely() {
     for home_share in [0.999, 0.9] {
-        let spec = Spec { home_share, ..spec() };
+        let spec = Spec { outside: Outside::Home(home_share), ..spec() };
         let calls = drawn(&spec, TX_COUNT).calls;
         assert_eq!(calls.len() as u64, TX_COUNT);
         // Most of a user's are at home; those of users of few cannot tell.
@@ -168,13 +168,64 @@ fn a_share_of_the_transactions_is_outside_and_resources_are_as_likely() {
 
 #[test]
 fn components_are_dapps_until_enough_transactions_connect_them() {
-    let at_home = Spec { home_share: 1.0, ..spec() };
+    let at_home = Spec { outside: Outside::Home(1.0), ..spec() };
     assert_eq!(components(&drawn(&at_home, TX_COUNT).calls).len(), 400);
     let few = components(&drawn(&spec(), 50_000).calls);
     assert!((340..375).contains(&few.len()), "{}", few.len());
     let many = components(&drawn(&spec(), TX_COUNT).calls);
     let largest = *many.iter().max().unwrap();
     assert!(largest as f64 > 0.85 * TX_COUNT as f64, "{largest} of {} components", many.len());
+}
+
+/// Users by the DApp that most of their calls are with, and calls that are with another.
+fn outside_count(calls: &[Call]) -> u64 {
+    let mut of_user: HashMap<u64, HashMap<usize, u64>> = HashMap::new();
+    for call in calls {
+        *of_user.entry(call.user).or_default().entry(call.dapp).or_default() += 1;
+    }
+    let counts =
+        of_user.values().map(|dapps| dapps.values().sum::<u64>() - dapps.values().max().unwrap());
+    counts.sum()
+}
+
+#[test]
+fn a_number_of_outside_transactions_is_exact_and_at_most_half() {
+    for (count, outside, exact) in
+        [(50_000, 500, 500), (13_445, 500, 500), (600, 500, 300), (1, 500, 0)]
+    {
+        let mut random = Random::new(1, "a test");
+        let mut outsiders = Outsiders::new(Outside::Count(outside), count);
+        let goes = (0..count).filter(|_| !outsiders.stays(&mut random)).count() as u64;
+        assert_eq!(goes, exact, "{outside} of {count}");
+    }
+    let spec = Spec { outside: Outside::Count(500), ..spec() };
+    // A user of one call, or with most of them outside, cannot tell where its home is.
+    let seen = outside_count(&drawn(&spec, TX_COUNT).calls);
+    assert!((400..=500).contains(&seen), "{seen}");
+    assert_eq!(
+        outside_count(&drawn(&Spec { outside: Outside::Count(0), ..spec }, TX_COUNT).calls),
+        0
+    );
+}
+
+#[test]
+fn with_a_number_of_outside_transactions_blocks_of_any_size_are_connected_as_the_published_one() {
+    // Which DApps are joined by a user, whatever the resources.
+    let joined = |calls: &[Call]| {
+        let calls: Vec<Call> = calls.iter().map(|call| Call { resource: 0, ..*call }).collect();
+        let sizes = components(&calls);
+        let largest = *sizes.iter().max().unwrap() as f64 / calls.len() as f64;
+        (sizes.len(), largest)
+    };
+    let (count, largest) = joined(&drawn(&spec(), TX_COUNT).calls);
+    let counted = Spec { outside: Outside::Count(500), ..spec() };
+    for tx_count in [TX_COUNT, 50_000, 13_445] {
+        let of_counted = joined(&drawn(&counted, tx_count).calls);
+        assert!(of_counted.0.abs_diff(count) <= 20, "{tx_count}: {of_counted:?}, not {count}");
+        assert!((of_counted.1 - largest).abs() < 0.06, "{tx_count}: {of_counted:?}, not {largest}");
+    }
+    // By probability, a small block falls apart.
+    assert!(joined(&drawn(&spec(), 13_445).calls).0 > 350);
 }
 
 #[test]

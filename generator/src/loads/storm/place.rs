@@ -161,6 +161,25 @@ impl StormPlace<'_> {
         Ok(Placed { contract, account_family, ..Placed::default() })
     }
 
+    /// An account with all slots of the load, at keys that follow each other, which delegates its code
+    /// (EIP-7702).
+    pub(crate) fn bloated(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+        let delegated_to = self.contract(Contract::Bloated, Vec::new(), genesis)?;
+        let name = "bloated account";
+        let address = ContractName { tag: self.tag, name }.address();
+        let code = [&[0xef, 0x01, 0x00], delegated_to.as_slice()].concat().into();
+        genesis.accounts.push(GenesisAccount { address, nonce: 1, code, ..Default::default() });
+        let first = genesis.slots.len() as u32;
+        genesis.slots.push(SlotFamily {
+            address,
+            count: self.slot_count,
+            keys: KeyRule::Index,
+            values: ValueRule::AfterKey,
+            seed: stream_seed(self.seed, &format!("state/load[{}]/{name}", self.tag)),
+        });
+        Ok(Placed { contract: address, families: first..first + 1, ..Placed::default() })
+    }
+
     /// Adds the account of a contract of the load, with slots written out.
     fn contract(
         &self,

@@ -1,0 +1,250 @@
+//! Reads and writes of slots 1, 2, 3, … of one account that delegates its code. Where a transaction
+//! reads is in slot 0, which the one before it has written.
+
+use std::collections::HashMap;
+
+use alloy_primitives::{Address, Bytes, U256};
+use workload::{Genesis, SlotFamily, block::IndexRange};
+
+use super::calls::Around;
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    people::People,
+    planner::{PlannedTx, Planner, Room, Touched},
+    probe::{Absent, Cost, Probe, cost_by},
+    state::Placed,
+};
+use spec::{BloatedOp, BlockTarget};
+
+/// The key that slot 0 holds in the state.
+const FIRST_KEY: u64 = 1;
+/// Slots of a transaction that is worth it.
+const USEFUL_COUNT: u64 = 8;
+
+/// The account, and what stands for it in the genesis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account<'g> {
+    /// What the load has of the genesis.
+    pub(crate) placed: &'g Placed,
+    /// Its slots: that at index i has the key i.
+    pub(crate) family: &'g SlotFamily,
+    /// What its code delegates to.
+    pub(crate) code: &'g Bytes,
+}
+
+impl<'g> Account<'g> {
+    /// The account of a load that has `placed` of `genesis`.
+    pub(crate) fn of(placed: &'g Placed, genesis: &'g Genesis) -> Self {
+        let family = &genesis.slots[placed.families.start as usize];
+        let account = genesis.accounts.iter().find(|account| account.address == family.address);
+        let account = account.unwrap_or_else(|| panic!("{}: slots of no account", family.address));
+        Self { placed, family, code: &account.code }
+    }
+}
+
+/// What a transaction does with which slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Work {
+    /// As the contract numbers them.
+    op: u64,
+    /// Calldata of the contract.
+    place: u64,
+    count: u64,
+}
+
+impl Work {
+    fn input(self) -> Bytes {
+        let words = [self.op, self.place, self.count].map(|word| U256::from(word).to_be_bytes());
+        let words: [[u8; 32]; 3] = words;
+        words.as_flattened().to_vec().into()
+    }
+}
+
+/// Plans calls of a bloated account.
+#[derive(Debug)]
+pub(crate) struct BloatedCalls {
+    op: BloatedOp,
+    address: Address,
+    family: u32,
+    held_count: u64,
+    probe: Probe,
+    /// By number of slots and bytes of calldata that are not zero.
+    prices: HashMap<(u64, usize), Cost>,
+    slot_gas: u64,
+    /// Gas limit of the smallest that is worth it.
+    useful_gas: u64,
+    /// Slots of the largest transaction: how far jumps are apart.
+    stride: u64,
+    /// What slot 0 holds where transactions read, or the key that is written next.
+    at: u64,
+    /// Where the next jump goes.
+    jump_to: u64,
+    /// Whether the block has no transaction yet.
+    is_first: bool,
+    /// One past the last slot that was asked for.
+    end: u64,
+    /// Whose turn it was at first: he sends all, where they do not jump.
+    first_turn: Option<u64>,
+}
+
+impl BloatedCalls {
+    /// Calls of `account`.
+    pub(crate) fn new(
+        op: BloatedOp,
+        account: Account<'_>,
+        around: Around<'_>,
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let probe = Probe {
+            name: Contract::Bloated.name(),
+            fork: around.fork,
+            sender: people.address(0)?,
+            to: account.family.address,
+            code: account.code.clone(),
+            value: U256::ZERO,
+            absent: Absent::Nothing,
+        };
+        let mut new = Self {
+            op,
+            address: account.family.address,
+            family: account.placed.families.start,
+            held_count: account.family.count,
+            probe,
+            prices: HashMap::new(),
+            slot_gas: 1,
+            useful_gas: 0,
+            stride: 0,
+            at: FIRST_KEY,
+            jump_to: 0,
+            is_first: true,
+            end: 0,
+            first_turn: None,
+        };
+        let few = new.price(new.work(256))?;
+        new.slot_gas = ((new.price(new.work(1_024))?.gas - few.gas) / (1_024 - 256)).max(1);
+        new.useful_gas = limit(new.price(new.work(USEFUL_COUNT))?);
+        new.stride = new.most_within(around.tx_gas)?.map_or(0, |(work, _)| work.count);
+        new.jump_to = FIRST_KEY + new.stride;
+        Ok(new)
+    }
+
+    /// The next transaction, of `count` slots.
+    fn work(&self, count: u64) -> Work {
+        match self.op {
+            BloatedOp::Read => Work { op: 0, place: 0, count },
+            BloatedOp::Jump => Work { op: 1, place: self.jump_to, count },
+            BloatedOp::Write => Work { op: 2, place: self.at, count },
+        }
+    }
+
+    fn price(&mut self, work: Work) -> Result<Cost, GeneratorError> {
+        let input = work.input();
+        let form = (work.count, input.iter().filter(|byte| **byte != 0).count());
+        if let Some(cost) = self.prices.get(&form) {
+            return Ok(*cost);
+        }
+        let code = Contract::Bloated.code()?;
+        let probe = &self.probe;
+        let cost = cost_by(|gas_limit| Ok(probe.spent(&input, gas_limit, &code)?.receipt_gas))?;
+        self.prices.insert(form, cost);
+        Ok(cost)
+    }
+
+    /// The transaction of most slots within `gas_limit`; `None` where that is none.
+    fn most_within(&mut self, gas_limit: u64) -> Result<Option<(Work, Cost)>, GeneratorError> {
+        let Some(room) = gas_limit.checked_sub(self.useful_gas) else { return Ok(None) };
+        // Bytes of calldata that are not zero make the guess a little too large, perhaps for any
+        // transaction.
+        let mut count = USEFUL_COUNT + room / self.slot_gas;
+        loop {
+            let work = self.work(count);
+            match self.price(work) {
+                Ok(cost) if limit(cost) <= gas_limit => return Ok(Some((work, cost))),
+                Err(error) if count == 1 => return Err(error),
+                Ok(_) if count == 1 => return Ok(None),
+                Ok(_) | Err(_) => count -= 1,
+            }
+        }
+    }
+
+    /// The slots that the next transaction touches, and where the one after it is.
+    fn take(&mut self, count: u64) -> Vec<IndexRange> {
+        let range = |start, count| IndexRange { family: self.family, start, count };
+        let slots = range(self.at, count);
+        let pointer = range(0, 1);
+        self.end = self.end.max(self.at + count);
+        match self.op {
+            BloatedOp::Write => {
+                self.at += count;
+                vec![slots]
+            }
+            BloatedOp::Read => {
+                self.at += count;
+                vec![pointer, slots]
+            }
+            BloatedOp::Jump => {
+                self.at = self.jump_to;
+                self.jump_to += self.stride;
+                vec![pointer, slots]
+            }
+        }
+    }
+}
+
+const fn limit(cost: Cost) -> u64 {
+    cost.gas + cost.refund
+}
+
+impl Planner for BloatedCalls {
+    fn begin(&mut self, _: BlockTarget) -> Result<(), GeneratorError> {
+        self.is_first = true;
+        Ok(())
+    }
+
+    fn next(
+        &mut self,
+        Room { gas_limit, turn }: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        if gas_limit < self.useful_gas {
+            return Ok(None);
+        }
+        // The first of a block that jumps only says where the second reads: nobody who runs ahead on
+        // the state before the block reads a slot that is asked for.
+        let is_plant = self.op == BloatedOp::Jump && self.is_first;
+        let most = match is_plant {
+            true => {
+                let work = self.work(0);
+                Some((work, self.price(work)?))
+            }
+            false => self.most_within(gas_limit)?,
+        };
+        let Some((work, cost)) = most else { return Ok(None) };
+        self.is_first = false;
+        let turn = match self.op {
+            BloatedOp::Jump => turn,
+            BloatedOp::Read | BloatedOp::Write => *self.first_turn.get_or_insert(turn),
+        };
+        let slots = self.take(work.count);
+        let slots = slots.into_iter().filter(|range| range.count > 0).collect();
+        Ok(Some(PlannedTx {
+            gas_limit: if is_plant { limit(cost) } else { gas_limit },
+            gas: cost.gas,
+            refund: cost.refund,
+            sender: people.in_turn(turn),
+            to: Some(self.address),
+            input: work.input(),
+            touched: Touched { slots, ..Touched::default() },
+            ..PlannedTx::default()
+        }))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.useful_gas
+    }
+
+    fn shortfall(&self) -> Option<(u64, u64)> {
+        (self.end > self.held_count).then_some((self.end, self.held_count))
+    }
+}

@@ -1,0 +1,393 @@
+//! Groups of transactions that hash, and then read and write slot 0 of their group's contract. How
+//! many there are, and with how much gas each, follows the schedules of the official benchmarks of
+//! parallel execution.
+
+use std::collections::{HashMap, VecDeque};
+
+use alloy_primitives::{Address, Bytes, U256};
+use workload::{Genesis, GenesisAccount};
+
+use super::{calls::Around, prices::Prices};
+use crate::{
+    artifact::Contract,
+    error::GeneratorError,
+    people::People,
+    planner::{PlannedTx, Planner, Room, Touched},
+    probe::{Absent, Cost, Probe},
+    state::{Placed, numbered_contract},
+    trial::Trial,
+};
+use spec::{BlockTarget, Density, Deployed, HashChain as Spec};
+
+/// Adds a contract for each group that there may be, each with 1 in slot 0.
+pub(crate) fn place(
+    chain: &Spec,
+    tag: &str,
+    genesis: &mut Genesis,
+) -> Result<Placed, GeneratorError> {
+    if chain.deployed == Deployed::Before {
+        let code = Contract::HashChain.code()?;
+        genesis.accounts.extend((0..chain.contract_count).map(|place| GenesisAccount {
+            address: numbered_contract(tag, Contract::HashChain, place),
+            nonce: 1,
+            code: code.clone(),
+            storage: vec![(U256::ZERO, U256::ONE)],
+            ..GenesisAccount::default()
+        }));
+    }
+    Ok(Placed::default())
+}
+
+/// A transaction of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Deploys a contract.
+    Deploys,
+    /// Calls the contract of a group, or the one that was deployed last, with at most this gas.
+    Calls { group: Option<u64>, limit: u64 },
+}
+
+/// What transactions need and may have.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Gas limit of a call of one hash.
+    least: u64,
+    /// Of a deployment.
+    deploy: u64,
+    /// The most of any.
+    most: u64,
+}
+
+/// Plans calls that hash, and deployments.
+#[derive(Debug)]
+pub(crate) struct HashChains {
+    spec: Spec,
+    load: usize,
+    tag: String,
+    limits: Limits,
+    /// Of a hash.
+    hash_gas: u64,
+    probe: Probe,
+    prices: Prices<u64>,
+    /// The most hashes within a limit.
+    largest: HashMap<u64, Option<(u64, Cost)>>,
+    creation: Bytes,
+    deployment: Cost,
+    /// The contract that was deployed last.
+    deployed: Option<Address>,
+    /// What is left of the block.
+    steps: VecDeque<Step>,
+    /// Whether the block had any.
+    is_planned: bool,
+}
+
+impl HashChains {
+    /// Calls of the load's contracts, where they are in the state.
+    pub(crate) fn new(
+        spec: &Spec,
+        tag: &str,
+        around: Around<'_>,
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let name = Contract::HashChain.name();
+        let sender = people.address(0)?;
+        let probe = Probe {
+            name,
+            fork: around.fork,
+            sender,
+            to: numbered_contract(tag, Contract::HashChain, 0),
+            code: Contract::HashChain.code()?,
+            value: U256::ZERO,
+            absent: Absent::Nothing,
+        };
+        let creation = Contract::HashChain.creation_code()?;
+        let tx = PlannedTx { sender: 0, input: creation.clone(), ..PlannedTx::default() };
+        let trial = Trial {
+            name,
+            fork: around.fork,
+            genesis: around.genesis,
+            named: Vec::new(),
+            before: Vec::new(),
+            tx: tx.to_run(people)?,
+        };
+        let deployment = trial.cost()?;
+        let mut new = Self {
+            spec: spec.clone(),
+            load: around.load,
+            tag: tag.to_owned(),
+            limits: Limits { least: 0, deploy: limit(deployment), most: around.tx_gas },
+            hash_gas: 1,
+            probe,
+            prices: Prices::new(),
+            largest: HashMap::new(),
+            creation,
+            deployment,
+            deployed: None,
+            steps: VecDeque::new(),
+            is_planned: false,
+        };
+        new.limits.least = limit(new.price(1)?);
+        // Both counts have one byte that is not zero, and cost more than the calldata's floor.
+        let (few, many) = (new.price(2 << 8)?, new.price(2 << 16)?);
+        new.hash_gas = ((many.gas - few.gas) / ((2 << 16) - (2 << 8))).max(1);
+        Ok(new)
+    }
+
+    fn price(&mut self, count: u64) -> Result<Cost, GeneratorError> {
+        self.prices.of(count, &self.probe, &calldata(count))
+    }
+
+    /// The most hashes of a transaction within `gas_limit`, with their price; `None` below one.
+    fn most_within(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
+        if let Some(known) = self.largest.get(&gas_limit) {
+            return Ok(*known);
+        }
+        let found = self.search(gas_limit)?;
+        self.largest.insert(gas_limit, found);
+        Ok(found)
+    }
+
+    fn search(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
+        let Some(room) = gas_limit.checked_sub(self.limits.least) else { return Ok(None) };
+        // Bytes of calldata that are not zero make the guess a little too large, perhaps for any
+        // transaction.
+        let mut count = 1 + room / self.hash_gas;
+        loop {
+            match self.price(count) {
+                Ok(cost) if limit(cost) <= gas_limit => return Ok(Some((count, cost))),
+                Err(error) if count == 1 => return Err(error),
+                Ok(_) if count == 1 => return Ok(None),
+                Ok(_) | Err(_) => count -= 1,
+            }
+        }
+    }
+
+    /// What a block of `budget` has.
+    fn steps(&self, budget: BlockTarget) -> Result<VecDeque<Step>, GeneratorError> {
+        if matches!(budget, BlockTarget::Gas(gas) if gas < self.limits.least) {
+            // Too little gas; that is said when a transaction is asked for.
+            return Ok(VecDeque::new());
+        }
+        match self.spec.deployed {
+            Deployed::Before => self.groups(&schedule(self.spec.density, self.limits, budget)),
+            Deployed::Pairs => {
+                let (count, limit) = pairs(self.spec.density, self.limits, budget);
+                let pair = [Step::Deploys, Step::Calls { group: None, limit }];
+                Ok((0..count).flat_map(|_| pair).collect())
+            }
+            Deployed::First => {
+                let (count, limit) = calls_of_one(self.spec.density, self.limits, budget);
+                let calls = (0..count).map(|_| Step::Calls { group: None, limit });
+                Ok([Step::Deploys].into_iter().chain(calls).collect())
+            }
+        }
+    }
+
+    /// Whole groups of calls with these limits, the groups in turn.
+    fn groups(&self, limits: &[u64]) -> Result<VecDeque<Step>, GeneratorError> {
+        let tx_count = limits.len() as u64;
+        let length = self.spec.group_length.unwrap_or(tx_count).max(1);
+        let group_count = tx_count / length;
+        let (load, held_count) = (self.load, self.spec.contract_count);
+        if group_count == 0 {
+            return Err(GeneratorError::NoWholeGroup { load, length, tx_count });
+        }
+        if group_count > held_count {
+            let needed_count = group_count;
+            return Err(GeneratorError::TooFewGroupContracts { load, needed_count, held_count });
+        }
+        let whole = limits.iter().take((group_count * length) as usize).zip(0..);
+        let call = |(limit, place): (&u64, u64)| Step::Calls {
+            group: Some(place % group_count),
+            limit: *limit,
+        };
+        Ok(whole.map(call).collect())
+    }
+
+    fn deployment(
+        &mut self,
+        turn: u64,
+        people: &mut People<'_>,
+    ) -> Result<PlannedTx, GeneratorError> {
+        let sender = people.in_turn(turn);
+        let address = people.address(sender)?.create(people.nonce(sender));
+        self.deployed = Some(address);
+        let Cost { gas, refund } = self.deployment;
+        Ok(PlannedTx {
+            gas_limit: gas + refund,
+            gas,
+            refund,
+            sender,
+            input: self.creation.clone(),
+            touched: Touched { absent: vec![address], ..Touched::default() },
+            ..PlannedTx::default()
+        })
+    }
+}
+
+const fn limit(cost: Cost) -> u64 {
+    cost.gas + cost.refund
+}
+
+fn calldata(count: u64) -> Bytes {
+    U256::from(count).to_be_bytes::<32>().into()
+}
+
+/// Gas limits of the calls of a block.
+fn schedule(density: Density, limits: Limits, budget: BlockTarget) -> Vec<u64> {
+    let Limits { least, most, .. } = limits;
+    let gas = match budget {
+        BlockTarget::Gas(gas) => gas,
+        BlockTarget::Transactions(count) => {
+            return vec![of_count(density, limits); count as usize];
+        }
+    };
+    if density == Density::Greedy {
+        let rest = gas % most;
+        let last = (rest >= least).then_some(rest);
+        return (0..gas / most).map(|_| most).chain(last).collect();
+    }
+    let count = divided(density, gas / least);
+    vec![(gas / count).clamp(least, most); count as usize]
+}
+
+/// Gas limit of a call, where a block has a number of them.
+fn of_count(density: Density, Limits { least, most, .. }: Limits) -> u64 {
+    match density {
+        Density::Greedy => most,
+        Density::Half => (2 * least).min(most),
+        Density::Max => least,
+    }
+}
+
+/// How many transactions there are where so many could be.
+const fn divided(density: Density, most_count: u64) -> u64 {
+    let count = match density {
+        Density::Half => most_count / 2,
+        Density::Greedy | Density::Max => most_count,
+    };
+    if count == 0 { 1 } else { count }
+}
+
+/// Pairs of a deployment and a call, and the gas limit of a call.
+fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
+    let Limits { least, deploy, most } = limits;
+    let gas = match budget {
+        BlockTarget::Gas(gas) => gas,
+        BlockTarget::Transactions(count) => return (count / 2, of_count(density, limits)),
+    };
+    let count = match density {
+        Density::Greedy => {
+            let whole = gas / (deploy + most);
+            let rest = gas - whole * (deploy + most);
+            (whole + u64::from(rest >= deploy + least)).max(1)
+        }
+        Density::Half | Density::Max => divided(density, gas / (deploy + least)),
+    };
+    (count, (gas / count).saturating_sub(deploy).min(most))
+}
+
+/// Calls of one contract, and the gas limit of each.
+fn calls_of_one(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
+    let Limits { least, deploy, most } = limits;
+    let gas = match budget {
+        BlockTarget::Gas(gas) => gas.saturating_sub(deploy),
+        BlockTarget::Transactions(count) => {
+            return (count.saturating_sub(1), of_count(density, limits));
+        }
+    };
+    let count = match density {
+        Density::Greedy => (gas / most + u64::from(gas % most >= least)).max(1),
+        Density::Half | Density::Max => divided(density, gas / least),
+    };
+    (count, (gas / count).min(most))
+}
+
+impl Planner for HashChains {
+    fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
+        self.steps = self.steps(budget)?;
+        self.is_planned = !self.steps.is_empty();
+        Ok(())
+    }
+
+    fn next(
+        &mut self,
+        Room { gas_limit, turn }: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let Some(step) = self.steps.front().copied() else { return Ok(None) };
+        let tx = match step {
+            Step::Deploys if limit(self.deployment) > gas_limit => return Ok(None),
+            Step::Deploys => self.deployment(turn, people)?,
+            Step::Calls { group, limit: planned } => {
+                let most = self.most_within(planned.min(gas_limit))?;
+                let Some((count, Cost { gas, refund })) = most else { return Ok(None) };
+                let absent = if group.is_none() { self.deployed } else { None };
+                let of_group = |group| numbered_contract(&self.tag, Contract::HashChain, group);
+                PlannedTx {
+                    gas_limit: gas + refund,
+                    gas,
+                    refund,
+                    sender: people.in_turn(turn),
+                    to: group.map(of_group).or(self.deployed),
+                    input: calldata(count),
+                    touched: Touched { absent: absent.into_iter().collect(), ..Touched::default() },
+                    ..PlannedTx::default()
+                }
+            }
+        };
+        self.steps.pop_front();
+        Ok(Some(tx))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        match self.spec.deployed {
+            Deployed::Before => self.limits.least,
+            Deployed::Pairs | Deployed::First => self.limits.least.max(self.limits.deploy),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.is_planned && self.steps.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { least: 27_000, deploy: 150_000, most: 1 << 24 };
+
+    #[test]
+    fn a_greedy_block_has_as_few_transactions_as_the_cap_allows_and_one_of_what_is_left() {
+        let of = |gas| schedule(Density::Greedy, LIMITS, BlockTarget::Gas(gas));
+        let at_120m = of(120_000_000);
+        assert_eq!(at_120m.len(), 8);
+        assert_eq!(at_120m[..7], [1 << 24; 7]);
+        assert_eq!(at_120m.iter().sum::<u64>(), 120_000_000);
+        assert_eq!(of(60_000_000).len(), 4);
+        assert_eq!(of((1 << 24) + 26_999), [1 << 24], "too little is left for another");
+    }
+
+    #[test]
+    fn dense_blocks_have_equal_transactions() {
+        let of = |density| schedule(density, LIMITS, BlockTarget::Gas(120_000_000));
+        let (max, half) = (of(Density::Max), of(Density::Half));
+        assert_eq!((max.len(), max[0]), (4_444, 27_002));
+        assert_eq!((half.len(), half[0]), (2_222, 54_005));
+        assert!(half.iter().all(|limit| *limit == half[0]));
+    }
+
+    #[test]
+    fn pairs_and_calls_of_one_contract_share_what_deployments_leave() {
+        let gas = BlockTarget::Gas(120_000_000);
+        assert_eq!(pairs(Density::Greedy, LIMITS, gas), (8, 15_000_000 - 150_000));
+        assert_eq!(pairs(Density::Max, LIMITS, gas), (677, 120_000_000 / 677 - 150_000));
+        assert_eq!(pairs(Density::Half, LIMITS, gas).0, 338);
+        assert_eq!(calls_of_one(Density::Greedy, LIMITS, gas), (8, 119_850_000 / 8));
+        assert_eq!(calls_of_one(Density::Max, LIMITS, gas).0, 119_850_000 / 27_000);
+        let count = BlockTarget::Transactions(10);
+        assert_eq!(pairs(Density::Max, LIMITS, count), (5, 27_000));
+        assert_eq!(calls_of_one(Density::Half, LIMITS, count), (9, 54_000));
+    }
+}

@@ -1,0 +1,227 @@
+//! The figure that a claim bounds, from a run's cells. A design stands for the fastest of its cells on
+//! a store, and which that is comes from the samples that judge it: the fastest of several looks faster
+//! than it is. So where a design has several cells, the interval of each is so wide that all of them hold
+//! at once with 95 % confidence; then the fastest cell's holds too, whichever it is.
+
+use result::{BalBytes, Cell, WorkloadFacts, databases::DatabaseFacts, stats};
+use spec::Metric;
+use variant::{CacheMode, Design, ListForm, StoreKind};
+
+/// A figure that a claim bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Figure {
+    /// The same in every sample: a size, a percentile of all samples together.
+    Exact(f64),
+    /// Another one in each sample.
+    Sampled(Sampled),
+    /// There is none.
+    Missing(&'static str),
+}
+
+/// A figure that is another one in each sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sampled {
+    /// The median.
+    pub(super) median: f64,
+    /// 95 %; `None` with fewer values than it takes.
+    pub(super) ci95: Option<[f64; 2]>,
+    /// Cells, or pairs of cells, that the figure was chosen of.
+    pub(super) choice_count: usize,
+}
+
+impl Figure {
+    fn exact(value: Option<f64>, missing: &'static str) -> Self {
+        value.filter(|value| value.is_finite()).map_or(Self::Missing(missing), Self::Exact)
+    }
+
+    fn sampled(median: Option<f64>, ci95: Option<[f64; 2]>, missing: &'static str) -> Self {
+        let median = median.filter(|median| median.is_finite());
+        median.map_or(Self::Missing(missing), |median| {
+            Self::Sampled(Sampled { median, ci95, choice_count: 1 })
+        })
+    }
+}
+
+/// What the claims are judged on.
+#[derive(Clone, Copy, Debug)]
+pub struct Grounds<'a> {
+    /// What was run.
+    pub workload: &'a WorkloadFacts,
+    /// What came out.
+    pub cells: &'a [Cell],
+    /// The databases that were run on, where there are several.
+    pub databases: &'a [DatabaseFacts],
+    /// What was in memory when a sample started.
+    pub cache: CacheMode,
+}
+
+/// Too few samples of the only cell.
+pub(super) const SAMPLES_NEEDED: &str = "six samples are needed (--samples 6)";
+
+/// The figure of a metric of the work, the same on every store; `None`: samples on a store give it.
+pub(super) fn of_work(metric: Metric, grounds: &Grounds<'_>) -> Option<Figure> {
+    match metric {
+        Metric::BalBytes(list) => Some(bal_bytes(list, grounds)),
+        Metric::Speedup { .. }
+        | Metric::MgasPerS(_)
+        | Metric::MsPerBlock(_)
+        | Metric::TxLatencyP99(_)
+        | Metric::DeviceFraction(_) => None,
+    }
+}
+
+/// The figure of `metric` on one store, or the design that was not run there.
+pub(super) fn of_store(
+    metric: Metric,
+    store: StoreKind,
+    grounds: &Grounds<'_>,
+) -> Result<Figure, Design> {
+    let of = |design: Design| {
+        let own = grounds.cells.iter().filter(|cell| cell.store == store && cell.design == design);
+        let own: Vec<&Cell> = own.filter(|cell| cell.value_count() > 0).collect();
+        if own.is_empty() { Err(design) } else { Ok(own) }
+    };
+    let fastest = |design: Design| report::best(of(design)?).ok_or(design);
+    Ok(match metric {
+        Metric::Speedup { of: faster, over } => {
+            let (over, faster) = (of(over)?, of(faster)?);
+            // The fastest of one design over the fastest of the other.
+            let rows = faster.iter().map(|cell| {
+                over.iter().map(|other| other.ratios_to(cell)).collect::<Vec<Vec<f64>>>()
+            });
+            let pairs = rows.collect::<Vec<_>>();
+            let ends = Ends::at_once(faster.len() * over.len());
+            let least = pairs.iter().map(|row| ends.of_each(row, f64::min));
+            Ends::joined(least, f64::max).figure(ends.choice_count, "no round has both")
+        }
+        Metric::MgasPerS(design) => {
+            let rates: Vec<Vec<f64>> = of(design)?.into_iter().map(rates).collect();
+            let ends = Ends::at_once(rates.len());
+            ends.of_each(&rates, f64::max).figure(ends.choice_count, "no throughput")
+        }
+        Metric::MsPerBlock(design) => {
+            let cells = of(design)?.into_iter();
+            let times: Vec<Vec<f64>> = cells.map(|cell| block_ms(cell, grounds.workload)).collect();
+            let ends = Ends::at_once(times.len());
+            ends.of_each(&times, f64::min).figure(ends.choice_count, "no time")
+        }
+        Metric::TxLatencyP99(design) => p99(fastest(design)?),
+        Metric::DeviceFraction(design) => {
+            let cell = fastest(design)?;
+            let missing = "the device was not measured, or not read";
+            Figure::sampled(cell.device_fraction, cell.device_fraction_ci95, missing)
+        }
+        Metric::BalBytes(list) => bal_bytes(list, grounds),
+    })
+}
+
+/// How the medians of several lists of values are judged together.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    choice_count: usize,
+    confidence: f64,
+}
+
+/// A median and its interval.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    median: Option<f64>,
+    ends: Option<[f64; 2]>,
+}
+
+impl Ends {
+    /// So that the intervals of all of `count` lists hold at once with 95 % confidence.
+    fn at_once(count: usize) -> Self {
+        Self { choice_count: count, confidence: stats::confidence_of_each(count) }
+    }
+
+    /// The best of the lists' medians, lower ends and upper ends, each by itself: where all
+    /// intervals hold, the best of the true medians lies between the best of the ends.
+    fn of_each(self, lists: &[Vec<f64>], best: fn(f64, f64) -> f64) -> Judged {
+        let judged = |values: &Vec<f64>| Judged {
+            median: stats::median(values),
+            ends: stats::median_interval_at(values, self.confidence),
+        };
+        Self::joined(lists.iter().map(judged), best)
+    }
+
+    /// The same of what is judged already. Where one has no interval, none is sure.
+    fn joined(all: impl Iterator<Item = Judged>, best: fn(f64, f64) -> f64) -> Judged {
+        let both = |a: Judged, b: Judged| Judged {
+            median: a.median.zip(b.median).map(|(a, b)| best(a, b)),
+            ends: a.ends.zip(b.ends).map(|(a, b)| [best(a[0], b[0]), best(a[1], b[1])]),
+        };
+        all.reduce(both).unwrap_or(Judged { median: None, ends: None })
+    }
+}
+
+impl Judged {
+    fn figure(self, choice_count: usize, missing: &'static str) -> Figure {
+        match Figure::sampled(self.median, self.ends, missing) {
+            Figure::Sampled(sampled) => Figure::Sampled(Sampled { choice_count, ..sampled }),
+            other => other,
+        }
+    }
+}
+
+/// Gas rates of a cell: of its samples, or of its databases where there are several.
+fn rates(cell: &Cell) -> Vec<f64> {
+    match &cell.databases {
+        Some(databases) => databases.each.iter().filter_map(|of| of.mgas_per_s.median).collect(),
+        None => {
+            let samples = cell.counted().into_iter().flatten();
+            samples.filter_map(|sample| stats::mgas_per_s(sample.gas, sample.wall_ns)).collect()
+        }
+    }
+}
+
+/// Milliseconds of a block, likewise.
+fn block_ms(cell: &Cell, workload: &WorkloadFacts) -> Vec<f64> {
+    let blocks = workload.block_count.max(1) as f64;
+    match &cell.databases {
+        Some(databases) => {
+            let per_block = workload.batch_count as f64 / blocks;
+            let batches = databases.each.iter().filter_map(|of| of.ms_per_batch.median);
+            batches.map(|ms| ms * per_block).collect()
+        }
+        None => {
+            let samples = cell.counted().into_iter().flatten();
+            samples.map(|sample| sample.wall_ns as f64 / 1e6 / blocks).collect()
+        }
+    }
+}
+
+fn p99(cell: &Cell) -> Figure {
+    let seconds = |p99: Option<u64>| p99.map(|ns| ns as f64 / 1e9);
+    let missing = "too few transactions for a 99th percentile: more samples or gas are needed \
+        (--samples, --gas)";
+    // Transactions of one sample are not independent of each other, nor are samples of one
+    // database. Databases that have one are no fair choice of all.
+    match (&cell.databases, cell.samples.len()) {
+        (Some(databases), _) => {
+            let each = databases.each.iter().map(|of| seconds(of.tx_latency_ns.p99));
+            let estimate = each.collect::<Option<Vec<_>>>().map(|all| stats::estimate(&all));
+            let estimate = estimate.unwrap_or_default();
+            Figure::sampled(estimate.median, estimate.ci95, missing)
+        }
+        (None, 0..stats::INTERVAL_COUNT_MIN) => Figure::Missing(SAMPLES_NEEDED),
+        (None, _) => Figure::exact(seconds(cell.tx_latency_ns.p99), missing),
+    }
+}
+
+/// Mean over the blocks, of all databases.
+fn bal_bytes(list: ListForm, grounds: &Grounds<'_>) -> Figure {
+    let of = |bal: &BalBytes| match list {
+        ListForm::ParallelIo => bal.parallel_io_bytes,
+        ListForm::BatchedIo => bal.batched_io_bytes,
+        ListForm::Full => bal.full_bytes,
+    };
+    let (bytes, blocks) = match grounds.databases {
+        [] => (of(&grounds.workload.bal), grounds.workload.block_count),
+        all => all.iter().fold((0, 0), |(bytes, blocks), DatabaseFacts { workload, .. }| {
+            (bytes + of(&workload.bal), blocks + workload.block_count)
+        }),
+    };
+    let per_block = (blocks > 0).then(|| bytes as f64 / blocks as f64);
+    Figure::exact(per_block, "there is no block")
+}
