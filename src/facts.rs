@@ -172,7 +172,7 @@ pub enum Doubt {
         /// Reads of blocks that had been read.
         read_count: u64,
     },
-    /// The plain ring was slower than samples were with the same blocks.
+    /// The plain ring was slower than samples were with the same requests.
     RingSlower {
         /// The variants, as cells name them.
         variants: Vec<String>,

@@ -7,6 +7,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use executor::{
     engine::EngineError,
     recover::{self, RecoverError, Recovered},
+    replay::Again,
     sample::{Keep, Measurement},
     trace::Trace,
 };
@@ -43,7 +44,7 @@ pub struct Measuring<'a> {
     pub signatures: Option<&'a [TxSignatures]>,
     /// Where the sample is traced, if it is.
     pub trace: Option<&'a Trace>,
-    /// Retention of a cold sample's requests, to be read again for the device's rate.
+    /// Retention of a cold sample's requests, to be made again for the device's rate.
     pub keep: Keep,
     /// Cores that may be used.
     pub core_count: NonZeroUsize,
@@ -124,6 +125,28 @@ impl<'a> Measuring<'a> {
         }
     }
 
+    /// Makes the sample's requests again, right after it.
+    fn trace_ceiling(&self, measurement: &Measurement) -> Option<Result<f64, String>> {
+        let requests = measurement.requests.as_ref()?;
+        let at = match self.keys() {
+            SampleKeys::Fresh => Again::Moved { seed: self.work.workload().seed },
+            SampleKeys::Same => Again::SameBlocks,
+        };
+        let read_count = measurement.executed.counters.block_count;
+        Some(requests.as_ref().map_err(Clone::clone).and_then(|requests| {
+            let located_count = requests.block_count();
+            if read_count.abs_diff(located_count) as f64 > OTHER_BLOCKS_MAX * read_count as f64 {
+                return Err(format!(
+                    "the sample read {read_count} blocks and its rows lie in {located_count}: a ring \
+                     would read others"
+                ));
+            }
+            let rate = requests.make_again(at, READ_AGAIN_MAX, interrupt::flag());
+            let rate = rate.map_err(|reason| reason.to_string())?;
+            Ok(rate.block_count as f64 / rate.elapsed.as_secs_f64())
+        }))
+    }
+
     /// Takes a sample. `known_costs` are measured before by a sample in block order, which counts
     /// for nothing, where the schedule needs them and they are not there yet.
     ///
@@ -156,7 +179,7 @@ impl<'a> Measuring<'a> {
                 measured
                     .differences
                     .extend(difference.map(|d| Difference::OfSample(d.to_string())));
-                measured.trace_ceiling = trace_ceiling(&measurement);
+                measured.trace_ceiling = self.trace_ceiling(&measurement);
                 measured.measurement = Some(measurement);
             }
             Ok(None) => {}
@@ -201,21 +224,3 @@ const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
 /// The blocks that a sample read and those that its rows lie in may differ by this share: filters
 /// fail, and a cache may let a block go.
 const OTHER_BLOCKS_MAX: f64 = 0.05;
-
-/// Reads the sample's requests again, right after it.
-fn trace_ceiling(measurement: &Measurement) -> Option<Result<f64, String>> {
-    let requests = measurement.requests.as_ref()?;
-    let read_count = measurement.executed.counters.block_count;
-    Some(requests.as_ref().map_err(Clone::clone).and_then(|requests| {
-        let located_count = requests.block_count();
-        if read_count.abs_diff(located_count) as f64 > OTHER_BLOCKS_MAX * read_count as f64 {
-            return Err(format!(
-                "the sample read {read_count} blocks and its rows lie in {located_count}: a ring \
-                 would read others"
-            ));
-        }
-        let rate = requests.read_again(READ_AGAIN_MAX, interrupt::flag());
-        let rate = rate.map_err(|reason| reason.to_string())?;
-        Ok(rate.block_count as f64 / rate.elapsed.as_secs_f64())
-    }))
-}

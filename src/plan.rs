@@ -3,6 +3,7 @@
 use std::{num::NonZeroUsize, thread, time::Duration};
 
 use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
+use result::stats::INTERVAL_COUNT_MIN;
 use spec::{PrefetchSpec, RunSpec};
 use variant::{
     CacheMode, Design, Engine, Io, ListDuty, Preset, ReadMethod, ReadTime, Schedule, StoreKind,
@@ -221,24 +222,63 @@ fn thread_counts(
     pairs.collect()
 }
 
-/// Decides after each round whether there is another: whole rounds only, so that all cells
-/// have the same number of samples, taken through the same time.
+/// Decides before each round which cells it has. Rounds of all cells come first, so that their
+/// samples are taken through the same time. When those no longer fit, the fastest cells get the
+/// samples that their intervals still need.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Samples of each cell, where the user said so.
     pub sample_count: Option<u32>,
-    /// Time to spend otherwise.
+    /// Time to spend on rounds of all cells otherwise.
     pub budget: Duration,
 }
 
+/// Samples of a cell so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taken {
+    /// Their number.
+    pub sample_count: usize,
+    /// Time that the last of them took, with what is done before and after its clock.
+    pub last: Duration,
+}
+
+impl Taken {
+    /// Time of the samples that an interval still needs.
+    fn time_to_interval(&self) -> Duration {
+        let missing = INTERVAL_COUNT_MIN.saturating_sub(self.sample_count);
+        self.last * u32::try_from(missing).unwrap_or(u32::MAX)
+    }
+}
+
 impl Rounds {
-    /// Whether to go on after `done` rounds that took `spent`, the last of them `last`. The
-    /// first round always runs.
-    pub fn go_on(&self, done: u32, spent: Duration, last: Duration) -> bool {
-        match self.sample_count {
-            Some(count) => done < count,
-            None => done == 0 || spent + last <= self.budget,
+    /// Indices of the cells of the next round after `done` rounds that took `spent`, ascending;
+    /// none: the run is over. The first round has all cells whatever the budget is.
+    pub fn next(&self, done: u32, spent: Duration, cells: &[Taken]) -> Vec<usize> {
+        let all = || (0..cells.len()).collect();
+        if let Some(count) = self.sample_count {
+            return if done < count { all() } else { Vec::new() };
         }
+        let whole: Duration = cells.iter().map(|cell| cell.last).sum();
+        if done == 0 || spent + whole <= self.budget {
+            return all();
+        }
+        self.without_interval(spent, cells)
+    }
+
+    /// The fastest cells whose intervals fit in two and a half budgets.
+    fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
+        let mut left = (self.budget * 5 / 2).saturating_sub(spent);
+        let mut indices: Vec<usize> =
+            (0..cells.len()).filter(|i| cells[*i].sample_count < INTERVAL_COUNT_MIN).collect();
+        indices.sort_by_key(|index| cells[*index].last);
+        indices.retain(|index| {
+            let fits = left.checked_sub(cells[*index].time_to_interval());
+            // The slower ones after the first that does not fit do not fit either.
+            left = fits.unwrap_or_default();
+            fits.is_some()
+        });
+        indices.sort_unstable();
+        indices
     }
 }
 

@@ -1,5 +1,5 @@
-//! Taking samples: whole rounds over all cells until the budget is spent, and what the result
-//! says of the cells.
+//! Taking samples: rounds over the cells until the budget is spent, and what the result says of
+//! the cells.
 
 mod asked;
 
@@ -21,7 +21,7 @@ use crate::{
     facts::AskedKeys,
     interrupt,
     measure::{KnownCosts, Measuring, Unmeasured},
-    plan::{self, Machine, PlannedCell, Rounds},
+    plan::{self, Machine, PlannedCell, Rounds, Taken},
     prepare::{FreshWork, FreshWorks, Prepared},
     progress::Progress,
     session::Work,
@@ -39,6 +39,8 @@ pub struct Sampled {
     by_cell: Vec<CellSamples>,
     /// By cell: times of steps for a schedule that goes by them, once they are measured.
     known_costs: Vec<KnownCosts>,
+    /// By cell: time of its last sample, with what is done before and after its clock.
+    last_took: Vec<Duration>,
     /// By store: keys that its samples have asked for.
     asked_before: BTreeMap<StoreKind, AskedBefore>,
     /// Where a result is not the reference's, or a list was rejected.
@@ -52,6 +54,16 @@ pub struct Sampled {
 }
 
 impl Sampled {
+    /// Samples of each cell so far.
+    fn taken(&self) -> Vec<Taken> {
+        let cells = self.by_cell.iter().zip(&self.last_took);
+        let taken = |(samples, last): (&CellSamples, &Duration)| Taken {
+            sample_count: samples.count(),
+            last: *last,
+        };
+        cells.map(taken).collect()
+    }
+
     /// Whether all samples equal the reference; `None` before the first.
     pub fn agree(&self) -> Option<bool> {
         let has_samples = self.by_cell.iter().any(|samples| !samples.is_empty());
@@ -146,13 +158,17 @@ impl<'a> Sampling<'a> {
         let rounds = Rounds { sample_count: self.run.sample_count, budget: self.run.budget };
         let by_cell = vec![CellSamples::default(); self.planned.len()];
         let known_costs = vec![Vec::new(); self.planned.len()];
-        let mut sampled = Sampled { by_cell, known_costs, ..Sampled::default() };
-        let (mut round, mut last) = (0, Duration::ZERO);
-        while rounds.go_on(round, sampled.spent, last) {
+        let last_took = vec![Duration::ZERO; self.planned.len()];
+        let mut sampled = Sampled { by_cell, known_costs, last_took, ..Sampled::default() };
+        let mut round = 0;
+        loop {
+            let cells = rounds.next(round, sampled.spent, &sampled.taken());
+            if cells.is_empty() {
+                break;
+            }
             let begun = Instant::now();
-            self.round(round, &mut sampled);
-            last = begun.elapsed();
-            sampled.spent += last;
+            self.round(round, &cells, &mut sampled);
+            sampled.spent += begun.elapsed();
             if let Err(error) = after_round(&sampled) {
                 sampled.failure.get_or_insert(Failure { code: Code::Io, error });
             }
@@ -165,13 +181,17 @@ impl<'a> Sampling<'a> {
         sampled
     }
 
-    fn round(&self, round: u32, sampled: &mut Sampled) {
-        let total = self.planned.len() as u64;
-        let order = plan::order(self.planned.len(), round, self.workload().seed);
-        for (done, index) in (0..).zip(order) {
+    /// A round of the cells of these indices.
+    fn round(&self, round: u32, cells: &[usize], sampled: &mut Sampled) {
+        let total = cells.len() as u64;
+        let first_number = u64::from(round) * self.planned.len() as u64;
+        let order = plan::order(cells.len(), round, self.workload().seed);
+        for (done, place) in (0..).zip(order) {
+            let index = cells[place];
+            let begun = Instant::now();
             let cell = &self.planned[index];
             let name = cell.name();
-            let fresh = match self.fresh_work(cell, u64::from(round) * total + done) {
+            let fresh = match self.fresh_work(cell, first_number + done) {
                 Ok(fresh) => fresh,
                 Err(Failure { code: Code::Interrupted, .. }) => return,
                 Err(failure) => {
@@ -209,6 +229,7 @@ impl<'a> Sampling<'a> {
                 ceiling.into_iter().for_each(|ceiling| samples.add_trace_ceiling(ceiling));
                 measured.recovered.iter().for_each(|recovered| samples.add_recovery(recovered));
             }
+            sampled.last_took[index] = begun.elapsed();
         }
     }
 

@@ -1,6 +1,6 @@
-//! The device's rate for one sample: the blocks of the sample's own rows and files, in the order of
-//! its requests, and joined as its store joins them, read once more by a plain ring. Nothing of a
-//! store or an engine is in that time.
+//! The device's rate for one sample: the requests for the sample's own rows, in its files, in its
+//! order, and joined as its store joins them, made once more by a plain ring. Nothing of a store or
+//! an engine is in that time.
 
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
@@ -14,6 +14,20 @@ use crate::{
 const JOINED_BYTES_MAX: u64 = 64 << 10;
 /// Bytes that offsets and lengths of direct reads are multiples of: every file system takes pages.
 const ALIGNMENT: u64 = BLOCK_BYTES as u64;
+
+/// The blocks of requests that are made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// The sample's own: of samples that all read the same.
+    SameBlocks,
+    /// Others of the same files at the same distances from each other, by a shift that the seed
+    /// says: of samples with keys of their own. A cache below this machine has the blocks that a
+    /// sample has just read; of others it has as few as it had of the sample's.
+    Moved {
+        /// The seed of the shift.
+        seed: u64,
+    },
+}
 
 /// The requests of a sample.
 #[derive(Clone, Debug, Default)]
@@ -52,16 +66,26 @@ impl Requests {
         self.extents.iter().map(|extent| u64::from(extent.block_count)).sum()
     }
 
-    /// Reads them again for the time given at most, past the kernel's cache.
+    /// Makes them again for the time given at most, past the kernel's cache.
     ///
     /// # Errors
     /// [`Unmeasured`].
-    pub fn read_again(&self, time: Duration, cancel: &AtomicBool) -> Result<ReadRate, Unmeasured> {
+    pub fn make_again(
+        &self,
+        at: Again,
+        time: Duration,
+        cancel: &AtomicBool,
+    ) -> Result<ReadRate, Unmeasured> {
         if self.extents.is_empty() {
             return Err(Unmeasured::TooSmall { block_count: 0 });
         }
         let files = DirectFiles::open_in_order(&self.files)?;
-        device::replay(&files, &self.extents, time, cancel)
+        match at {
+            Again::SameBlocks => device::replay(&files, &self.extents, time, cancel),
+            Again::Moved { seed } => {
+                device::replay(&files, &files.moved(&self.extents, seed), time, cancel)
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The cells of a run, and the order of its samples.
 
+use proptest::{collection::vec, prelude::*};
+
 use super::*;
 
 fn run(extra: &str) -> RunSpec {
@@ -209,14 +211,61 @@ fn cells_share_places_and_neighbours_evenly() {
     }
 }
 
+fn taken(cells: &[(usize, u64)]) -> Vec<Taken> {
+    let of = |&(sample_count, seconds)| Taken { sample_count, last: Duration::from_secs(seconds) };
+    cells.iter().map(of).collect()
+}
+
 #[test]
-fn rounds_are_whole_and_the_first_one_always_runs() {
+fn the_first_round_has_all_cells_and_others_as_long_as_they_fit() {
     let second = Duration::from_secs(1);
     let budget = Rounds { sample_count: None, budget: 10 * second };
-    assert!(budget.go_on(0, Duration::ZERO, Duration::ZERO));
-    assert!(budget.go_on(2, 6 * second, 4 * second));
-    assert!(!budget.go_on(2, 7 * second, 4 * second));
+    assert_eq!(budget.next(0, Duration::ZERO, &taken(&[(0, 0), (0, 0)])), [0, 1]);
+    let cells = taken(&[(8, 1), (8, 3)]);
+    assert_eq!(budget.next(8, 6 * second, &cells), [0, 1]);
+    assert!(budget.next(8, 7 * second, &cells).is_empty(), "both have an interval");
     let counted = Rounds { sample_count: Some(2), budget: second };
-    assert!(counted.go_on(1, 99 * second, 99 * second));
-    assert!(!counted.go_on(2, Duration::ZERO, Duration::ZERO));
+    assert_eq!(counted.next(1, 99 * second, &cells), [0, 1]);
+    assert!(counted.next(2, Duration::ZERO, &cells).is_empty());
+}
+
+#[test]
+fn the_fastest_cells_get_an_interval_in_two_and_a_half_budgets() {
+    let second = Duration::from_secs(1);
+    let rounds = Rounds { sample_count: None, budget: 60 * second };
+    // 25 s in order, 16 s, and three fast ones that need 5 samples more: 5 x (5 + 5 + 4) s.
+    let cells = taken(&[(1, 25), (1, 16), (1, 5), (1, 5), (1, 4)]);
+    assert_eq!(rounds.next(1, 55 * second, &cells), [2, 3, 4]);
+    let cells = taken(&[(1, 25), (1, 16), (5, 5), (5, 5), (5, 4)]);
+    assert_eq!(rounds.next(5, 111 * second, &cells), [2, 3, 4]);
+    let cells = taken(&[(1, 25), (1, 16), (6, 5), (6, 5), (6, 4)]);
+    assert!(rounds.next(6, 125 * second, &cells).is_empty(), "80 s do not fit in 25");
+    assert!(rounds.next(1, 140 * second, &taken(&[(1, 79), (1, 15)])).is_empty());
+}
+
+proptest! {
+    /// Whatever cells take, a run is over, and only its first round may be longer than the time
+    /// for intervals.
+    #[test]
+    fn a_run_ends_in_two_and_a_half_budgets_or_after_a_round(
+        seconds in vec(0..100_u64, 1..6), budget in 1..100_u64,
+    ) {
+        let seconds: Vec<u64> = seconds.into_iter().map(|s| s + 1).collect();
+        let rounds = Rounds { sample_count: None, budget: Duration::from_secs(budget) };
+        let mut cells: Vec<(usize, u64)> = seconds.iter().map(|s| (0, *s)).collect();
+        let (mut done, mut spent) = (0, 0);
+        loop {
+            let next = rounds.next(done, Duration::from_secs(spent), &taken(&cells));
+            if next.is_empty() {
+                break;
+            }
+            for index in next {
+                cells[index].0 += 1;
+                spent += cells[index].1;
+            }
+            done += 1;
+        }
+        prop_assert!(done >= 1);
+        prop_assert!(spent <= seconds.iter().sum::<u64>().max(budget * 5 / 2));
+    }
 }

@@ -160,19 +160,36 @@ fn equal_depth(cells: &[&Cell]) -> Option<String> {
 fn certainty(cells: &[&Cell]) -> Option<String> {
     let timed = cells.iter().filter(|cell| facts::time_ms(cell).is_some());
     let is_over_databases = cells.iter().any(|cell| cell.databases.is_some());
-    match timed.map(|cell| cell.value_count()).min()? {
-        few if few < INTERVAL_COUNT_MIN && is_over_databases => {
-            Some(format!("{}, no interval", units::things(few as u64, "database")))
-        }
-        0 | 1 => Some("one sample each".to_owned()),
-        few if few < INTERVAL_COUNT_MIN => Some(format!("{few} samples, no interval")),
-        _ => {
-            let batched = best_of(cells, BATCHED)?.ms_per_batch.ci95?;
-            let on_demand = best_of(cells, ON_DEMAND)?.ms_per_batch.ci95?;
-            let overlap = batched[0] <= on_demand[1] && on_demand[0] <= batched[1];
-            overlap.then(|| "intervals of the two best overlap".to_owned())
-        }
+    let counts = timed.clone().map(|cell| cell.value_count());
+    let (least, most) = (counts.clone().min()?, counts.max()?);
+    if most < INTERVAL_COUNT_MIN {
+        return Some(match least {
+            few if is_over_databases => {
+                format!("{}, no interval", units::things(few as u64, "database"))
+            }
+            0 | 1 => "one sample each".to_owned(),
+            few => format!("{few} samples, no interval"),
+        });
     }
+    let without: Vec<String> = timed
+        .filter(|cell| cell.value_count() < INTERVAL_COUNT_MIN)
+        .map(|cell| format!("{}@{}", cell.design, facts::threads(cell)))
+        .collect();
+    let mut parts = Vec::new();
+    if two_best_overlap(cells) == Some(true) {
+        parts.push("intervals of the two best overlap".to_owned());
+    }
+    if !without.is_empty() {
+        parts.push(format!("no interval: {}", without.join(", ")));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Whether the intervals of the best cells of both kinds of I/O overlap.
+fn two_best_overlap(cells: &[&Cell]) -> Option<bool> {
+    let batched = best_of(cells, BATCHED)?.ms_per_batch.ci95?;
+    let on_demand = best_of(cells, ON_DEMAND)?.ms_per_batch.ci95?;
+    Some(batched[0] <= on_demand[1] && on_demand[0] <= batched[1])
 }
 
 /// `291k keys, 0.94 blocks a present key, 79 % of the disk`.

@@ -343,7 +343,7 @@ pub struct SampleFacts {
     pub block_bytes: Option<u64>,
     /// Blocks a second, from the first read's begin to the last one's end.
     pub blocks_per_s: Option<f64>,
-    /// Blocks a second of the same blocks, read right after the sample by a plain ring.
+    /// Blocks a second of a plain ring that makes the same requests right after the sample.
     pub trace_blocks_per_s: Option<f64>,
     /// Read requests of the whole device meanwhile, those of other processes too.
     pub disk_requests: Option<u64>,

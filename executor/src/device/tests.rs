@@ -1,7 +1,7 @@
 //! Laws of the device probe. Where the temporary directory lies in memory, only those that need
 //! no device are checked.
 
-use std::{io::Write, path::Path, sync::atomic::AtomicBool, time::Duration};
+use std::{collections::HashSet, io::Write, path::Path, sync::atomic::AtomicBool, time::Duration};
 
 use tempfile::NamedTempFile;
 
@@ -87,6 +87,38 @@ fn each_whole_block_of_each_file_has_one_number() {
         let mut block = [Block::ZERO];
         files.read(&files.extent(number), &mut block).expect("read");
         assert_eq!(block[0].0, [(number % 5) as u8; BLOCK_BYTES]);
+    }
+}
+
+#[test]
+fn moved_extents_keep_file_length_and_order_and_leave_their_places() {
+    let (small, large) = (file_of(5 * BLOCK_BYTES + 1), file_of(8 * BLOCK_BYTES));
+    let Some(files) = open(&[&small, &large]) else { return };
+    for length in [1_u64, 2, 9] {
+        let extent = |file, block| Extent {
+            file,
+            offset: block * BLOCK_BYTES as u64,
+            byte_count: (length as usize * BLOCK_BYTES) as u32,
+            block_count: 1,
+        };
+        let of_file =
+            |file, count: u64| (0..=count.saturating_sub(length)).map(move |b| extent(file, b));
+        let extents: Vec<Extent> = of_file(0, 8).chain(of_file(1, 5)).collect();
+        for seed in [0, 1, 6, 7, 1 << 40, u64::MAX] {
+            let moved = files.moved(&extents, seed);
+            assert_eq!(moved.len(), extents.len());
+            let mut places = HashSet::new();
+            for (new, old) in moved.iter().zip(&extents) {
+                assert_eq!((new.file, new.byte_count), (old.file, old.byte_count));
+                let end = new.offset + u64::from(new.byte_count);
+                let file_bytes = [8, 5][new.file as usize] * BLOCK_BYTES as u64;
+                if length == 1 {
+                    assert!(places.insert((new.file, new.offset)), "{moved:?}");
+                    assert_ne!(new.offset, old.offset, "seed {seed}");
+                }
+                assert!(end <= file_bytes || new == old, "longer than its file only");
+            }
+        }
     }
 }
 
