@@ -124,7 +124,7 @@ fn senders(first_secret: u64, count: u64) -> SenderFamily {
 
 /// Families of all rules, explicit slots and two sender families.
 fn mixed(counts: [u64; 4]) -> Genesis {
-    let mut accounts: Vec<_> = (1..8).map(contract).collect();
+    let mut accounts: Vec<_> = (1..9).map(contract).collect();
     accounts[2].storage = vec![(U256::from(1), U256::from(9)), (U256::from(7), U256::from(8))];
     accounts[4].storage = vec![(U256::MAX, U256::from(1))];
     let address = Address::repeat_byte(2);
@@ -133,7 +133,7 @@ fn mixed(counts: [u64; 4]) -> Genesis {
         family(1, counts[1], KeyRule::Weyl, ValueRule::NextKey),
         family(4, counts[2], KeyRule::Weyl, ValueRule::Random),
         family(2, counts[3], KeyRule::Keccak, ValueRule::NextKey),
-        family(5, counts[3], KeyRule::Index, ValueRule::AfterKey),
+        family(8, counts[3], KeyRule::Index, ValueRule::AfterKey),
         family(6, counts[3], KeyRule::Addressed, ValueRule::KeyElsewhere { address, ahead: 1 }),
     ];
     let senders = vec![senders(1000, counts[0] / 8), senders(5, 3)];
