@@ -1,8 +1,9 @@
 //! A sample that writes its reads down as they are asked for: the rows, their calls, their order. A
 //! replay of them measures the device's rate for just this sample.
 //!
-//! A read costs some microseconds at least here, on disks; writing it down costs COST. Samples in
-//! memory are never wrapped.
+//! A read costs some microseconds at least here, on disks. To write one down took 0.09 to 0.22 us in
+//! 300,000 single reads of a store in memory, and to join the threads' logs 0.05 us more, both inside
+//! the clock. Samples in memory are never wrapped.
 
 use std::{
     mem,
@@ -188,45 +189,5 @@ impl<R: Reader> Reader for RecordedReader<'_, R> {
 
     fn counters(&self) -> ReadCounters {
         self.reader.counters()
-    }
-}
-
-#[cfg(test)]
-mod scratch {
-    use workload::Genesis;
-
-    use super::{
-        super::{Store, memory::MemoryStore},
-        *,
-    };
-
-    #[test]
-    fn cost() {
-        let store = MemoryStore::build(&Genesis::default(), u64::MAX).unwrap();
-        let sample = store.open_sample(variant::CacheMode::Warm).unwrap();
-        for _ in 0..8 {
-            let mut plain = sample.reader().unwrap();
-            let start = Instant::now();
-            for key in 0..300_000_u64 {
-                let _ = std::hint::black_box(plain.slot(&Address::ZERO, &U256::from(key)).unwrap());
-            }
-            let bare = start.elapsed();
-            let recorded = Recorded::new(&sample);
-            let mut reader = recorded.reader().unwrap();
-            let start = Instant::now();
-            for key in 0..300_000_u64 {
-                let _ =
-                    std::hint::black_box(reader.slot(&Address::ZERO, &U256::from(key)).unwrap());
-            }
-            let with = start.elapsed();
-            let s2 = Instant::now();
-            drop(reader);
-            println!(
-                "bare {} ns, recorded {} ns, merge {} ns",
-                bare.as_nanos() / 300_000,
-                with.as_nanos() / 300_000,
-                s2.elapsed().as_nanos() / 300_000
-            );
-        }
     }
 }
