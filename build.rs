@@ -33,6 +33,9 @@ fn main() {
     if let Some(commit) = env::var("STRESS_COMMIT").ok().or_else(|| commit(&root)) {
         println!("cargo::rustc-env=STRESS_COMMIT={commit}");
     }
+    // Libraries that are not those of the lockfile: `scripts/build-with` names them.
+    println!("cargo::rerun-if-env-changed=STRESS_PATCHED");
+    println!("cargo::rustc-env=STRESS_PATCHED={}", env::var("STRESS_PATCHED").unwrap_or_default());
     if let Some(version) = output(Command::new(variable("RUSTC")).arg("--version")) {
         println!("cargo::rustc-env=STRESS_RUSTC={version}");
     }

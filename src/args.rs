@@ -213,7 +213,7 @@ impl RunArgs {
     ///
     /// # Errors
     /// As [`RunArgs::source`], or an option that does not go with comparing builds.
-    pub fn of_builds(&self) -> Result<WorkInput, Failure> {
+    pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<WorkInput, Failure> {
         let not_here = [
             ("--trace", self.trace.is_some()),
             ("--samples", self.how.samples.is_some()),
@@ -229,6 +229,7 @@ impl RunArgs {
         Ok(WorkInput {
             source: self.source()?,
             how: self.how.overrides(),
+            settings,
             data_dir: self.data_dir.clone(),
         })
     }
@@ -301,19 +302,22 @@ impl WorkArgs {
         ];
         let mut all = of_flags(&flags);
         for set in &self.set {
-            let Some((key, value)) = set.split_once('=') else {
-                anyhow::bail!(
-                    "--set {set}: a key and a value are wanted, as in --set state.slots=50M"
-                );
-            };
-            all.push(Override {
-                key: key.to_owned(),
-                value: value.to_owned(),
-                origin: format!("--set {set}"),
-            });
+            all.push(pair("--set", set, "state.slots=50M")?);
         }
         Ok(all)
     }
+}
+
+/// The override that `option` gives as a key and its value; `example` is one.
+///
+/// # Errors
+/// There is no `=`.
+pub fn pair(option: &str, text: &str, example: &str) -> Result<Override, anyhow::Error> {
+    let Some((key, value)) = text.split_once('=') else {
+        anyhow::bail!("{option} {text}: a key and a value are wanted, as in {option} {example}");
+    };
+    let (key, value) = (key.to_owned(), value.to_owned());
+    Ok(Override { key, value, origin: format!("{option} {text}") })
 }
 
 impl HowArgs {

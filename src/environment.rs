@@ -69,6 +69,12 @@ pub fn build() -> Build {
     }
 }
 
+/// Libraries in this program that are not those of its lockfile, with their sources.
+pub fn patched() -> Vec<String> {
+    let names = option_env!("STRESS_PATCHED").unwrap_or_default();
+    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
 /// The features that were compiled in.
 fn features() -> Vec<String> {
     let all = [("io-uring", cfg!(feature = "io-uring"))];

@@ -15,7 +15,7 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
-use crate::session::Session;
+use crate::{environment, session::Session};
 
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
@@ -27,6 +27,7 @@ pub fn tool(build: &Build) -> Tool {
         commit: build.commit.clone(),
         features: build.features.clone(),
         binary_hash: build.binary_hash.clone(),
+        patched: environment::patched(),
         generator_version: GENERATOR_VERSION,
     };
     Tool { program, build_profile: build.profile.clone(), revm: REVM_VERSION.to_owned() }
@@ -172,6 +173,11 @@ pub enum Doubt {
         /// Reads of blocks that had been read.
         read_count: u64,
     },
+    /// The program has libraries of its user, and its own reference has them too.
+    Patched {
+        /// They, with their sources.
+        libraries: Vec<String>,
+    },
     /// The plain ring was slower than samples were with the same requests.
     RingSlower {
         /// The variants, as cells name them.
@@ -199,14 +205,26 @@ impl fmt::Display for Doubt {
                  blocks read before, which a cache below may have answered; take a larger state \
                  (--slots)"
             ),
+            Self::Patched { libraries } => write!(
+                f,
+                "built with {}: the reference that says which results are right has it too; let a build \
+                 without it judge: stress gate --against stress --candidate THIS",
+                libraries.join(", ")
+            ),
             Self::RingSlower { variants, most } => write!(
                 f,
-                "a plain ring read the blocks of samples up to {most:.2} times slower than they did: the \
+                "a plain ring made the requests of samples up to {most:.2} times slower than they did: the \
                  share of the disk is shown as 100 % and is not known of {}; take more samples",
                 variants.join(", ")
             ),
         }
     }
+}
+
+/// The doubt of a program with libraries of its user.
+pub fn patched_doubt(patched: &[String]) -> Option<Doubt> {
+    let libraries = patched.to_vec();
+    (!libraries.is_empty()).then_some(Doubt::Patched { libraries })
 }
 
 /// All that the run itself gives reason to doubt.

@@ -18,6 +18,7 @@ mod fingerprint;
 pub mod judge;
 pub mod measure;
 mod octet;
+mod settings;
 mod side;
 pub mod taker;
 

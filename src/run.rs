@@ -349,7 +349,8 @@ impl Course<'_> {
         let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
         let devices = sofar.ran.iter().filter_map(|ran| ran.facts.device.as_ref());
         let doubts = facts::doubts(devices, &cells, failure);
-        warnings.extend(doubts.iter().map(ToString::to_string));
+        let patched = facts::patched_doubt(&environment::patched());
+        warnings.extend(patched.iter().chain(&doubts).map(ToString::to_string));
         warnings.extend(sofar.is_unsteady.then(|| UNSTEADY.to_owned()));
         let is_short = sofar.ran.len() < self.run.database_count as usize;
         let DatabaseFacts { workload, device, stores } = first.facts.clone();

@@ -60,7 +60,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
     let path = path.or_exit(Code::Usage)?;
     let driving = args.drive.driving()?;
-    let input = args.run.of_builds()?;
+    let input = args.run.of_builds(Default::default())?;
     let progress = Progress::new(terminal::look());
     let work = Work::of(&input, &progress)?;
     let this = builds::this_program()?;

@@ -13,13 +13,13 @@ use clap::Args;
 use variant::Named;
 
 use crate::{
-    args::{DriveArgs, Format, RunArgs, names},
+    args::{DriveArgs, Format, RunArgs, names, pair},
     child,
     exit::{Code, Failure, OrExit},
     gate::{
         Metric,
         baseline::Times,
-        exit_code,
+        builds, exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
     },
     minimal, terminal,
@@ -37,6 +37,7 @@ Examples:
   stress gate --against ../main/stress --scenario sload-storm --design batched-io
   stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
   stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
+  stress gate --b-set run.read=get --scenario my.toml      is the setting slower?
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
   stress gate --baseline main/ --absolute --scenario my.toml --samples 10
@@ -60,6 +61,12 @@ pub struct GateArgs {
     /// The build that is judged [default: this program]
     #[arg(long, value_name = "BINARY", requires = "against")]
     pub candidate: Option<PathBuf>,
+    /// For A alone: a key of `run` and its value; may be repeated [A default: this program]
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
+    pub a_set: Vec<String>,
+    /// For B alone, as --a-set: --b-set run.read=get
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
+    pub b_set: Vec<String>,
     /// A stored result to compare with, or a directory: of several processes' results, for times
     #[arg(long, value_name = "RESULT")]
     pub baseline: Option<PathBuf>,
@@ -119,10 +126,11 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     let command = std::env::args().collect();
     let frame = Frame::new(args.run.data_dir.as_deref(), delta, strictness, command);
     let mut judgement = Judgement::default();
+    let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
     let judged = match (&args.against, &args.baseline) {
-        (Some(base), None) => {
+        (base, None) if base.is_some() || is_set => {
             judgement.mode = Mode::Against;
-            let builds = builds(args, base);
+            let builds = builds(args, base.as_deref());
             builds.and_then(|builds| judge::against(&builds, &frame, &mut judgement))
         }
         (None, Some(base)) => {
@@ -132,8 +140,8 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
         }
         _ => {
             let error = anyhow!(
-                "nothing to compare with: name another build (--against BINARY) or a stored \
-                 result (--baseline RESULT)"
+                "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
+                 run.KEY=VALUE) or a stored result (--baseline RESULT)"
             );
             return Err(error).or_exit(Code::Usage);
         }
@@ -160,13 +168,19 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     }
 }
 
-fn builds(args: &GateArgs, base: &Path) -> Result<Builds, Failure> {
+/// The builds; A is this program if none is named and a setting is judged.
+fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
+    let of_side = |option: &str, texts: &[String]| {
+        let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
+        pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)
+    };
+    let settings = [of_side("--a-set", &args.a_set)?, of_side("--b-set", &args.b_set)?];
     Ok(Builds {
-        base: base.to_owned(),
+        base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
         new: args.candidate.clone(),
         metrics: args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?,
         driving: args.drive.driving()?,
-        work: args.run.of_builds()?,
+        work: args.run.of_builds(settings)?,
         attempt_count: if args.rerun { 2 } else { 1 },
         deadline: deadline(args)?,
         calibration: args.calibration.clone(),

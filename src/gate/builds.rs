@@ -16,6 +16,7 @@ use workload::file;
 
 use super::{
     Arm, Metric,
+    settings::{Words, own_words},
     taker::{Rule, Subject, Taken, Taker},
 };
 use result::{Program, WorkloadFacts, gate::Binary};
@@ -42,6 +43,8 @@ pub struct WorkInput {
     pub source: Source,
     /// Overrides of how it is run.
     pub how: Vec<Override>,
+    /// Overrides beside them of how A runs it, and of how B does.
+    pub settings: [Vec<Override>; 2],
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
 }
@@ -65,8 +68,12 @@ pub struct Work {
     data_dir: Option<PathBuf>,
     /// What is known of it.
     pub facts: WorkloadFacts,
-    /// How it is run.
+    /// How it is run, but for what is set for one build.
     pub run: RunSpec,
+    /// How A is told to run it, and B, as keys and values.
+    words: [Words; 2],
+    /// What was set for A, and for B: `run.read=get`.
+    settings: [Vec<String>; 2],
     /// The scenario that it is of, if any.
     pub scenario: Option<Scenario>,
     /// Names of the variants.
@@ -110,7 +117,12 @@ impl Work {
             );
             return Err(error).or_exit(Code::Usage);
         }
-        let variants = cells.iter().map(PlannedCell::name).collect();
+        let variants: Vec<_> = cells.iter().map(PlannedCell::name).collect();
+        let words_of = |settings: &[Override]| own_words(&run, settings, &variants, &machine);
+        let [of_base, of_new] = &input.settings;
+        let words = [words_of(of_base)?, words_of(of_new)?];
+        let said = |set: &Override| format!("{}={}", set.key, set.value);
+        let settings = input.settings.each_ref().map(|all| all.iter().map(said).collect());
         let busy = |cell: &PlannedCell| cell.variant.thread_count + cell.variant.io_thread_count;
         let busy_counts = cells.iter().map(busy).collect();
         let is_cold =
@@ -122,6 +134,8 @@ impl Work {
             data_dir,
             facts,
             run,
+            words,
+            settings,
             scenario,
             variants,
             busy_counts,
@@ -248,8 +262,10 @@ impl<'a> Trio<'a> {
                     commit: who.commit.clone(),
                     features: who.features.clone(),
                     binary_hash: who.binary_hash.clone(),
+                    patched: who.patched.clone(),
                     generator_version: who.generator,
                 },
+                settings: self.work.settings[arm.side()].clone(),
                 slow_read_ns: who.slow_read_ns,
                 reads_one_twice: who.reads_one_twice,
             }
@@ -261,7 +277,8 @@ impl<'a> Trio<'a> {
     /// claims on that. Gives what disturbed it too.
     pub fn judge(mut self, expects: Vec<String>) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
-        let mut new = started(&self.binaries[Arm::New as usize], self.timeouts, self.work)?;
+        let binary = &self.binaries[Arm::New as usize];
+        let mut new = started(binary, self.timeouts, self.work, Arm::New)?;
         self.is_same(Arm::New, &new)?;
         self.watch.resume(self.cpus.len().max(1));
         for _ in 0..JUDGED_SAMPLE_COUNT {
@@ -315,19 +332,20 @@ fn all_started(
 ) -> Result<[Driver; 3], Failure> {
     let mut drivers = Vec::with_capacity(binaries.len());
     for place in 0..binaries.len() {
-        drivers.push(started(&binaries[(first + place) % binaries.len()], timeouts, work)?);
+        let arm = Arm::ALL[(first + place) % binaries.len()];
+        drivers.push(started(&binaries[arm as usize], timeouts, work, arm)?);
     }
     drivers.rotate_right(first % binaries.len());
     Ok(drivers.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
 }
 
-fn started(binary: &Path, timeouts: Timeouts, work: &Work) -> Result<Driver, Failure> {
+fn started(binary: &Path, timeouts: Timeouts, work: &Work, arm: Arm) -> Result<Driver, Failure> {
     let mut driver = Driver::start(binary, timeouts)?;
     let loaded = driver.load(Load {
         protocol: driver.who().protocol,
         workload: work.file.clone(),
         data_dir: work.data_dir.clone(),
-        run: worker::of_run(&work.run).or_exit(Code::Usage)?,
+        run: work.words[arm.side()].clone(),
     })?;
     let name = binary.display();
     if loaded.digest != work.facts.digest {

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 
 use super::{
@@ -193,6 +193,7 @@ impl Frame {
 /// # Errors
 /// What is to be run is not valid, or a build crashes, hangs or does other work than it says.
 pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Result<(), Failure> {
+    is_oracle().or_exit(Code::Usage)?;
     let progress = Progress::new(terminal::look());
     let work = Work::of(&builds.work, &progress)?;
     judgement.workload = Some(work.facts.clone());
@@ -230,6 +231,19 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     progress.clear();
     judgement.outcome = Some(outcome);
     Ok(())
+}
+
+/// That this program may say which results are right.
+fn is_oracle() -> anyhow::Result<()> {
+    let patched = environment::patched();
+    if patched.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "this program is built with {}, and so is the reference that would judge it; run the gate of a \
+         build without patches, and name this one: --candidate",
+        patched.join(", ")
+    )
 }
 
 fn measured(

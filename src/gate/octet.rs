@@ -26,6 +26,14 @@ impl Arm {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Base, Self::New, Self::Null];
 
+    /// Index of its build among A and B.
+    pub const fn side(self) -> usize {
+        match self {
+            Self::Base | Self::Null => 0,
+            Self::New => 1,
+        }
+    }
+
     /// Letter in an octet's order.
     pub const fn letter(self) -> char {
         match self {

@@ -95,6 +95,7 @@ impl Driver {
             commit: None,
             features: None,
             binary_hash: None,
+            patched: Vec::new(),
             generator: 0,
             slow_read_ns: 0,
             reads_one_twice: false,

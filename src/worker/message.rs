@@ -87,6 +87,9 @@ pub struct Who {
     /// BLAKE3 of its file, where it tells.
     #[serde(default)]
     pub binary_hash: Option<String>,
+    /// Libraries in it that are not those of its lockfile.
+    #[serde(default)]
+    pub patched: Vec<String>,
     /// Version of its generator.
     pub generator: u32,
     /// Time that each read of its memory store is made longer: a test of who measures.

@@ -55,6 +55,7 @@ pub fn serve() -> Result<Code, Failure> {
         commit: build.commit,
         features: build.features,
         binary_hash: build.binary_hash,
+        patched: environment::patched(),
         generator: GENERATOR_VERSION,
         slow_read_ns: u64::try_from(handicap.read_delay.as_nanos()).unwrap_or(u64::MAX),
         reads_one_twice: handicap.reads_one_twice,

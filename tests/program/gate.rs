@@ -12,7 +12,7 @@ use std::{
     process::{Command, Output},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::machine;
 
@@ -266,6 +266,24 @@ fn a_deadline_that_is_broken_is_named() {
     assert!(!["pass", "inconclusive"].contains(&gate["verdict"].as_str().unwrap()), "{gate:#}");
     assert_eq!(result["expects"]["claims"][0]["metric"], "ms_per_block(sequential)");
     assert_eq!(result["expects"]["claims"][0]["verdict"], "fails");
+}
+
+#[test]
+fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
+    let place = Place::new();
+    let result = place.consistent(&["--b-set", "run.prefetch_order=listed"]);
+    assert_eq!(result["gate"]["mode"], "against");
+    let settings = [0, 1].map(|build| &result["binaries"][build]["settings"]);
+    assert_eq!(settings, [&json!([]), &json!(["run.prefetch_order=listed"])]);
+    let hashes = [0, 1].map(|build| &result["binaries"][build]["binary_hash"]);
+    assert_eq!(hashes[0], hashes[1], "both are this program");
+    let words = ["--a-set state.slots=9k", "only keys of run", "--set is for both"];
+    place.refused(&["--a-set", "state.slots=9k"], 2, &words);
+    place.refused(&["--b-set", "run.threads=1"], 2, &["--b-set run.threads=1", "the variants"]);
+    place.refused(&["--b-set", "run.nonsense=1"], 2, &["run.nonsense"]);
+    place.refused(&["--b-set", "nonsense"], 2, &["--b-set nonsense: a key and a value"]);
+    let words = ["--b-set", "cannot be used with", "--baseline"];
+    place.refused(&["--baseline", "x", "--b-set", "run.read=get"], 2, &words);
 }
 
 #[test]

@@ -28,7 +28,10 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
         page.labelled(Tone::Plain, "work", &text);
     }
     for binary in &result.binaries {
-        let text = format!("{}, stress {}", binary.path, binary.program.name());
+        let mut text = format!("{}, stress {}", binary.path, binary.program.name());
+        if !binary.settings.is_empty() {
+            text.push_str(&format!(", with {}", binary.settings.join(", ")));
+        }
         page.labelled(Tone::Plain, &binary.arm.to_string(), &text);
     }
     for (number, tried) in (1..).zip(&gate.attempts) {

@@ -56,6 +56,7 @@ pub fn typical() -> RunResult {
                 version: "0.1.0".to_owned(),
                 commit: Some("ace5143".to_owned()),
                 features: Some(vec!["io-uring".to_owned()]),
+                patched: Vec::new(),
                 binary_hash: Some("5fe1".to_owned()),
                 generator_version: 1,
             },

@@ -66,6 +66,9 @@ pub struct Binary {
     /// The program that answered.
     #[serde(flatten)]
     pub program: Program,
+    /// Keys of the run that are set for this build alone, with their values: `run.read=get`.
+    #[serde(default)]
+    pub settings: Vec<String>,
     /// Nanoseconds that each read was made slower, to judge the gate; 0 in earnest.
     pub slow_read_ns: u64,
     /// Whether it was made to read a key twice; `false` in earnest.

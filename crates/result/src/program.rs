@@ -22,6 +22,9 @@ pub struct Program {
     /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` if unreadable.
     #[serde(default)]
     pub binary_hash: Option<String>,
+    /// Libraries in it that are not those of its lockfile, with their sources: `revm=../revm`.
+    #[serde(default)]
+    pub patched: Vec<String>,
     /// Version of the generator: workloads are comparable under one only.
     pub generator_version: u32,
 }
@@ -31,8 +34,9 @@ impl Program {
     /// builds of uncommitted sources only where their files are the same.
     pub fn is_same(&self, other: &Self) -> bool {
         let of = |program: &Self| {
-            let Self { version, commit, features, generator_version, .. } = program.clone();
-            (version, commit, features, generator_version)
+            let Self { version, commit, features, patched, generator_version, .. } =
+                program.clone();
+            (version, commit, features, patched, generator_version)
         };
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
         of(self) == of(other) && (self.is_clean() || is_one_file)
@@ -40,10 +44,11 @@ impl Program {
 
     /// Whether the commit names the sources.
     fn is_clean(&self) -> bool {
-        self.commit.as_ref().is_some_and(|commit| !commit.ends_with(DIRTY))
+        let is_clean = |commit: &String| !commit.ends_with(DIRTY);
+        self.commit.as_ref().is_some_and(is_clean) && self.patched.is_empty()
     }
 
-    /// `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e)`; a clean build's file is not named.
+    /// `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e, with revm=../revm)`; a clean build's file is not named.
     pub fn name(&self) -> String {
         let short = |hash: &str| hash.chars().take(SHOWN_HASH_CHARS).collect::<String>();
         let commit = match &self.commit {
@@ -55,7 +60,8 @@ impl Program {
         };
         let binary = self.binary_hash.as_ref().filter(|_| !self.is_clean());
         let binary = binary.map_or_else(String::new, |hash| format!(", binary {}", short(hash)));
-        format!("{} ({commit}{binary})", self.version)
+        let with: String = self.patched.iter().map(|patch| format!(", with {patch}")).collect();
+        format!("{} ({commit}{binary}{with})", self.version)
     }
 }
 
@@ -68,6 +74,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             commit: commit.map(str::to_owned),
             features: Some(vec!["io-uring".to_owned()]),
+            patched: Vec::new(),
             binary_hash: hash.map(str::to_owned),
             generator_version: 1,
         }
