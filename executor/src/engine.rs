@@ -14,6 +14,7 @@ use variant::{Engine, ListForm};
 
 use self::{
     bal::{Bal, Declared, Listed, Undeclared},
+    bare_revm::BareRevm,
     block_stm::BlockStm,
     clock::Execution,
     prewarm::Prewarm,
@@ -22,11 +23,14 @@ use self::{
 use crate::store::Sample;
 
 pub(crate) mod bal;
+mod bare_revm;
 mod block_stm;
 mod clock;
+mod database;
 mod error;
 mod executed;
 mod in_order;
+mod laps;
 mod prewarm;
 mod row;
 mod sequential;
@@ -52,6 +56,7 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
     let at = Execution { sample, task, stop: &stop };
     let mut executed = match task.variant.engine {
         Engine::Sequential => clock::run(&Sequential(at), at)?,
+        Engine::BareRevm => clock::run(&BareRevm(at), at)?,
         Engine::BlockStm => clock::run(&BlockStm(at), at)?,
         Engine::Prewarm(warming) => clock::run(&Prewarm::new(at, warming), at)?,
         Engine::Bal => match task.variant.list {

@@ -17,8 +17,8 @@ use crate::{
     run,
 };
 
-/// What is overridden where the user says nothing else, beside that every design runs: small
-/// enough for seconds, in memory. The second name is that of the key that says the same.
+/// What is overridden where the user says nothing else, beside that every design but a yardstick
+/// runs: small enough for seconds, in memory. The second name is that of the key that says the same.
 const SMALL: [(&str, &str, &str); 5] = [
     ("block.gas", "block.transactions", "30M"),
     ("state.slots", "state.size", "200k"),
@@ -58,7 +58,7 @@ pub fn rows(
     mut overrides: Vec<Override>,
     progress: &Progress,
 ) -> Result<Option<Vec<KindRow>>, Failure> {
-    let designs = Design::ALL.iter().map(|design| design.name()).collect::<Vec<_>>().join(",");
+    let designs = designs();
     let every_design = ("run.designs", "", designs.as_str());
     for (key, other, value) in SMALL.into_iter().chain([every_design]) {
         if !overrides.iter().any(|given| given.key == key || given.key == other) {
@@ -74,6 +74,13 @@ pub fn rows(
         rows.push(row(name, text, &overrides, progress)?);
     }
     Ok(Some(rows))
+}
+
+/// The names of the designs that the table compares: a yardstick is none of those that a client
+/// would choose from.
+fn designs() -> String {
+    let compared = Design::ALL.iter().filter(|design| !design.is_yardstick());
+    compared.map(|design| design.name()).collect::<Vec<_>>().join(",")
 }
 
 fn row(
@@ -137,6 +144,11 @@ fn about(text: &str, described: &Described) -> String {
 mod tests {
     use super::*;
     use result::description::Spread;
+
+    #[test]
+    fn the_table_compares_every_design_but_the_yardstick() {
+        assert_eq!(designs(), "sequential,prewarm,block-stm,parallel-io,batched-io,full");
+    }
 
     #[test]
     fn an_operation_is_a_key_where_transactions_are_filled_and_else_a_transaction() {

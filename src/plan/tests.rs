@@ -164,17 +164,19 @@ fn where_the_cpu_decides_designs_are_tried_on_one_thread_too() {
 #[test]
 fn who_runs_in_order_builds_a_list_where_that_is_asked_for() {
     let of = |list: &str| {
-        let designs = "designs = [\"sequential\", \"prewarm\", \"block-stm\"]\nthreads = [2]";
+        let designs =
+            "designs = [\"sequential\", \"prewarm\", \"block-stm\", \"bare-revm\"]\nthreads = [2]";
         names(&format!("{designs}\nlist = {list}"))
     };
     let expected = [
         "build/sequential+on-demand@1",
         "build/prewarm-shared-while+on-demand@2",
         "none/block-stm+on-demand@2",
+        "none/bare-revm+on-demand@1",
     ];
     assert_eq!(of("\"build\""), expected);
     let both = of("[\"none\", \"build\"]");
-    assert_eq!(both.len(), 5);
+    assert_eq!(both.len(), 6);
     assert_eq!(both[..2], ["none/sequential+on-demand@1", "build/sequential+on-demand@1"]);
 }
 

@@ -234,7 +234,7 @@ impl Sample for FailingSample<'_> {
 }
 
 impl Failing {
-    fn run(workload: &Workload, set: impl FnOnce(&mut Self), threads: usize) -> EngineError {
+    fn run(workload: &Workload, set: impl FnOnce(&mut Self), variant: Variant) -> EngineError {
         let mut store = Self {
             inner: memory(workload),
             reader_count: AtomicUsize::new(0),
@@ -248,9 +248,8 @@ impl Failing {
             inner: store.inner.open_sample(CacheMode::Cold).unwrap(),
             store: &store,
         };
-        let lists = lists(workload, Some(ListForm::BatchedIo));
+        let lists = lists(workload, variant.list);
         let cancel = AtomicBool::new(false);
-        let variant = variant(Design::BatchedIo, threads);
         let task = Task::new(workload, &lists, variant, &cancel);
         executor::engine::execute(&sample, &task).unwrap_err()
     }
@@ -260,14 +259,44 @@ impl Failing {
 fn a_worker_that_cannot_begin_or_read_ends_the_run_with_the_stores_reason() {
     let workload = workload(vec![create(0, &INIT_CODES[0])]);
     for threads in [1, 4] {
+        let variant = variant(Design::BatchedIo, threads);
         for reader in 0..threads + 3 {
-            let error = Failing::run(&workload, |store| store.no_reader = reader, threads);
+            let error = Failing::run(&workload, |store| store.no_reader = reader, variant);
             assert!(matches!(error, EngineError::Store(_)), "reader {reader}: {error}");
         }
         for read in 0..5 {
-            let error = Failing::run(&workload, |store| store.fail_at = read, threads);
+            let error = Failing::run(&workload, |store| store.fail_at = read, variant);
             assert!(matches!(error, EngineError::Store(_)), "read {read}: {error}");
         }
+    }
+}
+
+/// The designs that run in order on one thread: in a state of ours, and in revm's.
+const IN_ORDER: [Design; 2] = [Design::Sequential, Design::BareRevm];
+
+#[test]
+fn a_run_in_order_that_cannot_begin_or_read_ends_with_the_stores_reason() {
+    let workload = workload(vec![create(0, &INIT_CODES[0])]);
+    for design in IN_ORDER {
+        let error = Failing::run(&workload, |store| store.no_reader = 0, variant(design, 1));
+        assert!(matches!(error, EngineError::Store(_)), "{design}: {error}");
+        for read in 0..5 {
+            let error = Failing::run(&workload, |store| store.fail_at = read, variant(design, 1));
+            assert!(matches!(error, EngineError::Store(_)), "{design}, read {read}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_run_in_order_ends_at_an_invalid_transaction_and_says_why() {
+    let mut workload = workload(vec![create(0, &INIT_CODES[0]), create(1, &INIT_CODES[0])]);
+    workload.batches[0].blocks[0].transactions[1].nonce = 7;
+    for design in IN_ORDER {
+        let taken = take(&memory(&workload), &workload, Bytes::new(), variant(design, 1));
+        let error = taken.unwrap_err();
+        assert!(matches!(error, EngineError::Step { batch: 0, index: 2, .. }), "{design}: {error}");
+        let said = "batch 0, index 2: invalid transaction: nonce 7 too high, expected 1";
+        assert_eq!(error.to_string(), said, "{design}");
     }
 }
 
@@ -275,7 +304,7 @@ fn a_worker_that_cannot_begin_or_read_ends_the_run_with_the_stores_reason() {
 #[should_panic(expected = "told to panic")]
 fn a_worker_that_panics_ends_the_run_with_its_panic() {
     let workload = workload(vec![create(0, &INIT_CODES[0])]);
-    Failing::run(&workload, |store| store.panic_at = 3, 2);
+    Failing::run(&workload, |store| store.panic_at = 3, variant(Design::BatchedIo, 2));
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Import {
 
     /// Runs a workload in every design, which must agree.
     fn runs(&self, name: &str) {
-        let designs = "sequential,prewarm,block-stm,parallel-io,batched-io,full";
+        let designs = "sequential,prewarm,block-stm,parallel-io,batched-io,full,bare-revm";
         let args = ["--workload", name, "--store", "memory", "--samples", "1", "--format", "json"];
         let run = self.stress(&[&args[..], &["--design", designs]].concat());
         assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));

@@ -14,4 +14,4 @@ pub use changes::{AccountWrite, StepWrites};
 pub use fees::Fees;
 pub use net::{account_state, net_changes};
 pub use parts::Parts;
-pub use run::{Runner, StepError, StepOutput, TxGas, TxResult};
+pub use run::{GWEI, Runner, StepError, StepOutput, TxGas, TxResult};

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Gwei in wei.
-const GWEI: u64 = 1_000_000_000;
+pub const GWEI: u64 = 1_000_000_000;
 
 /// A step that cannot be part of a valid block, or whose state could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,17 @@ pub enum StepError<E> {
         /// The message of revm.
         reason: String,
     },
+}
+
+impl<E: fmt::Debug> From<EVMError<E>> for StepError<E> {
+    fn from(error: EVMError<E>) -> Self {
+        match error {
+            EVMError::Database(error) => Self::Database(error),
+            EVMError::Transaction(reason) => Self::Invalid(reason.to_string()),
+            EVMError::Header(reason) => Self::Invalid(reason.to_string()),
+            other => Self::Invalid(format!("{other:?}")),
+        }
+    }
 }
 
 /// Gas of one transaction in its three senses.
@@ -74,6 +85,21 @@ impl TxResult {
     /// The digests that comparisons use.
     pub fn outcome(&self) -> TxOutcome {
         TxOutcome::new(self.status, self.gas_used, &self.logs, &self.output)
+    }
+}
+
+impl From<ExecutionResult> for TxResult {
+    fn from(result: ExecutionResult) -> Self {
+        let status = match &result {
+            ExecutionResult::Success { .. } => TxStatus::Success,
+            ExecutionResult::Revert { .. } => TxStatus::Revert,
+            ExecutionResult::Halt { .. } => TxStatus::Halt,
+        };
+        let gas_used = result.tx_gas_used();
+        let output = result.output().cloned().unwrap_or_default();
+        // Logs of a transaction that failed are not in its receipt.
+        let logs = if result.is_success() { result.into_logs() } else { Vec::new() };
+        Self { status, gas_used, logs, output }
     }
 }
 
@@ -204,11 +230,11 @@ impl<DB: Database> Runner<DB> {
     ) -> Result<StepOutput, StepError<DB::Error>> {
         let tx = env::tx_env(tx, self.chain_id);
         let (result, fee_apart) = match self.fees {
-            Fees::Paid => (self.evm.transact_one(tx).map_err(from_evm)?, U256::ZERO),
+            Fees::Paid => (self.evm.transact_one(tx).map_err(StepError::from)?, U256::ZERO),
             Fees::Apart => {
                 let mut handler = FeeApart::new();
                 self.evm.ctx.set_tx(tx);
-                let result = handler.run(&mut self.evm).map_err(from_evm)?;
+                let result = handler.run(&mut self.evm).map_err(StepError::from)?;
                 (result, handler.fee())
             }
         };
@@ -223,7 +249,7 @@ impl<DB: Database> Runner<DB> {
         sink: &mut impl FnMut(&mut DB, EvmState),
     ) -> Result<Bytes, StepError<DB::Error>> {
         let result =
-            self.evm.system_call_one(call.contract, call.input.clone()).map_err(from_evm)?;
+            self.evm.system_call_one(call.contract, call.input.clone()).map_err(StepError::from)?;
         let state = self.evm.finalize();
         if !result.is_success() {
             let reason = format!("{result:?}");
@@ -251,32 +277,16 @@ impl<DB: Database> Runner<DB> {
     }
 }
 
-fn from_evm<E: fmt::Debug>(error: EVMError<E>) -> StepError<E> {
-    match error {
-        EVMError::Database(error) => StepError::Database(error),
-        EVMError::Transaction(reason) => StepError::Invalid(reason.to_string()),
-        EVMError::Header(reason) => StepError::Invalid(reason.to_string()),
-        other => StepError::Invalid(format!("{other:?}")),
-    }
-}
-
 fn output_of(result: ExecutionResult) -> StepOutput {
-    let status = match &result {
-        ExecutionResult::Success { .. } => TxStatus::Success,
-        ExecutionResult::Revert { .. } => TxStatus::Revert,
-        ExecutionResult::Halt { .. } => TxStatus::Halt,
-    };
-    let (gas_used, gas) = (result.tx_gas_used(), *result.gas());
-    let output = result.output().cloned().unwrap_or_default();
-    // Logs of a transaction that failed are not in its receipt.
-    let logs = if result.is_success() { result.into_logs() } else { Vec::new() };
+    let gas = *result.gas();
+    let result = TxResult::from(result);
     StepOutput {
-        result: Some(TxResult { status, gas_used, logs, output }),
         gas: TxGas {
-            receipt_gas: gas_used,
+            receipt_gas: result.gas_used,
             block_regular_gas: gas.block_regular_gas_used(),
             block_state_gas: gas.block_state_gas_used(),
         },
+        result: Some(result),
         fee_apart: U256::ZERO,
     }
 }

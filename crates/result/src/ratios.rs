@@ -58,6 +58,7 @@ mod tests {
             cell(Design::BatchedIo, 1, 0, 1_000.0),
             cell(Design::BatchedIo, 2, 0, 500.0),
             cell(Design::BatchedIo, 2, 16, 300.0),
+            cell(Design::BareRevm, 1, 0, 1_200.0),
         ];
         fill(&mut cells);
         let ratios: Vec<_> =
@@ -68,6 +69,8 @@ mod tests {
             (Some(1.8), Some(2.0)),
             // Nothing was run on one thread with as many readers.
             (Some(3.0), None),
+            // The speed of a plain loop over revm as a multiple of that of the run in order.
+            (Some(0.75), None),
         ];
         assert_eq!(ratios, expected);
         fill(&mut cells[1..]);

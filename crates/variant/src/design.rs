@@ -32,6 +32,8 @@ crate::named! {
         /// A list with all values before the batch; transactions in parallel, and meanwhile the
         /// values are verified.
         Full = "full",
+        /// In order by a plain loop over stock revm; no list. A yardstick for the others.
+        BareRevm = "bare-revm",
     }
 }
 
@@ -47,6 +49,20 @@ impl Design {
             Self::ParallelIo => with(ListForm::ParallelIo, Io::OnDemand),
             Self::BatchedIo => with(ListForm::BatchedIo, Io::Batched(Prefetch::default())),
             Self::Full => with(ListForm::Full, Io::FromList),
+            Self::BareRevm => without(Engine::BareRevm),
+        }
+    }
+
+    /// Returns whether it is only a measure for the others, run on request alone.
+    pub const fn is_yardstick(self) -> bool {
+        match self {
+            Self::BareRevm => true,
+            Self::Sequential
+            | Self::Prewarm
+            | Self::BlockStm
+            | Self::ParallelIo
+            | Self::BatchedIo
+            | Self::Full => false,
         }
     }
 }
@@ -117,6 +133,8 @@ pub enum Engine {
     BlockStm,
     /// Each on its own state as of its index, which the list gives.
     Bal,
+    /// One after the other on one thread, over revm's own `State`.
+    BareRevm,
 }
 
 /// Reads of the state below the batch.
@@ -165,7 +183,7 @@ struct Facts {
 impl Engine {
     const fn facts(self) -> Facts {
         let (threads, runs, order) = match self {
-            Self::Sequential => (Threads::One, Runs::Once, Order::Block),
+            Self::Sequential | Self::BareRevm => (Threads::One, Runs::Once, Order::Block),
             Self::Prewarm(_) | Self::BlockStm => (Threads::AsAsked, Runs::Again, Order::Block),
             Self::Bal => (Threads::AsAsked, Runs::Once, Order::Any),
         };
@@ -179,6 +197,7 @@ impl Engine {
             },
             Self::BlockStm => "block-stm",
             Self::Bal => "bal",
+            Self::BareRevm => "bare-revm",
         };
         Facts { name, threads, runs, order }
     }
@@ -187,7 +206,7 @@ impl Engine {
     pub const fn builds_lists(self) -> bool {
         match self {
             Self::Sequential | Self::Prewarm(_) => true,
-            Self::BlockStm | Self::Bal => false,
+            Self::BlockStm | Self::Bal | Self::BareRevm => false,
         }
     }
 
@@ -224,6 +243,7 @@ impl Named for Engine {
         Self::Prewarm(Warming { cache: WarmCache::PerWorker, time: ReadTime::Before }),
         Self::BlockStm,
         Self::Bal,
+        Self::BareRevm,
     ];
 
     fn name(self) -> &'static str {

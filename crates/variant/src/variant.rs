@@ -111,6 +111,7 @@ mod tests {
         let count = |n| NonZeroUsize::new(n).unwrap();
         let name = |design: Design| Variant::of(design, count(16), count(48)).to_string();
         assert_eq!(name(Design::Sequential), "none/sequential+on-demand@1");
+        assert_eq!(name(Design::BareRevm), "none/bare-revm+on-demand@1");
         assert_eq!(name(Design::BlockStm), "none/block-stm+on-demand@16");
         assert_eq!(name(Design::ParallelIo), "parallel-io/bal+on-demand@16");
         assert_eq!(name(Design::BatchedIo), "batched-io/bal+batched@16+48io");

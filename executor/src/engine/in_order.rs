@@ -2,10 +2,7 @@
 
 mod state;
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::Ordering;
 
 use alloy_primitives::Bytes;
 use evm::{Parts, Runner, StepError};
@@ -17,12 +14,10 @@ use self::state::BatchState;
 use super::{
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed},
+    laps::Laps,
     task::Task,
 };
-use crate::{
-    span::Spans,
-    trace::{Recorder, What},
-};
+use crate::{span::Spans, trace::Recorder};
 
 /// Purpose of a run in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +92,8 @@ pub(super) fn run_batch<D: Below>(
         Purpose::BuildList => BatchState::new(database).building_list(),
     };
     let mut runner = Runner::new(task.workload, state);
-    let mut result = BatchResult::default();
-    let mut longest = Duration::ZERO;
     let mut entered = None;
-    let mut start = Instant::now();
+    let mut laps = Laps::start(place, executed);
     for (index, step) in Steps::of(batch).iter() {
         if task.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
@@ -120,25 +113,11 @@ pub(super) fn run_batch<D: Below>(
             StepError::Database(error) => EngineError::of_read(place, index, error),
             other => EngineError::Step { batch: place, index, reason: other.to_string() },
         })?;
-        // A step begins at the end of the one before it: one look at the clock.
-        let end = Instant::now();
-        let (latency, began) = (end - start, std::mem::replace(&mut start, end));
+        laps.next(index, step, output.result, runner.db().database().trace());
         runner.db().next_step();
         runner.db().database().passed(index + 1);
-        if let Some(trace) = runner.db().database().trace() {
-            trace.seldom(
-                What::Step { batch: place, index, step, gas: output.receipt_gas() },
-                began,
-                end,
-            );
-        }
-        if let Some(output) = output.result {
-            executed.tx_latencies.record(latency);
-            longest = longest.max(latency);
-            result.results.push(output);
-        }
     }
-    executed.longest_txs += longest;
+    let mut result = laps.finish();
     let (net_changes, list) = runner.into_db().finish();
     result.net_changes = net_changes;
     Ok(Ran { result, list })

@@ -1,27 +1,21 @@
 //! In order on one thread; reads as the EVM asks.
 
-use alloy_primitives::{Address, B256, Bytes, U256};
-use revm::{
-    Database,
-    state::{AccountInfo, Bytecode},
-};
+use alloy_primitives::Bytes;
 use variant::Phase;
-use workload::Workload;
 
 use super::{
     clock::{Engine, Execution, Turn},
-    error::{EngineError, ViewError},
+    database::StoreDatabase,
+    error::EngineError,
     executed::{BatchResult, Executed},
     in_order::{self, Below, Purpose},
-    row,
-    tally::ReadTally,
     task::Task,
 };
 use crate::{
     error::StoreError,
     pool::WorkerPool,
     store::{Reader, Sample},
-    trace::{Key, Recorder, Track},
+    trace::Recorder,
 };
 
 /// The engine.
@@ -39,9 +33,7 @@ impl<'a, S: Sample> Engine for Sequential<'a, S> {
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        let mut database = StoreDatabase::open(self.0.sample, self.0.task.workload)?;
-        database.tally.trace = self.0.task.trace.map(|trace| trace.recorder(1));
-        Ok(database)
+        Ok(StoreDatabase::recording(self.0.sample, self.0.task)?)
     }
 
     fn run_batch(
@@ -58,12 +50,8 @@ impl<'a, S: Sample> Engine for Sequential<'a, S> {
         ran.close(task, index, turn.spans)
     }
 
-    fn leave(&self, mut database: Self::Lead, executed: &mut Executed) {
-        executed.counters = database.reader.counters();
-        if let Some(trace) = self.0.task.trace {
-            trace.give(Track::Main, database.tally.trace.take());
-        }
-        executed.on_demand = database.tally;
+    fn leave(&self, database: Self::Lead, executed: &mut Executed) {
+        database.close(self.0.task, executed);
     }
 
     fn gather(&self, _left: Vec<()>, _executed: &mut Executed) {}
@@ -90,50 +78,8 @@ pub(crate) fn rebuild_lists<S: Sample>(
     (0..task.workload.batches.len()).map(rebuild).collect()
 }
 
-/// The store as revm's database, each read timed.
-#[derive(Debug)]
-pub(super) struct StoreDatabase<'a, R> {
-    workload: &'a Workload,
-    reader: R,
-    tally: ReadTally,
-}
-
-impl<'a, R: Reader> StoreDatabase<'a, R> {
-    fn open<S: Sample<Reader<'a> = R>>(
-        sample: &'a S,
-        workload: &'a Workload,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { workload, reader: sample.reader()?, tally: ReadTally::default() })
-    }
-}
-
 impl<R: Reader> Below for StoreDatabase<'_, R> {
     fn trace(&mut self) -> Option<&mut Recorder> {
-        self.tally.trace.as_deref_mut()
-    }
-}
-
-impl<R: Reader> Database for StoreDatabase<'_, R> {
-    type Error = ViewError;
-
-    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
-        let reader = &mut self.reader;
-        let row = self.tally.read::<R, _>(Key::Account, || reader.account(&address))?;
-        Ok(row.map(row::info))
-    }
-
-    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
-        let reader = &mut self.reader;
-        let code = self.tally.read::<R, _>(Key::Code, || reader.code(&code_hash))?;
-        row::bytecode(code_hash, code)
-    }
-
-    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
-        let reader = &mut self.reader;
-        Ok(self.tally.read::<R, _>(Key::Slot, || reader.slot(&address, &key))?)
-    }
-
-    fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
-        self.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
+        self.recorder()
     }
 }

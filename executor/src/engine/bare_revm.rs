@@ -1,0 +1,166 @@
+//! A plain loop over stock revm: what others are held against. It is written with revm's own calls
+//! alone, as a user of revm would write it (`State` with its bundle, `transact_commit`,
+//! `system_call_commit`, `increment_balances`, `merge_transitions`), and shares no state with the
+//! other engines. Its duties beside execution are those of every sample: reads of the store that
+//! are counted, a look at the clock each step, results kept, and the net changes handed over.
+
+use std::sync::atomic::Ordering;
+
+use alloy_primitives::map::AddressMap;
+use evm::{GWEI, StepError, TxResult, env, net_changes, system};
+use revm::{
+    Context, Database, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, SystemCallCommitEvm,
+    context::ContextTr,
+    database::{State, states::bundle_state::BundleRetention},
+    database_interface::{DatabaseCommitExt, bal::EvmDatabaseError},
+    handler::{MainnetContext, MainnetEvm},
+};
+use variant::Phase;
+use workload::{Block, BlockAccessIndex, StepKind, Steps, Withdrawal, Workload};
+
+use super::{
+    clock::{Engine, Execution, Turn},
+    database::StoreDatabase,
+    error::{EngineError, ViewError},
+    executed::{BatchResult, Executed},
+    laps::Laps,
+    task::Task,
+};
+use crate::{
+    error::StoreError,
+    pool::WorkerPool,
+    store::{Reader, Sample},
+};
+
+/// The engine.
+pub(super) struct BareRevm<'a, S>(pub(super) Execution<'a, S>);
+
+impl<'a, S: Sample> Engine for BareRevm<'a, S> {
+    type Job = ();
+    type Lead = StoreDatabase<'a, S::Reader<'a>>;
+    type Leavings = ();
+
+    const NAME: &'static str = "bare-revm";
+
+    fn work(&self, _worker: usize, _pool: &WorkerPool<'_, ()>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn lead(&self) -> Result<Self::Lead, EngineError> {
+        Ok(StoreDatabase::recording(self.0.sample, self.0.task)?)
+    }
+
+    fn run_batch(
+        &self,
+        database: &mut Self::Lead,
+        turn: &Turn<'_, ()>,
+        executed: &mut Executed,
+    ) -> Result<BatchResult, EngineError> {
+        let start = turn.spans.elapsed();
+        let result = run_batch(database, self.0.task, turn.index, executed)?;
+        turn.spans.close(Phase::Execute, start);
+        Ok(result)
+    }
+
+    fn leave(&self, database: Self::Lead, executed: &mut Executed) {
+        database.close(self.0.task, executed);
+    }
+
+    fn gather(&self, _left: Vec<()>, _executed: &mut Executed) {}
+}
+
+/// Runs the batch at `place` over `database`.
+fn run_batch<R: Reader>(
+    database: &mut StoreDatabase<'_, R>,
+    task: &Task<'_>,
+    place: usize,
+    executed: &mut Executed,
+) -> Result<BatchResult, EngineError> {
+    let (workload, batch) = (task.workload, &task.workload.batches[place]);
+    let state = State::builder().with_database(database).with_bundle_update().build();
+    let cfg = env::cfg_env(workload.fork, workload.chain_id);
+    let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
+    let mut laps = Laps::start(place, executed);
+    for (index, step) in Steps::of(batch).iter() {
+        if task.cancel.load(Ordering::Relaxed) {
+            return Err(EngineError::Cancelled);
+        }
+        let block = &batch.blocks[step.block];
+        let result = run_step(&mut evm, workload, block, step.kind)
+            .map_err(|error| failed(place, index, error))?;
+        laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
+    }
+    let mut result = laps.finish();
+    result.net_changes = net_changes(&evm.ctx.db_mut().take_bundle());
+    Ok(result)
+}
+
+/// Stock revm over its own state.
+type Evm<D> = MainnetEvm<MainnetContext<State<D>>>;
+
+/// What stock revm fails with over its own state.
+type Failure<D> = StepError<EvmDatabaseError<<D as Database>::Error>>;
+
+fn run_step<D: Database>(
+    evm: &mut Evm<D>,
+    workload: &Workload,
+    block: &Block,
+    kind: StepKind,
+) -> Result<Option<TxResult>, Failure<D>> {
+    match kind {
+        StepKind::BeforeTransactions => {
+            evm.set_block(env::block_env(&block.env, workload.fork));
+            system_calls(evm, &system::before_transactions(&block.env))?;
+            Ok(None)
+        }
+        StepKind::Transaction(tx_index) => {
+            let tx = env::tx_env(&block.transactions[tx_index], workload.chain_id);
+            Ok(Some(evm.transact_commit(tx)?.into()))
+        }
+        StepKind::AfterTransactions => {
+            let paid = amounts(&block.withdrawals);
+            evm.ctx.db_mut().increment_balances(paid).map_err(StepError::Database)?;
+            system_calls(evm, &system::after_transactions(workload.fork))?;
+            // Blocks make their part of the bundle one by one, as in a client.
+            evm.ctx.db_mut().merge_transitions(BundleRetention::PlainState);
+            Ok(None)
+        }
+    }
+}
+
+fn system_calls<D: Database>(
+    evm: &mut Evm<D>,
+    calls: &[system::SystemCall],
+) -> Result<(), Failure<D>> {
+    for call in calls {
+        let result = evm.system_call_commit(call.contract, call.input.clone())?;
+        if !result.is_success() {
+            let reason = format!("{result:?}");
+            return Err(StepError::SystemCall { contract: call.contract, reason });
+        }
+    }
+    Ok(())
+}
+
+/// Wei for each account. One that is named twice has one sum: `increment_balances` reads all
+/// accounts before it writes any.
+fn amounts(withdrawals: &[Withdrawal]) -> AddressMap<u128> {
+    let mut amounts = AddressMap::<u128>::default();
+    for Withdrawal { address, amount_gwei } in withdrawals {
+        *amounts.entry(*address).or_default() += u128::from(*amount_gwei) * u128::from(GWEI);
+    }
+    amounts
+}
+
+fn failed(
+    batch: usize,
+    index: BlockAccessIndex,
+    error: StepError<EvmDatabaseError<ViewError>>,
+) -> EngineError {
+    match error {
+        StepError::Database(EvmDatabaseError::Database(error)) => {
+            EngineError::of_read(batch, index, error)
+        }
+        other => EngineError::Step { batch, index, reason: other.to_string() },
+    }
+}

@@ -1,0 +1,83 @@
+//! The store as a database of revm for an engine on one thread: no cache, each read counted and
+//! timed.
+
+use alloy_primitives::{Address, B256, U256};
+use revm::{
+    Database,
+    state::{AccountInfo, Bytecode},
+};
+use workload::Workload;
+
+use super::{error::ViewError, executed::Executed, row, tally::ReadTally, task::Task};
+use crate::{
+    error::StoreError,
+    store::{Reader, Sample},
+    trace::{Key, Recorder, Track},
+};
+
+/// The store as revm's database, each read timed.
+#[derive(Debug)]
+pub(super) struct StoreDatabase<'a, R> {
+    workload: &'a Workload,
+    reader: R,
+    tally: ReadTally,
+}
+
+impl<'a, R: Reader> StoreDatabase<'a, R> {
+    /// The database of the calling thread.
+    pub(super) fn open<S: Sample<Reader<'a> = R>>(
+        sample: &'a S,
+        workload: &'a Workload,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { workload, reader: sample.reader()?, tally: ReadTally::default() })
+    }
+
+    /// The same with a recorder, if the sample is traced.
+    pub(super) fn recording<S: Sample<Reader<'a> = R>>(
+        sample: &'a S,
+        task: &Task<'a>,
+    ) -> Result<Self, StoreError> {
+        let mut database = Self::open(sample, task.workload)?;
+        database.tally.trace = task.trace.map(|trace| trace.recorder(1));
+        Ok(database)
+    }
+
+    /// The recorder, if the sample is traced.
+    pub(super) fn recorder(&mut self) -> Option<&mut Recorder> {
+        self.tally.trace.as_deref_mut()
+    }
+
+    /// Adds the counts and times of its reads to `executed`, and what was recorded to the trace.
+    pub(super) fn close(mut self, task: &Task<'_>, executed: &mut Executed) {
+        executed.counters = self.reader.counters();
+        if let Some(trace) = task.trace {
+            trace.give(Track::Main, self.tally.trace.take());
+        }
+        executed.on_demand = self.tally;
+    }
+}
+
+impl<R: Reader> Database for StoreDatabase<'_, R> {
+    type Error = ViewError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
+        let reader = &mut self.reader;
+        let row = self.tally.read::<R, _>(Key::Account, || reader.account(&address))?;
+        Ok(row.map(row::info))
+    }
+
+    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
+        let reader = &mut self.reader;
+        let code = self.tally.read::<R, _>(Key::Code, || reader.code(&code_hash))?;
+        row::bytecode(code_hash, code)
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
+        let reader = &mut self.reader;
+        Ok(self.tally.read::<R, _>(Key::Slot, || reader.slot(&address, &key))?)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
+        self.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
+    }
+}
