@@ -33,7 +33,7 @@ use generator::{
     reference,
 };
 use spec::Scenario;
-use variant::{Design, Io, ListForm, Phase, ReadMethod, StoreKind, Variant};
+use variant::{Design, Io, ListForm, Phase, ReadMethod, SlotTable, StoreKind, Variant};
 use workload::{
     Fork, Workload,
     list::{ListBounds, ListIndex},
@@ -239,8 +239,8 @@ fn build(dir: &Path, workload: &Workload, format: &dyn StateFormat) -> BuiltStat
     data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
 }
 
-fn mdbx(dir: &Path, workload: &Workload) -> MdbxStore {
-    MdbxStore::open(build(dir, workload, &MdbxFormat), MdbxSettings::default()).unwrap()
+fn mdbx(dir: &Path, workload: &Workload, format: MdbxFormat) -> MdbxStore {
+    MdbxStore::open(build(dir, workload, &format), MdbxSettings::default()).unwrap()
 }
 
 fn flat(dir: &Path, workload: &Workload) -> FlatStore {
@@ -256,7 +256,12 @@ fn assert_all_agree_over(kind: StoreKind, dir: &Path, workload: &Workload, name:
             let store = RocksStore::open(built, RocksSettings::default()).unwrap();
             assert_all_agree_on(&store, workload, &name);
         }
-        StoreKind::Mdbx => assert_all_agree_on(&mdbx(dir, workload), workload, &name),
+        StoreKind::Mdbx => {
+            for format in SlotTable::ALL.iter().map(|slots| MdbxFormat { slots: *slots }) {
+                let name = format!("{name}, {}", format.slots);
+                assert_all_agree_on(&mdbx(dir, workload, format), workload, &name);
+            }
+        }
         StoreKind::Flat => assert_all_agree_on(&flat(dir, workload), workload, &name),
         StoreKind::Memory => assert_all_agree(workload, &name),
     }
