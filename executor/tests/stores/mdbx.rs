@@ -422,7 +422,7 @@ fn a_state_in_use_is_refused_and_removed_when_it_is_free() {
 
 #[test]
 fn states_of_both_forms_have_the_same_content_and_names_of_their_own() {
-    let genesis = genesis(2_000);
+    let genesis = genesis(30_000);
     let data = tempfile::tempdir().unwrap();
     let rows = open(data.path(), &genesis, &HASHED).unwrap();
     let duplicates = open(data.path(), &genesis, &DUP_SORT).unwrap();
