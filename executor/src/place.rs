@@ -52,12 +52,17 @@ pub struct BlockPlace {
 }
 
 /// Blocks of rows.
+///
+/// Most stores read one block a row. MDBX reads more where an account has a tree of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// The files.
     pub files: Vec<PathBuf>,
     /// By row: the block that is read for it; `None` if an index or a filter answers.
     pub blocks: Vec<Option<BlockPlace>>,
+    /// Blocks that are read on the way to a row's own, each with the row's index; by row, in the
+    /// order in which they are read.
+    pub before: Vec<(usize, BlockPlace)>,
 }
 
 /// Pages with rows, and those of them in memory.

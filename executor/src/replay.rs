@@ -6,7 +6,7 @@ use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::D
 
 use crate::{
     device::{self, BLOCK_BYTES, DirectFiles, Extent, ReadRate, Unmeasured},
-    place::{AskedRow, BlockPlace},
+    place::{AskedRow, BlockPlace, Places},
     store::{Store, recorded::ReadLog},
 };
 
@@ -48,15 +48,13 @@ impl Requests {
         let asked: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
         let rows: Vec<AskedRow> = asked.iter().map(|index| log.rows[*index]).collect();
         let places = store.locate(sample, &rows)?;
-        let mut blocks: Vec<Option<BlockPlace>> = vec![None; log.rows.len()];
-        for (index, block) in asked.into_iter().zip(places.blocks) {
-            blocks[index] = block;
-        }
+        let blocks = in_order_of_rows(&asked, &places);
         let most = store.merged_block_count_max();
         let mut joining = Joining { keeps_blocks: store.keeps_blocks(), ..Joining::default() };
         for call in &log.calls {
-            let of_call = &blocks[call.first_row..call.first_row + call.row_count];
-            joining.call(of_call.iter().flatten().copied(), most);
+            let at = |row| blocks.partition_point(|(of, _)| *of < row);
+            let of_call = &blocks[at(call.first_row)..at(call.first_row + call.row_count)];
+            joining.call(of_call.iter().map(|(_, block)| *block), most);
         }
         Ok(Self { files: places.files, extents: joining.extents })
     }
@@ -87,6 +85,20 @@ impl Requests {
             }
         }
     }
+}
+
+/// The blocks of rows, each with the index of its row, by row and in the order in which they are read;
+/// `asked` has the indices of the located rows, ascending.
+fn in_order_of_rows(asked: &[usize], places: &Places) -> Vec<(usize, BlockPlace)> {
+    let mut before = places.before.iter().peekable();
+    let mut blocks = Vec::with_capacity(asked.len() + places.before.len());
+    for (located, (row, own)) in asked.iter().zip(&places.blocks).enumerate() {
+        while let Some((_, block)) = before.next_if(|(of, _)| *of == located) {
+            blocks.push((*row, *block));
+        }
+        blocks.extend(own.map(|block| (*row, block)));
+    }
+    blocks
 }
 
 /// Requests in the making. A call reads a block once, and later calls do not if the store keeps it.
@@ -194,6 +206,18 @@ mod tests {
         assert_eq!(joined(&[&call], 32), together);
         assert_eq!(joined(&[&call[..2], &call[2..3]], 32).len(), 3);
         assert_eq!(joined(&[&[block(0, 0), block(0, 4096), block(0, 8192)]], 2).len(), 2);
+    }
+
+    #[test]
+    fn blocks_on_the_way_to_a_row_come_before_its_own() {
+        let places = Places {
+            blocks: vec![Some(block(0, 0)), None, Some(block(0, 4096))],
+            before: vec![(0, block(0, 8192)), (2, block(0, 12_288)), (2, block(0, 16_384))],
+            ..Places::default()
+        };
+        let ordered = in_order_of_rows(&[3, 5, 8], &places);
+        let offsets: Vec<_> = ordered.iter().map(|(row, block)| (*row, block.offset)).collect();
+        assert_eq!(offsets, [(3, 8192), (3, 0), (8, 12_288), (8, 16_384), (8, 4096)]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub struct IoArgs {
     /// [default: another each time]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<String>,
-    /// A setting of the store: --set run.rocksdb.block=8KiB
+    /// A setting of the store: --set run.rocksdb.block=8KiB, --set run.mdbx.storage=dupsort
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Where state databases are kept.
@@ -84,6 +84,8 @@ pub struct IoArgs {
 
 /// Layouts by the length of their keys.
 const KEY_BYTES: [(&str, &str); 2] = [("64", "hashed"), ("52", "plain")];
+/// The tables of a store's settings.
+const SETTINGS: [&str; 2] = ["run.rocksdb.", "run.mdbx."];
 /// Values are slots.
 const VALUE_BYTES: &str = "32";
 
@@ -142,7 +144,7 @@ impl IoArgs {
                     "--set {set}: a key and a value are wanted, as in --set run.rocksdb.block=8KiB"
                 );
             };
-            if !key.starts_with("run.rocksdb.") {
+            if !SETTINGS.iter().any(|table| key.starts_with(table)) {
                 anyhow::bail!(
                     "--set {set}: only a store's settings matter to raw reads, such as \
                      --set run.rocksdb.block=8KiB"

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use executor::{
     state::{DataDir, StateError},
-    store::{any, rocksdb},
+    store::{any, mdbx::MdbxFormat, rocksdb},
 };
-use variant::StoreKind;
+use variant::{SlotTable, StoreKind};
 
 use crate::{
     args::DATA_DIR_HELP,
@@ -69,7 +69,7 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
                 "{:>7} rows  {}{}  {}",
                 progress::count(whole.rows.total()),
                 whole.layout,
-                age(&whole.shape),
+                form(&whole.shape),
                 whole.scenario
             ),
             None => {
@@ -85,8 +85,12 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// `  aged 0.3`, for a state of which a share was written again.
-fn age(shape: &str) -> String {
+/// `  aged 0.3`, for a state of which a share was written again, and `  dupsort`, for one with the
+/// slots of an account as sorted duplicates.
+fn form(shape: &str) -> String {
+    if let Some(MdbxFormat { slots: SlotTable::DupSort }) = MdbxFormat::of_shape(shape) {
+        return format!("  {}", SlotTable::DupSort);
+    }
     match rocksdb::aged_ppm(shape) {
         0 => String::new(),
         ppm => format!("  aged {}", f64::from(ppm) / f64::from(rocksdb::PPM)),

@@ -79,7 +79,8 @@ impl StoreOpener<'_> {
                 AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
             }
             StoreKind::Mdbx => {
-                let store = MdbxStore::open(self.state(&MdbxFormat)?, MdbxSettings { durability });
+                let built = self.state(&MdbxFormat { slots: run.mdbx.storage })?;
+                let store = MdbxStore::open(built, MdbxSettings { durability });
                 AnyStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
             }
             StoreKind::Flat => {

@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_run_that_is_described_is_understood_as_it_was_meant() {
         let text = [
-            ("run.stores", "memory,rocksdb"),
+            ("run.stores", "memory,rocksdb,mdbx"),
             ("run.designs", "batched-io"),
             ("run.threads", "1,2"),
             ("run.prefetch", "while"),
@@ -105,6 +105,7 @@ mod tests {
             ("run.read", "get"),
             ("run.rocksdb.block", "8KiB"),
             ("run.rocksdb.aged", "0.5"),
+            ("run.mdbx.storage", "dupsort"),
         ];
         let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let run = minimal::default_run(&overrides(&text)).unwrap();

@@ -235,29 +235,29 @@ fn build(dir: &Path, workload: &Workload, format: &dyn StateFormat) -> BuiltStat
         scenario: "small",
         threads: 2,
     };
-    let data = DataDir::open(dir).unwrap();
-    data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
-}
-
-fn mdbx(dir: &Path, workload: &Workload) -> MdbxStore {
-    MdbxStore::open(build(dir, workload, &MdbxFormat), MdbxSettings::default()).unwrap()
-}
-
-fn flat(dir: &Path, workload: &Workload) -> FlatStore {
-    FlatStore::open(build(dir, workload, &FlatFormat), FlatSettings::default()).unwrap()
+    DataDir::open(dir).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
 }
 
 /// The same over the store `kind`, whose state is built in `dir`.
 fn assert_all_agree_over(kind: StoreKind, dir: &Path, workload: &Workload, name: &str) {
     let name = format!("{kind}, {name}");
+    let built = |format: &dyn StateFormat| build(dir, workload, format);
     match kind {
         StoreKind::Rocksdb => {
-            let built = build(dir, workload, &RocksFormat::default());
-            let store = RocksStore::open(built, RocksSettings::default()).unwrap();
+            let format = RocksFormat::default();
+            let store = RocksStore::open(built(&format), RocksSettings::default()).unwrap();
             assert_all_agree_on(&store, workload, &name);
         }
-        StoreKind::Mdbx => assert_all_agree_on(&mdbx(dir, workload), workload, &name),
-        StoreKind::Flat => assert_all_agree_on(&flat(dir, workload), workload, &name),
+        StoreKind::Mdbx => {
+            for format in [MdbxFormat::ROWS, MdbxFormat::DUP_SORT] {
+                let store = MdbxStore::open(built(&format), MdbxSettings::default()).unwrap();
+                assert_all_agree_on(&store, workload, &format!("{name}, {}", format.slots));
+            }
+        }
+        StoreKind::Flat => {
+            let store = FlatStore::open(built(&FlatFormat), FlatSettings::default()).unwrap();
+            assert_all_agree_on(&store, workload, &name);
+        }
         StoreKind::Memory => assert_all_agree(workload, &name),
     }
 }

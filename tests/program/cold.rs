@@ -67,7 +67,14 @@ fn the_same_keys_are_an_option_and_the_default_of_warm_runs_and_of_memory() {
 #[test]
 fn blocks_of_a_sample_on_every_store_are_read_again_and_its_depth_is_measured() {
     let dir = tempfile::tempdir().unwrap();
-    let result = run(&["--store", "rocksdb,mdbx,flat"], dir.path());
+    assert_blocks_are_read_again(&run(&["--store", "rocksdb,mdbx,flat"], dir.path()));
+    let form = ["--store", "mdbx", "--set", "run.mdbx.storage=dupsort"];
+    let result = run(&form, dir.path());
+    assert_blocks_are_read_again(&result);
+    assert_eq!(result["stores"][0]["facts"]["slots"], "dupsort");
+}
+
+fn assert_blocks_are_read_again(result: &Value) {
     if result["device"]["ceiling_iops"].is_null() {
         return;
     }
@@ -85,5 +92,25 @@ fn blocks_of_a_sample_on_every_store_are_read_again_and_its_depth_is_measured() 
             assert!(!is_mapped || sample["resident_row_pages"] == 0, "{name}");
         }
         assert_eq!(cell["cache"]["proved"], true, "{name}: {}", cell["cache"]["reason"]);
+    }
+}
+
+#[test]
+fn a_form_of_mdbx_tables_without_mdbx_is_refused_with_what_is_allowed() {
+    for (args, parts) in [
+        (
+            &["--store", "rocksdb", "--set", "run.mdbx.storage=dupsort"],
+            ["run.mdbx.storage: dupsort is a form of the mdbx store", "--store mdbx"],
+        ),
+        (
+            &["--store", "mdbx", "--set", "run.mdbx.storage=duplicates"],
+            ["duplicates is no form of the table", "rows or dupsort"],
+        ),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        let output = machine::output(command.args(["--scenario", "sload-storm"]).args(args));
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! The keys of a scenario's tables, but for those of a kind of load and of `[run.rocksdb]`, which
-//! their own files list. `paths.rs` has them all.
+//! The keys of a scenario's tables, but for those of a kind of load, of `[run.rocksdb]` and of
+//! `[run.mdbx]`, which their own files list. `paths.rs` has them all.
 
 /// The version of the format that this reader reads.
 pub(crate) const SCHEMA: i128 = 1;
@@ -38,10 +38,11 @@ pub(crate) const RUN: &[&str] = &[
     "samples",
     "budget",
     "rocksdb",
+    "mdbx",
     "recover_senders",
 ];
 /// The keys of [`RUN`] that are tables.
-pub(crate) const RUN_TABLES: &[&str] = &["rocksdb"];
+pub(crate) const RUN_TABLES: &[&str] = &["rocksdb", "mdbx"];
 pub(crate) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(crate) const WHEN: &[&str] = &["store", "cache"];
 

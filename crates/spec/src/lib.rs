@@ -8,6 +8,7 @@ mod fields;
 mod guide;
 mod keys;
 mod load;
+mod mdbx;
 mod metric;
 mod names;
 mod overrides;
@@ -38,6 +39,7 @@ pub use load::{
     Chains, Dapps, Density, Deployed, GroupOrder, Groups, HashChain, NonConflicting, Outside,
     PerUser, Shape, Through, Touch,
 };
+pub use mdbx::MdbxSpec;
 pub use metric::{Bound, Expect, Metric, When};
 pub use names::{
     AccountOp, AccountTarget, Creation, KeyOrder, LoadOrder, Overlap, Pattern, Recipients,

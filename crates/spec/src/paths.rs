@@ -3,7 +3,7 @@
 
 use crate::keys::{BLOCK, EXPECT, LOAD, RUN, RUN_TABLES, STATE, WHEN};
 use crate::load::KINDS;
-use crate::rocksdb;
+use crate::{mdbx, rocksdb};
 
 /// Every key path that may be given from outside, such as `block.gas` and `load.keys`.
 pub(crate) fn override_paths() -> Vec<String> {
@@ -24,6 +24,7 @@ pub(crate) fn override_paths() -> Vec<String> {
         within("load", &load_keys),
         within("run", RUN).into_iter().filter(|path| !is_run_table(path)).collect(),
         within(rocksdb::PATH, rocksdb::KEYS),
+        within(mdbx::PATH, mdbx::KEYS),
     ]
     .concat()
 }

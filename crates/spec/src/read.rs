@@ -8,6 +8,7 @@ use workload::Fork;
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 use crate::fields::{Fields, Range};
 use crate::load::{self, Around, Load};
+use crate::mdbx::MdbxSpec;
 use crate::names::{FORKS, LoadOrder};
 use crate::paths::all_paths;
 use crate::rocksdb::RocksdbSpec;
@@ -15,7 +16,7 @@ use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario};
 use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
-use crate::{keys, metric, prefetch, rocksdb, state};
+use crate::{keys, mdbx, metric, prefetch, rocksdb, state};
 use variant::{
     CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, WarmCache,
 };
@@ -210,9 +211,14 @@ fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Re
 
 fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
     let designs = vec![Design::Sequential, Design::ParallelIo, Design::BatchedIo];
+    let stores = fields.named_list("stores")?.unwrap_or_else(|| vec![StoreKind::Rocksdb]);
+    let mdbx = match fields.get("mdbx") {
+        Some(_) => mdbx::read(&subtable(fields, "mdbx", mdbx::KEYS)?, &stores)?,
+        None => MdbxSpec::default(),
+    };
     let spec = RunSpec {
         designs: fields.named_list("designs")?.unwrap_or(designs),
-        stores: fields.named_list("stores")?.unwrap_or_else(|| vec![StoreKind::Rocksdb]),
+        stores,
         thread_counts: thread_counts(fields, "threads")?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
         list_duties: fields.one_or_more("list")?,
@@ -233,6 +239,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
             Some(_) => rocksdb::read(&subtable(fields, "rocksdb", rocksdb::KEYS)?)?,
             None => RocksdbSpec::default(),
         },
+        mdbx,
         recover_senders: fields.flag("recover_senders")?.unwrap_or(false),
     };
     for (key, is_empty) in [

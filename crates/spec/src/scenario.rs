@@ -5,6 +5,7 @@ use std::time::Duration;
 use workload::{Fork, stream::stream_seed};
 
 use crate::load::Load;
+use crate::mdbx::MdbxSpec;
 use crate::metric::Expect;
 use crate::names::LoadOrder;
 use crate::rocksdb::RocksdbSpec;
@@ -109,6 +110,8 @@ pub struct RunSpec {
     pub recover_senders: bool,
     /// The `RocksDB` store's files and how they are opened.
     pub rocksdb: RocksdbSpec,
+    /// The MDBX store's file.
+    pub mdbx: MdbxSpec,
 }
 
 /// How the readers of batched I/O read: the values of each axis to compare; empty: chosen by the

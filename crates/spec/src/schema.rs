@@ -9,7 +9,7 @@ use crate::keys::{self, ALTERNATIVES};
 use crate::load::{KINDS, Kind, LoadKind};
 use crate::shape::Shape;
 use crate::tree::{self, Table, Value as Toml};
-use crate::{read, rocksdb};
+use crate::{mdbx, read, rocksdb};
 
 /// The largest state and block there can be, so that limits are the widest, and every table.
 const PROBE: &str = "\
@@ -24,6 +24,7 @@ gas = 1_000_000_000_000
 kind = \"KIND\"
 [run]
 [run.rocksdb]
+[run.mdbx]
 [[expect]]
 metric = \"mgas_per_s(sequential)\"
 min = 0
@@ -44,6 +45,7 @@ pub fn json_schema() -> String {
     let tree = probes.first().map(|(_, tree)| tree.clone()).unwrap_or_default();
     let mut run = object(&tree, "run", keys::RUN, &[]);
     run["properties"]["rocksdb"] = object(&tree, rocksdb::PATH, rocksdb::KEYS, &[]);
+    run["properties"]["mdbx"] = object(&tree, mdbx::PATH, mdbx::KEYS, &[]);
     let mut expect = object(&tree, "expect", keys::EXPECT, &["metric"]);
     let when = object(&tree, "expect.when", keys::WHEN, &[]);
     expect["properties"]["when"] = described(when, "expect.when", None);

@@ -9,7 +9,7 @@ use variant::Named;
 use crate::names::LoadOrder;
 use crate::quantity::underscored;
 use crate::scenario::{BlockTarget, RunSpec, Scenario};
-use crate::{keys, load::Load, rocksdb};
+use crate::{keys, load::Load, mdbx, rocksdb};
 
 /// A key and its value as TOML; `None` is a key left out, with what that means.
 pub(crate) type Entry = (&'static str, Result<String, &'static str>);
@@ -33,6 +33,7 @@ impl Scenario {
         }
         table(&mut out, "[run]", &run_entries(&self.run));
         table(&mut out, &format!("[{}]", rocksdb::PATH), &self.run.rocksdb.entries());
+        table(&mut out, &format!("[{}]", mdbx::PATH), &self.run.mdbx.entries());
         let mut expects = String::new();
         for expect in &self.expects {
             table(&mut expects, "[[expect]]", &expect_entries(expect));

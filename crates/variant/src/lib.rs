@@ -17,6 +17,6 @@ pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Shari
 pub use schedule::Schedule;
 pub use store::{
     CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,
-    SampleKeys, StoreKind, Waiting,
+    SampleKeys, SlotTable, StoreKind, Waiting,
 };
 pub use variant::Variant;

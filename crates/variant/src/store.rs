@@ -1,5 +1,5 @@
-//! Stores, what is in memory when a sample starts, how durable a commit is, and how `RocksDB` keeps
-//! and reads its files.
+//! Stores, what is in memory when a sample starts, how durable a commit is, how `RocksDB` keeps and
+//! reads its files, and how MDBX keeps slots.
 
 crate::named! {
     /// The database that holds the state.
@@ -147,5 +147,18 @@ crate::named! {
         Direct = "direct",
         /// Through it; it is asked to drop the files before each cold sample.
         Buffered = "buffered",
+    }
+}
+
+crate::named! {
+    /// Form of the table of slots in the MDBX store.
+    #[derive(Default)]
+    pub enum SlotTable: "form of the table" {
+        /// A row a slot: key of the account and key of the slot, to the value in 32 bytes.
+        #[default]
+        Rows = "rows",
+        /// Sorted duplicates (`MDBX_DUPSORT`), as reth stores slots: key of the account, to as many
+        /// values as it has slots, each the key of the slot and the value without leading zeros.
+        DupSort = "dupsort",
     }
 }

@@ -17,7 +17,7 @@ use crate::state::{BuiltState, StateFormat};
 pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
     match kind {
         StoreKind::Rocksdb => Some(Box::new(RocksFormat::default())),
-        StoreKind::Mdbx => Some(Box::new(MdbxFormat)),
+        StoreKind::Mdbx => Some(Box::new(MdbxFormat::default())),
         StoreKind::Flat => Some(Box::new(FlatFormat)),
         StoreKind::Memory => None,
     }

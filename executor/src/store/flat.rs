@@ -231,7 +231,8 @@ impl Store for FlatStore {
             }
         };
         let blocks = place::keys(rows, sample.layout).into_iter().map(block).collect();
-        Ok(Places { files: files.paths().map(Path::to_path_buf).to_vec(), blocks })
+        let files = files.paths().map(Path::to_path_buf).to_vec();
+        Ok(Places { files, blocks, ..Places::default() })
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -1,11 +1,12 @@
 //! State in MDBX: one file, mapped into memory, with a table each for accounts, slots and codes.
 //!
-//! A row is a plain key with its value, like `RocksDB`'s: one search a read, and leaves of a size
-//! that the key decides. Sorted duplicates would store an account's key once, about 32 bytes a
-//! slot less, at the price of a tree in a tree.
+//! A slot is a plain key with its value, like `RocksDB`'s: one search a read. Or it is one of the sorted
+//! duplicates of its account, as in reth: the account's key is stored once, some 32 bytes a slot
+//! less, at the price of a tree in a tree (`slots.rs`).
 //!
 //! Each sample maps the file afresh. A cold one begins with none of its pages in the page cache
-//! but the branch pages, which a client that runs has in memory as `RocksDB` has its index.
+//! but the index pages (`branches.rs`), which a client that runs has in memory as `RocksDB` has its
+//! index.
 //! Readers have a transaction each, and fetch leaves by page faults, without readahead.
 //!
 //! **Invariant**: what samples commit is undone before the next one; see `base.rs`. MDBX has no
@@ -14,13 +15,18 @@
 //! with a page is an error. What cannot be ruled out is that a damaged page makes it read past
 //! the file, which ends the process.
 
+mod account_trees;
 mod base;
 mod branches;
 mod environment;
 mod format;
+mod leaves;
+mod page;
 mod reader;
 mod sample;
 mod settings;
+mod slots;
+mod tables;
 
 use std::{
     fs::File,
@@ -38,11 +44,12 @@ use crate::{
     place::{self, AskedRow, BlockPlace, Places, RowPages},
     state::BuiltState,
 };
-use variant::CacheMode;
+use variant::{CacheMode, SlotTable};
 
 use base::{Base, RESIDENT_SHARE_MAX};
 use environment::failed_io;
 pub use format::MdbxFormat;
+use leaves::LeafPath;
 pub use reader::MdbxReader;
 pub use sample::MdbxSample;
 pub use settings::MdbxSettings;
@@ -62,6 +69,7 @@ struct Opened {
 #[derive(Debug)]
 pub struct MdbxStore {
     state: BuiltState,
+    format: MdbxFormat,
     settings: MdbxSettings,
     base: Base,
     never_cold: Option<&'static str>,
@@ -72,8 +80,14 @@ impl MdbxStore {
     /// The store over `state`.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] when its files cannot be read.
+    /// [`StoreError::Failed`] when its files cannot be read or have an unknown shape.
     pub fn open(state: BuiltState, settings: MdbxSettings) -> Result<Self, StoreError> {
+        let shape = &state.manifest().shape;
+        let format = MdbxFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
+            store: NAME,
+            action: format!("open {}", state.name()),
+            reason: format!("this build does not know the shape {shape:?}"),
+        })?;
         let look = || format!("look at {}", state.dir().display());
         let base = Base::read(state.dir()).map_err(failed_io(look()))?;
         let dir = File::open(state.dir());
@@ -87,7 +101,7 @@ impl MdbxStore {
                 None => Some("the kernel does not tell what of the file is in its cache"),
             }
         };
-        Ok(Self { state, settings, base, never_cold, opened: Mutex::new(None) })
+        Ok(Self { state, format, settings, base, never_cold, opened: Mutex::new(None) })
     }
 
     /// The state below.
@@ -99,7 +113,7 @@ impl MdbxStore {
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes sure that no page of the file is in memory but the branch pages.
+    /// Makes sure that no page of the file is in memory but the index pages.
     fn cool(&self) -> Result<Option<f64>, StoreError> {
         let dropping = || format!("drop {} from the page cache", self.state.name());
         let resident = self.base.drop_pages().map_err(failed_io(dropping()))?;
@@ -115,7 +129,7 @@ impl MdbxStore {
                 ),
             });
         }
-        self.base.load_branches().map_err(failed_io("load the branch pages"))?;
+        self.base.load_branches().map_err(failed_io("load the index pages"))?;
         Ok(resident)
     }
 }
@@ -135,7 +149,8 @@ impl Store for MdbxStore {
             CacheMode::Cold => self.cool()?,
             CacheMode::Warm => None,
         };
-        let sample = MdbxSample::open(&self.state, &self.base, self.settings.sync_mode().0)?;
+        let sync_mode = self.settings.sync_mode().0;
+        let sample = MdbxSample::open(&self.state, &self.base, self.format.slots, sync_mode)?;
         let [accounts, slots, codes] = Table::ALL.map(|table| sample.statistics(table));
         let statistics = [accounts?, slots?, codes?];
         let duration = start.elapsed();
@@ -161,16 +176,22 @@ impl Store for MdbxStore {
             ("state", self.state.name().to_owned()),
             ("mdbx", manifest.store_version.clone()),
             ("shape", manifest.shape.clone()),
+            ("slots", self.format.slots.name().to_owned()),
             ("file_bytes", self.base.byte_count().to_string()),
             ("page_bytes", environment::PAGE_BYTES.to_string()),
             ("reads", "mapped, without readahead; a transaction for each thread".to_owned()),
             ("reader_count_max", environment::READER_COUNT_MAX.to_string()),
-            ("branch_pages", self.base.branch_count().to_string()),
-            ("cold", "branch pages are loaded before the clock, leaves are not".to_owned()),
+            ("index_pages", self.base.index_page_count().to_string()),
+            ("cold", "index pages are loaded before the clock, leaves are not".to_owned()),
             ("page_cache_resident", last(resident.map(|share| format!("{share:.4}")))),
             ("commit", self.settings.sync_mode().1.to_owned()),
             ("open_sample_ns", last(opened.map(|opened| opened.duration.as_nanos().to_string()))),
         ];
+        if self.format.slots == SlotTable::DupSort {
+            let trees = self.base.account_trees();
+            let text = format!("{}, depth up to {}", trees.count(), trees.height_max());
+            facts.push(("account_trees", text));
+        }
         let tables = [("accounts", 0), ("storage", 1), ("code", 2)];
         for (name, place) in tables {
             let described = opened.map(|opened| describe(&opened.statistics[place]));
@@ -195,9 +216,13 @@ impl Store for MdbxStore {
             byte_count: environment::PAGE_BYTES as u32,
             block_count: 1,
         };
-        let leaves = leaves.map_err(|error| error.to_string())?;
-        let blocks = leaves.into_iter().map(|page| page.map(block)).collect();
-        Ok(Places { files: vec![self.base.path().to_owned()], blocks })
+        let mut places = Places { files: vec![self.base.path().to_owned()], ..Places::default() };
+        for (row, path) in leaves.map_err(|error| error.to_string())?.iter().enumerate() {
+            let mut pages = path.pages().map(block);
+            places.blocks.push(pages.next_back());
+            places.before.extend(pages.map(|block| (row, block)));
+        }
+        Ok(places)
     }
 
     fn row_pages(&self, rows: &[AskedRow]) -> Option<Result<RowPages, String>> {
@@ -205,7 +230,7 @@ impl Store for MdbxStore {
         let count = || {
             let leaves = self.base.leaves(&place::keys(rows, layout));
             let leaves = leaves.map_err(|error| error.to_string())?;
-            let mut pages: Vec<u32> = leaves.into_iter().flatten().collect();
+            let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();
             pages.sort_unstable();
             pages.dedup();
             let resident_count = self.base.resident_count(&pages);

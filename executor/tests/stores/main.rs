@@ -5,6 +5,7 @@
 mod common;
 mod flat;
 mod mdbx;
+mod mdbx_forms;
 mod places;
 mod rocksdb;
 mod state;

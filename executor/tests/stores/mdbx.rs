@@ -26,25 +26,37 @@ use crate::common::{
     rows::{assert_committed, assert_holds, changes},
 };
 
-const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
-const DATA: &str = "state.mdbx";
-
-fn spec(genesis: &Genesis, layout: Layout) -> StateSpec<'_> {
-    StateSpec { genesis, layout, format: &MdbxFormat, scenario: "test", threads: 2 }
+/// A way to key rows and to store slots.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    layout: Layout,
+    format: MdbxFormat,
 }
 
-fn open(data: &Path, genesis: &Genesis, layout: Layout) -> Result<BuiltState, StateError> {
-    let spec = spec(genesis, layout);
+const HASHED: Form = Form { layout: Layout::Hashed, format: MdbxFormat::ROWS };
+const PLAIN: Form = Form { layout: Layout::Plain, format: MdbxFormat::ROWS };
+const DUP_SORT: Form = Form { layout: Layout::Hashed, format: MdbxFormat::DUP_SORT };
+const PLAIN_DUP_SORT: Form = Form { layout: Layout::Plain, format: MdbxFormat::DUP_SORT };
+const FORMS: [Form; 4] = [HASHED, PLAIN, DUP_SORT, PLAIN_DUP_SORT];
+const DATA: &str = "state.mdbx";
+
+fn spec<'a>(genesis: &'a Genesis, form: &'a Form) -> StateSpec<'a> {
+    let Form { layout, format } = form;
+    StateSpec { genesis, layout: *layout, format, scenario: "test", threads: 2 }
+}
+
+fn open(data: &Path, genesis: &Genesis, form: &Form) -> Result<BuiltState, StateError> {
+    let spec = spec(genesis, form);
     DataDir::open(data)?.open_or_build(&spec, &Quiet, &AtomicBool::new(false))
 }
 
-fn store(data: &Path, genesis: &Genesis, layout: Layout) -> MdbxStore {
-    MdbxStore::open(open(data, genesis, layout).unwrap(), MdbxSettings::default()).unwrap()
+fn store(data: &Path, genesis: &Genesis, form: &Form) -> MdbxStore {
+    MdbxStore::open(open(data, genesis, form).unwrap(), MdbxSettings::default()).unwrap()
 }
 
 fn verify(data: &Path, name: &str) -> Result<(), StateError> {
     let data = DataDir::open(data)?;
-    data.verify(name, &[&MdbxFormat], &Quiet, &AtomicBool::new(false)).map(drop)
+    data.verify(name, &[&MdbxFormat::default()], &Quiet, &AtomicBool::new(false)).map(drop)
 }
 
 fn contents(dir: &Path) -> Vec<(String, B256)> {
@@ -60,9 +72,9 @@ fn contents(dir: &Path) -> Vec<(String, B256)> {
 #[test]
 fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
     let genesis = genesis(30_000);
-    for layout in LAYOUTS {
+    for form in &FORMS {
         let data = tempfile::tempdir().unwrap();
-        let store = store(data.path(), &genesis, layout);
+        let store = store(data.path(), &genesis, form);
         let rows = store.state().manifest().rows;
         assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 60_004, 5));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
@@ -77,12 +89,12 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
 #[test]
 fn the_content_is_that_of_the_same_recipe_in_rocksdb_whatever_the_threads() {
     let genesis = genesis(5_000);
-    for layout in LAYOUTS {
+    for form in &FORMS {
         let data = tempfile::tempdir().unwrap();
-        let rocks = common::open(data.path(), &genesis, layout).unwrap();
+        let rocks = common::open(data.path(), &genesis, form.layout).unwrap();
         for threads in [1, 3] {
             let data = tempfile::tempdir().unwrap();
-            let spec = StateSpec { threads, ..spec(&genesis, layout) };
+            let spec = StateSpec { threads, ..spec(&genesis, form) };
             let dir = DataDir::open(data.path()).unwrap();
             let built = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
             assert_eq!(built.manifest().content_digest, rocks.manifest().content_digest);
@@ -94,10 +106,10 @@ fn the_content_is_that_of_the_same_recipe_in_rocksdb_whatever_the_threads() {
 #[test]
 fn what_a_sample_commits_is_read_there_and_gone_after() {
     let genesis = genesis(3_000);
-    for layout in LAYOUTS {
+    for form in &FORMS {
         for durability in [Durability::Synced, Durability::Logged, Durability::Unlogged] {
             let data = tempfile::tempdir().unwrap();
-            let state = open(data.path(), &genesis, layout).unwrap();
+            let state = open(data.path(), &genesis, form).unwrap();
             let store = MdbxStore::open(state, MdbxSettings { durability }).unwrap();
             let before = contents(store.state().dir());
             for _ in 0..2 {
@@ -114,7 +126,7 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
             for ((path, was), (_, is)) in before.iter().zip(&after) {
                 assert!(was == is || path.ends_with(DATA), "{path}");
             }
-            let now = open(data.path(), &genesis, layout).unwrap();
+            let now = open(data.path(), &genesis, form).unwrap();
             assert_eq!(fs::metadata(dir.join(DATA)).unwrap().len(), size_in_manifest(&now));
             assert_eq!(fs::read_dir(data.path().join("samples")).unwrap().count(), 0);
         }
@@ -155,7 +167,7 @@ fn die_after_commits(data: &Path) {
 fn a_process_that_died_after_its_commit_is_undone_by_the_next_run() {
     let genesis = genesis(3_000);
     if let Some(data) = std::env::var_os(DIES_IN) {
-        let store = store(Path::new(&data), &genesis, Layout::Hashed);
+        let store = store(Path::new(&data), &genesis, &DUP_SORT);
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         for _ in 0..3 {
             sample.commit(&changes(&genesis)).unwrap();
@@ -164,12 +176,12 @@ fn a_process_that_died_after_its_commit_is_undone_by_the_next_run() {
     }
     let data = tempfile::tempdir().unwrap();
     die_after_commits(data.path());
-    let name = spec(&genesis, Layout::Hashed).name();
+    let name = spec(&genesis, &DUP_SORT).name();
     let dir = DataDir::open(data.path()).unwrap();
     // Not a fault: the next run puts it right.
     assert_eq!(dir.list().unwrap()[0].fault, None);
     let notes = Notes::default();
-    let spec = spec(&genesis, Layout::Hashed);
+    let spec = spec(&genesis, &DUP_SORT);
     let state = dir.open_or_build(&spec, &notes, &AtomicBool::new(false)).unwrap();
     let notes = notes.0.into_inner().unwrap();
     assert!(notes.iter().any(|note| note.contains("as it was before a sample")), "{notes:?}");
@@ -190,7 +202,7 @@ fn a_process_that_died_after_its_commit_is_undone_by_the_next_run() {
 fn a_sample_that_a_panic_ended_is_undone_before_the_next_one() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(2_000);
-    let store = store(data.path(), &genesis, Layout::Plain);
+    let store = store(data.path(), &genesis, &PLAIN);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     sample.commit(&changes(&genesis)).unwrap();
     drop(sample);
@@ -201,9 +213,15 @@ fn a_sample_that_a_panic_ended_is_undone_before_the_next_one() {
 
 #[test]
 fn a_cold_sample_fetches_leaves_from_the_device_and_a_warm_one_does_not() {
+    for form in [HASHED, DUP_SORT] {
+        assert_fetches_leaves_when_cold(&form);
+    }
+}
+
+fn assert_fetches_leaves_when_cold(form: &Form) {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(20_000);
-    let store = store(data.path(), &genesis, Layout::Hashed);
+    let store = store(data.path(), &genesis, form);
     if store.never_cold().is_some() {
         return;
     }
@@ -231,14 +249,19 @@ fn a_cold_sample_fetches_leaves_from_the_device_and_a_warm_one_does_not() {
     let facts = store.facts();
     let fact = |name| &facts.iter().find(|(key, _)| key == name).unwrap().1;
     assert!(fact("page_cache_resident").parse::<f64>().unwrap() <= 0.01);
-    assert!(fact("storage").contains("depth 3"), "{}", fact("storage"));
+    let (name, depth) = match form.format {
+        MdbxFormat::ROWS => ("storage", "depth 3"),
+        MdbxFormat::DUP_SORT => ("account_trees", "2, depth up to 3"),
+    };
+    assert!(fact(name).contains(depth), "{}", fact(name));
+    assert_eq!(fact("slots"), form.format.slots.name());
 }
 
 #[test]
 fn every_reader_of_many_threads_has_a_transaction() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(500);
-    let store = store(data.path(), &genesis, Layout::Hashed);
+    let store = store(data.path(), &genesis, &HASHED);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let readers: Vec<_> = (0..2_200).map(|_| sample.reader()).collect();
     assert!(readers.iter().all(Result::is_ok));
@@ -255,7 +278,7 @@ fn every_reader_of_many_threads_has_a_transaction() {
 #[test]
 fn a_code_whose_bytes_do_not_have_its_hash_is_damaged() {
     let data = tempfile::tempdir().unwrap();
-    let store = store(data.path(), &genesis(10), Layout::Hashed);
+    let store = store(data.path(), &genesis(10), &HASHED);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let bad = B256::repeat_byte(3);
     let codes = vec![(bad, Bytes::from_static(b"bad"))];
@@ -269,7 +292,7 @@ fn a_code_whose_bytes_do_not_have_its_hash_is_damaged() {
 fn a_state_on_a_memory_file_system_is_never_cold() {
     let Ok(data) = tempfile::tempdir_in("/dev/shm") else { return };
     let genesis = genesis(500);
-    let store = store(data.path(), &genesis, Layout::Plain);
+    let store = store(data.path(), &genesis, &PLAIN);
     assert!(store.never_cold().unwrap().contains("memory"));
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     assert_holds(&mut sample.reader().unwrap(), &genesis);
@@ -286,17 +309,17 @@ fn spoil(data: &Path, name: &str, file: &str, bytes: &[u8], offset: u64) {
 fn damaged_meta_pages_are_put_back_and_a_damaged_copy_of_them_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(300);
-    let name = open(data.path(), &genesis, Layout::Hashed).unwrap().name().to_owned();
+    let name = open(data.path(), &genesis, &HASHED).unwrap().name().to_owned();
     for offset in [0, 4096, 8192] {
         spoil(data.path(), &name, DATA, &[0xff; 4096], offset);
     }
-    let store = store(data.path(), &genesis, Layout::Hashed);
+    let store = store(data.path(), &genesis, &HASHED);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     assert_holds(&mut sample.reader().unwrap(), &genesis);
     store.close_sample(sample).unwrap();
     drop(store);
     spoil(data.path(), &name, "undo", &[0xff], 100);
-    let error = open(data.path(), &genesis, Layout::Hashed).unwrap_err();
+    let error = open(data.path(), &genesis, &HASHED).unwrap_err();
     assert!(matches!(error, StateError::Untrusted { .. }), "{error}");
     assert!(
         error.to_string().contains("undo") && error.to_string().contains("state rm"),
@@ -308,11 +331,11 @@ fn damaged_meta_pages_are_put_back_and_a_damaged_copy_of_them_is_refused() {
 fn a_file_that_was_cut_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(300);
-    let state = open(data.path(), &genesis, Layout::Hashed).unwrap();
+    let state = open(data.path(), &genesis, &HASHED).unwrap();
     let (dir, bytes) = (state.dir().to_owned(), size_in_manifest(&state));
     drop(state);
     File::options().write(true).open(dir.join(DATA)).unwrap().set_len(bytes - 4096).unwrap();
-    let error = open(data.path(), &genesis, Layout::Hashed).unwrap_err();
+    let error = open(data.path(), &genesis, &HASHED).unwrap_err();
     assert!(matches!(error, StateError::Untrusted { .. }), "{error}");
     assert!(error.to_string().contains("bytes and should have"), "{error}");
 }
@@ -327,9 +350,15 @@ fn leaf_offset(path: &Path) -> u64 {
 
 #[test]
 fn a_damaged_page_is_an_error_and_a_changed_value_is_found_by_verify() {
+    for form in [HASHED, DUP_SORT] {
+        assert_finds_damage(&form);
+    }
+}
+
+fn assert_finds_damage(form: &Form) {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(3_000);
-    let name = open(data.path(), &genesis, Layout::Hashed).unwrap().name().to_owned();
+    let name = open(data.path(), &genesis, form).unwrap().name().to_owned();
     let path = data.path().join(&name).join(DATA);
     let whole = fs::read(&path).unwrap();
     let offset = leaf_offset(&path);
@@ -342,7 +371,7 @@ fn a_damaged_page_is_an_error_and_a_changed_value_is_found_by_verify() {
     spoil(data.path(), &name, DATA, &[0xee; 4], offset + 16);
     let error = verify(data.path(), &name).unwrap_err();
     assert!(error.to_string().contains(DATA), "{error}");
-    let store = store(data.path(), &genesis, Layout::Hashed);
+    let store = store(data.path(), &genesis, form);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let mut reader = sample.reader().unwrap();
     let mut damaged = 0;
@@ -369,26 +398,52 @@ fn a_cancelled_build_leaves_nothing_behind() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(2_000);
     let cancel = AtomicBool::new(true);
-    let spec = spec(&genesis, Layout::Hashed);
+    let spec = spec(&genesis, &HASHED);
     let error = DataDir::open(data.path()).unwrap().open_or_build(&spec, &Quiet, &cancel);
     assert!(matches!(error.unwrap_err(), StateError::Cancelled));
     assert!(!data.path().join(spec.name()).exists());
-    open(data.path(), &genesis, Layout::Hashed).unwrap();
+    open(data.path(), &genesis, &HASHED).unwrap();
 }
 
 #[test]
 fn a_state_in_use_is_refused_and_removed_when_it_is_free() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(100);
-    let store = store(data.path(), &genesis, Layout::Hashed);
+    let store = store(data.path(), &genesis, &HASHED);
     let name = store.state().name().to_owned();
     assert!(name.starts_with("mdbx-"), "{name}");
-    for refused in
-        [open(data.path(), &genesis, Layout::Hashed).map(drop), verify(data.path(), &name)]
-    {
+    for refused in [open(data.path(), &genesis, &HASHED).map(drop), verify(data.path(), &name)] {
         assert!(matches!(refused.unwrap_err(), StateError::InUse { .. }));
     }
     drop(store);
     DataDir::open(data.path()).unwrap().remove(&name).unwrap();
     assert!(!data.path().join(&name).exists());
+}
+
+#[test]
+fn states_of_both_forms_have_the_same_content_and_names_of_their_own() {
+    let genesis = genesis(30_000);
+    let data = tempfile::tempdir().unwrap();
+    let rows = open(data.path(), &genesis, &HASHED).unwrap();
+    let duplicates = open(data.path(), &genesis, &DUP_SORT).unwrap();
+    assert_ne!(rows.name(), duplicates.name());
+    assert_eq!(rows.manifest().content_digest, duplicates.manifest().content_digest);
+    // A key of an account once, and no zeros: 74 bytes a slot of 106.
+    let (rows, duplicates) = (size_in_manifest(&rows), size_in_manifest(&duplicates));
+    assert!(duplicates < rows, "{duplicates} {rows}");
+}
+
+#[test]
+fn accounts_trees_that_are_damaged_or_gone_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let genesis = genesis(300);
+    let state = open(data.path(), &genesis, &DUP_SORT).unwrap();
+    let (name, trees) = (state.name().to_owned(), state.dir().join("account-trees"));
+    drop(state);
+    spoil(data.path(), &name, "account-trees", &[0xff], 3);
+    let error = open(data.path(), &genesis, &DUP_SORT).unwrap_err().to_string();
+    assert!(error.contains("account-trees is damaged"), "{error}");
+    fs::remove_file(trees).unwrap();
+    let error = open(data.path(), &genesis, &DUP_SORT).unwrap_err().to_string();
+    assert!(error.contains("account-trees is missing"), "{error}");
 }

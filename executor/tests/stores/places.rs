@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, fs::File, os::unix::fs::FileExt, sync::atomic::AtomicBool};
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, U256, keccak256};
 use executor::{
     place::{AskedRow, BlockPlace, RowPages},
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
@@ -131,14 +131,37 @@ fn the_flat_store_reads_the_blocks_that_its_index_names() {
     }
 }
 
+const MDBX_FORMATS: [MdbxFormat; 2] = [MdbxFormat::ROWS, MdbxFormat::DUP_SORT];
+
+fn mdbx(dir: &std::path::Path, genesis: &Genesis, layout: Layout, format: MdbxFormat) -> MdbxStore {
+    let state = built(dir, genesis, layout, &format);
+    MdbxStore::open(state, MdbxSettings::default()).unwrap()
+}
+
+/// What a page with `row` must contain.
+fn key_on_page(row: &AskedRow, layout: Layout, format: MdbxFormat) -> Vec<u8> {
+    match (row, layout) {
+        (AskedRow::Slot(address, key), Layout::Plain) if format == MdbxFormat::ROWS => {
+            [address.as_slice(), &key.to_be_bytes::<32>()].concat()
+        }
+        (AskedRow::Slot(_, key), Layout::Plain) => key.to_be_bytes::<32>().to_vec(),
+        (AskedRow::Slot(_, key), Layout::Hashed) => keccak256(key.to_be_bytes::<32>()).to_vec(),
+        (AskedRow::Account(address), Layout::Plain) => address.to_vec(),
+        (AskedRow::Account(address), Layout::Hashed) => keccak256(address).to_vec(),
+        (AskedRow::Code(hash), _) => hash.to_vec(),
+    }
+}
+
 #[test]
-fn mdbx_rows_lie_in_the_pages_that_its_branches_name() {
+fn mdbx_rows_lie_in_the_pages_that_its_index_pages_name() {
     let genesis = genesis(20_000);
-    for layout in LAYOUTS {
+    for (layout, format) in LAYOUTS.into_iter().flat_map(|l| MDBX_FORMATS.map(|f| (l, f))) {
         let data = tempfile::tempdir().unwrap();
-        let state = built(data.path(), &genesis, layout, &MdbxFormat);
-        let store = MdbxStore::open(state, MdbxSettings::default()).unwrap();
-        let rows = rows(&genesis, 7);
+        let store = mdbx(data.path(), &genesis, layout, format);
+        let mut rows = rows(&genesis, 7);
+        // Of accounts whose slots lie within a leaf of the table.
+        rows.push(AskedRow::Slot(Address::repeat_byte(0x11), U256::from(2)));
+        rows.push(AskedRow::Slot(Address::repeat_byte(0x44), U256::from(7)));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         let places = store.locate(&sample, &rows).unwrap();
         store.close_sample(sample).unwrap();
@@ -146,47 +169,64 @@ fn mdbx_rows_lie_in_the_pages_that_its_branches_name() {
         let mut page = [0; 4096];
         for (row, block) in rows.iter().zip(&places.blocks) {
             file.read_exact_at(&mut page, block.unwrap().offset).unwrap();
-            let key = match (row, layout) {
-                (AskedRow::Slot(address, key), Layout::Plain) => {
-                    [address.as_slice(), &key.to_be_bytes::<32>()].concat()
-                }
-                (AskedRow::Slot(_, key), Layout::Hashed) => {
-                    alloy_primitives::keccak256(key.to_be_bytes::<32>()).to_vec()
-                }
-                (AskedRow::Account(address), Layout::Plain) => address.to_vec(),
-                (AskedRow::Account(address), Layout::Hashed) => {
-                    alloy_primitives::keccak256(address).to_vec()
-                }
-                (AskedRow::Code(_), _) => continue,
-            };
+            let key = key_on_page(row, layout, format);
             assert!(page.windows(key.len()).any(|bytes| bytes == key), "{row:?} in {block:?}");
         }
+    }
+}
+
+/// An account's root lies on a leaf with rows, and a slot that is the first of a leaf is searched on
+/// the leaf before it: so both are read on the way.
+#[test]
+fn a_cold_mdbx_sample_fetches_just_the_pages_that_are_located() {
+    let genesis = genesis(20_000);
+    for format in MDBX_FORMATS {
+        let data = tempfile::tempdir().unwrap();
+        let store = mdbx(data.path(), &genesis, Layout::Hashed, format);
+        if store.never_cold().is_some() {
+            return;
+        }
+        let rows = rows(&genesis, 7);
+        let sample = store.open_sample(CacheMode::Warm).unwrap();
+        let before = store.locate(&sample, &rows).unwrap().before;
+        store.close_sample(sample).unwrap();
+        let (block_count, _, blocks) = read(&store, &rows);
+        let mut all = distinct(&blocks);
+        all.extend(before.iter().map(|(_, block)| *block));
+        assert_eq!(block_count, all.len() as u64, "{format:?}");
+        let row_pages = store.row_pages(&rows).unwrap().unwrap();
+        assert_eq!(row_pages.page_count, all.len() as u64);
+        let first = before.windows(2).find(|two| two[0].0 == two[1].0);
+        assert_eq!(first.is_some(), format == MdbxFormat::DUP_SORT);
+        let Some([(row, _), _]) = first else { continue };
+        assert_eq!(read(&store, &rows[*row..=*row]).0, 3, "root, leaf before, leaf");
     }
 }
 
 #[test]
 fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
     let genesis = genesis(20_000);
-    let data = tempfile::tempdir().unwrap();
-    let state = built(data.path(), &genesis, Layout::Hashed, &MdbxFormat);
-    let store = MdbxStore::open(state, MdbxSettings::default()).unwrap();
-    if store.never_cold().is_some() {
-        return;
+    for format in MDBX_FORMATS {
+        let data = tempfile::tempdir().unwrap();
+        let store = mdbx(data.path(), &genesis, Layout::Hashed, format);
+        if store.never_cold().is_some() {
+            return;
+        }
+        let rows = rows(&genesis, 7);
+        let sample = store.open_sample(CacheMode::Cold).unwrap();
+        let cold = store.row_pages(&rows).unwrap().unwrap();
+        assert!(cold.page_count > 500, "{cold:?}");
+        assert_eq!(cold.resident_count, 0);
+        // One page, past MDBX: nothing that it counts has changed.
+        let places = store.locate(&sample, &rows[..1]).unwrap();
+        let file = File::open(&places.files[0]).unwrap();
+        file.read_exact_at(&mut [0; 4096], places.blocks[0].unwrap().offset).unwrap();
+        let warmed = store.row_pages(&rows).unwrap().unwrap();
+        assert_eq!(warmed.page_count, cold.page_count);
+        assert!(warmed.resident_count >= 1, "{warmed:?}");
+        assert_eq!(store.row_pages(&[]).unwrap(), Ok(RowPages::default()));
+        store.close_sample(sample).unwrap();
     }
-    let rows = rows(&genesis, 7);
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
-    let cold = store.row_pages(&rows).unwrap().unwrap();
-    assert!(cold.page_count > 500, "{cold:?}");
-    assert_eq!(cold.resident_count, 0);
-    // One page, past MDBX: nothing that it counts has changed.
-    let places = store.locate(&sample, &rows[..1]).unwrap();
-    let file = File::open(&places.files[0]).unwrap();
-    file.read_exact_at(&mut [0; 4096], places.blocks[0].unwrap().offset).unwrap();
-    let warmed = store.row_pages(&rows).unwrap().unwrap();
-    assert_eq!(warmed.page_count, cold.page_count);
-    assert!(warmed.resident_count >= 1, "{warmed:?}");
-    assert_eq!(store.row_pages(&[]).unwrap(), Ok(RowPages::default()));
-    store.close_sample(sample).unwrap();
 }
 
 #[test]

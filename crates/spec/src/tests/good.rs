@@ -5,7 +5,7 @@ use std::time::Duration;
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
     FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule,
-    Sharing, StopRule, StoreKind, WarmCache,
+    Sharing, SlotTable, StopRule, StoreKind, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -53,7 +53,7 @@ share = 0.7
 
 [run]
 designs = ["batched-io", "sequential"]
-stores = ["memory", "rocksdb"]
+stores = ["memory", "rocksdb", "mdbx"]
 threads = [1, 16]
 io_threads = [48]
 prefetch = ["while", "before"]
@@ -76,6 +76,9 @@ databases = 1
 samples = 9
 budget = "1500ms"
 recover_senders = true
+
+[run.mdbx]
+storage = "dupsort"
 
 [run.rocksdb]
 block = "3900B"
@@ -161,6 +164,7 @@ fn what_is_left_out_has_its_default() {
             database_count: 1,
             sample_count: None,
             budget: Duration::from_secs(60),
+            mdbx: MdbxSpec { storage: SlotTable::Rows },
             rocksdb: RocksdbSpec {
                 block_bytes: 4_096,
                 filter: FilterKind::Bloom,
@@ -231,6 +235,7 @@ fn every_key_is_read() {
         open_file_count: Some(1_000),
     };
     assert_eq!(scenario.run.rocksdb, rocksdb);
+    assert_eq!(scenario.run.mdbx, MdbxSpec { storage: SlotTable::DupSort });
     let metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
     let when = When { store: Some(StoreKind::Rocksdb), cache: Some(CacheMode::Cold) };
     assert_eq!(scenario.expects[0], Expect { metric, bound: Bound::Min(1.5), when });

@@ -422,6 +422,33 @@ fn settings_of_rocksdb_have_bounds_with_reasons() {
 }
 
 #[test]
+fn the_form_of_a_table_is_one_of_mdbx_and_has_a_name() {
+    let mdbx = |stores: &str, line: &str| {
+        parse(&format!("{LEAST}[run]\nstores = [{stores}]\n[run.mdbx]\n{line}\n"))
+    };
+    assert!(mdbx("\"mdbx\", \"flat\"", "storage = \"dupsort\"").is_ok());
+    assert!(mdbx("\"rocksdb\"", "storage = \"rows\"").is_ok());
+    for (stores, line, parts) in [
+        (
+            "\"mdbx\"",
+            "storage = \"dubsort\"",
+            ["run.mdbx.storage: dubsort is no form of the table", "did you mean dupsort?"],
+        ),
+        ("\"mdbx\"", "storage = 1", ["run.mdbx.storage: 1 is an integer", "rows"]),
+        (
+            "\"rocksdb\", \"flat\"",
+            "storage = \"dupsort\"",
+            ["dupsort is a form of the mdbx store, and the stores of the run are", "--store mdbx"],
+        ),
+        ("\"mdbx\"", "slots = \"rows\"", ["run.mdbx.slots: no such key", "storage"]),
+    ] {
+        assert_error(mdbx(stores, line), &parts);
+    }
+    let run = parse(&format!("{LEAST}[run.rocksdb]\nstorage = \"dupsort\"\n"));
+    assert_error(run, &["run.rocksdb.storage: no such key", "keys here are block"]);
+}
+
+#[test]
 fn several_databases_of_one_state_are_rejected_and_so_is_none() {
     let text = format!("{LEAST}[run]\ndatabases = 3\n");
     assert_eq!(parse(&text).expect("a state whose seed is derived").run.database_count, 3);

@@ -1,5 +1,5 @@
 //! The file of a state below its samples: as it was built, dropped from the page cache, its
-//! branch pages loaded, and put back.
+//! index pages loaded, and put back.
 //!
 //! MDBX copies on write: no page of a snapshot is overwritten while a reader holds it. A sample
 //! holds one from before its first commit to after its last, so all that its commits change of
@@ -19,8 +19,11 @@ use std::{
 use workload::{Table, layout::RowKey};
 
 use super::{
+    account_trees::AccountTrees,
     branches,
-    environment::{PAGE_BYTES, table_name},
+    environment::PAGE_BYTES,
+    leaves::{LeafPath, Leaves},
+    tables::table_name,
 };
 use crate::{device, store::sealed};
 
@@ -28,8 +31,10 @@ use crate::{device, store::sealed};
 pub(super) const DATA: &str = "state.mdbx";
 /// The first pages and the length of [`DATA`].
 const UNDO: &str = "undo";
-/// Numbers of the branch pages of [`DATA`], four bytes each, little-endian.
+/// Numbers of the index pages of [`DATA`], four bytes each, little-endian.
 const BRANCHES: &str = "branches";
+/// The accounts' own trees, if a table of [`DATA`] has sorted duplicates.
+const ACCOUNT_TREES: &str = "account-trees";
 
 /// MDBX takes turns with three meta pages.
 const META_BYTES: usize = 3 * PAGE_BYTES;
@@ -47,21 +52,33 @@ pub(super) struct Base {
     metas: Vec<u8>,
     byte_count: u64,
     branches: Vec<u32>,
+    account_trees: AccountTrees,
 }
 
 impl Base {
     /// Writes down what [`Self::read`] needs of the file in `dir`, which nobody has open.
-    /// Returns the number of branch pages.
-    pub(super) fn describe(dir: &Path) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// The file has another number of branch pages than MDBX has counted, or it cannot be read or
+    /// described.
+    pub(super) fn describe(dir: &Path, branch_count: u64) -> io::Result<()> {
         let file = File::open(dir.join(DATA))?;
         let mut undo = vec![0; META_BYTES];
         file.read_exact_at(&mut undo, 0)?;
-        let branches = branches::find(&file, &undo)?;
+        let index = branches::find(&file, &undo)?;
+        if index.branch_count != branch_count {
+            let reason =
+                format!("{} branch pages are found, of {branch_count}", index.branch_count);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
         undo.extend(file.metadata()?.len().to_le_bytes());
         sealed::write(&dir.join(UNDO), undo)?;
-        let numbers = branches.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let numbers = index.pages.iter().flat_map(|number| number.to_le_bytes()).collect();
         sealed::write(&dir.join(BRANCHES), numbers)?;
-        Ok(branches.len())
+        if let Some(trees) = index.account_trees {
+            sealed::write(&dir.join(ACCOUNT_TREES), trees.to_bytes())?;
+        }
+        Ok(())
     }
 
     /// The base in `dir`.
@@ -75,11 +92,17 @@ impl Base {
         let numbers = sealed::read(&dir.join(BRANCHES))?;
         let branches =
             numbers.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
+        // The manifest says whether there is one.
+        let trees = match sealed::read(&dir.join(ACCOUNT_TREES)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(AccountTrees::default()),
+            bytes => AccountTrees::from_bytes(&bytes?),
+        };
         Ok(Self {
             path: dir.join(DATA),
             metas,
             byte_count: u64::from_le_bytes(length),
             branches: branches.collect(),
+            account_trees: trees.ok_or_else(|| sealed::damaged(&dir.join(ACCOUNT_TREES)))?,
         })
     }
 
@@ -93,9 +116,14 @@ impl Base {
         self.byte_count
     }
 
-    /// Number of its branch pages.
-    pub(super) const fn branch_count(&self) -> usize {
+    /// Number of its index pages.
+    pub(super) const fn index_page_count(&self) -> usize {
         self.branches.len()
+    }
+
+    /// The accounts' own trees.
+    pub(super) const fn account_trees(&self) -> &AccountTrees {
+        &self.account_trees
     }
 
     /// Whether the file is as it was built, as far as a sample can have changed it.
@@ -133,17 +161,17 @@ impl Base {
         Ok(device::resident_fraction(&[&self.path]))
     }
 
-    /// Numbers of the leaf pages that hold the rows with `keys`, in the same order; `None` for a
-    /// row of an empty table. Looks at branch pages only.
+    /// The leaf pages that reads of the rows with `keys` look at, in the same order. Looks at index
+    /// pages only.
     ///
     /// # Errors
     /// The file cannot be read, or is not as MDBX writes it.
-    pub(super) fn leaves(&self, keys: &[(Table, RowKey)]) -> io::Result<Vec<Option<u32>>> {
+    pub(super) fn leaves(&self, keys: &[(Table, RowKey)]) -> io::Result<Vec<LeafPath>> {
         let file = device::open_without_readahead(&self.path)?;
-        let mut leaves = branches::Leaves::of(&file, &self.metas)?;
+        let mut leaves = Leaves::of(&file, &self.metas, &self.account_trees)?;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|index| (table_name(keys[*index].0), keys[*index].1));
-        let mut found = vec![None; keys.len()];
+        let mut found = vec![LeafPath::default(); keys.len()];
         for index in order {
             let (table, key) = &keys[index];
             found[index] = leaves.find(table_name(*table), key.as_slice())?;
@@ -156,7 +184,7 @@ impl Base {
         device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }
 
-    /// Reads the meta pages and all branch pages into the page cache, and no other page. Without
+    /// Reads the meta pages and all index pages into the page cache, and no other page. Without
     /// the meta pages there, MDBX would read them with the kernel's readahead, and so the leaves
     /// behind them.
     pub(super) fn load_branches(&self) -> io::Result<()> {

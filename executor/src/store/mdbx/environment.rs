@@ -1,14 +1,12 @@
-//! An MDBX environment over a state's file, its tables, and what may be asked of them.
-//!
-//! MDBX aborts the process on some wrong sizes: every key is measured before it is handed over.
+//! An MDBX environment over a state's file, and its errors.
 
-use std::{borrow::Cow, fs, io, path::Path};
+use std::{fs, io, path::Path};
 
 use signet_libmdbx::{
-    Database, DatabaseFlags, Environment, EnvironmentFlags, Geometry, MdbxError, Mode, ReadError,
-    SyncMode, TransactionKind, ffi, sys::PageSize, tx::Tx,
+    Environment, EnvironmentFlags, Geometry, MdbxError, Mode, ReadError, SyncMode, ffi,
+    sys::PageSize,
 };
-use workload::{Layout, Table};
+use workload::Table;
 
 use super::settings::NAME;
 use crate::error::StoreError;
@@ -97,110 +95,6 @@ pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(&lock) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other.map_err(failed_io("remove a lock file")),
-    }
-}
-
-/// The key of a row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TableKey<'k> {
-    pub(super) table: Table,
-    pub(super) key: &'k [u8],
-}
-
-/// The tables of a state.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tables {
-    accounts: Database,
-    slots: Database,
-    codes: Database,
-    layout: Layout,
-}
-
-/// Name of the table of `table`.
-pub(super) const fn table_name(table: Table) -> &'static str {
-    match table {
-        Table::Accounts => "accounts",
-        Table::Slots => "storage",
-        Table::Codes => "code",
-    }
-}
-
-impl Tables {
-    /// Makes the tables in a new environment.
-    pub(super) fn create(environment: &Environment, layout: Layout) -> Result<Self, StoreError> {
-        let made = || {
-            let tx = environment.begin_rw_unsync()?;
-            let [accounts, slots, codes] = Table::ALL
-                .map(|table| tx.create_db(Some(table_name(table)), DatabaseFlags::empty()));
-            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, layout };
-            tx.commit()?;
-            Ok(tables)
-        };
-        made().map_err(failed("make the tables"))
-    }
-
-    /// The tables of an environment that has them.
-    pub(super) fn open(environment: &Environment, layout: Layout) -> Result<Self, StoreError> {
-        let opened = || {
-            let tx = environment.begin_ro_unsync()?;
-            let [accounts, slots, codes] =
-                Table::ALL.map(|table| tx.open_db(Some(table_name(table))));
-            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, layout };
-            // Handles outlive a transaction only if it is committed.
-            tx.commit()?;
-            Ok(tables)
-        };
-        opened().map_err(failed("open the tables"))
-    }
-
-    /// The handle of `table`.
-    pub(super) const fn handle(&self, table: Table) -> Database {
-        match table {
-            Table::Accounts => self.accounts,
-            Table::Slots => self.slots,
-            Table::Codes => self.codes,
-        }
-    }
-
-    /// Refuses a key of another length than those of the table.
-    ///
-    /// # Errors
-    /// [`StoreError::Failed`].
-    #[inline]
-    pub(super) fn check_key(&self, table: Table, key: &[u8]) -> Result<(), StoreError> {
-        let wanted = match (table, self.layout) {
-            (Table::Accounts, Layout::Plain) => 20,
-            (Table::Accounts, Layout::Hashed) | (Table::Codes, _) => 32,
-            (Table::Slots, layout) => layout.slot_key_bytes(),
-        };
-        if key.len() == wanted {
-            return Ok(());
-        }
-        Err(StoreError::Failed {
-            store: NAME,
-            action: format!("use a key of {} bytes for {}", key.len(), table_name(table)),
-            reason: format!("its keys have {wanted} bytes"),
-        })
-    }
-
-    /// The row with `key`, in `tx`, handed to `decode`.
-    ///
-    /// # Errors
-    /// Those of `decode`, and [`StoreError::Damaged`] with the key named by `what`.
-    #[inline]
-    pub(super) fn get<K: TransactionKind, T>(
-        &self,
-        tx: &Tx<K>,
-        row: TableKey<'_>,
-        what: impl Fn() -> String,
-        decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        self.check_key(row.table, row.key)?;
-        let found = tx.get::<Cow<'_, [u8]>>(self.handle(row.table).dbi(), row.key);
-        match found.map_err(|error| failed_read(what())(error))? {
-            Some(value) => decode(&value).map(Some),
-            None => Ok(None),
-        }
     }
 }
 

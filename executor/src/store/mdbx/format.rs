@@ -3,13 +3,17 @@
 
 use std::{fs, path::Path};
 
+use alloy_primitives::hex;
 use signet_libmdbx::{Environment, Rw, TxUnsync};
-use workload::{ContentDigest, Genesis, Layout, Table};
+use variant::SlotTable;
+use workload::{ContentDigest, Genesis, Layout, Table, layout::encode_slot};
 
 use super::{
     base::{Base, DATA},
-    environment::{self, PAGE_BYTES, Purpose, Tables, failed, failed_io, failed_read},
+    environment::{self, PAGE_BYTES, Purpose, failed, failed_io, failed_read},
     settings::NAME,
+    slots,
+    tables::{Form, TableKey, Tables},
 };
 use crate::{
     error::StoreError,
@@ -34,12 +38,65 @@ const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 /// What a state without rows takes.
 const FIXED_BYTES: u64 = 4 << 20;
 
+/// Duplicates of an account up to which they may lie within a leaf of the table.
+const WITHIN_LEAF_COUNT: u64 = 27;
+/// Duplicates that an account's own leaves hold at least, if all but the last are full.
+const PER_LEAF_COUNT: u64 = 54;
+/// What a duplicate takes at most: header, offset, subkey and value.
+const DUPLICATE_BYTES: u64 = 74;
+/// What an account takes beside its duplicates at most: its key, and the description of its tree.
+const ACCOUNT_BYTES: u64 = 96;
+
 /// Rows between two looks at the cancel flag.
 const REPORT_ROWS: u64 = 1 << 16;
 
 /// How states are built in MDBX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MdbxFormat;
+pub struct MdbxFormat {
+    /// Form of the table of slots.
+    pub slots: SlotTable,
+}
+
+impl MdbxFormat {
+    /// A row a slot.
+    pub const ROWS: Self = Self { slots: SlotTable::Rows };
+    /// An account's slots as its sorted duplicates.
+    pub const DUP_SORT: Self = Self { slots: SlotTable::DupSort };
+
+    /// The format whose shape is `shape`, if there is one.
+    pub fn of_shape(shape: &str) -> Option<Self> {
+        let formats = SlotTable::ALL.iter().map(|slots| Self { slots: *slots });
+        formats.into_iter().find(|format| format.shape() == shape)
+    }
+
+    /// What the slots of `genesis` take at most, in bytes.
+    fn slot_bytes(self, genesis: &Genesis, layout: Layout) -> u64 {
+        match self.slots {
+            SlotTable::Rows => {
+                let row = layout.slot_key_bytes() as u64 + 32 + ROW_OVERHEAD_BYTES;
+                genesis.slot_count().saturating_mul(row)
+            }
+            SlotTable::DupSort => {
+                let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
+                let counts = explicit.chain(genesis.slots.iter().map(|family| family.count));
+                counts.map(duplicate_bytes).fold(0, u64::saturating_add)
+            }
+        }
+    }
+}
+
+/// What `count` duplicates of an account take at most, in bytes.
+fn duplicate_bytes(count: u64) -> u64 {
+    match count {
+        0 => 0,
+        // Nodes of up to half a page may leave half of their pages empty.
+        ..=WITHIN_LEAF_COUNT => 2 * (count * DUPLICATE_BYTES + ACCOUNT_BYTES),
+        _ => {
+            let leaves = count.div_ceil(PER_LEAF_COUNT).saturating_add(1);
+            leaves.saturating_mul(PAGE_BYTES as u64).saturating_add(ACCOUNT_BYTES)
+        }
+    }
+}
 
 impl StateFormat for MdbxFormat {
     fn store(&self) -> &'static str {
@@ -55,16 +112,24 @@ impl StateFormat for MdbxFormat {
     }
 
     fn shape(&self) -> String {
-        format!("page {PAGE_BYTES}; key to value, no duplicates; appended in order")
+        match self.slots {
+            SlotTable::Rows => {
+                format!("page {PAGE_BYTES}; key to value, no duplicates; appended in order")
+            }
+            SlotTable::DupSort => format!(
+                "page {PAGE_BYTES}; slots as sorted duplicates of their account, without leading \
+                 zeros; appended in order"
+            ),
+        }
     }
 
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
         let codes = genesis.accounts.iter().map(|account| account.code.len() as u64);
         let codes: u64 = codes.map(|bytes| bytes + PAGE_BYTES as u64 + SMALL_ROW_BYTES).sum();
-        let slot = layout.slot_key_bytes() as u64 + 32 + ROW_OVERHEAD_BYTES + SCRATCH_SLOT_BYTES;
         let account = SMALL_ROW_BYTES + SCRATCH_ACCOUNT_BYTES;
         let parts = [
-            genesis.slot_count().saturating_mul(slot),
+            self.slot_bytes(genesis, layout),
+            genesis.slot_count().saturating_mul(SCRATCH_SLOT_BYTES),
             genesis.account_count().saturating_mul(account),
             codes,
         ];
@@ -77,7 +142,8 @@ impl StateFormat for MdbxFormat {
         let path = input.scratch.join(DATA);
         let byte_estimate = self.byte_estimate(input.genesis, input.layout);
         let environment = environment::open(&path, Purpose::Build { byte_estimate })?;
-        let tables = Tables::create(&environment, input.layout)?;
+        let form = Form { layout: input.layout, slots: self.slots };
+        let tables = Tables::create(&environment, form)?;
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
         for table in Table::ALL {
@@ -86,10 +152,11 @@ impl StateFormat for MdbxFormat {
             rows.set(table, written.row_count());
         }
         environment.sync(true).map_err(failed("make the rows durable"))?;
+        let branch_count = tables.branch_count(&environment)?;
         drop(environment);
         let place = input.dir.join(DATA);
         fs::rename(&path, &place).map_err(failed_io("move the database to its place"))?;
-        Base::describe(input.dir).map_err(failed_io("describe the database"))?;
+        Base::describe(input.dir, branch_count).map_err(failed_io("describe the database"))?;
         Ok(BuildOutput { content_digest: digest.finish(), rows })
     }
 
@@ -125,7 +192,6 @@ fn append(
     watch: &Watch<'_>,
     table: Table,
 ) -> Result<ContentDigest, StateError> {
-    let handle = tables.handle(table);
     let begin = || -> Result<TxUnsync<Rw>, StoreError> {
         environment.begin_rw_unsync().map_err(failed("begin to write rows"))
     };
@@ -133,7 +199,6 @@ fn append(
     let mut tx = Some(begin()?);
     let mut tx_bytes = 0;
     let digest = ordered::hand_over(input, watch, table, &mut |key, value| {
-        tables.check_key(table, key)?;
         if tx_bytes >= TX_BYTES {
             tx.take().map(end).transpose()?;
             tx_bytes = 0;
@@ -142,7 +207,7 @@ fn append(
             tx = Some(begin()?);
         }
         if let Some(tx) = &tx {
-            tx.append(handle, key, value).map_err(failed("append a row"))?;
+            tables.append(tx, TableKey { table, key }, value)?;
         }
         tx_bytes += key.len() + value.len();
         Ok(())
@@ -153,11 +218,16 @@ fn append(
 
 /// Reads all rows through a link, with MDBX's checks of its pages.
 fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
+    let format = MdbxFormat::of_shape(&input.manifest.shape).ok_or_else(|| {
+        let reason = format!("this build does not know the shape {:?}", input.manifest.shape);
+        StateError::Untrusted { name: input.name.to_owned(), reason }
+    })?;
     let path = input.scratch.join(DATA);
     fs::hard_link(input.dir.join(DATA), &path).map_err(failed_io("link the state's file"))?;
     let environment = environment::open(&path, Purpose::Scan)?;
     environment::check_pages(&environment)?;
-    let tables = Tables::open(&environment, input.manifest.layout)?;
+    let form = Form { layout: input.manifest.layout, slots: format.slots };
+    let tables = Tables::open(&environment, form)?;
     let tx = environment.begin_ro_unsync().map_err(failed("begin to read"))?;
     let mut digest = ContentDigest::default();
     let mut rows = RowCounts::default();
@@ -169,7 +239,10 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
         while let Some((key, value)) =
             all.borrow_next().map_err(|error| failed_read(what())(error))?
         {
-            of_table.add(table, &key, &value);
+            match (table, format.slots) {
+                (Table::Slots, SlotTable::DupSort) => add_slot(&mut of_table, &key, &value)?,
+                _ => of_table.add(table, &key, &value),
+            }
             if of_table.row_count().is_multiple_of(REPORT_ROWS) {
                 watch.progress.advance(REPORT_ROWS);
                 watch.check()?;
@@ -180,4 +253,39 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
         digest.merge(&of_table);
     }
     Ok(BuildOutput { content_digest: digest.finish(), rows })
+}
+
+/// Digests a slot that is stored as a duplicate of its account as the row that it stands for.
+fn add_slot(
+    digest: &mut ContentDigest,
+    account: &[u8],
+    duplicate: &[u8],
+) -> Result<(), StoreError> {
+    let row = slots::parts(duplicate)
+        .and_then(|(subkey, value)| Some((subkey, slots::decode(SlotTable::DupSort, value)?)));
+    let Some((subkey, value)) = row else {
+        return Err(StoreError::Damaged {
+            store: NAME,
+            what: format!("a slot of account {}", hex::encode_prefixed(account)),
+            reason: format!("{} is no slot", hex::encode_prefixed(duplicate)),
+        });
+    };
+    digest.add(Table::Slots, &[account, subkey].concat(), &encode_slot(&value));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_rows_keep_their_name_and_each_shape_is_that_of_one_format() {
+        let expected = "page 4096; key to value, no duplicates; appended in order";
+        assert_eq!(MdbxFormat::default().shape(), expected);
+        for format in [MdbxFormat::ROWS, MdbxFormat::DUP_SORT] {
+            assert_eq!(MdbxFormat::of_shape(&format.shape()), Some(format));
+        }
+        assert_ne!(MdbxFormat::DUP_SORT.shape(), expected);
+        assert_eq!(MdbxFormat::of_shape("something else"), None);
+    }
 }

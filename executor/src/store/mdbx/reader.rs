@@ -6,13 +6,15 @@ use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
 use signet_libmdbx::{Ro, tx::Tx};
 use workload::{
     AccountState, Layout, NetChanges, Table,
-    layout::{RowKey, decode_account, decode_slot},
+    layout::{RowKey, decode_account},
 };
 
 use super::{
-    environment::{PAGE_BYTES, TableKey, failed},
+    environment::{PAGE_BYTES, failed},
     sample::MdbxSample,
     settings::NAME,
+    slots,
+    tables::TableKey,
 };
 use crate::{
     error::StoreError,
@@ -94,8 +96,10 @@ impl<'a> MdbxReader<'a> {
     }
 
     fn slot_row(&mut self, key: &RowKey, what: impl Fn() -> String) -> Result<U256, StoreError> {
-        let decode =
-            |value: &[u8]| decode_slot(value).ok_or_else(|| wrong_length(what(), value.len()));
+        let form = self.sample.tables().form().slots;
+        let decode = |value: &[u8]| {
+            slots::decode(form, value).ok_or_else(|| wrong_length(what(), value.len()))
+        };
         let value =
             self.get(TableKey { table: Table::Slots, key: key.as_slice() }, &what, decode)?;
         Ok(value.unwrap_or_default())

@@ -11,16 +11,18 @@ use std::{
 };
 
 use alloy_primitives::{B256, hex};
-use signet_libmdbx::{Environment, RoSync, SyncMode, WriteFlags, tx::Tx};
+use signet_libmdbx::{Environment, RoSync, SyncMode, tx::Tx};
+use variant::SlotTable;
 use workload::{
     Layout, NetChanges, Table,
-    layout::{RowKey, encode_account, encode_slot},
+    layout::{RowKey, encode_account},
 };
 
 use super::{
     base::{Base, DATA},
-    environment::{self, Purpose, TableKey, Tables, failed, failed_io},
+    environment::{self, Purpose, failed, failed_io},
     settings::NAME,
+    tables::{Form, TableKey, Tables},
 };
 use crate::{error::StoreError, state::BuiltState};
 
@@ -31,7 +33,6 @@ pub struct MdbxSample {
     pin: Tx<RoSync>,
     environment: Environment,
     tables: Tables,
-    layout: Layout,
     /// Batches committed: a reader that has seen fewer takes a new transaction.
     commit_count: AtomicU64,
     touched: Mutex<Touched>,
@@ -78,20 +79,20 @@ impl MdbxSample {
     pub(super) fn open(
         state: &BuiltState,
         base: &Base,
+        slots: SlotTable,
         sync_mode: SyncMode,
     ) -> Result<Self, StoreError> {
         let dir = SampleDir(new_dir(state)?);
         let path = dir.0.join(DATA);
         fs::hard_link(base.path(), &path).map_err(failed_io("link the state's file"))?;
         let environment = environment::open(&path, Purpose::Sample(sync_mode))?;
-        let layout = state.manifest().layout;
-        let tables = Tables::open(&environment, layout)?;
+        let form = Form { layout: state.manifest().layout, slots };
+        let tables = Tables::open(&environment, form)?;
         let pin = environment.begin_ro_sync().map_err(failed("hold the state's snapshot"))?;
         Ok(Self {
             pin,
             environment,
             tables,
-            layout,
             commit_count: AtomicU64::new(0),
             touched: Mutex::default(),
             dir,
@@ -107,7 +108,7 @@ impl MdbxSample {
     }
 
     pub(super) const fn layout(&self) -> Layout {
-        self.layout
+        self.tables.form().layout
     }
 
     #[inline]
@@ -122,10 +123,11 @@ impl MdbxSample {
 
     /// One write transaction, rows in the order of their keys.
     pub(super) fn write(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        let layout = self.layout();
         let mut accounts: Vec<_> = changes
             .accounts
             .iter()
-            .map(|(address, row)| (self.layout.account_key(address), row.as_ref()))
+            .map(|(address, row)| (layout.account_key(address), row.as_ref()))
             .collect();
         accounts.sort_unstable_by_key(|(key, _)| *key);
         let mut slots = Vec::with_capacity(changes.slots.len());
@@ -134,32 +136,22 @@ impl MdbxSample {
         for (address, slot, value) in &changes.slots {
             let account = match last {
                 Some((of, key)) if of == address => key,
-                _ => self.layout.account_key(address),
+                _ => layout.account_key(address),
             };
             last = Some((address, account));
-            slots.push((self.layout.slot_key(&account, slot), value));
+            slots.push((layout.slot_key(&account, slot), value));
         }
         slots.sort_unstable_by_key(|(key, _)| *key);
         let tx = self.environment.begin_rw_unsync().map_err(failed("begin a commit"))?;
-        let write = |table, key: &[u8], value: Option<&[u8]>| {
-            self.tables.check_key(table, key)?;
-            let handle = self.tables.handle(table);
-            let written = match value {
-                Some(value) => tx.put(handle, key, value, WriteFlags::UPSERT),
-                None => tx.del(handle, key, None).map(drop),
-            };
-            written.map_err(failed("write a row"))
-        };
         for (key, row) in &accounts {
             let row = row.map(encode_account);
-            write(Table::Accounts, key.as_slice(), row.as_ref().map(<[u8; 72]>::as_slice))?;
+            let key = TableKey { table: Table::Accounts, key: key.as_slice() };
+            self.tables.write(&tx, key, row.as_ref().map(<[u8; 72]>::as_slice))?;
         }
-        for (key, value) in &slots {
-            let row = (!value.is_zero()).then(|| encode_slot(value));
-            write(Table::Slots, key.as_slice(), row.as_ref().map(<[u8; 32]>::as_slice))?;
-        }
+        self.tables.write_slots(&tx, &slots)?;
         for (hash, code) in &changes.codes {
-            write(Table::Codes, hash.as_slice(), Some(code))?;
+            let key = TableKey { table: Table::Codes, key: hash.as_slice() };
+            self.tables.write(&tx, key, Some(code))?;
         }
         tx.commit().map_err(failed("commit"))?;
         self.commit_count.fetch_add(1, Ordering::Release);
@@ -173,7 +165,7 @@ impl MdbxSample {
     /// Closes the environment, puts the base back, and reads every key that was committed:
     /// each must be what the pinned snapshot had.
     pub(super) fn close(self, base: &Base) -> Result<(), StoreError> {
-        let Self { pin, environment, tables, layout, touched, dir, .. } = self;
+        let Self { pin, environment, tables, touched, dir, .. } = self;
         let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut before = Vec::new();
         for key in touched.keys() {
@@ -186,7 +178,7 @@ impl MdbxSample {
             let path = dir.0.join(DATA);
             environment::remove_lock_file(&path)?;
             let environment = environment::open(&path, Purpose::Check)?;
-            let tables = Tables::open(&environment, layout)?;
+            let tables = Tables::open(&environment, tables.form())?;
             let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
             for (key, before) in touched.keys().zip(before) {
                 let now = tables.get(&tx, key, || name(key), |value| Ok(value.to_vec()))?;

@@ -76,7 +76,7 @@ impl Blocks {
             self.place(table, key.as_slice()).map_err(|error| error.to_string())
         };
         let blocks = keys(rows, layout).into_iter().map(place).collect::<Result<_, _>>()?;
-        Ok(Places { files: self.files.clone(), blocks })
+        Ok(Places { files: self.files.clone(), blocks, ..Places::default() })
     }
 
     fn place(&self, table: Table, key: &[u8]) -> std::io::Result<Option<BlockPlace>> {

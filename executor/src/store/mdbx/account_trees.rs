@@ -1,0 +1,119 @@
+//! The trees of accounts in a table of sorted duplicates: an account with more slots than fit within a
+//! leaf has a tree of its own. They are written down when a state is built, so that rows are found
+//! without a look at the leaves that hold the trees' roots: some hold rows too.
+
+use std::io;
+
+use super::page::{HEIGHT_MAX, Tree, wrong};
+
+/// Bytes of an account's key, padded with zeros.
+const KEY_BYTES: usize = 32;
+/// Bytes of a tree as it is written: key, leaf or 0, root, height.
+const RECORD_BYTES: usize = KEY_BYTES + 4 + 4 + 2;
+
+/// The tree of an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AccountTree {
+    key: [u8; KEY_BYTES],
+    /// The leaf with the tree's root, if rows lie on it: then it is no index page.
+    pub(super) row_leaf: Option<u32>,
+    /// The tree.
+    pub(super) tree: Tree,
+}
+
+impl AccountTree {
+    /// The tree of the account with `key`.
+    ///
+    /// # Errors
+    /// The key is longer than that of an account.
+    pub(super) fn new(key: &[u8], row_leaf: Option<u32>, tree: Tree) -> io::Result<Self> {
+        Ok(Self { key: padded(key).ok_or_else(|| wrong("a long key"))?, row_leaf, tree })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.key);
+        // Page 0 is a meta page.
+        out.extend(self.row_leaf.unwrap_or(0).to_le_bytes());
+        out.extend(self.tree.root.to_le_bytes());
+        out.extend(self.tree.height.to_le_bytes());
+    }
+
+    fn read(record: &[u8]) -> Option<Self> {
+        let (key, rest) = record.split_first_chunk::<KEY_BYTES>()?;
+        let (leaf, rest) = rest.split_first_chunk::<4>()?;
+        let (root, rest) = rest.split_first_chunk::<4>()?;
+        let height = u16::from_le_bytes(rest.try_into().ok()?);
+        let leaf = u32::from_le_bytes(*leaf);
+        let tree = Tree { root: u32::from_le_bytes(*root), height };
+        let row_leaf = (leaf > 0).then_some(leaf);
+        (height <= HEIGHT_MAX).then_some(Self { key: *key, row_leaf, tree })
+    }
+}
+
+/// The trees of all accounts that have one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AccountTrees(Vec<AccountTree>);
+
+impl AccountTrees {
+    /// Of `trees`, in any order.
+    pub(super) fn new(mut trees: Vec<AccountTree>) -> Self {
+        trees.sort_unstable_by_key(|tree| tree.key);
+        Self(trees)
+    }
+
+    /// Their number.
+    pub(super) const fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The height of the highest.
+    pub(super) fn height_max(&self) -> u16 {
+        self.0.iter().map(|of| of.tree.height).max().unwrap_or(0)
+    }
+
+    /// The tree of the account with `key`, if it has one.
+    pub(super) fn of(&self, key: &[u8]) -> Option<&AccountTree> {
+        let key = padded(key)?;
+        self.0.binary_search_by_key(&key, |of| of.key).ok().map(|at| &self.0[at])
+    }
+
+    /// As they are written.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.0.len() * RECORD_BYTES);
+        self.0.iter().for_each(|of| of.write(&mut out));
+        out
+    }
+
+    /// Of what [`Self::to_bytes`] gave; `None` for other bytes.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let records = bytes.chunks(RECORD_BYTES).map(AccountTree::read);
+        records.collect::<Option<Vec<_>>>().map(Self)
+    }
+}
+
+fn padded(key: &[u8]) -> Option<[u8; KEY_BYTES]> {
+    let mut padded = [0; KEY_BYTES];
+    padded.get_mut(..key.len())?.copy_from_slice(key);
+    Some(padded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_are_found_by_key_and_survive_being_written() {
+        let tree = |root| Tree { root, height: 3 };
+        let trees = AccountTrees::new(vec![
+            AccountTree::new(&[9; 20], Some(7), tree(11)).unwrap(),
+            AccountTree::new(&[2; 20], None, tree(12)).unwrap(),
+        ]);
+        assert_eq!(trees.of(&[9; 20]).map(|of| (of.row_leaf, of.tree.root)), Some((Some(7), 11)));
+        assert_eq!(trees.of(&[2; 20]).map(|of| (of.row_leaf, of.tree.root)), Some((None, 12)));
+        assert_eq!(trees.of(&[3; 20]), None);
+        let bytes = trees.to_bytes();
+        assert_eq!(AccountTrees::from_bytes(&bytes), Some(trees));
+        assert_eq!(AccountTrees::from_bytes(&bytes[1..]), None);
+        assert!(AccountTree::new(&[0; 33], None, tree(1)).is_err());
+    }
+}

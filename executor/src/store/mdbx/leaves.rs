@@ -1,0 +1,126 @@
+//! The leaf pages that a read of a row looks at, found through index pages alone.
+
+use std::{fs::File, io};
+
+use super::{
+    account_trees::AccountTrees,
+    branches,
+    page::{BRANCH, HEIGHT_MAX, LeafKind, Page, TableTree, Tree, wrong},
+    slots,
+};
+
+/// Leaf pages that a read looks at: that of the account's root if it is no index page, that where
+/// the search ends, and the next one if the row is its first. See [`Levels::leaf_of`].
+const LEAVES_MAX: usize = 3;
+
+/// Numbers of the leaf pages that a read of a row looks at, in that order, but for index pages. The
+/// last one has the row if there is one; none for an empty table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LeafPath([Option<u32>; LEAVES_MAX]);
+
+impl LeafPath {
+    fn push(&mut self, number: u32) {
+        if let Some(free) = self.0.iter_mut().find(|leaf| leaf.is_none()) {
+            *free = Some(number);
+        }
+    }
+
+    /// All of them.
+    pub(super) fn pages(&self) -> impl DoubleEndedIterator<Item = u32> {
+        self.0.iter().flatten().copied()
+    }
+}
+
+/// Finds the leaf pages of rows. Rows in the order of their keys find each branch page once.
+#[derive(Debug)]
+pub(super) struct Leaves<'f> {
+    file: &'f File,
+    /// By name.
+    tables: Vec<(Vec<u8>, TableTree)>,
+    trees: &'f AccountTrees,
+    of_table: Levels,
+    of_account: Levels,
+}
+
+impl<'f> Leaves<'f> {
+    /// The trees of `file`, with its first pages in `metas` and the accounts' own in `trees`.
+    ///
+    /// # Errors
+    /// The breach of the format, or the read that failed.
+    pub(super) fn of(file: &'f File, metas: &[u8], trees: &'f AccountTrees) -> io::Result<Self> {
+        let tables = branches::tables(file, metas)?;
+        Ok(Self { file, tables, trees, of_table: Levels::new(), of_account: Levels::new() })
+    }
+
+    /// The leaf pages for the row with `key` in the table `name`.
+    ///
+    /// # Errors
+    /// As [`Self::of`], or there is no such table.
+    pub(super) fn find(&mut self, name: &str, key: &[u8]) -> io::Result<LeafPath> {
+        let table = self.tables.iter().find(|(table, _)| table == name.as_bytes());
+        let (_, table) = table.ok_or_else(|| wrong(&format!("there is no table {name}")))?;
+        let mut path = LeafPath::default();
+        if table.tree.height == 0 {
+            return Ok(path);
+        }
+        let (account, subkey) = match table.leaves {
+            LeafKind::Rows => (key, None),
+            LeafKind::Duplicates => {
+                let (account, subkey) = slots::split(key);
+                (account, Some(subkey))
+            }
+        };
+        let own = subkey.and_then(|subkey| Some((self.trees.of(account)?, subkey)));
+        let Some((own, subkey)) = own else {
+            path.push(self.of_table.leaf_of(self.file, table.tree, account)?.number);
+            return Ok(path);
+        };
+        if let Some(leaf) = own.row_leaf {
+            path.push(leaf);
+        }
+        let found = self.of_account.leaf_of(self.file, own.tree, subkey)?;
+        path.push(found.number);
+        if let Some(first) = found.next_first {
+            path.push(self.of_account.leaf_of(self.file, own.tree, &first)?.number);
+        }
+        Ok(path)
+    }
+}
+
+/// Where a search in a tree ends.
+struct Leaf {
+    number: u32,
+    /// The first key of the next leaf, if it begins with the key that is searched.
+    next_first: Option<Vec<u8>>,
+}
+
+/// The branch page looked at last on each level of a tree.
+#[derive(Debug)]
+struct Levels(Vec<Option<Page>>);
+
+impl Levels {
+    fn new() -> Self {
+        Self((0..HEIGHT_MAX).map(|_| None).collect())
+    }
+
+    /// The leaf of `tree` where a search for `key` ends. A duplicate is searched by its subkey, which
+    /// stands before the duplicate itself: where this is the first of a leaf, the search ends on
+    /// the leaf before, finds nothing there, and goes on to the next.
+    fn leaf_of(&mut self, file: &File, tree: Tree, key: &[u8]) -> io::Result<Leaf> {
+        let mut leaf = Leaf { number: tree.root, next_first: None };
+        for level in 1..usize::from(tree.height) {
+            let known = &mut self.0[level];
+            if known.as_ref().is_none_or(|page| page.number != leaf.number) {
+                *known = Some(Page::read(file, leaf.number, BRANCH)?);
+            }
+            let page = known.as_ref().unwrap_or_else(|| unreachable!("it was just read"));
+            let child = page.child_of(key)?;
+            // A lower level's bound is the closer one.
+            if let Some(next) = child.next_key {
+                leaf.next_first = next.starts_with(key).then(|| next.to_vec());
+            }
+            leaf.number = child.number;
+        }
+        Ok(leaf)
+    }
+}

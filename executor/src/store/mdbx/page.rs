@@ -1,0 +1,177 @@
+//! The pages of an MDBX file, as far as its trees are walked without MDBX.
+//!
+//! The format is that of libmdbx 0.13 on a little-endian machine: a page begins with a header of
+//! 20 bytes (flags at 10, end of the node offsets at 12, own number at 16), node offsets of two
+//! bytes count from its end, and a node begins with the child's number, flags and the length of
+//! its key.
+
+use std::{fs::File, io, os::unix::fs::FileExt};
+
+use super::environment::PAGE_BYTES;
+
+/// Bytes of a page's header.
+const HEADER_BYTES: usize = 20;
+/// Bytes of a node's header.
+const NODE_BYTES: usize = 8;
+/// Where the main tree's description stands in a meta page.
+const MAIN_TREE_AT: usize = HEADER_BYTES + 88;
+/// Where the first of two equal numbers of the last transaction stands in a meta page.
+const TXNID_A_AT: usize = HEADER_BYTES + 8;
+/// Where the second stands.
+const TXNID_B_AT: usize = HEADER_BYTES + 176;
+
+/// Of a branch page.
+pub(super) const BRANCH: u16 = 1;
+/// Of a leaf page.
+pub(super) const LEAF: u16 = 2;
+/// Of a node whose value describes a tree.
+const IS_TREE: u8 = 2;
+/// Of a tree with sorted duplicates.
+const HAS_DUPLICATES: u16 = 4;
+/// Bytes of a tree's description.
+const TREE_BYTES: usize = 48;
+/// No tree is higher.
+pub(super) const HEIGHT_MAX: u16 = 32;
+
+/// A tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// Number of its root.
+    pub(super) root: u32,
+    /// Its height in pages.
+    pub(super) height: u16,
+}
+
+/// A table: its tree, and what the leaves of that hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableTree {
+    pub(super) tree: Tree,
+    pub(super) leaves: LeafKind,
+}
+
+/// What the leaves of a table hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeafKind {
+    /// A row for each key.
+    Rows,
+    /// For each key its sorted duplicates: one value, a page within the leaf, or a tree.
+    Duplicates,
+}
+
+/// The tree of the latest of the three meta pages that is whole.
+pub(super) fn main_tree(metas: &[u8]) -> io::Result<Tree> {
+    let whole = metas.chunks_exact(PAGE_BYTES).filter_map(|meta| {
+        let (a, b) = (u64_at(meta, TXNID_A_AT)?, u64_at(meta, TXNID_B_AT)?);
+        (a == b && a > 0).then_some((a, meta))
+    });
+    let (_, meta) =
+        whole.max_by_key(|(id, _)| *id).ok_or_else(|| wrong("no meta page is whole"))?;
+    Ok(tree(&meta[MAIN_TREE_AT..MAIN_TREE_AT + TREE_BYTES])?.tree)
+}
+
+fn tree(bytes: &[u8]) -> io::Result<TableTree> {
+    let field = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk::<4>);
+    let (Some(head), Some(root)) = (field(0), field(8)) else {
+        return Err(wrong("a tree's description is too short"));
+    };
+    let height = u16::from_le_bytes([head[2], head[3]]);
+    if height > HEIGHT_MAX {
+        return Err(wrong(&format!("a tree of height {height}")));
+    }
+    let has_duplicates = u16::from_le_bytes([head[0], head[1]]) & HAS_DUPLICATES != 0;
+    let leaves = if has_duplicates { LeafKind::Duplicates } else { LeafKind::Rows };
+    Ok(TableTree { tree: Tree { root: u32::from_le_bytes(*root), height }, leaves })
+}
+
+/// A page in memory.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) number: u32,
+    bytes: Box<[u8; PAGE_BYTES]>,
+}
+
+/// The child of a branch page that a search goes on with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Child<'p> {
+    pub(super) number: u32,
+    /// The least key of the child after it.
+    pub(super) next_key: Option<&'p [u8]>,
+}
+
+impl Page {
+    /// Page `number`, which must be of kind `flags`.
+    pub(super) fn read(file: &File, number: u32, flags: u16) -> io::Result<Self> {
+        let mut bytes = Box::new([0; PAGE_BYTES]);
+        file.read_exact_at(bytes.as_mut_slice(), u64::from(number) * PAGE_BYTES as u64)?;
+        let page = Self { number, bytes };
+        if page.u16_at(10)? == flags && page.u32_at(16)? == number {
+            return Ok(page);
+        }
+        Err(wrong(&format!("page {number} is not of kind {flags}")))
+    }
+
+    /// Positions of the nodes.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = io::Result<usize>> {
+        let end = self.u16_at(12).map_or(0, usize::from).min(PAGE_BYTES - HEADER_BYTES);
+        (0..end / 2).map(|i| Ok(usize::from(self.u16_at(HEADER_BYTES + 2 * i)?) + HEADER_BYTES))
+    }
+
+    /// Numbers of the children of a branch page.
+    pub(super) fn children(&self) -> impl Iterator<Item = io::Result<u32>> {
+        self.nodes().map(|node| self.u32_at(node?))
+    }
+
+    /// The child with `key` in its range: that of the last node with a key not above it. The first
+    /// node of a branch page has no key of its own, and stands below all.
+    pub(super) fn child_of(&self, key: &[u8]) -> io::Result<Child<'_>> {
+        let nodes = self.nodes().collect::<io::Result<Vec<_>>>()?;
+        let (mut low, mut high) = (1, nodes.len().max(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.key_at(nodes[middle])? <= key { low = middle + 1 } else { high = middle }
+        }
+        let node = nodes.get(low - 1).ok_or_else(|| wrong("a branch page without nodes"))?;
+        let next_key = nodes.get(low).map(|next| self.key_at(*next)).transpose()?;
+        Ok(Child { number: self.u32_at(*node)?, next_key })
+    }
+
+    /// The key of the node at `at`.
+    pub(super) fn key_at(&self, at: usize) -> io::Result<&[u8]> {
+        let key = at + NODE_BYTES;
+        let length = usize::from(self.u16_at(at + 6)?);
+        self.bytes.get(key..key + length).ok_or_else(|| self.outside(key))
+    }
+
+    /// The tree that the node at `at` describes, if it does.
+    pub(super) fn tree_at(&self, at: usize) -> io::Result<Option<TableTree>> {
+        if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_TREE == 0) {
+            return Ok(None);
+        }
+        let value = at + NODE_BYTES + usize::from(self.u16_at(at + 6)?);
+        let bytes = self.bytes.get(value..value + TREE_BYTES);
+        tree(bytes.ok_or_else(|| self.outside(value))?).map(Some)
+    }
+
+    fn u16_at(&self, at: usize) -> io::Result<u16> {
+        let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<2>);
+        bytes.map(|bytes| u16::from_le_bytes(*bytes)).ok_or_else(|| self.outside(at))
+    }
+
+    fn u32_at(&self, at: usize) -> io::Result<u32> {
+        let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<4>);
+        bytes.map(|bytes| u32::from_le_bytes(*bytes)).ok_or_else(|| self.outside(at))
+    }
+
+    fn outside(&self, at: usize) -> io::Error {
+        wrong(&format!("page {} points to its byte {at}", self.number))
+    }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// The error for a file of another format.
+pub(super) fn wrong(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{reason}: not the format of libmdbx 0.13"))
+}

@@ -1,0 +1,255 @@
+//! The tables of a state, and what is read from and written to them. MDBX aborts the process on some
+//! wrong sizes: every key is measured before it is handed over.
+
+use std::borrow::Cow;
+
+use alloy_primitives::U256;
+use signet_libmdbx::{
+    Cursor, Database, DatabaseFlags, Environment, Rw, TransactionKind, WriteFlags, tx::Tx,
+};
+use variant::SlotTable;
+use workload::{
+    Layout, Table,
+    layout::{RowKey, encode_slot},
+};
+
+use super::{
+    environment::{failed, failed_read},
+    settings::NAME,
+    slots::{self, Duplicate},
+};
+use crate::error::StoreError;
+
+/// The key of a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableKey<'k> {
+    pub(super) table: Table,
+    pub(super) key: &'k [u8],
+}
+
+/// The tables of a state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables {
+    accounts: Database,
+    slots: Database,
+    codes: Database,
+    form: Form,
+}
+
+/// How rows are keyed, and how slots are stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    pub(super) layout: Layout,
+    pub(super) slots: SlotTable,
+}
+
+/// Name of the table of `table`.
+pub(super) const fn table_name(table: Table) -> &'static str {
+    match table {
+        Table::Accounts => "accounts",
+        Table::Slots => "storage",
+        Table::Codes => "code",
+    }
+}
+
+impl Tables {
+    /// Makes the tables in a new environment.
+    pub(super) fn create(environment: &Environment, form: Form) -> Result<Self, StoreError> {
+        let flags = |table| match (table, form.slots) {
+            (Table::Slots, SlotTable::DupSort) => DatabaseFlags::DUP_SORT,
+            _ => DatabaseFlags::empty(),
+        };
+        let made = || {
+            let tx = environment.begin_rw_unsync()?;
+            let [accounts, slots, codes] =
+                Table::ALL.map(|table| tx.create_db(Some(table_name(table)), flags(table)));
+            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, form };
+            tx.commit()?;
+            Ok(tables)
+        };
+        made().map_err(failed("make the tables"))
+    }
+
+    /// The tables of an environment that has them.
+    pub(super) fn open(environment: &Environment, form: Form) -> Result<Self, StoreError> {
+        let opened = || {
+            let tx = environment.begin_ro_unsync()?;
+            let [accounts, slots, codes] =
+                Table::ALL.map(|table| tx.open_db(Some(table_name(table))));
+            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, form };
+            // Handles outlive a transaction only if it is committed.
+            tx.commit()?;
+            Ok(tables)
+        };
+        opened().map_err(failed("open the tables"))
+    }
+
+    /// How rows are keyed, and how slots are stored.
+    pub(super) const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The handle of `table`.
+    pub(super) const fn handle(&self, table: Table) -> Database {
+        match table {
+            Table::Accounts => self.accounts,
+            Table::Slots => self.slots,
+            Table::Codes => self.codes,
+        }
+    }
+
+    /// Branch pages of all tables.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn branch_count(&self, environment: &Environment) -> Result<u64, StoreError> {
+        let counted = || {
+            let tx = environment.begin_ro_unsync()?;
+            let [accounts, slots, codes] = Table::ALL.map(|table| tx.db_stat(&self.handle(table)));
+            let stats = [accounts?, slots?, codes?];
+            Ok(stats.iter().map(|stat| stat.branch_pages() as u64).sum())
+        };
+        counted().map_err(failed("look at the tables"))
+    }
+
+    /// Refuses a key of another length than those of the table's rows.
+    #[inline]
+    fn check_key(&self, table: Table, key: &[u8]) -> Result<(), StoreError> {
+        let wanted = match (table, self.form.layout) {
+            (Table::Accounts, Layout::Plain) => 20,
+            (Table::Accounts, Layout::Hashed) | (Table::Codes, _) => 32,
+            (Table::Slots, layout) => layout.slot_key_bytes(),
+        };
+        if key.len() == wanted {
+            return Ok(());
+        }
+        Err(StoreError::Failed {
+            store: NAME,
+            action: format!("use a key of {} bytes for {}", key.len(), table_name(table)),
+            reason: format!("its keys have {wanted} bytes"),
+        })
+    }
+
+    /// The row with `key`, in `tx`, handed to `decode`; of a slot the value as its table stores it.
+    ///
+    /// # Errors
+    /// Those of `decode`, and [`StoreError::Damaged`] with the key named by `what`.
+    #[inline]
+    pub(super) fn get<K: TransactionKind, T>(
+        &self,
+        tx: &Tx<K>,
+        row: TableKey<'_>,
+        what: impl Fn() -> String,
+        decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.check_key(row.table, row.key)?;
+        if (row.table, self.form.slots) == (Table::Slots, SlotTable::DupSort) {
+            let (account, subkey) = slots::split(row.key);
+            let mut cursor = tx.cursor(self.slots).map_err(|error| failed(what())(error))?;
+            let found = seek(&mut cursor, account, subkey);
+            let found = found.map_err(|error| failed_read(what())(error))?;
+            let value = found.as_deref().and_then(|found| slots::value_of(found, subkey));
+            return value.map(decode).transpose();
+        }
+        let found = tx.get::<Cow<'_, [u8]>>(self.handle(row.table).dbi(), row.key);
+        match found.map_err(|error| failed_read(what())(error))? {
+            Some(value) => decode(&value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Appends a row of `table`, whose key is the greatest so far.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn append(
+        &self,
+        tx: &Tx<Rw>,
+        row: TableKey<'_>,
+        value: &[u8],
+    ) -> Result<(), StoreError> {
+        self.check_key(row.table, row.key)?;
+        let handle = self.handle(row.table);
+        let appended = if (row.table, self.form.slots) == (Table::Slots, SlotTable::DupSort) {
+            let (account, subkey) = slots::split(row.key);
+            let duplicate = duplicate(subkey, value)?;
+            // At the end of the table, and of the account's duplicates.
+            let flags = WriteFlags::APPEND | WriteFlags::APPEND_DUP;
+            tx.put(handle, account, duplicate.as_slice(), flags)
+        } else {
+            tx.append(handle, row.key, value)
+        };
+        appended.map_err(failed("append a row"))
+    }
+
+    /// Writes a row of accounts or codes; no value removes it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn write(
+        &self,
+        tx: &Tx<Rw>,
+        row: TableKey<'_>,
+        value: Option<&[u8]>,
+    ) -> Result<(), StoreError> {
+        self.check_key(row.table, row.key)?;
+        let handle = self.handle(row.table);
+        let written = match value {
+            Some(value) => tx.put(handle, row.key, value, WriteFlags::UPSERT),
+            None => tx.del(handle, row.key, None).map(drop),
+        };
+        written.map_err(failed("write a row"))
+    }
+
+    /// Writes slots; a value of zero removes one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn write_slots(
+        &self,
+        tx: &Tx<Rw>,
+        rows: &[(RowKey, &U256)],
+    ) -> Result<(), StoreError> {
+        let present = |value: &U256| (!value.is_zero()).then(|| encode_slot(value));
+        if self.form.slots == SlotTable::Rows {
+            return rows.iter().try_for_each(|(key, value)| {
+                let row = TableKey { table: Table::Slots, key: key.as_slice() };
+                self.write(tx, row, present(value).as_ref().map(<[u8; 32]>::as_slice))
+            });
+        }
+        let mut cursor = tx.cursor(self.slots).map_err(failed("write a row"))?;
+        for (key, value) in rows {
+            self.check_key(Table::Slots, key.as_slice())?;
+            let (account, subkey) = slots::split(key.as_slice());
+            let found = seek(&mut cursor, account, subkey).map_err(failed_read("write a row"))?;
+            // A duplicate is its value: the old one goes before the new one comes.
+            if found.is_some_and(|found| slots::value_of(&found, subkey).is_some()) {
+                cursor.del().map_err(failed("write a row"))?;
+            }
+            if let Some(value) = present(value) {
+                let duplicate = duplicate(subkey, &value)?;
+                let written = cursor.put(account, duplicate.as_slice(), WriteFlags::UPSERT);
+                written.map_err(failed("write a row"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first duplicate of `account` that is not below `subkey`.
+#[inline]
+fn seek<'tx, K: TransactionKind>(
+    cursor: &mut Cursor<'tx, K>,
+    account: &[u8],
+    subkey: &[u8],
+) -> Result<Option<Cow<'tx, [u8]>>, signet_libmdbx::ReadError> {
+    cursor.get_both_range(account, subkey)
+}
+
+fn duplicate(subkey: &[u8], value: &[u8]) -> Result<Duplicate, StoreError> {
+    Duplicate::new(subkey, value).ok_or_else(|| StoreError::Failed {
+        store: NAME,
+        action: format!("write a value of {} bytes for a slot", value.len()),
+        reason: "its values have 32 bytes".to_owned(),
+    })
+}
