@@ -4,7 +4,7 @@
 //! Bare means: revm's own cache (`CacheDB`) over maps of accounts and slots, into which each
 //! transaction is committed, and no more: no system calls, no list, no check, no receipts kept, no
 //! net changes, no commit to a store, no time taken of a transaction. An engine's figure is its whole
-//! wall, with all of that.
+//! wall, with all of that. The row `bare-revm` is such a loop with all of it, too, but for list and check.
 //!
 //! `cargo bench --bench in_memory [-- scenario=NAME gas=GAS WORD]`: a shipped scenario without
 //! families of accounts (`sload-storm`, `transfers`, `erc20`, `one-slot`), and only variants whose name
