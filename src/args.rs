@@ -1,6 +1,7 @@
 //! Arguments that several verbs take, and the plain values that the program makes of them. A
 //! verb's own arguments stand beside it, in `cmd/`.
 
+mod named;
 mod option;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use crate::{
     run::RunInput,
 };
 
+pub use named::{Given, ScenarioArgs, Which};
 pub use option::as_option;
 
 /// Help of the option that says where state databases are.
@@ -35,6 +37,9 @@ pub fn names<T: Named>() -> String {
 /// What to run and how.
 #[derive(Debug, Args)]
 pub struct RunArgs {
+    /// What to run: a shipped scenario's name, or the path of a scenario or workload file
+    #[arg(value_name = "NAME|FILE")]
+    pub words: Vec<String>,
     /// A shipped scenario's name, or the path of a scenario file
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "workload")]
     pub scenario: Option<String>,
@@ -206,6 +211,7 @@ impl RunArgs {
                 profile: self.profile.clone(),
                 flame_graph: self.flame_graph.clone(),
             },
+            show_kept: |_| (),
         })
     }
 
@@ -214,8 +220,8 @@ impl RunArgs {
     /// # Errors
     /// As [`RunArgs::source`], or an option that does not go with comparing builds.
     pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<WorkInput, Failure> {
+        self.without_extras("gate").or_exit(Code::Usage)?;
         let not_here = [
-            ("--trace", self.trace.is_some()),
             ("--samples", self.how.samples.is_some()),
             ("--budget", self.how.budget.is_some()),
             ("--recover-senders", self.how.recover_senders),
@@ -234,28 +240,60 @@ impl RunArgs {
         })
     }
 
+    /// Refuses extra samples, of which `verb` shows nothing.
+    ///
+    /// # Errors
+    /// A trace or a profile is asked for.
+    pub fn without_extras(&self, verb: &str) -> Result<(), anyhow::Error> {
+        let extras = [("--trace", self.trace.is_some()), ("--profile", self.profile.is_some())];
+        match extras.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(anyhow!(
+                "{option}: `stress {verb}` takes no extra samples; run `stress` with the same work \
+                 and {option}"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The first option that says what is run or how, as it was given.
+    pub fn first_of_run(&self) -> Option<String> {
+        let named = |option: &str, given: Option<String>| Some(format!("{option} {}", given?));
+        let workload = self.workload.as_ref().map(|path| path.display().to_string());
+        let overrides = self.work.overrides().unwrap_or_default().into_iter();
+        let mut overrides = overrides.chain(self.how.overrides()).map(|given| given.origin);
+        self.words
+            .first()
+            .cloned()
+            .or_else(|| named("--scenario", self.scenario.clone()))
+            .or_else(|| named("--workload", workload))
+            .or_else(|| self.quick.then(|| "--quick".to_owned()))
+            .or_else(|| overrides.next())
+    }
+
     /// Where the work comes from.
     ///
     /// # Errors
     /// Nothing is named, or an option does not go with a workload file.
     pub fn source(&self) -> Result<Source, Failure> {
         let work = self.work.overrides().or_exit(Code::Usage)?;
-        match (&self.scenario, &self.workload) {
-            (Some(name), None) => {
+        let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
+        match (Given { words: &self.words, scenario, workload }).which().or_exit(Code::Usage)? {
+            Some(Which::Scenario(name)) => {
                 let size = if self.quick { Size::Quick } else { Size::Stated };
-                Ok(Source::Scenario { name: name.clone(), work, size })
+                Ok(Source::Scenario { name, work, size })
             }
-            (None, Some(path)) => {
+            Some(Which::Workload(path)) => {
                 if self.quick || !work.is_empty() {
                     let what = work.first().map_or("--quick", |given| given.origin.as_str());
                     let error =
                         anyhow!("{what}: the work of a workload file is fixed; generate another");
                     return Err(error).or_exit(Code::Usage);
                 }
-                Ok(Source::File(path.clone()))
+                Ok(Source::File(path))
             }
-            _ => Err(anyhow!(
-                "nothing to run: name a scenario, as in `stress --scenario sload-storm --gas 640M`; \
+            None => Err(anyhow!(
+                "nothing to run: name a scenario, as in `stress --scenario sload-storm --gas 640M`, or a \
+                 file, as in `stress my.toml`; \
                  `stress list` shows what is there, `stress --help` the rest"
             ))
             .or_exit(Code::Usage),

@@ -53,6 +53,8 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
     command.process_group(0);
     let mut child = command.spawn().context("cannot start another process of stress")?;
     let mut is_told = false;
+    // The child keeps what it has finished before it ends.
+    let _hold = interrupt::hold();
     loop {
         if let Some(status) =
             child.try_wait().context("cannot wait for another process of stress")?

@@ -1,5 +1,6 @@
 //! The command line: its verbs, and the function that carries each out.
 
+use anyhow::anyhow;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
@@ -22,8 +23,8 @@ use crate::{
         state::{self, StateArgs},
         sweep::{self, SweepArgs},
     },
-    exit::{Code, Failure},
-    worker,
+    exit::{Code, Failure, OrExit},
+    terminal, worker,
 };
 
 const EXAMPLES: &str = "\
@@ -33,7 +34,7 @@ Examples:
   stress --scenario sload-storm --gas 64M --design batched-io --io-threads 16,64
   stress --scenario sload-storm --databases 6   on six databases of different seeds
   stress --scenario official/test_sload_bloated twins of official benchmark tests (stress list)
-  stress --scenario my.toml --set state.slots=50M --out results/
+  stress my.toml --set state.slots=50M --out results/
   stress describe one-slot                      what a workload holds: keys, conflicts, lists
   stress new my-storm                           a scenario to start from
   stress generate sload-storm --gas 64M --output storm.workload
@@ -54,6 +55,9 @@ inconclusive (with --strict), 5 the machine gives reason for doubt (gate; doctor
 #[command(name = "stress", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 #[command(max_term_width = 100)]
 pub struct Cli {
+    /// Neither progress nor notes: only the result, and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
     /// What to do; without one, a workload is run.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -70,9 +74,11 @@ pub struct Cli {
 pub enum Command {
     /// List the shipped scenarios, one a line, name first
     List,
+    /// Run a scenario or a workload file: the same as without a subcommand
+    Run(Box<RunArgs>),
     /// Print a scenario with every key resolved
     Show(ShowArgs),
-    /// Check a scenario file without running it
+    /// Check a scenario without running it
     Validate(ValidateArgs),
     /// Say what a workload holds before it runs: keys, conflicts, lists
     Describe(DescribeArgs),
@@ -114,11 +120,26 @@ impl Cli {
     /// # Errors
     /// The verb fails.
     pub fn run(self) -> Result<Code, Failure> {
+        if self.quiet {
+            terminal::be_quiet();
+        }
         match self.command {
-            _ if self.worker => worker::serve(),
+            _ if self.worker => worker_alone().and_then(|()| worker::serve()),
             None => run::run(&self.run),
             Some(command) => command.run(),
         }
+    }
+}
+
+/// Refuses what a worker would ignore: what it runs comes on its standard input.
+fn worker_alone() -> Result<(), Failure> {
+    let mut others = std::env::args().skip(1).filter(|word| word != "--worker");
+    match others.next() {
+        Some(word) => Err(anyhow!(
+            "{word}: a worker is told on its standard input what to run; leave out all but --worker"
+        ))
+        .or_exit(Code::Usage),
+        None => Ok(()),
     }
 }
 
@@ -126,6 +147,7 @@ impl Command {
     fn run(self) -> Result<Code, Failure> {
         match self {
             Self::List => scenarios::list(),
+            Self::Run(args) => run::run(&args),
             Self::Show(args) => scenarios::show(&args),
             Self::Validate(args) => scenarios::validate(&args),
             Self::Describe(args) => describe::describe(&args),

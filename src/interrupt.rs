@@ -1,36 +1,64 @@
-//! Ctrl-C: the first asks everything to stop and keeps what is finished, the second ends the
-//! process at once. State databases and workload files are never half written either way.
+//! Ctrl-C: the first asks everything to stop and keeps what is finished, and the program ends
+//! within a second, whatever is under way; the second ends the process at once. State databases
+//! and workload files are never half written either way.
 
 use std::{
-    io,
+    io::{self, Read},
     ops::ControlFlow,
+    os::unix::net::UnixStream,
     sync::{
-        Arc, LazyLock,
-        atomic::{AtomicBool, Ordering},
+        Arc, LazyLock, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    thread,
+    time::{Duration, Instant},
 };
 
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     flag,
+    low_level::{self, pipe},
 };
 
 use crate::exit::Code;
 
-static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Time for everything to stop by itself.
+const GRACE: Duration = Duration::from_millis(600);
+/// Most time for writing what is finished, and for children to end.
+const HOLD_MAX: Duration = Duration::from_secs(10);
+/// Polling interval for the end of holds.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Begins to listen for SIGINT (Ctrl-C) and SIGTERM.
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Holds that live.
+static HOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+
+/// Shows what is finished, once, where it could not be shown in the usual way.
+type Kept = Box<dyn FnOnce() + Send>;
+
+/// Begins to listen for SIGINT (Ctrl-C) and SIGTERM. Where the program does not end by itself soon
+/// after the first of them, `note` is called with a line for the user, and the process ends.
 ///
 /// # Errors
-/// Where the system refuses a handler.
-pub fn listen() -> io::Result<()> {
+/// Where the system refuses a handler or a thread.
+pub fn listen(note: fn(&str)) -> io::Result<()> {
+    let (mut signals, told) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {
         // In this order: the flag is down when the first signal comes, and up at the second.
         let ends_at_second = Arc::clone(&INTERRUPTED);
         flag::register_conditional_shutdown(signal, Code::Interrupted as i32, ends_at_second)?;
         flag::register(signal, Arc::clone(&INTERRUPTED))?;
+        pipe::register(signal, told.try_clone()?)?;
     }
-    Ok(())
+    let wait_and_end = move || {
+        // Blocks until the first signal: nothing runs beside a sample.
+        if signals.read_exact(&mut [0]).is_ok() {
+            thread::sleep(GRACE);
+            end(note);
+        }
+    };
+    thread::Builder::new().name("interrupt".to_owned()).spawn(wait_and_end).map(drop)
 }
 
 /// Set once the user has interrupted.
@@ -46,4 +74,49 @@ pub fn happened() -> bool {
 /// Whether to go on, for whoever asks now and then.
 pub fn answer() -> ControlFlow<()> {
     if happened() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// While it lives, an interrupted process is not ended, for ten seconds at most: it writes what is
+/// finished, or waits for a child that does.
+#[derive(Debug)]
+#[must_use = "the process may be ended once it is dropped"]
+pub struct Hold(());
+
+/// Holds the end of the process.
+pub fn hold() -> Hold {
+    HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
+    Hold(())
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        HOLD_COUNT.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// From now on the program only writes and shows what is finished, and ends by itself.
+pub fn finishing() {
+    HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Keeps `show`, in place of what was kept before, for a process that cannot stop in time.
+pub fn keep(show: impl FnOnce() + Send + 'static) {
+    *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(show));
+}
+
+/// Ends a process that has not stopped by itself.
+fn end(note: fn(&str)) {
+    let begun = Instant::now();
+    while HOLD_COUNT.load(Ordering::SeqCst) > 0 && begun.elapsed() < HOLD_MAX {
+        thread::sleep(POLL_INTERVAL);
+    }
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match kept {
+        Some(show) => {
+            show();
+            note("interrupted: what was under way is given up, what had finished is kept");
+        }
+        None => note("interrupted: nothing had finished"),
+    }
+    low_level::exit(Code::Interrupted as i32);
 }

@@ -47,13 +47,15 @@ use cli::Cli;
 use exit::{Code, Failure, OrExit};
 
 fn main() -> ExitCode {
-    let code = match run() {
+    let ended = run();
+    interrupt::finishing();
+    let code = match ended {
         Ok(code) => code,
         Err(failure) => {
             let text = failure.to_string();
             // A scenario's error is laid out already.
             let text = if text.starts_with("error") { text } else { format!("error: {text}") };
-            terminal::note(&text);
+            terminal::error(&text);
             failure.code
         }
     };
@@ -62,6 +64,6 @@ fn main() -> ExitCode {
 
 fn run() -> Result<Code, Failure> {
     let cli = Cli::parse();
-    interrupt::listen().or_exit(Code::Io)?;
+    interrupt::listen(terminal::error).or_exit(Code::Io)?;
     cli.run()
 }

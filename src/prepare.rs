@@ -22,7 +22,7 @@ pub use data_dir::{data_dir, data_path};
 pub use device::measure_again;
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
-pub use request::{Request, Size, Source, on_one_database, on_same_keys, scenario};
+pub use request::{Request, Size, Source, claim_not_run, on_one_database, on_same_keys, scenario};
 pub use stores::{Databases, InUse, StoreOpener, memory_limit_bytes};
 pub use work::{generate, generate_by_load, read_workload};
 

@@ -16,6 +16,7 @@ use std::{
 use executor::state::{BuildPhase, BuildProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::interrupt;
 use report::units;
 pub use report::units::{bytes, count};
 
@@ -34,6 +35,8 @@ pub enum Look {
     Bars,
     /// Plain lines, as in a log.
     Lines,
+    /// Nothing.
+    Nothing,
 }
 
 /// How much a stage has to do. A plain number is a count, 0 where it is not known.
@@ -187,7 +190,8 @@ impl Progress {
         let Some(stage) = screen.stage.take() else { return };
         if self.look == Look::Lines {
             let took = units::time(stage.began.elapsed());
-            screen.held.push(format!("{}: done in {took}", stage.name));
+            let ended = if interrupt::happened() { "interrupted after" } else { "done in" };
+            screen.held.push(format!("{}: {ended} {took}", stage.name));
         }
         drop(screen);
         self.draw();
@@ -229,7 +233,7 @@ impl Progress {
     /// The only place that writes.
     fn draw(&self) {
         let mut screen = self.screen();
-        if self.is_paused() {
+        if self.look == Look::Nothing || self.is_paused() {
             return;
         }
         screen.say_held();
@@ -243,7 +247,7 @@ impl Progress {
                 screen.draw_line(done);
                 self.line_interval
             }
-            Look::Lines => return,
+            Look::Lines | Look::Nothing => return,
         };
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
         self.due_ns.store(self.now_ns().saturating_add(interval_ns), Ordering::Relaxed);

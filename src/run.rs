@@ -7,7 +7,7 @@ mod finished;
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::anyhow;
@@ -63,6 +63,8 @@ pub struct RunInput {
     pub out: Option<PathBuf>,
     /// What is done after the rounds.
     pub extras: Wishes,
+    /// Shows what had finished where the user interrupts and the run cannot stop in time.
+    pub show_kept: fn(&RunResult),
 }
 
 impl RunInput {
@@ -185,6 +187,7 @@ impl Course<'_> {
                 break;
             }
         }
+        interrupt::finishing();
         self.progress.clear();
         let mut result = self.result(&sofar, failure.as_ref().map(|failure| &failure.error));
         // The last rounds, what ended a run between two databases and what came of extra samples
@@ -223,22 +226,37 @@ impl Course<'_> {
     ) -> Option<Failure> {
         let sampling = Sampling::new(prepared, run, self.machine, self.progress);
         let before = sofar.clone();
-        let write = |sampled: &Sampled, files: &mut Files| {
+        let unfinished = |sampled: &Sampled| {
             let now = self.with(&before, prepared, &sampling, sampled);
             let error = sampled.failure.as_ref().map(|failure| &failure.error);
-            files.write(&self.result(&now, error), &now.logs)
+            let mut result = self.result(&now, error);
+            // The run goes on: if nothing is written after this, it was ended.
+            result.interrupted = true;
+            (result, now.logs)
         };
-        let mut sampled = sampling.run(|sampled| match files.is_due() {
-            true => write(sampled, files),
-            false => Ok(()),
+        let keep = |begun: Instant, result: RunResult, files: &mut Files| {
+            let show = self.input.show_kept;
+            interrupt::keep(move || show(&result));
+            files.note_kept(begun);
+        };
+        let mut sampled = sampling.run(|sampled| {
+            let begun = Instant::now();
+            if !files.keeps_now() && !files.is_due() {
+                return Ok(());
+            }
+            let (result, logs) = unfinished(sampled);
+            let written = if files.is_due() { files.write(&result, &logs) } else { Ok(()) };
+            keep(begun, result, files);
+            written
         });
-        // Extra samples, or building the next database, take long.
+        // Extra samples, building the next database, or closing the stores take long.
         let is_last = before.ran.len() + 1 == self.run.database_count as usize;
-        if files.are_wanted()
-            && (extras.is_some() || !is_last)
-            && let Err(error) = write(&sampled, files)
-        {
-            sampled.failure.get_or_insert(Failure { code: Code::Io, error });
+        if extras.is_some() || !is_last || interrupt::happened() {
+            let (result, logs) = unfinished(&sampled);
+            if let Err(error) = files.write(&result, &logs) {
+                sampled.failure.get_or_insert(Failure { code: Code::Io, error });
+            }
+            keep(Instant::now(), result, files);
         }
         if let Some(extras) = extras {
             let work = self.facts(prepared).workload;

@@ -149,12 +149,12 @@ impl<'a> Sampling<'a> {
     }
 
     /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
-    /// `after_round` is called with all that is there after each round; the time that it takes is
+    /// `after_sample` is called with all that is there after each sample; the time that it takes is
     /// not the budget's.
     ///
-    /// A failure of a store or of `after_round` ends it too, and is in what is returned beside
+    /// A failure of a store or of `after_sample` ends it too, and is in what is returned beside
     /// what was taken before it.
-    pub fn run(&self, mut after_round: impl FnMut(&Sampled) -> anyhow::Result<()>) -> Sampled {
+    pub fn run(&self, mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>) -> Sampled {
         let rounds = Rounds { sample_count: self.run.sample_count, budget: self.run.budget };
         let by_cell = vec![CellSamples::default(); self.planned.len()];
         let known_costs = vec![Vec::new(); self.planned.len()];
@@ -167,11 +167,14 @@ impl<'a> Sampling<'a> {
                 break;
             }
             let begun = Instant::now();
-            self.round(round, &cells, &mut sampled);
-            sampled.spent += begun.elapsed();
-            if let Err(error) = after_round(&sampled) {
-                sampled.failure.get_or_insert(Failure { code: Code::Io, error });
-            }
+            let mut kept_for = Duration::ZERO;
+            self.round(round, &cells, &mut sampled, |sampled| {
+                let begun = Instant::now();
+                let kept = after_sample(sampled);
+                kept_for += begun.elapsed();
+                kept
+            });
+            sampled.spent += begun.elapsed().saturating_sub(kept_for);
             let is_over = sampled.failure.is_some() || !sampled.disagreements.is_empty();
             if interrupt::happened() || is_over {
                 break;
@@ -182,7 +185,13 @@ impl<'a> Sampling<'a> {
     }
 
     /// A round of the cells of these indices.
-    fn round(&self, round: u32, cells: &[usize], sampled: &mut Sampled) {
+    fn round(
+        &self,
+        round: u32,
+        cells: &[usize],
+        sampled: &mut Sampled,
+        mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>,
+    ) {
         let total = cells.len() as u64;
         let first_number = u64::from(round) * self.planned.len() as u64;
         let order = plan::order(cells.len(), round, self.workload().seed);
@@ -230,6 +239,10 @@ impl<'a> Sampling<'a> {
                 measured.recovered.iter().for_each(|recovered| samples.add_recovery(recovered));
             }
             sampled.last_took[index] = begun.elapsed();
+            if let Err(error) = after_sample(sampled) {
+                sampled.failure.get_or_insert(Failure { code: Code::Io, error });
+                return;
+            }
         }
     }
 
@@ -410,12 +423,13 @@ mod tests {
     #[test]
     fn a_failure_in_a_late_round_ends_the_run_and_loses_no_sample() {
         with_sampling(|sampling| {
-            let mut round = 0;
+            // The last one of the third round.
+            let mut sample = 0;
             let sampled = sampling.run(|_| {
-                round += 1;
-                if round == 3 { Err(anyhow::anyhow!("no space")) } else { Ok(()) }
+                sample += 1;
+                if sample == 9 { Err(anyhow::anyhow!("no space")) } else { Ok(()) }
             });
-            assert_eq!((round, sampled.agree()), (3, Some(true)));
+            assert_eq!((sample, sampled.agree()), (9, Some(true)));
             assert_eq!(sampled.failure.as_ref().unwrap().to_string(), "no space");
             let cells = sampling.cells(&sampled);
             assert_eq!(cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>(), [3, 3, 3]);
@@ -427,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_after_a_round_is_not_of_the_budget() {
+    fn what_is_done_after_a_sample_is_not_of_the_budget() {
         with_sampling(|sampling| {
             let (begun, pause) = (Instant::now(), Duration::from_millis(20));
             let mut paused = Duration::ZERO;
@@ -437,7 +451,7 @@ mod tests {
                 Ok(())
             });
             let all = begun.elapsed();
-            assert!(paused == 5 * pause && !sampled.spent.is_zero());
+            assert!(paused == 15 * pause && !sampled.spent.is_zero());
             assert!(sampled.spent + paused <= all, "{:?} of {all:?}", sampled.spent);
         });
     }

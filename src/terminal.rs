@@ -1,12 +1,18 @@
 //! The one place that writes to standard output and standard error.
 
-use std::io::{IsTerminal, Write};
+use std::{
+    io::{IsTerminal, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use terminal_size::{Width, terminal_size};
 
 use report::Paint;
 
 use crate::progress::Look;
+
+/// Whether the user wants quiet.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Width where the terminal does not tell, as in a pipe.
 const DEFAULT_WIDTH: usize = 80;
@@ -17,8 +23,20 @@ pub fn out(text: &str) {
     drop(std::io::stdout().write_all(text.as_bytes()));
 }
 
-/// Writes a line to standard error.
+/// From now on neither notes nor progress are written.
+pub fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Writes a line to standard error, unless the user wants quiet.
 pub fn note(text: &str) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        error(text);
+    }
+}
+
+/// Writes a line to standard error that the user must see.
+pub fn error(text: &str) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
@@ -31,7 +49,11 @@ pub fn width() -> usize {
 
 /// How progress looks on standard error.
 pub fn look() -> Look {
-    if std::io::stderr().is_terminal() { Look::Bars } else { Look::Lines }
+    match (IS_QUIET.load(Ordering::Relaxed), std::io::stderr().is_terminal()) {
+        (true, _) => Look::Nothing,
+        (false, true) => Look::Bars,
+        (false, false) => Look::Lines,
+    }
 }
 
 /// Whether standard output takes colour: a terminal, and nobody said no (`NO_COLOR`).

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::Args;
 
 use report::compare;
-use result::stored::Stored;
+use result::{Content, Shown, stored::Stored};
 
 use crate::{
     args::Format,
@@ -18,12 +19,13 @@ use crate::{
 #[command(after_help = "Examples:
   stress compare before/result.json after/result.json
   stress compare monday/ tuesday/ --format json
+  stress compare sweep/                 the cells of a sweep, if their work is the same
 
 Only results of the same work are compared: equal workload digests. Times of
 different runs hold for their minutes; no verdict is given.")]
 pub struct CompareArgs {
-    /// Result files, or directories that --out wrote; two or more
-    #[arg(value_name = "RESULT", required = true, num_args = 2..)]
+    /// Result files, or directories that --out wrote: the newest run in each, or all cells of a sweep
+    #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
     /// What goes to standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -34,7 +36,26 @@ pub struct CompareArgs {
 pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     let mut results = Vec::with_capacity(args.results.len());
     for path in &args.results {
-        results.push(Stored::read(path).or_exit(Code::Io)?);
+        for shown in Shown::read_all(path).or_exit(Code::Io)? {
+            match shown.content {
+                Content::Run(run) => results.push(Stored::new(shown.path, *run)),
+                Content::Gate(_) => {
+                    let (file, dir) = (shown.path.display(), path.display());
+                    let error = anyhow!(
+                        "{file} is the verdict of a gate, and has no figures to compare; `stress \
+                         report {dir}` shows it"
+                    );
+                    return Err(error).or_exit(Code::Usage);
+                }
+            }
+        }
+    }
+    if let [only] = results.as_slice() {
+        let error = anyhow!(
+            "{} is one result; name another RESULT to compare it with",
+            only.path.display()
+        );
+        return Err(error).or_exit(Code::Usage);
     }
     let disagrees = results.iter().any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };

@@ -4,12 +4,13 @@ use std::{fs, path::PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use spec::RunSpec;
 
 use crate::{
-    args::WorkArgs,
+    args::{ScenarioArgs, Which, WorkArgs},
     describe::{self, Figures, kinds},
     exit::{Code, Failure, OrExit},
-    prepare::{self, Size},
+    minimal, prepare,
     progress::Progress,
     terminal,
 };
@@ -23,49 +24,37 @@ Examples:
 
 docs/describe.md says what the figures mean.";
 
+/// Threads that the ideal speed-up is given for where nothing is said.
+const IDEAL_THREADS: [usize; 5] = [2, 4, 8, 16, 64];
+
 /// Arguments of `stress describe`.
 #[derive(Debug, Args)]
 #[command(after_help = DESCRIBE_EXAMPLES)]
 pub struct DescribeArgs {
-    /// A shipped scenario's name, or the path of a scenario file
-    #[arg(
-        value_name = "NAME|FILE",
-        required_unless_present_any = ["workload", "table"],
-        conflicts_with_all = ["workload", "table"]
-    )]
-    pub scenario: Option<String>,
+    /// The scenario; its threads are those that the ideal speed-up is given for [default: 2, 4, 8,
+    /// 16 and 64]
+    #[command(flatten)]
+    pub of: ScenarioArgs,
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE", conflicts_with = "table")]
     pub workload: Option<PathBuf>,
     /// All shipped scenarios in Markdown: gas and list of an operation, and rates, measured now;
     /// 30M gas, 200k slots and the memory store where nothing else is said
-    #[arg(long, conflicts_with_all = ["json", "svg", "threads"])]
+    #[arg(long, conflicts_with_all = ["json", "svg", "HowArgs", "words", "scenario", "quick"])]
     pub table: bool,
-    /// Numbers of threads that the ideal speed-up is given for
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_values_t = [2, 4, 8, 16, 64],
-        value_parser = clap::value_parser!(u32).range(1..=1024)
-    )]
-    pub threads: Vec<u32>,
     /// Print all figures as JSON
     #[arg(long)]
     pub json: bool,
     /// Also write the components of the conflict graph as a picture
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// What the workload is
-    #[command(flatten)]
-    pub work: WorkArgs,
 }
 
 /// Describes what the arguments name.
 pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     if args.table {
-        return table(&args.work, &progress);
+        return table(&args.of.work, &progress);
     }
     let Figures { described, components } = figures(args, &progress)?;
     progress.clear();
@@ -84,25 +73,34 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
 }
 
 fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure> {
-    let overrides = args.work.overrides().or_exit(Code::Usage)?;
-    let threads: Vec<usize> = args.threads.iter().map(|count| *count as usize).collect();
-    match (&args.scenario, &args.workload) {
-        (None, Some(path)) => {
-            if let Some(given) = overrides.first() {
+    let threads = |run: &RunSpec| match (&args.of.how.threads, run.thread_counts.as_slice()) {
+        (Some(_), given) => given.iter().map(|count| *count as usize).collect(),
+        (None, _) => IDEAL_THREADS.to_vec(),
+    };
+    match args.of.which(args.workload.as_deref()).or_exit(Code::Usage)? {
+        Some(Which::Workload(path)) => {
+            if let Some(given) = args.of.work.overrides().or_exit(Code::Usage)?.first() {
                 let error = anyhow!(
                     "{}: the work of a workload file is fixed; generate another",
                     given.origin
                 );
                 return Err(error).or_exit(Code::Usage);
             }
-            let workload = prepare::read_workload(path, progress)?;
-            describe::of_workload(&workload, &threads, progress)
+            let run = minimal::default_run(&args.of.how.overrides()).or_exit(Code::Usage)?;
+            let workload = prepare::read_workload(&path, progress)?;
+            describe::of_workload(&workload, &threads(&run), progress)
         }
-        (name, _) => {
-            let name = name.as_deref().unwrap_or_default();
-            let scenario = prepare::scenario(name, overrides, Size::Stated)?;
-            let (figures, _) = describe::of_scenario(&scenario, &threads, progress)?;
+        Some(Which::Scenario(name)) => {
+            let scenario = args.of.load_by_name(&name)?;
+            let (figures, _) = describe::of_scenario(&scenario, &threads(&scenario.run), progress)?;
             Ok(figures)
+        }
+        None => {
+            let error = anyhow!(
+                "nothing to describe: name a scenario (NAME|FILE) or a file (--workload FILE), or all \
+                 shipped scenarios (--table)"
+            );
+            Err(error).or_exit(Code::Usage)
         }
     }
 }

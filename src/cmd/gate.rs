@@ -68,7 +68,11 @@ pub struct GateArgs {
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub b_set: Vec<String>,
     /// A stored result to compare with, or a directory: of several processes' results, for times
-    #[arg(long, value_name = "RESULT")]
+    #[arg(
+        long,
+        value_name = "RESULT",
+        conflicts_with_all = ["metric", "rerun", "calibration", "slot", "timeout", "coin"]
+    )]
     pub baseline: Option<PathBuf>,
     /// With --baseline: judge this stored result, or those of a directory, rather than run
     #[arg(long, value_name = "RESULT", requires = "baseline")]
@@ -154,7 +158,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     }
     match args.run.format {
         // An error is told once, by who ends the program.
-        Format::Table if failure.is_some() => {}
+        Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
         Format::Table => {
             terminal::out(&report::gate(&result, terminal::width(), terminal::paint()));
         }
@@ -188,6 +192,14 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
 }
 
 fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
+    args.run.without_extras("gate").or_exit(Code::Usage)?;
+    if let (Some(given), Some(_)) = (args.run.first_of_run(), &args.result) {
+        let error = anyhow!(
+            "{given}: --result names a stored result, so nothing is run; leave {given} out, or \
+             leave --result out to run"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
     let new = match &args.result {
         Some(_) if args.deadline.is_some() => {
             let error = anyhow!("--deadline is judged on a run: leave --result out");

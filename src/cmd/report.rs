@@ -25,7 +25,7 @@ Examples:
   stress report sweep/ --out cells.csv               a row for each cell
   stress report results/ --format bigger-is-better --out benchmark.json
 
-A directory stands for its result.json, or else for all results in it and below it.
+A directory stands for the newest run or gate in it, or else for all results below it.
 Where the designs of a result disagree, the page says so and shows no figure of it;
 the exit code is 3 then. docs/report.md says more.";
 

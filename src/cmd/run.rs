@@ -1,5 +1,9 @@
 //! A run: without a subcommand, `stress` runs what its arguments name and prints the result.
 
+use std::path::PathBuf;
+
+use result::RunResult;
+
 use crate::{
     args::{Format, RunArgs},
     exit::{Code, Failure, OrExit},
@@ -8,13 +12,41 @@ use crate::{
 
 /// Runs what the arguments ask for, and prints the result.
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
-    let finished = args.input(std::env::args().collect())?.run()?;
-    terminal::out(&match args.format {
-        Format::Table => report::table(&finished.result, terminal::width(), terminal::paint()),
-        Format::Json => report::json(&finished.result).or_exit(Code::Io)?,
-    });
-    for path in &finished.written {
-        terminal::note(&format!("wrote {}", path.display()));
+    let mut input = args.input(std::env::args().collect())?;
+    input.show_kept = match args.format {
+        Format::Table => show_table,
+        // An error would come after the user's interrupt: there is nobody to tell.
+        Format::Json => |result| drop(show_json(result)),
+    };
+    let finished = input.run()?;
+    match args.format {
+        Format::Table => show_table(&finished.result),
+        Format::Json => show_json(&finished.result)?,
+    }
+    for line in written(&finished.written) {
+        terminal::note(&line);
     }
     finished.code(args.strictness())
+}
+
+/// What was written: one line for a file, and one for the histograms beside the result.
+fn written(paths: &[PathBuf]) -> Vec<String> {
+    let is_log = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "hlog");
+    let (logs, others): (Vec<_>, Vec<_>) = paths.iter().partition(is_log);
+    let wrote = |path: &&PathBuf| format!("wrote {}", path.display());
+    let mut lines: Vec<_> = others.iter().map(wrote).collect();
+    if let (Some(first), false) = (lines.first_mut(), logs.is_empty()) {
+        let count = report::units::things(logs.len() as u64, "histogram");
+        first.push_str(&format!(", and {count} beside it (*.hlog)"));
+    }
+    lines
+}
+
+fn show_table(result: &RunResult) {
+    terminal::out(&report::table(result, terminal::width(), terminal::paint()));
+}
+
+fn show_json(result: &RunResult) -> Result<(), Failure> {
+    terminal::out(&report::json(result).or_exit(Code::Io)?);
+    Ok(())
 }

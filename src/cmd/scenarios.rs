@@ -1,36 +1,28 @@
 //! `stress list`, `stress show`, `stress validate`: scenarios as texts.
 
-use std::path::{Path, PathBuf};
-
 use clap::Args;
 use spec::{Scenario, shipped};
 
 use crate::{
-    args::{HowArgs, WorkArgs},
+    args::ScenarioArgs,
     exit::{Code, Failure, OrExit},
-    prepare::{self, Size},
-    terminal,
+    prepare, terminal,
 };
 
 /// Arguments of `stress show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// A shipped scenario's name, or the path of a scenario file
-    #[arg(value_name = "NAME|FILE")]
-    pub scenario: String,
-    /// What the workload is
+    /// The scenario
     #[command(flatten)]
-    pub work: WorkArgs,
-    /// How it is run
-    #[command(flatten)]
-    pub how: HowArgs,
+    pub of: ScenarioArgs,
 }
 
 /// Arguments of `stress validate`.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
-    /// A scenario file
-    pub file: PathBuf,
+    /// The scenario
+    #[command(flatten)]
+    pub of: ScenarioArgs,
 }
 
 /// Prints the shipped scenarios: one line each, name first.
@@ -46,19 +38,18 @@ pub fn list() -> Result<Code, Failure> {
 
 /// Prints a scenario with every key resolved.
 pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
-    let mut overrides = args.work.overrides().or_exit(Code::Usage)?;
-    overrides.extend(args.how.overrides());
-    terminal::out(&prepare::scenario(&args.scenario, overrides, Size::Stated)?.to_toml());
+    terminal::out(&args.of.load()?.to_toml());
     Ok(Code::Fine)
 }
 
-/// Checks a scenario file.
+/// Checks a scenario, and warns of claims that no run of it can judge.
 pub fn validate(args: &ValidateArgs) -> Result<Code, Failure> {
-    let file = &args.file;
-    // A path that looks like a name is a path here.
-    let path =
-        if file.components().count() == 1 { Path::new(".").join(file) } else { file.clone() };
-    let scenario = prepare::scenario(&path.to_string_lossy(), Vec::new(), Size::Stated)?;
-    terminal::out(&format!("{}: fine ({})\n", file.display(), scenario.name));
+    let scenario = args.of.load()?;
+    if let Some(words) = prepare::claim_not_run(&scenario) {
+        terminal::error(&format!("warning: {words}"));
+    }
+    let given = args.of.words.first().or(args.of.scenario.as_ref());
+    let name = given.map_or(scenario.name.as_str(), String::as_str);
+    terminal::out(&format!("{name}: fine ({})\n", scenario.name));
     Ok(Code::Fine)
 }

@@ -5,6 +5,7 @@
 use report::compare;
 use result::{
     CacheFacts, SampleFacts,
+    comparison::Change,
     gate::{self, CountShift, Shift},
     stored::Stored,
 };
@@ -35,6 +36,8 @@ const EXACT: [Exact; 3] = [
     Exact { name: "unique_keys", of: |sample| sample.unique_keys },
     Exact { name: READS, of: |sample| sample.store_reads },
 ];
+/// Fewest processes of a side for an interval of its times.
+const PROCESS_COUNT_MIN: usize = 6;
 /// What a result's warning of stolen time begins with.
 const STEAL_WARNING: &str = "the hypervisor took";
 
@@ -63,10 +66,11 @@ pub struct Compared {
 /// common that could be compared.
 pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compared> {
     let all: Vec<_> = base.results().iter().chain(new.results()).cloned().collect();
-    compare::compare(&all)?;
+    let compared = compare::compare(&all)?;
     let mut compared = gate::Compared {
         path: base.path().display().to_string(),
         process_counts: [base, new].map(|side| side.process_count() as u64),
+        setting_changes: setting_changes(&compared.changes, base.process_count()),
         ..gate::Compared::default()
     };
     let common = common(base, new, &mut compared)?;
@@ -85,7 +89,8 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         return Ok(Compared { outcome, facts: compared });
     }
     let judges_times = judges_times(&all, times, &mut compared);
-    let outcome = figures(base, new, &Asked { common, judges_times, delta }, &mut compared);
+    let asked = Asked { common, judges_times, delta };
+    let outcome = with_settings(figures(base, new, &asked, &mut compared)?, &compared);
     // Time that was taken from one of two runs, and not from the other, is no change of a build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {
         Some(stored) => Outcome {
@@ -95,6 +100,39 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         None => outcome,
     };
     Ok(Compared { outcome, facts: compared })
+}
+
+/// Refuses a stored side that can never be judged, before anything is run.
+///
+/// # Errors
+/// Times are to be judged, and it is of fewer processes than an interval needs.
+pub fn can_be_judged(base: &Side, times: Times) -> Result<()> {
+    let count = base.process_count();
+    if times == Times::Absolute && count < PROCESS_COUNT_MIN {
+        bail!("{} is of {count}: {}", base.path().display(), needed(base, Values::Processes));
+    }
+    Ok(())
+}
+
+/// Settings of the stores and caches in which the first results of both sides differ.
+fn setting_changes(changes: &[Change], base_count: usize) -> Vec<String> {
+    let is_setting = |key: &str| key.starts_with("stores.") || key.ends_with(" cache.want");
+    let words = |change: &Change| {
+        let (before, now) = (change.values.first()?, change.values.get(base_count)?);
+        let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+        let key = change.key.strip_prefix("stores.").unwrap_or(&change.key);
+        (before != now).then(|| format!("{key}: {} → {}", text(before), text(now)))
+    };
+    changes.iter().filter(|change| is_setting(&change.key)).filter_map(words).collect()
+}
+
+/// `outcome` with the settings that differ in front: they are the likeliest cause of a change.
+fn with_settings(outcome: Outcome, compared: &gate::Compared) -> Outcome {
+    if compared.setting_changes.is_empty() {
+        return outcome;
+    }
+    let settings = compared.setting_changes.join(", ");
+    Outcome { reason: format!("settings differ ({settings}); {}", outcome.reason), ..outcome }
 }
 
 /// Whether times are judged, and why.
@@ -146,7 +184,16 @@ struct Judged {
 }
 
 /// Judges all figures.
-fn figures(base: &Side, new: &Side, asked: &Asked, compared: &mut gate::Compared) -> Outcome {
+///
+/// # Errors
+/// A figure has too few values for an interval, and no other one is a regression: the same
+/// command would never decide.
+fn figures(
+    base: &Side,
+    new: &Side,
+    asked: &Asked,
+    compared: &mut gate::Compared,
+) -> Result<Outcome> {
     let Asked { common, judges_times, delta } = asked;
     let reference = common[0].as_str();
     compared.reference = Some(reference.to_owned());
@@ -169,7 +216,7 @@ fn figures(base: &Side, new: &Side, asked: &Asked, compared: &mut gate::Compared
         let shift = shift(variant, moved(base, new, variant, figure), *delta, split);
         let name = match figure {
             Figure::Time => format!("{variant} time"),
-            Figure::Ratio(_) => variant.clone(),
+            Figure::Ratio(_) => format!("{variant} relative to {reference}"),
             Figure::Count(metric) => format!("{variant} {metric}"),
         };
         match figure {
@@ -188,7 +235,15 @@ fn figures(base: &Side, new: &Side, asked: &Asked, compared: &mut gate::Compared
         judged.push(Judged { name, values, shift });
     }
     let verdict = Verdict::worst(judged.iter().map(|judged| judged.shift.verdict));
-    Outcome { verdict, reason: reason(verdict, &judged, base) }
+    let without = judged.iter().find(|judged| judged.shift.change.is_none());
+    if let (Some(without), true) = (without, verdict != Verdict::Regression) {
+        let Judged { name, values, shift } = without;
+        let has = |side: &Side| {
+            format!("{} has {}", side.path().display(), value_count(side, *values, &shift.variant))
+        };
+        bail!("{name} cannot be judged: {}, {}; {}", has(base), has(new), needed(base, *values));
+    }
+    Ok(Outcome { verdict, reason: reason(verdict, &judged) })
 }
 
 /// Whether a variant was run on a cold state by both sides: elsewhere what a cache happened to hold
@@ -199,7 +254,7 @@ fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
     all.all(|stored| stored.cell(variant).is_some_and(|cell| is_cold(&cell.cache)))
 }
 
-fn reason(verdict: Verdict, all: &[Judged], base: &Side) -> String {
+fn reason(verdict: Verdict, all: &[Judged]) -> String {
     let of_verdict = all.iter().filter(|judged| judged.shift.verdict == verdict);
     let change = |judged: &Judged| judged.shift.change.unwrap_or(f64::NEG_INFINITY);
     let Some(worst) = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b))) else {
@@ -209,7 +264,7 @@ fn reason(verdict: Verdict, all: &[Judged], base: &Side) -> String {
     let Judged { name, values, shift } = worst;
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     let (Some(change), Some(lower), Some(upper)) = (shift.change, shift.lower, shift.upper) else {
-        return format!("{name}: {}", needed(base, *values));
+        return format!("{name}: too few values");
     };
     let enough = match (shift.verdict, shift.values_to_decide) {
         (Verdict::Inconclusive, Some(count)) if *values == Values::Processes => {
@@ -224,6 +279,18 @@ fn reason(verdict: Verdict, all: &[Judged], base: &Side) -> String {
     format!("{name}: {change}, between {lower} and {upper}{enough}")
 }
 
+/// Independent values that a side has of a variant.
+fn value_count(side: &Side, values: Values, variant: &str) -> usize {
+    let first = &side.results()[0];
+    match (values, first.result.databases.len()) {
+        (Values::Processes, _) => side.process_count(),
+        (Values::Samples, 0) => {
+            first.cell(variant).map_or(0, |cell| cell.counted().iter().copied().flatten().count())
+        }
+        (Values::Samples, count) => count,
+    }
+}
+
 /// What a figure without an interval lacks.
 fn needed(base: &Side, values: Values) -> &'static str {
     let has_databases = base.results().iter().any(|stored| !stored.result.databases.is_empty());
@@ -232,7 +299,9 @@ fn needed(base: &Side, values: Values) -> &'static str {
             "each process has its luck for as long as it lives, so a process is one value, and six \
              are needed in both (six runs into the baseline's directory; --processes 6)"
         }
-        (Values::Samples, false) => "six samples are needed in both (--samples 6)",
+        (Values::Samples, false) => {
+            "six samples after the warm-up are needed in both (--samples 10)"
+        }
         (Values::Samples, true) => {
             "a database is one value, and six are needed in both (--databases 6)"
         }

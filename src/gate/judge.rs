@@ -278,6 +278,7 @@ pub fn with_baseline(
     judgement: &mut Judgement,
 ) -> Result<(), Failure> {
     let base = Side::read(&results.base).or_exit(Code::Io)?;
+    baseline::can_be_judged(&base, results.times).or_exit(Code::Usage)?;
     let new = match &results.new {
         New::Stored(path) => Side::read(path).or_exit(Code::Io)?,
         New::Run { input, by, deadline } => {

@@ -13,7 +13,8 @@ use crate::exit::Failure;
 pub use super::decide::OCTET_COUNT_MAX as OCTET_COUNT;
 
 /// Tries until something is decided, or as often as the plan says, each time with another coin. A
-/// regression is final. `shown` hears how many octets of a try are done, `kept` gets each try.
+/// regression is final. `shown` hears how many octets of a try are done, `kept` gets each try, also
+/// one that a failure ends.
 ///
 /// # Errors
 /// A sample could not be taken.
@@ -26,9 +27,12 @@ pub fn attempts(
     let mut plan = plan.clone();
     let mut left = plan.attempt_count;
     loop {
-        let (verdict, attempt) = self::attempt(&plan, taker, &mut shown)?;
-        let reason = attempt.reason.clone();
+        let (attempt, failure) = self::try_once(&plan, taker, &mut shown);
+        let (verdict, reason) = (attempt.verdict, attempt.reason.clone());
         kept(attempt);
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         left = left.saturating_sub(1);
         let is_open = matches!(verdict, Verdict::Inconclusive | Verdict::Untrusted);
         if !is_open || left == 0 {
@@ -47,20 +51,43 @@ pub fn attempt(
     taker: &mut impl Taker,
     mut shown: impl FnMut(usize),
 ) -> Result<(Verdict, Attempt), Failure> {
+    let (attempt, failure) = try_once(plan, taker, &mut shown);
+    failure.map_or_else(|| Ok((attempt.verdict, attempt)), Err)
+}
+
+/// The same, with what had been measured when a failure ended it.
+fn try_once(
+    plan: &Plan,
+    taker: &mut impl Taker,
+    shown: &mut impl FnMut(usize),
+) -> (Attempt, Option<Failure>) {
     let mut cells = Vec::with_capacity(plan.subjects.len());
+    let failure = take(plan, &mut cells, taker, shown).err();
+    let disturbances = taker.disturbances();
+    let (verdict, reason) = match &failure {
+        None => judged(plan, &cells, &disturbances),
+        Some(failure) => (Verdict::Inconclusive, format!("not judged: {failure}")),
+    };
+    let cells = cells.into_iter().map(Cell::facts).collect();
+    let coin_seed = plan.coin_seed;
+    (Attempt { verdict, reason, coin_seed, disturbances, cells }, failure)
+}
+
+/// Warms up all variants, and takes their octets.
+fn take(
+    plan: &Plan,
+    cells: &mut Vec<Cell>,
+    taker: &mut impl Taker,
+    shown: &mut impl FnMut(usize),
+) -> Result<(), Failure> {
     for subject in &plan.subjects {
         cells.push(Cell::warmed_up(plan, subject, taker)?);
     }
     drop(taker.disturbances());
     if cells.iter().all(|cell| cell.changes().is_empty()) {
-        octets(plan, &mut cells, taker, &mut shown)?;
+        octets(plan, cells, taker, shown)?;
     }
-    let disturbances = taker.disturbances();
-    let (verdict, reason) = judged(plan, &cells, &disturbances);
-    let cells = cells.into_iter().map(Cell::facts).collect();
-    let coin_seed = plan.coin_seed;
-    let attempt = Attempt { verdict, reason, coin_seed, disturbances, cells };
-    Ok((verdict, attempt))
+    Ok(())
 }
 
 /// Takes octets until all is decided, or a sample does other work.

@@ -9,15 +9,14 @@ use result::{
     Cell, SampleFacts,
     databases::OnDatabase,
     stats::{self, Trimmed},
-    stored::Stored,
+    stored::{self, Stored},
 };
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::{Metric, floor};
 
@@ -57,7 +56,7 @@ impl Side {
         let mut results = vec![Stored::read(path)?];
         if path.is_dir() {
             let first = results[0].path.clone();
-            let others = result_files(path)?.into_iter().filter(|file| *file != first);
+            let others = stored::result_files(path)?.into_iter().filter(|file| *file != first);
             for file in others {
                 results.push(Stored::read(&file)?);
             }
@@ -223,21 +222,6 @@ const fn count(sample: &SampleFacts, metric: Metric) -> Option<u64> {
         Metric::Requests => sample.read_syscalls,
         Metric::Wall | Metric::Cpu => None,
     }
-}
-
-/// The results of runs in a directory, by their names: `result.json`, `result-1767225600.json`.
-fn result_files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let cannot = || format!("cannot read {}", dir.display());
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).with_context(cannot)? {
-        let path = entry.with_context(cannot)?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if name.starts_with("result") && name.ends_with(".json") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 #[cfg(test)]

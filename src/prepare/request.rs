@@ -18,6 +18,9 @@ use crate::{
 const QUICK: [(&str, &str); 4] =
     [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
 
+/// The key that says which designs are run.
+const DESIGNS: &str = "run.designs";
+
 /// Where the work comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -65,6 +68,12 @@ impl Request {
                 let mut overrides = work.clone();
                 overrides.extend_from_slice(how);
                 let scenario = scenario(name, overrides, *size)?;
+                // It would never be judged, and the run would pass. A sweep over designs says so
+                // in its cells.
+                let varies_designs = how.is_empty() && work.iter().any(|w| w.key == DESIGNS);
+                if let Some(words) = claim_not_run(&scenario).filter(|_| !varies_designs) {
+                    return Err(anyhow!(words)).or_exit(Code::Usage);
+                }
                 let workload = generate(&scenario, progress)?;
                 Ok(Self { workload, run: scenario.run.clone(), scenario: Some(scenario) })
             }
@@ -88,6 +97,18 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
         add_quick(&mut overrides);
     }
     spec::load(name, &overrides).or_exit(Code::Usage)
+}
+
+/// What is wrong with a claim on a design that the run lacks; `None` where there is no such claim.
+pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
+    let (metric, design) = scenario.claims_not_run().into_iter().next()?;
+    let designs: Vec<_> = scenario.run.designs.iter().map(|design| design.name()).collect();
+    Some(format!(
+        "the claim on {metric} ([[expect]]) cannot be judged: the run has no {design}, only {}; \
+         add {design} to run.designs (--design {},{design}), or remove the claim",
+        designs.join(", "),
+        designs.join(",")
+    ))
 }
 
 /// Refuses a run on several databases: `who` runs on one, as an error says it.

@@ -83,6 +83,7 @@ impl OneCell<'_> {
             strictness: Strictness::Lenient,
             out: Some(scratch.path().to_owned()),
             extras: Wishes::default(),
+            show_kept: |_| (),
         };
         let finished = input.run()?;
         show(&finished.result)?;
@@ -129,6 +130,8 @@ pub enum Ending {
 /// # Errors
 /// A cell failed.
 pub fn all(dir: &SweepDir) -> Result<Ending, Failure> {
+    // Each cell stops by itself, and keeps what it has.
+    let _hold = interrupt::hold();
     let missing = missing(dir)?;
     let count = dir.matrix().cell_count;
     let finished = count - missing.len() as u64;

@@ -217,14 +217,9 @@ impl Driver {
     fn line(&mut self, what: &str, within: Duration) -> Result<String, Failure> {
         let begun = Instant::now();
         let name = &self.name;
-        let mut interrupted: Option<Instant> = None;
         let error = loop {
             if interrupt::happened() {
-                // A signal from a terminal reaches the worker too: it may still say so.
-                let since = interrupted.get_or_insert_with(Instant::now);
-                if since.elapsed() > MANNERS {
-                    return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
-                }
+                return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
             }
             let left = within.saturating_sub(begun.elapsed());
             match self.lines.recv_timeout(left.min(GLANCE)) {

@@ -247,6 +247,12 @@ fn a_claim_that_fails_ends_the_run_with_1_and_one_that_cannot_be_judged_with_4_i
     let size = "metric = \"bal_bytes(batched-io)\"\n";
     run(&format!("{size}max = 1e6"), &["--strict"], 0, "1 of 1 hold");
     run(&format!("{size}max = 100"), &[], 1, "FAILS: bal_bytes(batched-io) is ");
+    run(&format!("{size}max = 100"), &["--design", "sequential"], 1, "FAILS");
+    // Nothing would judge it, and the run would pass.
+    let absent = "metric = \"mgas_per_s(full)\"\nmin = 0";
+    run(absent, &[], 2, "the claim on mgas_per_s(full) ([[expect]]) cannot be judged");
+    run(absent, &["--design", "full"], 0, "inconclusive: mgas_per_s(full) on memory");
+    run(absent, &["--gas", "2M"], 0, "skipped: the work was overridden");
     // The work is another one: the claim was not made for it.
     run(&format!("{size}max = 100"), &["--gas", "2M"], 0, "skipped: the work was overridden");
     let rate = "metric = \"mgas_per_s(batched-io)\"\nmin = 0";

@@ -71,7 +71,9 @@ impl Place {
     }
 
     fn gate_of(&self, work: &[&str], more: &[&str]) -> (i32, Value) {
-        let args = [&["gate", "--format", "json", "--slot", "1ms"], work, more].concat();
+        // Slots are of builds.
+        let slot: &[&str] = if more.contains(&"--baseline") { &[] } else { &["--slot", "1ms"] };
+        let args = [&["gate", "--format", "json"], slot, work, more].concat();
         let output = self.run(&args);
         let error = String::from_utf8(output.stderr).unwrap();
         let json = serde_json::from_slice(&output.stdout);
@@ -337,6 +339,7 @@ fn what_was_known_when_a_build_fails_is_kept_and_one_that_is_replaced_is_refused
         let gate = &result["gate"];
         assert_eq!((code, gate["verdict"].as_str()), (6, Some("error")), "{gate:#}");
         assert!(gate["reason"].as_str().unwrap().contains(words), "{gate:#}");
+        assert_eq!(gate["attempts"].as_array().unwrap().len(), 1, "{gate:#}");
         assert_eq!(result["binaries"][1]["path"], program);
         assert!(result["workload"]["digest"].as_str().unwrap().starts_with("0x"));
     }

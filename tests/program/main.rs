@@ -11,6 +11,7 @@ mod export;
 mod gate;
 mod import;
 mod import_rpc;
+mod interrupted;
 mod io;
 mod machine;
 #[path = "../common/page.rs"]
@@ -20,3 +21,4 @@ mod rendered;
 mod report;
 mod sweep;
 mod tool;
+mod words;

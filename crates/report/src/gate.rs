@@ -57,6 +57,7 @@ fn baseline(page: &mut Page, compared: &Compared) {
     let [base, new] = compared.process_counts;
     let text = format!("{base} against {new}, each of a process");
     page.labelled(Tone::Plain, "results", &text);
+    listed(page, Tone::Warning, "settings", compared.setting_changes.iter().cloned());
     let text = format!("{} compared", units::things(compared.counter_count, "counter"));
     page.labelled(Tone::Plain, "counters", &text);
     for change in &compared.counter_changes {
@@ -64,7 +65,7 @@ fn baseline(page: &mut Page, compared: &Compared) {
     }
     listed(page, Tone::Warning, "unpaired", compared.only_in_one.iter().cloned());
     if let Some(reference) = &compared.reference {
-        page.labelled(Tone::Plain, "over", reference);
+        page.labelled(Tone::Plain, "ratios", &format!("times relative to {reference}"));
     }
     let words = |name: &str, shift: &Shift| {
         let change = shift.change.map_or("unknown".to_owned(), percent);
@@ -73,7 +74,7 @@ fn baseline(page: &mut Page, compared: &Compared) {
     let of = |shifts: &[Shift]| {
         shifts.iter().map(|shift| words(&shift.variant, shift)).collect::<Vec<_>>()
     };
-    listed(page, Tone::Plain, "ratios", of(&compared.ratios));
+    listed(page, Tone::Plain, "", of(&compared.ratios));
     listed(page, Tone::Plain, "times", of(&compared.times));
     let counts = compared
         .counts

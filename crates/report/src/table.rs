@@ -111,13 +111,15 @@ fn claims(page: &mut Page, result: &RunResult) {
     page.gap();
 }
 
-/// `FAILS: speedup(a, b) on rocksdb is 1.31 (near end 1.22), claimed at least 1.5`.
+/// `FAILS: speedup(a, b) on rocksdb is 1.31 (lower end 1.22), claimed at least 1.5`.
 fn claim_words(claim: &Claim) -> String {
     let verdict = if claim.verdict == Verdict::Fails { "FAILS" } else { claim.verdict.name() };
     let on = claim.store.map(|store| format!(" on {store}")).unwrap_or_default();
     let value =
         claim.value.map_or_else(|| "is not known".to_owned(), |v| format!("is {}", figure(v)));
-    let end = claim.near_end.map(|end| format!(" (near end {})", figure(end))).unwrap_or_default();
+    let side = if claim.bound == Bound::Min { "lower" } else { "upper" };
+    let end =
+        claim.near_end.map(|end| format!(" ({side} end {})", figure(end))).unwrap_or_default();
     let bound = match claim.bound {
         Bound::Min => "at least",
         Bound::Max => "at most",

@@ -5,7 +5,7 @@ use variant::{Io, ReadTime};
 variant::named! {
     /// What became of a claim.
     pub enum Verdict: "verdict on a claim" {
-        /// The near end of the interval keeps the bound.
+        /// The end of the interval that must keep the bound keeps it.
         Holds = "holds",
         /// It does not.
         Fails = "fails",

@@ -22,6 +22,8 @@ mod shown;
 
 pub use shown::{Content, Shown};
 
+/// What the names of results of runs begin with.
+const RUN_NAME: &str = "result";
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
@@ -40,12 +42,15 @@ impl Stored {
         Self { path, result }
     }
 
-    /// Reads a result, or the `result.json` of a directory that `--out` wrote.
+    /// Reads a result, or the newest one of a run in a directory that `--out` wrote.
     ///
     /// # Errors
     /// What cannot be read, is no JSON, has another schema, or lacks a part.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let path = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
+        let path = match path.is_dir() {
+            true => newest(path, RUN_NAME)?.unwrap_or_else(|| path.join("result.json")),
+            false => path.to_owned(),
+        };
         let json = parse(&path)?;
         Self::from_json(path, json)
     }
@@ -78,6 +83,56 @@ impl Stored {
     pub fn cell(&self, variant: &str) -> Option<&Cell> {
         self.result.cell(variant)
     }
+}
+
+/// The results of runs that `--out` wrote into a directory, by their names: `result.json`,
+/// `result-1767225600.json`.
+///
+/// # Errors
+/// It cannot be read.
+pub fn result_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    files(dir, RUN_NAME)
+}
+
+/// The JSON files in `dir` that are called `name`, or begin with it and a hyphen.
+fn files(dir: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).map_err(Error::unreadable(dir))? {
+        let path = entry.map_err(Error::unreadable(dir))?.path();
+        let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        let rest = file.strip_prefix(name).and_then(|rest| rest.strip_suffix(".json"));
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-')) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The one of those files that began last; of several that began in one second, the one that was
+/// named last. A single one is not read.
+fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
+    let mut files = files(dir, name)?;
+    if files.len() < 2 {
+        return Ok(files.pop());
+    }
+    let mut newest = None;
+    for file in files {
+        let age = (parse(&file)?["started_unix_s"].as_u64().unwrap_or(0), name_number(&file));
+        if newest.as_ref().is_none_or(|(newest, _)| age > *newest) {
+            newest = Some((age, file));
+        }
+    }
+    Ok(newest.map(|(_, file)| file))
+}
+
+/// Place of a name among those of one second: `result.json`, `result-1767225600.json`,
+/// `result-1767225600-2.json`.
+fn name_number(path: &Path) -> u64 {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let mut parts = stem.split('-').skip(1);
+    let named = u64::from(parts.next().is_some());
+    parts.next().and_then(|number| number.parse().ok()).unwrap_or(named)
 }
 
 /// The JSON of a file.

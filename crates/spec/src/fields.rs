@@ -81,7 +81,7 @@ impl<'tree> Fields<'tree> {
     }
 
     /// The fault of two alternative keys of which not exactly one is given.
-    pub(crate) fn exactly_one(&self, keys: [&str; 2], example: &str) -> Fault {
+    pub(crate) fn exactly_one(&self, keys: [&str; 2], example: Remedy) -> Fault {
         let [first, second] = keys;
         let (place, rule) = match self.get(second) {
             Some(_) => (second, format!("{first} is given too; exactly one of the two is wanted")),
@@ -89,7 +89,7 @@ impl<'tree> Fields<'tree> {
         };
         let remedy = match self.get(second) {
             Some(_) => Remedy::advice(&format!("remove {first} or {second}")),
-            None => Remedy::text(example),
+            None => example,
         };
         self.fault(place, Misfit::new(rule, remedy))
     }
@@ -362,7 +362,14 @@ fn share(node: &Node) -> Result<f64, Misfit> {
     let value = number(node).ok().filter(|value| (0.0..=1.0).contains(value));
     value.ok_or_else(|| {
         let rule = format!("{} is no share; a share is a number from 0 to 1", node.given);
-        Misfit::new(rule, Remedy::advice("write it without quotes, 0.25 for a quarter"))
+        let advice = match (&node.value, number(node)) {
+            (Value::Text(_), _) => "write it without quotes, 0.25 for a quarter".to_owned(),
+            (_, Ok(percent)) if percent > 1.0 && percent <= 100.0 => {
+                format!("write {:?} for {percent} %", percent / 100.0)
+            }
+            _ => "write 0.25 for a quarter".to_owned(),
+        };
+        Misfit::new(rule, Remedy::advice(&advice))
     })
 }
 

@@ -60,6 +60,20 @@ pub enum Metric {
     DeviceFraction(Design),
 }
 
+impl Metric {
+    /// The designs that a run must have for it.
+    pub fn designs(self) -> Vec<Design> {
+        match self {
+            Self::Speedup { of, over } => vec![of, over],
+            Self::MgasPerS(design)
+            | Self::MsPerBlock(design)
+            | Self::TxLatencyP99(design)
+            | Self::DeviceFraction(design) => vec![design],
+            Self::BalBytes(_) => Vec::new(),
+        }
+    }
+}
+
 variant::named! {
     /// The metrics without their arguments.
     pub(crate) enum Kind: "metric" {

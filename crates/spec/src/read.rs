@@ -159,7 +159,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
     let target = match (gas, fields.count("transactions", &TRANSACTIONS)?) {
         (Some(gas), None) => BlockTarget::Gas(gas),
         (None, Some(transaction_count)) => BlockTarget::Transactions(transaction_count),
-        _ => return Err(fields.exactly_one(["gas", "transactions"], "640M")),
+        _ => return Err(fields.exactly_one(["gas", "transactions"], Remedy::text("640M"))),
     };
     let block_count = fields.count("blocks", &BLOCKS)?.unwrap_or(1);
     let batch_block_count = fields.count("batch", &BLOCKS)?.unwrap_or(1);

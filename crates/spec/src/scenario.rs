@@ -6,7 +6,7 @@ use workload::{Fork, stream::stream_seed};
 
 use crate::load::Load;
 use crate::mdbx::MdbxSpec;
-use crate::metric::Expect;
+use crate::metric::{Expect, Metric};
 use crate::names::LoadOrder;
 use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
@@ -169,6 +169,19 @@ impl Scenario {
     pub fn skipped_expects(&self) -> Option<&[String]> {
         let skips = !self.overridden.is_empty() && !self.expects.is_empty();
         skips.then_some(self.overridden.as_slice())
+    }
+
+    /// Claims that no run can judge, each with the first design that [`RunSpec::designs`] lacks.
+    pub fn claims_not_run(&self) -> Vec<(Metric, Design)> {
+        if self.skipped_expects().is_some() {
+            return Vec::new();
+        }
+        let lacking = |expect: &Expect| {
+            let mut designs = expect.metric.designs().into_iter();
+            let design = designs.find(|design| !self.run.designs.contains(design))?;
+            Some((expect.metric, design))
+        };
+        self.expects.iter().filter_map(lacking).collect()
     }
 }
 

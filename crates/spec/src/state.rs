@@ -38,7 +38,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
         (None, Some(size_bytes)) => sized(fields, size_bytes)?,
         // A load that reads slots asks for them.
         (None, None) => 0,
-        _ => return Err(fields.exactly_one(["slots", "size"], "128M")),
+        _ => return Err(fields.exactly_one(["slots", "size"], example())),
     };
     Ok(StateSpec {
         account_count: fields.count("accounts", &ACCOUNTS)?.unwrap_or(DEFAULT_ACCOUNT_COUNT),
@@ -47,6 +47,11 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
         present_share: fields.share("present")?.unwrap_or(1.0),
         seed: fields.seed()?,
     })
+}
+
+/// A state to begin with.
+pub(crate) fn example() -> Remedy {
+    Remedy::text("1M").and("76 MB on disk; shipped storms have 128M, 10 GB")
 }
 
 /// The slots that fill a size.

@@ -10,6 +10,9 @@ use toml::de::{DeTable, DeValue};
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 use crate::shape::Shape;
 
+/// Tables of which a file may have several.
+const TABLE_LISTS: [&str; 2] = ["load", "expect"];
+
 /// A value and its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
@@ -146,6 +149,7 @@ fn node(spanned: &Spanned<DeValue<'_>>, text: &str) -> Node {
 fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
     let span = error.span().unwrap_or(0..0);
     let (message, advice) = match bare_value(text, &span) {
+        _ if error.message().contains("duplicate key") => twice(text, &span),
         Some((key, "")) => (format!("{} has no value", shown(key)), "write it after the =".into()),
         Some((key, value)) => (
             one_line(error.message()),
@@ -158,6 +162,27 @@ fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
     };
     Misfit::new(format!("not valid TOML: {message}"), Remedy::advice(&advice))
         .at("", &Origin::File(span))
+}
+
+/// What is given twice, and what to do about it.
+fn twice(text: &str, span: &Range<usize>) -> (String, String) {
+    let start = text.floor_char_boundary(span.start);
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[line_start..].lines().next().unwrap_or_default().trim();
+    let name = text.get(span.clone()).unwrap_or_default();
+    let named = shown(name);
+    if line.starts_with('[') {
+        let advice = match TABLE_LISTS.contains(&name) {
+            true => format!("write each as [[{named}]], in double brackets"),
+            false => format!("put all its keys below one [{named}]"),
+        };
+        return (format!("[{named}] is given twice"), advice);
+    }
+    let is_first = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim() == name);
+    let first = text[..line_start].lines().collect::<Vec<_>>().into_iter().rposition(is_first);
+    let where_first = first.map(|index| format!(", first in line {}", index + 1));
+    let message = format!("{named} is given twice{}", where_first.unwrap_or_default());
+    (message, "keep one of both lines".to_owned())
 }
 
 fn one_line(message: &str) -> String {

@@ -45,8 +45,11 @@ fn sides(base: &Side, new: &Side, times: Times) -> (Verdict, String, gate::Compa
 }
 
 fn refused(base: &Stored, new: &Stored) -> String {
-    let (base, new) = (side([base.clone()]), side([new.clone()]));
-    judge(&base, &new, 0.03, Times::Ratios).unwrap_err().to_string()
+    sides_refused(&side([base.clone()]), &side([new.clone()]), Times::Ratios)
+}
+
+fn sides_refused(base: &Side, new: &Side, times: Times) -> String {
+    judge(base, new, 0.03, times).unwrap_err().to_string()
 }
 
 /// Six processes, each of which has its luck, changed by `change`.
@@ -75,16 +78,18 @@ fn a_result_passes_against_itself() {
 }
 
 #[test]
-fn one_process_on_a_side_is_one_value_of_its_times_and_decides_nothing() {
+fn one_process_on_a_side_is_one_value_of_its_times_and_an_error() {
     let all_slow = |json: &mut Value| (0..5).for_each(|cell| slow(cell, 1.5)(json));
     let one = || side([stored(all_slow)]);
     for (base, new) in [(side([stored(|_| ())]), one()), (six(|_| ()), one()), (one(), six(|_| ()))]
     {
-        let (verdict, reason, compared) = sides(&base, &new, Times::Absolute);
-        assert_eq!(verdict, Verdict::Inconclusive, "{reason}");
-        assert!(reason.contains("--processes 6"), "{reason}");
-        assert!(compared.times.iter().all(|shift| shift.change.is_none()));
+        let error = sides_refused(&base, &new, Times::Absolute);
+        assert!(error.contains("side has 1") && error.contains("--processes 6"), "{error}");
     }
+    let error = can_be_judged(&one(), Times::Absolute).unwrap_err().to_string();
+    assert!(error.contains("six runs into the baseline's directory"), "{error}");
+    can_be_judged(&six(all_slow), Times::Absolute).unwrap();
+    can_be_judged(&one(), Times::Ratios).unwrap();
 }
 
 #[test]
@@ -221,15 +226,24 @@ fn one_read_more_changes_the_work_and_no_time_is_looked_at() {
 }
 
 #[test]
-fn few_samples_and_stolen_time_decide_nothing() {
+fn few_samples_are_an_error_with_their_number_and_stolen_time_decides_nothing() {
     let few = stored(|json| {
         for cell in json["cells"].as_array_mut().unwrap() {
             cell["samples"].as_array_mut().unwrap().truncate(5);
         }
     });
-    let (verdict, reason, _) = judged(&few, &stored(|_| ()), Times::Ratios);
-    assert_eq!(verdict, Verdict::Inconclusive);
-    assert!(reason.contains("six samples"), "{reason}");
+    for (base, new) in [(&few, &stored(|_| ())), (&stored(|_| ()), &few)] {
+        let error = refused(base, new);
+        assert!(error.contains("side has 5") && error.contains("side has 8"), "{error}");
+        assert!(error.contains("six samples") && error.contains("--samples 10"), "{error}");
+    }
+    // A regression of another variant stands, whatever cannot be judged beside it.
+    let one_short = stored(|json| {
+        slow(3, 1.5)(json);
+        json["cells"][1]["samples"].as_array_mut().unwrap().truncate(5);
+    });
+    let (verdict, reason, _) = judged(&stored(|_| ()), &one_short, Times::Ratios);
+    assert_eq!(verdict, Verdict::Regression, "{reason}");
     let stolen = stored(|json| json["warnings"] = json!(["the hypervisor took 90 ms"]));
     let (verdict, ..) = judged(&stolen, &stored(slow(3, 1.5)), Times::Ratios);
     assert_eq!(verdict, Verdict::Untrusted);
@@ -272,9 +286,8 @@ fn each_database_is_one_value_and_has_counters_of_its_own() {
     assert_eq!(verdict, Verdict::Regression);
     assert!(reason.contains("+10.0 %"), "{reason}");
     // Four with two each say less: there is no interval.
-    let (verdict, reason, _) = judged(&of(4, 1.0), &of(4, 1.1), Times::Ratios);
-    assert_eq!(verdict, Verdict::Inconclusive);
-    assert!(reason.contains("--databases 6"), "{reason}");
+    let error = refused(&of(4, 1.0), &of(4, 1.1));
+    assert!(error.contains("side has 4") && error.contains("--databases 6"), "{error}");
     let mut new = of(4, 1.0);
     for sample in 6..8 {
         new.result.cells[0].samples[sample].store_reads = 1;
@@ -310,8 +323,8 @@ fn databases_that_differ_but_equally_in_both_results_decide() {
     let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.08), Times::Ratios);
     assert_eq!(verdict, Verdict::Regression, "{reason}");
     // Of each time there is one value: that of the process.
-    let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.0), Times::Absolute);
-    assert_eq!(verdict, Verdict::Inconclusive, "{reason}");
+    let [base, new] = [0, 1].map(|run| side([of(run, 1.0)]));
+    assert!(sides_refused(&base, &new, Times::Absolute).contains("--processes 6"));
 }
 
 #[test]
@@ -332,6 +345,27 @@ fn a_database_without_the_reference_has_no_ratio_and_its_time_is_taken_for_none(
             assert!(changes.clone().count() == 4 && changes.into_iter().all(|c| c == 0.0));
         }
     }
+}
+
+#[test]
+fn settings_that_differ_are_named_before_the_change_that_they_may_have_made() {
+    let skips = |json: &mut Value| {
+        let facts = json["stores"][0]["facts"].as_object_mut().unwrap();
+        facts.insert("checksums".to_owned(), json!("skip"));
+        (slow(3, 1.5))(json);
+    };
+    let verifies = stored(|json| {
+        let facts = json["stores"][0]["facts"].as_object_mut().unwrap();
+        facts.insert("checksums".to_owned(), json!("verify"));
+    });
+    let (verdict, reason, compared) = judged(&verifies, &stored(skips), Times::Ratios);
+    assert_eq!(verdict, Verdict::Regression);
+    let [change] = compared.setting_changes.as_slice() else { panic!("{compared:?}") };
+    assert!(change.ends_with("checksums: verify → skip"), "{change}");
+    assert!(reason.starts_with(&format!("settings differ ({change}); ")), "{reason}");
+    assert!(reason.contains(" relative to "), "{reason}");
+    let (_, reason, compared) = judged(&verifies, &verifies, Times::Ratios);
+    assert!(compared.setting_changes.is_empty() && !reason.contains("settings"), "{reason}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How often comparing two sides errs, where the truth is known; and what is read of a directory.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use result::{RunResult, example};
 

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{Place, WORK};
+use super::{Place, STRESS, WORK};
 
 /// Runs the small work with these samples into a directory of this name.
 fn stored(place: &Place, name: &str, more: &[&str]) -> String {
@@ -85,6 +85,38 @@ fn a_run_is_judged_against_a_stored_result_of_the_same_work_only() {
 }
 
 #[test]
+fn too_few_samples_are_an_error_with_their_number() {
+    let place = Place::new();
+    let more = ["--design", "sequential,prewarm", "--threads", "1"];
+    let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
+    let base = place.path("base");
+    let base = base.to_str().unwrap();
+    let args: Vec<_> = work.iter().copied().chain(&more).copied().collect();
+    let run = [&args[..], &["--samples", "2", "--out", base]].concat();
+    assert!(place.run(&run).status.success());
+    let judged = [&["gate", "--baseline", base, "--samples", "3"][..], &args].concat();
+    place.refused_as(&judged, 2, &["base has 2", "this run has 3", "six samples", "--samples 10"]);
+}
+
+#[test]
+fn what_a_gate_would_ignore_is_refused() {
+    let place = Place::new();
+    let base = stored(&place, "base", &["--samples", "1"]);
+    for option in ["--profile", "--trace"] {
+        place.refused(&["--baseline", &base, option, "sequential"], 2, &[option, "stress"]);
+        place.refused(&["--against", STRESS, option, "sequential"], 2, &[option]);
+    }
+    for [option, value] in [["--metric", "cpu"], ["--coin", "7"], ["--slot", "1ms"]] {
+        place.refused(&["--baseline", &base, option, value], 2, &[option, "--baseline"]);
+    }
+    place.refused(&["--baseline", &base, "--rerun"], 2, &["--rerun", "--baseline"]);
+    let stored = ["--baseline", &base, "--result", &base];
+    place.refused(&stored, 2, &["--scenario", "--result", "nothing is run"]);
+    let args = [&["gate"][..], &stored, &["--samples", "6"]].concat();
+    place.refused_as(&args, 2, &["--samples 6", "nothing is run"]);
+}
+
+#[test]
 fn times_are_judged_between_processes_and_each_is_one_value() {
     let place = Place::new();
     let base = place.path("base");
@@ -93,14 +125,16 @@ fn times_are_judged_between_processes_and_each_is_one_value() {
         stored(&place, "base", &["--samples", "3"]);
     }
     let args = ["--baseline", base, "--absolute", "--samples", "3"];
-    let result = place.consistent(&[&args[..], &["--processes", "2"]].concat());
-    let baseline = &result["gate"]["baseline"];
-    assert_eq!(baseline["process_counts"], json!([2, 2]));
-    assert_eq!(baseline["counter_changes"].as_array().unwrap().len(), 0);
-    // Two values have no interval, whatever the machine does.
-    for time in baseline["times"].as_array().unwrap() {
-        assert_eq!((&time["verdict"], &time["change"]), (&"inconclusive".into(), &Value::Null));
+    // Two values have no interval, whatever the machine does: no run is begun.
+    place.refused(&args, 2, &["base is of 2", "six runs into the baseline's directory"]);
+    for _ in 2..6 {
+        stored(&place, "base", &["--samples", "3"]);
     }
+    place.refused(&[&args[..], &["--processes", "2"]].concat(), 2, &["base has 6", "has 2"]);
+    let result = place.consistent(&args);
+    let baseline = &result["gate"]["baseline"];
+    assert_eq!(baseline["process_counts"], json!([6, 6]));
+    assert_eq!(baseline["counter_changes"].as_array().unwrap().len(), 0);
     place.refused(&[&args[..], &["--processes", "0"]].concat(), 2, &["--processes 0"]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use result::{Device, Environment, StoreFacts, Tool};
+use result::{Device, Environment, StoreFacts, Tool, environment::Virtualisation};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ const FIRST: [First; 18] = [
     first("Memory", |s| bytes(figure!(s.environment()?, memory.total_bytes))),
     first("Kernel", |s| word(s.environment()?.host.kernel.as_deref())),
     first("System", |s| word(s.environment()?.host.os.as_deref())),
-    first("Virtual machine", |s| word(s.environment()?.host.virtualisation.product.as_deref())),
+    first("Virtual machine", |s| virtual_machine(&s.environment()?.host.virtualisation)),
     first("File system", |s| word(s.environment()?.data_dir.file_system.as_deref())),
     first("Disk", |s| word(s.environment()?.data_dir.model.as_deref())),
     first("Device’s ceiling, reads a second", |s| {
@@ -51,6 +51,15 @@ const FIRST: [First; 18] = [
     first("revm", |s| word(Some(&s.shown.tool().revm))),
     first("Commit", |s| word(s.shown.tool().program.commit.as_deref())),
 ];
+
+/// The same answer as that of `stress doctor`, with the machine's name: firmware has one of real
+/// machines too.
+fn virtual_machine(of: &Virtualisation) -> Option<String> {
+    match of.has_hypervisor? {
+        true => word(of.product.as_deref().or(of.hypervisor.as_deref()).or(Some("yes"))),
+        false => answer(Some(false)),
+    }
+}
 
 fn word(text: Option<&str>) -> Option<String> {
     text.map(esc)
@@ -247,5 +256,26 @@ fn leaves(value: &Value, at: &str, paths: &mut BTreeMap<String, String>) {
         _ => {
             paths.insert(at.to_owned(), at.trim_start_matches('/').replace('/', " · "));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_virtual_where_the_doctor_says_so_and_its_name_alone_is_no_sign() {
+        let of = |has_hypervisor: Option<bool>, product: Option<&str>| {
+            virtual_machine(&Virtualisation {
+                has_hypervisor,
+                product: product.map(str::to_owned),
+                hypervisor: None,
+                container: None,
+            })
+        };
+        assert_eq!(of(Some(true), Some("QEMU")).as_deref(), Some("QEMU"));
+        assert_eq!(of(Some(true), None).as_deref(), Some("yes"));
+        assert_eq!(of(Some(false), Some("Dell Inc. R640")).as_deref(), Some("no"));
+        assert_eq!(of(None, Some("Dell Inc. R640")), None);
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         id: "phases",
         title: "Where the time goes",
         lede: format!(
-            "How long each phase of a sample went on: medians, and the bar is the share of the \
+            "How long each phase of a sample, which is all blocks, went on: medians, and the bar is the share of the \
              wall time. Phases overlap, so shares may add up to more than the whole; what a phase \
              of a parallel design covers is the time from its first thread to its last.{some}"
         ),

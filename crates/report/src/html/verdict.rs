@@ -178,7 +178,7 @@ fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
     if !held.is_empty() {
         let text = format!("{} of {} claims hold", held.len(), expects.claims.len());
         let rows: Vec<_> = held.iter().map(claim_row).collect();
-        let heads = ["Claim", "Bound", "Value", "Near end"];
+        let heads = ["Claim", "Bound", "Value", "End that decides"];
         let more = markup::fold("Claims", &markup::table("Claims that hold", &heads, &rows));
         lines.push(Line { grade: Grade::Good, text, more });
     }
@@ -194,8 +194,9 @@ fn claim_line(claim: &Part<'_, Claim>) -> Line {
     };
     let why = claim.reason.as_ref().map(|why| format!("; {}", esc(why)));
     let more = format!(
-        ": {}, near end {}; claimed {} {}{}",
+        ": {}, {} end {}; claimed {} {}{}",
         plain(figure!(claim, value)),
+        side(claim),
         plain(figure!(claim, near_end)),
         bound(claim),
         plain(figure!(claim, limit)),
@@ -216,6 +217,14 @@ fn claim_row(claim: &Part<'_, Claim>) -> Vec<String> {
 
 fn plain(figure: Option<Figure>) -> String {
     number(figure.as_ref(), units::plain)
+}
+
+/// The side of the interval whose end must keep the bound.
+const fn side(claim: &Claim) -> &'static str {
+    match claim.bound {
+        Bound::Min => "lower",
+        Bound::Max => "upper",
+    }
 }
 
 const fn bound(claim: &Claim) -> &'static str {

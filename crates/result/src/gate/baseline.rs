@@ -12,6 +12,9 @@ pub struct Compared {
     pub path: String,
     /// Processes whose results were compared: of the stored side, and of the new one.
     pub process_counts: [u64; 2],
+    /// Settings in which both sides differ, as `rocksdb.checksums: verify → skip`.
+    #[serde(default)]
+    pub setting_changes: Vec<String>,
     /// Counters that differ, as `memory/x store_reads: 5 → 6`.
     pub counter_changes: Vec<String>,
     /// Number of counters that were compared.

@@ -15,8 +15,10 @@ use crate::{
     sweep::{CELL_FILE, CellFile, Keys, MergedCell, MergedSchema},
 };
 
-use super::{Stored, parse, typed};
+use super::{RUN_NAME, Stored, newest, parse, typed};
 
+/// What the names of a gate's results begin with.
+const GATE_NAME: &str = "gate";
 /// Where a sweep has the cells that are not whole.
 const UNFINISHED: &str = "running";
 /// How far below a directory results are looked for.
@@ -130,18 +132,22 @@ impl Shown {
         self.run().is_some_and(RunResult::is_sound)
     }
 
-    /// Reads a result, also one of a gate, or those that a sweep has joined; the `result.json` of a
-    /// directory, or, where a directory has none, all results in it and below it, by their names.
+    /// Reads a result, also one of a gate, or those that a sweep has joined; the newest result of a
+    /// run in a directory, or else the newest of a gate, or, where a directory has neither, all
+    /// results in it and below it, by their names.
     ///
     /// # Errors
     /// As [`Stored::read`], or a directory without a result. Files of other schemas in a directory
     /// are left out; one that is cut short is not.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
-        if path.is_dir() && path.join("result.json").exists() {
-            return Ok(vec![Self::from(Stored::read(path)?).with_swept(swept_beside(path))]);
-        }
         if !path.is_dir() {
             return Self::of_json(path, parse(path)?);
+        }
+        if let Some(newest) = newest(path, RUN_NAME)? {
+            return Ok(vec![Self::from(Stored::read(&newest)?).with_swept(swept_beside(path))]);
+        }
+        if let Some(newest) = newest(path, GATE_NAME)? {
+            return Self::of_json(&newest, parse(&newest)?);
         }
         let mut files = Vec::new();
         json_files(path, 0, &mut files)?;

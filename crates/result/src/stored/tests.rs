@@ -128,3 +128,45 @@ fn a_name_that_is_none_is_refused_with_those_that_there_are() {
         assert!(error.contains("r.json") && error.contains(words), "{error}");
     }
 }
+
+/// Writes a result under `name` that began at `started_unix_s`.
+fn begun(dir: &Path, name: &str, started_unix_s: u64) {
+    let result = RunResult { started_unix_s, ..example::typical() };
+    fs::write(dir.join(name), crate::json(&result).expect("finite")).expect("written");
+}
+
+#[test]
+fn a_directory_of_several_runs_stands_for_the_one_that_began_last() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let of = |name: &str| dir.path().join(name);
+    begun(dir.path(), "result.json", 900);
+    begun(dir.path(), "result-1000.json", 1_000);
+    // Neither is a result that `--out` wrote.
+    begun(dir.path(), "results.json", 5_000);
+    begun(dir.path(), "result-1000.json.old", 5_000);
+    let read = || {
+        let all = Shown::read_all(dir.path()).expect("has results");
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].path, Stored::read(dir.path()).expect("a result").path);
+        all[0].path.clone()
+    };
+    assert_eq!(read(), of("result-1000.json"));
+    begun(dir.path(), "result-1000-2.json", 1_000);
+    begun(dir.path(), "result-1000-10.json", 1_000);
+    assert_eq!(read(), of("result-1000-10.json"));
+    begun(dir.path(), "result.json", 2_000);
+    assert_eq!(read(), of("result.json"));
+}
+
+#[test]
+fn a_directory_of_a_gate_stands_for_its_newest_verdict() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (name, started_unix_s) in [("gate.json", 10), ("gate-20.json", 20)] {
+        let gate = crate::gate::GateResult { started_unix_s, ..example::gate() };
+        let json = crate::json(&gate).expect("finite");
+        fs::write(dir.path().join(name), json).expect("written");
+    }
+    let all = Shown::read_all(dir.path()).expect("a gate's");
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].gate().map(|gate| gate.started_unix_s), Some(20));
+}

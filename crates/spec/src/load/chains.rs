@@ -134,7 +134,7 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Chains, Fault> {
         (None, None) => Groups::Lengths(vec![DEFAULT_LENGTH]),
         (Some(lengths), None) => Groups::Lengths(checked(fields, lengths, conflict_share)?),
         (None, Some(count)) => Groups::Hotspots(count),
-        _ => return Err(fields.exactly_one(["lengths", "hotspots"], "5")),
+        _ => return Err(fields.exactly_one(["lengths", "hotspots"], Remedy::text("5"))),
     };
     Ok(Chains {
         conflict_share,

@@ -131,7 +131,7 @@ fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Dapps, Fault> {
             (None, None) => Outside::Home(DEFAULT_HOME_SHARE),
             (Some(share), None) => Outside::Home(share),
             (None, Some(count)) => Outside::Count(count),
-            _ => return Err(fields.exactly_one(["home", "outside"], "0.999")),
+            _ => return Err(fields.exactly_one(["home", "outside"], Remedy::text("0.999"))),
         },
         deviation: fields.share("deviation")?.unwrap_or(DEFAULT_DEVIATION),
         per_user,

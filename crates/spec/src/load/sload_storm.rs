@@ -7,6 +7,7 @@ use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
 use crate::names::{KeyOrder, Overlap};
 use crate::quantity::{grouped, underscored};
+use crate::state;
 
 named! {
     /// In which order a transaction asks for its keys.
@@ -142,7 +143,7 @@ fn calldata(fields: &Fields<'_>, keys: KeyOrder) -> Result<(f64, CalldataByte), 
 /// A storm over slots needs some.
 pub(super) fn check_slots(around: &Around<'_, '_>) -> Result<(), Fault> {
     if around.state.slot_count == 0 {
-        return Err(around.state_fields.exactly_one(["slots", "size"], "128M"));
+        return Err(around.state_fields.exactly_one(["slots", "size"], state::example()));
     }
     Ok(())
 }

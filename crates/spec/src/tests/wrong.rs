@@ -167,7 +167,9 @@ fn shares_sum_to_one() {
         &["the shares sum to 0.9, not to 1 (0.5 + 0.4)", "my.toml:12:9", "write share = 0.5"],
     );
     assert_error(shares("share = 0.5", ""), &["load[1].share: missing", "write share = 0.5"]);
-    assert_error(shares("share = 1.5", ""), &["1.5 is no share", "from 0 to 1"]);
+    assert_error(shares("share = 1.5", ""), &["1.5 is no share", "write 0.015 for 1.5 %"]);
+    assert_error(shares("share = 10", ""), &["10 is no share", "write 0.1 for 10 %"]);
+    assert_error(shares("share = -1", ""), &["-1 is no share", "write 0.25 for a quarter"]);
     assert_error(shares("share = 0", "share = 1"), &["load[0].share: 0 is no load"]);
     assert_error(shares("share = \"50%\"", ""), &["50% is no share", "without quotes"]);
     assert_error(
@@ -189,7 +191,11 @@ fn exactly_one_of_two_alternatives_is_given() {
     );
     assert_error(
         with("slots = \"2M\"", ""),
-        &["state.slots: missing; exactly one of slots and size", "my.toml:3:1", "slots = \"128M\""],
+        &[
+            "state.slots: missing; exactly one of slots and size",
+            "my.toml:3:1",
+            "slots = \"1M\"; 76 MB on disk",
+        ],
     );
     assert_error(
         with("gas = \"64M\"", "gas = \"64M\"\ntransactions = 10"),
@@ -285,7 +291,7 @@ fn a_chain_through_contracts_needs_slots_that_exist_in_each() {
     );
     assert_error(parse(&format!("{chase}keys = \"chase\"\n")), &["load[0].keys: no such key"]);
     let without = chase.replace("slots = \"2M\"", "accounts = 9");
-    assert_error(parse(&without), &["state.slots: missing", "slots = \"128M\""]);
+    assert_error(parse(&without), &["state.slots: missing", "slots = \"1M\"; 76 MB on disk"]);
 }
 
 #[test]
@@ -349,6 +355,15 @@ fn toml_that_is_none_is_shown_like_any_other_error() {
         &["error: not valid TOML: ", "my.toml:6:", "gas = 640M\n", "gas = \"640M\""],
     );
     assert_error(with("\"64M\"", ""), &["gas has no value", "my.toml:6:", "after the ="]);
+    assert_error(
+        with("gas = \"64M\"", "tx_gas = 100\ngas = \"64M\"\ntx_gas = 10"),
+        &["tx_gas is given twice, first in line 6", "my.toml:8:1", "keep one of both lines"],
+    );
+    let second = |header: &str| parse(&format!("{LEAST}{header}\n"));
+    assert_error(second("[state]"), &["[state] is given twice", "below one [state]"]);
+    let loads = LEAST.replace("[[load]]", "[load]");
+    let loads = parse(&format!("{loads}[load]\nkind = \"sload-storm\"\n"));
+    assert_error(loads, &["[load] is given twice", "write each as [[load]]"]);
     assert_error(parse("= 3"), &["not valid TOML", "my.toml:1:1", "correct the TOML"]);
     assert_error(with("[block]", "[block"), &["not valid TOML", "my.toml:5:", "[block"]);
     assert_error(

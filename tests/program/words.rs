@@ -1,0 +1,149 @@
+//! The command line as users type it: what may be left out, what is told of a slip, and which file
+//! of a directory is meant.
+
+use std::{fs, path::Path};
+
+use crate::tool::{printed, stress, text};
+
+const TINY: [&str; 12] = [
+    "--gas",
+    "1M",
+    "--slots",
+    "10k",
+    "--store",
+    "memory",
+    "--design",
+    "sequential",
+    "--threads",
+    "1",
+    "--samples",
+    "1",
+];
+
+/// Runs, expects exit code 2 and these words in one error.
+fn refused(args: &[&str], dir: &Path, words: &[&str]) {
+    let output = stress(args, dir);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    assert_eq!(error.matches("error:").count(), 1, "{args:?}: {error}");
+    for word in words {
+        assert!(error.contains(word), "{args:?}: {word:?} is not in: {error}");
+    }
+}
+
+/// `args` with those of the tiny run.
+fn tiny<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    args.iter().copied().chain(TINY).collect()
+}
+
+#[test]
+fn a_scenario_or_a_workload_file_is_named_alone_or_after_run() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["new", "mine"], dir.path());
+    for named in [&["mine.toml"][..], &["run", "mine.toml"], &["run", "--scenario", "mine.toml"]] {
+        let page = printed(&tiny(named), dir.path());
+        assert!(page.contains("mine on amsterdam"), "{page}");
+    }
+    let work = ["generate", "sload-storm", "--gas", "1M", "--slots", "10k", "-o", "a.workload"];
+    printed(&work, dir.path());
+    let page = printed(&["a.workload", "--store", "memory", "--samples", "1"], dir.path());
+    assert!(page.contains("sload-storm on amsterdam"), "{page}");
+}
+
+#[test]
+fn a_slip_of_the_command_line_is_told_what_to_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let storm = ["--scenario", "sload-storm"];
+    let run = |more: &[&str], words: &[&str]| refused(&[&storm, more].concat(), dir.path(), words);
+    run(&["--store", "rocksdb", "mdbx"], &["mdbx", "a comma", "--store rocksdb,mdbx"]);
+    run(&["--threads", "1", "2"], &["a comma"]);
+    run(&["erc20"], &["erc20: sload-storm is named already"]);
+    refused(&["--workload", "x.toml"], dir.path(), &["write --scenario x.toml"]);
+    refused(&["--scenario", "x.workload"], dir.path(), &["write --workload x.workload"]);
+    refused(&["validate", "x.workload"], dir.path(), &["stress describe --workload x.workload"]);
+    refused(&["--worker", "--set", "nonsense.key=1"], dir.path(), &["--set: a worker is told"]);
+    for verb in ["validate", "show", "describe"] {
+        refused(&[verb], dir.path(), &["NAME|FILE"]);
+        refused(&[verb, "sload-storm", "--store", "lmdb"], dir.path(), &["--store lmdb"]);
+    }
+}
+
+#[test]
+fn validate_show_and_describe_take_the_same_words() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["new", "mine"], dir.path());
+    for scenario in [&["sload-storm"][..], &["--scenario", "sload-storm"], &["mine.toml"]] {
+        for verb in ["validate", "show", "describe"] {
+            printed(&tiny(&[&[verb], scenario].concat()), dir.path());
+        }
+    }
+    let shown = printed(&["show", "sload-storm", "--quick"], dir.path());
+    assert!(shown.contains("slots = 1_000_000"), "{shown}");
+}
+
+#[test]
+fn a_claim_that_no_run_judges_is_warned_of() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["new", "mine"], dir.path());
+    let path = dir.path().join("mine.toml");
+    let mut scenario = fs::read_to_string(&path).unwrap();
+    scenario.push_str("\n[[expect]]\nmetric = \"mgas_per_s(full)\"\nmin = 1\n");
+    fs::write(&path, scenario).unwrap();
+    let output = stress(&["validate", "mine.toml", "--design", "sequential"], dir.path());
+    let warned = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{warned}");
+    for words in ["warning: the claim on mgas_per_s(full)", "--design sequential,full"] {
+        assert!(warned.contains(words), "{warned}");
+    }
+}
+
+#[test]
+fn the_newest_of_several_runs_in_a_directory_is_reported_and_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |design: &str| {
+        let args = tiny(&["sload-storm", "--out", "out"]);
+        let args: Vec<_> =
+            args.iter().map(|word| if *word == "sequential" { design } else { word }).collect();
+        printed(&args, dir.path());
+    };
+    run("sequential");
+    run("prewarm");
+    let csv = printed(&["report", "out", "--format", "csv"], dir.path());
+    assert!(csv.contains("prewarm") && !csv.contains("none/sequential"), "{csv}");
+    let compared = printed(&["compare", "out", "out/result.json", "--format", "json"], dir.path());
+    let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
+    let first = compared["results"][0]["path"].as_str().unwrap();
+    assert!(first.starts_with("out/result-"), "{first}");
+}
+
+#[test]
+fn reports_and_comparisons_take_every_directory_that_the_tool_wrote() {
+    let dir = tempfile::tempdir().unwrap();
+    let work = ["--scenario", "sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory"];
+    let how = ["--design", "sequential", "--samples", "1", "threads=1,2", "--out", "sweep"];
+    printed(&[&["sweep"][..], &work, &how].concat(), dir.path());
+    let compared = printed(&["compare", "sweep", "--format", "json"], dir.path());
+    let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
+    assert_eq!(compared["results"].as_array().unwrap().len(), 2);
+    let stored = ["--baseline", "sweep/cell-0000", "--result", "sweep/cell-0000/result.json"];
+    let gate = stress(&[&["gate"], &stored[..], &["--out", "gate"]].concat(), dir.path());
+    assert!([Some(0), Some(5)].contains(&gate.status.code()), "{}", text(&gate.stderr));
+    let report = printed(&["report", "gate"], dir.path());
+    assert!(report.contains("gate"), "{report}");
+    refused(&["compare", "gate", "sweep"], dir.path(), &["gate.json", "stress report gate"]);
+    refused(&["compare", "sweep/cell-0000"], dir.path(), &["name another RESULT"]);
+}
+
+#[test]
+fn histograms_are_told_in_one_line_and_quiet_is_quiet() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = tiny(&["sload-storm", "--out", "out"]);
+    let told = text(&stress(&args, dir.path()).stderr);
+    let wrote: Vec<_> = told.lines().filter(|line| line.starts_with("wrote")).collect();
+    assert_eq!(wrote, ["wrote out/result.json, and 2 histograms beside it (*.hlog)"], "{told}");
+    let output = stress(&[&args[..], &["--quiet"]].concat(), dir.path());
+    assert_eq!(text(&output.stderr), "");
+    assert!(text(&output.stdout).contains("found"), "the result is not quiet");
+    let output = stress(&["--quiet", "--scenario", "no-such"], dir.path());
+    assert!(text(&output.stderr).starts_with("error:"), "an error is not quiet");
+}
