@@ -281,7 +281,8 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
     assert_eq!(hashes[0], hashes[1], "both are this program");
     let words = ["--a-set state.slots=9k", "only keys of run", "--set is for both"];
     place.refused(&["--a-set", "state.slots=9k"], 2, &words);
-    place.refused(&["--b-set", "run.threads=1"], 2, &["--b-set run.threads=1", "the variants"]);
+    let designs = "run.designs=batched-io";
+    place.refused(&["--b-set", designs], 2, &["--b-set run.designs=batched-io", "the variants"]);
     place.refused(&["--b-set", "run.nonsense=1"], 2, &["run.nonsense"]);
     place.refused(&["--b-set", "nonsense"], 2, &["--b-set nonsense: a key and a value"]);
     let words = ["--b-set", "cannot be used with", "--baseline"];
