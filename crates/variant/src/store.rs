@@ -157,7 +157,7 @@ crate::named! {
         /// A row a slot: key of the account and key of the slot, to the value in 32 bytes.
         #[default]
         Rows = "rows",
-        /// Sorted duplicates (`MDBX_DUPSORT`), as reth stores slots: key of the account, to as many
+        /// Sorted duplicates, as reth stores slots: key of the account, to as many
         /// values as it has slots, each the key of the slot and the value without leading zeros.
         DupSort = "dupsort",
     }

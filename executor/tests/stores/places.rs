@@ -204,6 +204,19 @@ fn a_cold_mdbx_sample_fetches_just_the_pages_that_are_located() {
 }
 
 #[test]
+fn an_absent_slot_below_a_leaf_of_roots_alone_has_no_page_of_its_own() {
+    let mut genesis = genesis(2_000);
+    genesis.accounts.iter_mut().for_each(|account| account.storage.clear());
+    let data = tempfile::tempdir().unwrap();
+    let store = mdbx(data.path(), &genesis, Layout::Hashed, MdbxFormat::DUP_SORT);
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let absent = [AskedRow::Slot(Address::repeat_byte(0x99), U256::ZERO)];
+    assert_eq!(store.locate(&sample, &absent).unwrap().blocks, [None]);
+    assert_eq!(store.row_pages(&absent).unwrap(), Ok(RowPages::default()));
+    store.close_sample(sample).unwrap();
+}
+
+#[test]
 fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
     let genesis = genesis(20_000);
     for format in MDBX_FORMATS {

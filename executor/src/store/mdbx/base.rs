@@ -22,7 +22,7 @@ use super::{
     account_trees::AccountTrees,
     branches,
     environment::PAGE_BYTES,
-    leaves::{LeafPath, Leaves},
+    leaves::{Above, LeafPath, Leaves},
     tables::table_name,
 };
 use crate::{device, store::sealed};
@@ -168,7 +168,9 @@ impl Base {
     /// The file cannot be read, or is not as MDBX writes it.
     pub(super) fn leaves(&self, keys: &[(Table, RowKey)]) -> io::Result<Vec<LeafPath>> {
         let file = device::open_without_readahead(&self.path)?;
-        let mut leaves = Leaves::of(&file, &self.metas, &self.account_trees)?;
+        let (metas, trees) = (&self.metas, &self.account_trees);
+        let above = Above { metas, index_pages: &self.branches, trees };
+        let mut leaves = Leaves::of(&file, above)?;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|index| (table_name(keys[*index].0), keys[*index].1));
         let mut found = vec![LeafPath::default(); keys.len()];

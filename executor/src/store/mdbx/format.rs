@@ -87,15 +87,15 @@ impl MdbxFormat {
 
 /// What `count` duplicates of an account take at most, in bytes.
 fn duplicate_bytes(count: u64) -> u64 {
-    match count {
-        0 => 0,
-        // Nodes of up to half a page may leave half of their pages empty.
-        ..=WITHIN_LEAF_COUNT => 2 * (count * DUPLICATE_BYTES + ACCOUNT_BYTES),
-        _ => {
-            let leaves = count.div_ceil(PER_LEAF_COUNT).saturating_add(1);
-            leaves.saturating_mul(PAGE_BYTES as u64).saturating_add(ACCOUNT_BYTES)
-        }
+    if count == 0 {
+        return 0;
     }
+    if count <= WITHIN_LEAF_COUNT {
+        // Nodes of up to half a page may leave half of their pages empty.
+        return 2 * (count * DUPLICATE_BYTES + ACCOUNT_BYTES);
+    }
+    let leaves = count.div_ceil(PER_LEAF_COUNT).saturating_add(1);
+    leaves.saturating_mul(PAGE_BYTES as u64).saturating_add(ACCOUNT_BYTES)
 }
 
 impl StateFormat for MdbxFormat {

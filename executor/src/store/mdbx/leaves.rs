@@ -14,7 +14,7 @@ use super::{
 const LEAVES_MAX: usize = 3;
 
 /// Numbers of the leaf pages that a read of a row looks at, in that order, but for index pages. The
-/// last one has the row if there is one; none for an empty table.
+/// last one has the row if there is one; none where an index page or an empty table answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LeafPath([Option<u32>; LEAVES_MAX]);
 
@@ -31,6 +31,17 @@ impl LeafPath {
     }
 }
 
+/// The pages above the rows, as they were found when the state was built.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Above<'f> {
+    /// The first pages of the file.
+    pub(super) metas: &'f [u8],
+    /// Numbers of the index pages, ascending.
+    pub(super) index_pages: &'f [u32],
+    /// The accounts' own trees.
+    pub(super) trees: &'f AccountTrees,
+}
+
 /// Finds the leaf pages of rows. Rows in the order of their keys find each branch page once.
 #[derive(Debug)]
 pub(super) struct Leaves<'f> {
@@ -38,18 +49,22 @@ pub(super) struct Leaves<'f> {
     /// By name.
     tables: Vec<(Vec<u8>, TableTree)>,
     trees: &'f AccountTrees,
+    /// Numbers of the index pages, ascending.
+    index_pages: &'f [u32],
     of_table: Levels,
     of_account: Levels,
 }
 
 impl<'f> Leaves<'f> {
-    /// The trees of `file`, with its first pages in `metas` and the accounts' own in `trees`.
+    /// The trees of `file` below the pages `above`.
     ///
     /// # Errors
     /// The breach of the format, or the read that failed.
-    pub(super) fn of(file: &'f File, metas: &[u8], trees: &'f AccountTrees) -> io::Result<Self> {
+    pub(super) fn of(file: &'f File, above: Above<'f>) -> io::Result<Self> {
+        let Above { metas, index_pages, trees } = above;
         let tables = branches::tables(file, metas)?;
-        Ok(Self { file, tables, trees, of_table: Levels::new(), of_account: Levels::new() })
+        let (of_table, of_account) = (Levels::new(), Levels::new());
+        Ok(Self { file, tables, trees, index_pages, of_table, of_account })
     }
 
     /// The leaf pages for the row with `key` in the table `name`.
@@ -72,7 +87,11 @@ impl<'f> Leaves<'f> {
         };
         let own = subkey.and_then(|subkey| Some((self.trees.of(account)?, subkey)));
         let Some((own, subkey)) = own else {
-            path.push(self.of_table.leaf_of(self.file, table.tree, account)?.number);
+            let leaf = self.of_table.leaf_of(self.file, table.tree, account)?.number;
+            // A leaf of roots alone says that an account without a tree has no slots.
+            if self.index_pages.binary_search(&leaf).is_err() {
+                path.push(leaf);
+            }
             return Ok(path);
         };
         if let Some(leaf) = own.row_leaf {
