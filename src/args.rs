@@ -3,13 +3,13 @@
 
 mod named;
 mod option;
+mod overrides;
 
 use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use spec::Override;
-use variant::{CacheMode, Design, Named, Schedule, StoreKind};
 
 use crate::{
     exit::{Code, Failure, OrExit, Strictness},
@@ -22,17 +22,11 @@ use crate::{
 
 pub use named::{Given, ScenarioArgs, Which};
 pub use option::as_option;
+pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 
 /// Help of the option that says where state databases are.
 pub const DATA_DIR_HELP: &str =
     "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
-
-const SCHEDULE_HELP: &str = "In which order the threads of a parallel design take transactions";
-
-/// The names of all values of an axis, for its help.
-pub fn names<T: Named>() -> String {
-    T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
-}
 
 /// What to run and how.
 #[derive(Debug, Args)]
@@ -98,87 +92,6 @@ pub struct DriveArgs {
     /// Seed of the coin that says which build begins [default: the workload's seed]
     #[arg(long, value_name = "NUMBER")]
     pub coin: Option<u64>,
-}
-
-/// Overrides of what the workload is.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "The work (overrides keys of the scenario)")]
-pub struct WorkArgs {
-    /// Gas per block: 640M, 2.2G
-    #[arg(long, value_name = "GAS")]
-    pub gas: Option<String>,
-    /// Transactions per block, instead of gas
-    #[arg(long, value_name = "COUNT", conflicts_with = "gas")]
-    pub transactions: Option<String>,
-    /// Number of blocks
-    #[arg(long, value_name = "COUNT")]
-    pub blocks: Option<String>,
-    /// Consecutive blocks that are run as one
-    #[arg(long, value_name = "COUNT")]
-    pub batch: Option<String>,
-    /// Slots of the state: 128M
-    #[arg(long, value_name = "COUNT")]
-    pub slots: Option<String>,
-    /// Share of the keys asked that exist, 0 to 1
-    #[arg(long, value_name = "SHARE")]
-    pub present: Option<String>,
-    /// hashed or plain
-    #[arg(long, value_name = "LAYOUT")]
-    pub layout: Option<String>,
-    /// amsterdam, bpo2, bpo1 or osaka
-    #[arg(long, value_name = "FORK")]
-    pub fork: Option<String>,
-    /// The seed
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<String>,
-    /// Override any key: --set state.slots=50M
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-}
-
-/// Overrides of how the workload is run.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "The run (lists are separated by commas)")]
-pub struct HowArgs {
-    /// Designs.
-    #[arg(long, value_name = "LIST", help = names::<Design>())]
-    pub design: Option<String>,
-    /// Stores.
-    #[arg(long, value_name = "LIST", help = names::<StoreKind>())]
-    pub store: Option<String>,
-    /// Threads that execute; more than cores too [default: a few are tried]
-    #[arg(long, value_name = "LIST")]
-    pub threads: Option<String>,
-    /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
-    #[arg(long, value_name = "LIST")]
-    pub io_threads: Option<String>,
-    /// Schedules.
-    #[arg(long, value_name = "LIST", help = format!("{SCHEDULE_HELP}: {}", names::<Schedule>()))]
-    pub schedule: Option<String>,
-    /// Also sign all transactions and recover their senders, timed apart
-    #[arg(long)]
-    pub recover_senders: bool,
-    /// What is in memory when a sample starts.
-    #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
-    pub cache: Option<String>,
-    /// Keys that samples ask for: fresh is other keys for each sample, so that a cache below this
-    /// machine has few of them; same is the scenario's each time [default: fresh for cold samples on disks]
-    #[arg(long, value_name = "KEYS")]
-    pub keys: Option<String>,
-    /// Seed of the blocks that measure the device and of fresh keys, to read the same ones again
-    /// [default: another each run]
-    #[arg(long, value_name = "NUMBER")]
-    pub draw_seed: Option<String>,
-    /// Run on so many databases, each built from a seed of its own: each is one observation,
-    /// and from 6 on there is an interval over them [default: 1]
-    #[arg(long, value_name = "COUNT")]
-    pub databases: Option<String>,
-    /// Samples of each cell (on each database), instead of a budget
-    #[arg(long, value_name = "COUNT")]
-    pub samples: Option<String>,
-    /// Time to spend on whole rounds: 60s, 5m
-    #[arg(long, value_name = "TIME")]
-    pub budget: Option<String>,
 }
 
 /// What goes to standard output.
@@ -319,80 +232,4 @@ impl DriveArgs {
             coin_seed: self.coin,
         })
     }
-}
-
-impl WorkArgs {
-    /// The overrides, as if each had been given by `--set`.
-    ///
-    /// # Errors
-    /// A `--set` without `=`.
-    pub fn overrides(&self) -> Result<Vec<Override>, anyhow::Error> {
-        let flags = [
-            ("gas", "block.gas", &self.gas),
-            ("transactions", "block.transactions", &self.transactions),
-            ("blocks", "block.blocks", &self.blocks),
-            ("batch", "block.batch", &self.batch),
-            ("slots", "state.slots", &self.slots),
-            ("present", "state.present", &self.present),
-            ("layout", "state.layout", &self.layout),
-            ("fork", "fork", &self.fork),
-            ("seed", "seed", &self.seed),
-        ];
-        let mut all = of_flags(&flags);
-        for set in &self.set {
-            all.push(pair("--set", set, "state.slots=50M")?);
-        }
-        Ok(all)
-    }
-}
-
-/// The override that `option` gives as a key and its value; `example` is one.
-///
-/// # Errors
-/// There is no `=`.
-pub fn pair(option: &str, text: &str, example: &str) -> Result<Override, anyhow::Error> {
-    let Some((key, value)) = text.split_once('=') else {
-        anyhow::bail!("{option} {text}: a key and a value are wanted, as in {option} {example}");
-    };
-    let (key, value) = (key.to_owned(), value.to_owned());
-    Ok(Override { key, value, origin: format!("{option} {text}") })
-}
-
-impl HowArgs {
-    /// The overrides, as if each had been given by `--set`.
-    pub fn overrides(&self) -> Vec<Override> {
-        let mut all = of_flags(&[
-            ("design", "run.designs", &self.design),
-            ("store", "run.stores", &self.store),
-            ("threads", "run.threads", &self.threads),
-            ("io-threads", "run.io_threads", &self.io_threads),
-            ("schedule", "run.schedule", &self.schedule),
-            ("cache", "run.cache", &self.cache),
-            ("keys", "run.keys", &self.keys),
-            ("draw-seed", "run.draw_seed", &self.draw_seed),
-            ("databases", "run.databases", &self.databases),
-            ("samples", "run.samples", &self.samples),
-            ("budget", "run.budget", &self.budget),
-        ]);
-        if self.recover_senders {
-            all.push(Override {
-                key: "run.recover_senders".to_owned(),
-                value: "true".to_owned(),
-                origin: "--recover-senders".to_owned(),
-            });
-        }
-        all
-    }
-}
-
-/// Overrides of the options that were given: name, key, value.
-pub fn of_flags(flags: &[(&str, &str, &Option<String>)]) -> Vec<Override> {
-    let given = flags.iter().filter_map(|(flag, key, value)| Some((flag, key, value.as_ref()?)));
-    given
-        .map(|(flag, key, value)| Override {
-            key: (*key).to_owned(),
-            value: value.clone(),
-            origin: format!("--{flag} {value}"),
-        })
-        .collect()
 }

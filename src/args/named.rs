@@ -7,7 +7,7 @@ use clap::Args;
 use spec::{Override, Scenario, shipped};
 use variant::{Design, Named, Schedule, StoreKind};
 
-use super::{HowArgs, WorkArgs};
+use super::overrides::{HowArgs, WorkArgs};
 use crate::{
     exit::{Code, Failure, OrExit},
     prepare::{self, Size},

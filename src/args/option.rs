@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use clap::{CommandFactory, Parser};
 use spec::Override;
 
-use super::{HowArgs, WorkArgs};
+use super::overrides::{HowArgs, WorkArgs};
 
 /// The options of a run alone.
 #[derive(Debug, Parser)]
