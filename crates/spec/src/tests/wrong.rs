@@ -455,7 +455,11 @@ fn the_form_of_a_table_is_one_of_mdbx_and_has_a_name() {
             "storage = \"dupsort\"",
             ["dupsort is a form of the mdbx store, and the stores of the run are", "--store mdbx"],
         ),
-        ("\"mdbx\"", "slots = \"rows\"", ["run.mdbx.slots: no such key", "storage"]),
+        (
+            "\"mdbx\"",
+            "slots = \"rows\"",
+            ["run.mdbx.slots: no such key", "did you mean state.slots?"],
+        ),
     ] {
         assert_error(mdbx(stores, line), &parts);
     }
