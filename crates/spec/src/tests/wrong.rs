@@ -464,7 +464,7 @@ fn the_form_of_a_table_is_one_of_mdbx_and_has_a_name() {
         assert_error(mdbx(stores, line), &parts);
     }
     let run = parse(&format!("{LEAST}[run.rocksdb]\nstorage = \"dupsort\"\n"));
-    assert_error(run, &["run.rocksdb.storage: no such key", "keys here are block"]);
+    assert_error(run, &["run.rocksdb.storage: no such key", "did you mean run.mdbx.storage?"]);
 }
 
 #[test]
