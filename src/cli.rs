@@ -131,7 +131,7 @@ impl Cli {
     }
 }
 
-/// Refuses what a worker would ignore: what it runs comes on its standard input.
+/// Refuses options that a worker would ignore: its work comes on its standard input.
 fn worker_alone() -> Result<(), Failure> {
     let mut others = std::env::args().skip(1).filter(|word| word != "--worker");
     match others.next() {

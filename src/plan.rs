@@ -238,7 +238,7 @@ pub struct Rounds {
 pub struct Taken {
     /// Their number.
     pub sample_count: usize,
-    /// Time that the last of them took, with what is done before and after its clock.
+    /// Time of the last of them, with the work before and after its clock.
     pub last: Duration,
 }
 

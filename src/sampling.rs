@@ -39,7 +39,7 @@ pub struct Sampled {
     by_cell: Vec<CellSamples>,
     /// By cell: times of steps for a schedule that goes by them, once they are measured.
     known_costs: Vec<KnownCosts>,
-    /// By cell: time of its last sample, with what is done before and after its clock.
+    /// By cell: time of its last sample, with the work before and after its clock.
     last_took: Vec<Duration>,
     /// By store: keys that its samples have asked for.
     asked_before: BTreeMap<StoreKind, AskedBefore>,

@@ -100,7 +100,7 @@ pub struct Measurement {
     pub requests: Option<Result<Requests, String>>,
 }
 
-/// What a sample keeps for after its clock.
+/// Records that a sample keeps for after its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// The requests that it makes of the device, to be made again, if it is cold and its store has

@@ -18,7 +18,7 @@ const WORKLOAD: &str = "workload";
 /// Ending of scenario files.
 const SCENARIO: &str = "toml";
 
-/// What a user names.
+/// The names that a user gives.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// Words without an option.
@@ -29,7 +29,7 @@ pub struct Given<'a> {
     pub workload: Option<&'a Path>,
 }
 
-/// What is meant by it.
+/// The meaning of these names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The scenario of this name or path.

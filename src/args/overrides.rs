@@ -1,4 +1,4 @@
-//! Options that override keys of a scenario: what the work is, and how it is run.
+//! Options that override keys of a scenario: those of the work, and those of the run.
 
 use clap::Args;
 use spec::Override;
@@ -87,7 +87,7 @@ pub struct HowArgs {
     /// Samples of each cell (on each database), instead of a budget
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<String>,
-    /// Time to spend on whole rounds: 60s, 5m
+    /// Time for rounds of all variants, and 1.5 times as much for intervals of the fastest: 60s
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
 }

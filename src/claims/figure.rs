@@ -42,7 +42,7 @@ impl Figure {
     }
 }
 
-/// What the claims are judged on.
+/// Grounds on which claims are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Grounds<'a> {
     /// What was run.

@@ -29,7 +29,7 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     finished.code(args.strictness())
 }
 
-/// What was written: one line for a file, and one for the histograms beside the result.
+/// The files that were written: one line for a file, and one for the histograms beside the result.
 fn written(paths: &[PathBuf]) -> Vec<String> {
     let is_log = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "hlog");
     let (logs, others): (Vec<_>, Vec<_>) = paths.iter().partition(is_log);

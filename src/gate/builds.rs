@@ -68,11 +68,11 @@ pub struct Work {
     data_dir: Option<PathBuf>,
     /// What is known of it.
     pub facts: WorkloadFacts,
-    /// How it is run, but for what is set for one build.
+    /// How it is run, but for the settings of one build.
     pub run: RunSpec,
     /// How A is told to run it, and B, as keys and values.
     words: [Words; 2],
-    /// What was set for A, and for B: `run.read=get`.
+    /// Settings of A alone, and of B: `run.read=get`.
     settings: [Vec<String>; 2],
     /// The scenario that it is of, if any.
     pub scenario: Option<Scenario>,

@@ -55,7 +55,7 @@ pub fn attempt(
     failure.map_or_else(|| Ok((attempt.verdict, attempt)), Err)
 }
 
-/// The same, with what had been measured when a failure ended it.
+/// The same, with all octets before the failure that ended it.
 fn try_once(
     plan: &Plan,
     taker: &mut impl Taker,

@@ -13,8 +13,8 @@ use crate::{
 /// Keys of a run and their values.
 pub type Words = Vec<(String, String)>;
 
-/// How a build with settings of its own is told to run what all run. They may say how variants are
-/// run, and not which.
+/// The run of a build with settings of its own, in words. Settings may say how variants are run, not
+/// which there are.
 ///
 /// # Errors
 /// A key that is not of the run, a value that is not valid, or other variants.

@@ -99,7 +99,7 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     spec::load(name, &overrides).or_exit(Code::Usage)
 }
 
-/// What is wrong with a claim on a design that the run lacks; `None` where there is no such claim.
+/// The fault of a claim on a design that the run lacks; `None` if there is no such claim.
 pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
     let (metric, design) = scenario.claims_not_run().into_iter().next()?;
     let designs: Vec<_> = scenario.run.designs.iter().map(|design| design.name()).collect();

@@ -21,7 +21,7 @@ mod baselines;
 const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 
 /// A workload of a few milliseconds a sample, in memory, on one thread.
-const WORK: [&str; 12] = [
+pub(crate) const WORK: [&str; 12] = [
     "--scenario",
     "sload-storm",
     "--gas",

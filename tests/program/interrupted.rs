@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::machine;
+use crate::{gate::WORK, machine};
 
 const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 /// Most time that the end may take.
@@ -20,21 +20,6 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Most time until something is under way.
 const BEGIN_LIMIT: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
-const WORK: [&str; 12] = [
-    "--scenario",
-    "sload-storm",
-    "--gas",
-    "4M",
-    "--slots",
-    "20k",
-    "--store",
-    "memory",
-    "--design",
-    "sequential",
-    "--threads",
-    "1",
-];
 
 /// A program under way, whose standard output and error go to files.
 struct UnderWay {

@@ -204,7 +204,7 @@ fn rows(results: &[Stored]) -> Vec<Row> {
             let cell = stored.cell(variant)?;
             let ratio = match (base, index) {
                 (None, _) => Ratio::default(),
-                // What is divided by itself is one, however far its samples lie apart.
+                // A result divided by itself is one, however far its samples lie apart.
                 (Some(_), 0) => Ratio { median: positive(cell).map(|_| 1.0), ci95: None },
                 (Some(base), _) => Ratio::of(cell, base),
             };

@@ -172,7 +172,7 @@ fn ratio(figure: Option<&Figure>) -> String {
     ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
-/// Its ends, or what an interval would take.
+/// Its ends, or the number of samples that an interval needs.
 fn ratio_interval(figure: Option<&Figure>) -> String {
     let Some(figure) = figure.filter(|figure| figure.time_ratio.is_some()) else {
         return UNKNOWN.to_owned();

@@ -22,7 +22,7 @@ mod shown;
 
 pub use shown::{Content, Shown};
 
-/// What the names of results of runs begin with.
+/// Beginning of the names of runs' results.
 const RUN_NAME: &str = "result";
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;

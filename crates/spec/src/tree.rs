@@ -164,7 +164,7 @@ fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
         .at("", &Origin::File(span))
 }
 
-/// What is given twice, and what to do about it.
+/// The key or table that is given twice, and the remedy.
 fn twice(text: &str, span: &Range<usize>) -> (String, String) {
     let start = text.floor_char_boundary(span.start);
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,4 +1,4 @@
-//! A plain loop over stock revm: what others are held against. It is written with revm's own calls
+//! A plain loop over stock revm: the yardstick for the other engines. It is written with revm's own calls
 //! alone, as a user of revm would write it (`State` with its bundle, `transact_commit`,
 //! `system_call_commit`, `increment_balances`, `merge_transitions`), and shares no state with the
 //! other engines. Its duties beside execution are those of every sample: reads of the store that
@@ -98,7 +98,7 @@ fn run_batch<R: Reader>(
 /// Stock revm over its own state.
 type Evm<D> = MainnetEvm<MainnetContext<State<D>>>;
 
-/// What stock revm fails with over its own state.
+/// An error of stock revm over its own state.
 type Failure<D> = StepError<EvmDatabaseError<<D as Database>::Error>>;
 
 fn run_step<D: Database>(

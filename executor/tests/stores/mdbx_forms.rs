@@ -19,7 +19,7 @@ use workload::{Genesis, GenesisAccount, Layout, NetChanges};
 /// pages.
 const KEYS: u64 = 160;
 
-/// What the slots are, by account and key.
+/// The slots' values, by account and key.
 type Slots = BTreeMap<(Address, U256), U256>;
 
 fn address(index: u8) -> Address {

@@ -25,11 +25,11 @@ const USEFUL_COUNT: u64 = 8;
 /// The account, and what stands for it in the genesis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account<'g> {
-    /// What the load has of the genesis.
+    /// The load's part of the genesis.
     pub(crate) placed: &'g Placed,
     /// Its slots: that at index i has the key i.
     pub(crate) family: &'g SlotFamily,
-    /// What its code delegates to.
+    /// The account to which its code delegates.
     pub(crate) code: &'g Bytes,
 }
 
@@ -43,7 +43,7 @@ impl<'g> Account<'g> {
     }
 }
 
-/// What a transaction does with which slots.
+/// A transaction's slots and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Work {
     /// As the contract numbers them.

@@ -47,7 +47,7 @@ enum Step {
     Calls { group: Option<u64>, limit: u64 },
 }
 
-/// What transactions need and may have.
+/// Least and most gas of transactions.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// Gas limit of a call of one hash.
@@ -75,7 +75,7 @@ pub(crate) struct HashChains {
     deployment: Cost,
     /// The contract that was deployed last.
     deployed: Option<Address>,
-    /// What is left of the block.
+    /// Gas of the block that is left.
     steps: VecDeque<Step>,
     /// Whether the block had any.
     is_planned: bool,
@@ -162,7 +162,7 @@ impl HashChains {
         }
     }
 
-    /// What a block of `budget` has.
+    /// The transactions of a block of `budget`.
     fn steps(&self, budget: BlockTarget) -> Result<VecDeque<Step>, GeneratorError> {
         if matches!(budget, BlockTarget::Gas(gas) if gas < self.limits.least) {
             // Too little gas; that is said when a transaction is asked for.

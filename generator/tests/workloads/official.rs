@@ -50,7 +50,7 @@ fn writers_of_slot_0(made: &Workload) -> BTreeMap<Address, BTreeSet<u64>> {
     out
 }
 
-/// The transactions' gas is that of a greedy division of `gas`: the cap, and last what is left. A call
+/// The transactions' gas is that of a greedy division of `gas`: the cap, and last the rest. A call
 /// leaves less than a hash and a few bytes of calldata.
 fn assert_greedy(made: &Workload, gas: u64) {
     let used = gas_used(made);
@@ -164,7 +164,7 @@ fn a_linked_list_is_followed_by_four_transactions_at_60m_and_a_small_one() {
     let gas = gas_used(&made);
     let limits: Vec<u64> = transactions(&made).iter().map(|tx| tx.gas_limit).collect();
     assert_eq!(limits[..3], [TX_GAS; 3]);
-    // The fourth has what three limits leave, and what all four do not use is enough for a small one.
+    // The fourth has the gas that three limits leave. All four leave enough gas for a small one.
     assert_eq!((limits.len(), gas.len()), (5, 5));
     assert!(gas[..3].iter().all(|used| TX_GAS - used < 300_000), "{gas:?}");
     assert!(gas[4] < 4 * 300_000, "{gas:?}");
@@ -172,7 +172,7 @@ fn a_linked_list_is_followed_by_four_transactions_at_60m_and_a_small_one() {
     assert!(official > 58_000_000, "{official} of 60M by four transactions");
 }
 
-/// What a bloated account's list has: the keys that are only read, and those that are written.
+/// Keys in the list of a bloated account: those that are only read, and those that are written.
 fn bloated_keys(made: &Workload) -> (Vec<u64>, Vec<u64>) {
     let to = transactions(made)[0].to.unwrap();
     let code = &made.genesis.accounts.iter().find(|account| account.address == to).unwrap().code;
@@ -214,7 +214,7 @@ fn a_bloated_account_is_read_from_key_1_on_by_eight_transactions_of_one_sender()
 fn each_jump_reads_where_its_predecessor_said_and_none_where_the_state_says() {
     let made = made("test_sload_bloated_prefetch_miss", &[("state.slots", "200k")]);
     let all = transactions(&made);
-    // A small one, 7 at the cap, and what is left.
+    // A small one, 7 at the cap, and the rest.
     assert_eq!(all.len(), 9);
     let senders: BTreeSet<_> = all.iter().map(|tx| tx.sender).collect();
     assert_eq!(senders.len(), 9);

@@ -17,7 +17,7 @@ use crate::{
 
 use super::{RUN_NAME, Stored, newest, parse, typed};
 
-/// What the names of a gate's results begin with.
+/// Beginning of the names of a gate's results.
 const GATE_NAME: &str = "gate";
 /// Where a sweep has the cells that are not whole.
 const UNFINISHED: &str = "running";

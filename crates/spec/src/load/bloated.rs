@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::fields::Fields;
 
 named! {
-    /// What is done with the slots of a bloated account.
+    /// Use of the slots of a bloated account.
     pub enum BloatedOp: "operation on slots" {
         /// Each transaction reads on where the one before it has ended, as slot 0 says.
         Read = "read",
@@ -23,7 +23,7 @@ named! {
 /// Cold slots of one account, at keys that follow each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bloated {
-    /// What is done with them.
+    /// Their use.
     pub op: BloatedOp,
 }
 

@@ -11,7 +11,7 @@ use crate::quantity::underscored;
 named! {
     /// Among how many transactions a block's gas is divided.
     pub enum Density: "density of transactions" {
-        /// As few as can be: each has the most gas that a transaction may have, the last what is left.
+        /// As few as can be: each has the most gas that a transaction may have, the last one the rest.
         Greedy = "greedy",
         /// Half of the most that fit, all with equal gas.
         Half = "half",

@@ -84,7 +84,7 @@ impl AccountTrees {
         out
     }
 
-    /// Of what [`Self::to_bytes`] gave; `None` for other bytes.
+    /// From the bytes of [`Self::to_bytes`]; `None` for others.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let records = bytes.chunks(RECORD_BYTES).map(AccountTree::read);
         records.collect::<Option<Vec<_>>>().map(Self)

@@ -13,7 +13,7 @@ use super::{
     page::{self, BRANCH, LEAF, LeafKind, Page, TableTree, Tree},
 };
 
-/// What stands above the rows of a file.
+/// Pages above the rows of a file.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Numbers of the index pages, ascending.

@@ -42,9 +42,9 @@ const FIXED_BYTES: u64 = 4 << 20;
 const WITHIN_LEAF_COUNT: u64 = 27;
 /// Duplicates that an account's own leaves hold at least, if all but the last are full.
 const PER_LEAF_COUNT: u64 = 54;
-/// What a duplicate takes at most: header, offset, subkey and value.
+/// Bytes of a duplicate at most: header, offset, subkey and value.
 const DUPLICATE_BYTES: u64 = 74;
-/// What an account takes beside its duplicates at most: its key, and the description of its tree.
+/// Bytes of an account beside its duplicates at most: its key, and the description of its tree.
 const ACCOUNT_BYTES: u64 = 96;
 
 /// Rows between two looks at the cancel flag.
@@ -69,7 +69,7 @@ impl MdbxFormat {
         formats.into_iter().find(|format| format.shape() == shape)
     }
 
-    /// What the slots of `genesis` take at most, in bytes.
+    /// Bytes of the slots of `genesis` at most.
     fn slot_bytes(self, genesis: &Genesis, layout: Layout) -> u64 {
         match self.slots {
             SlotTable::Rows => {
@@ -85,7 +85,7 @@ impl MdbxFormat {
     }
 }
 
-/// What `count` duplicates of an account take at most, in bytes.
+/// Bytes of `count` duplicates of an account at most.
 fn duplicate_bytes(count: u64) -> u64 {
     if count == 0 {
         return 0;

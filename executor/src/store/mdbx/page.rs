@@ -42,14 +42,14 @@ pub(super) struct Tree {
     pub(super) height: u16,
 }
 
-/// A table: its tree, and what the leaves of that hold.
+/// A table: its tree, and the content of its leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableTree {
     pub(super) tree: Tree,
     pub(super) leaves: LeafKind,
 }
 
-/// What the leaves of a table hold.
+/// Content of a table's leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeafKind {
     /// A row for each key.

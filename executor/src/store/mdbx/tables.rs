@@ -1,4 +1,4 @@
-//! The tables of a state, and what is read from and written to them. MDBX aborts the process on some
+//! The tables of a state, their reads and writes. MDBX aborts the process on some
 //! wrong sizes: every key is measured before it is handed over.
 
 use std::borrow::Cow;
