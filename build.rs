@@ -1,4 +1,4 @@
-//! Tells the binary what it was made from: commit, compiler, profile. Works without git and
+//! Tells the binary its origin: commit, compiler, profile. Works without git and
 //! outside a repository, where the commit stays unknown.
 //!
 //! Runs again when a source, the lockfile or the checked-out commit changes; each of these
@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-/// What the binary is made from: a difference here makes a commit dirty.
+/// The sources of the binary: a difference here makes a commit dirty.
 const SOURCES: [&str; 9] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -90,7 +90,7 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     output(Command::new("git").arg("--no-optional-locks").arg("-C").arg(root).args(arguments))
 }
 
-/// What a program prints when it is there and succeeds.
+/// The output of a program that is there and succeeds.
 fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())

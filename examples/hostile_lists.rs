@@ -1,4 +1,4 @@
-//! What wrong lists cost until they are rejected: time, reads of the store and bytes of its
+//! Cost of wrong lists until they are rejected: time, reads of the store and bytes of its
 //! files, for each kind of wrong list and each way to execute with one. Prints a Markdown table.
 //!
 //! `cargo run --release --example hostile_lists -- [GAS [SLOTS [DIR]]]`: a storm of `GAS` (64M)

@@ -28,10 +28,10 @@ pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 pub const DATA_DIR_HELP: &str =
     "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
 
-/// What to run and how.
+/// The work and the settings of a run.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What to run: a shipped scenario's name, or the path of a scenario or workload file
+    /// A shipped scenario's name, or the path of a scenario or workload file
     #[arg(value_name = "NAME|FILE")]
     pub words: Vec<String>,
     /// A shipped scenario's name, or the path of a scenario file
@@ -43,7 +43,7 @@ pub struct RunArgs {
     /// A small state and block, in seconds; not the real thing, and the result says so
     #[arg(long)]
     pub quick: bool,
-    /// What the workload is
+    /// The workload
     #[command(flatten)]
     pub work: WorkArgs,
     /// How it is run
@@ -58,13 +58,13 @@ pub struct RunArgs {
     /// Exit with 4 where a claim of the scenario ([[expect]]) cannot be judged
     #[arg(long)]
     pub strict: bool,
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// After the run, take one more sample and write which thread did what when, to be opened
+    /// After the run, take one more sample and write the timeline of each thread, to be opened
     /// by Perfetto (ui.perfetto.dev) or Chrome
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -94,7 +94,7 @@ pub struct DriveArgs {
     pub coin: Option<u64>,
 }
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A table.
@@ -105,7 +105,7 @@ pub enum Format {
 }
 
 impl RunArgs {
-    /// What is to be run, as `command` asked for it.
+    /// The work of the run, as `command` asked for it.
     ///
     /// # Errors
     /// Nothing is named, or an option does not go with a workload file.
@@ -128,7 +128,7 @@ impl RunArgs {
         })
     }
 
-    /// What two builds are to run.
+    /// The work of two builds.
     ///
     /// # Errors
     /// As [`RunArgs::source`], or an option that does not go with comparing builds.
@@ -168,7 +168,7 @@ impl RunArgs {
         }
     }
 
-    /// The first option that says what is run or how, as it was given.
+    /// The first option for the work or the run, as it was given.
     pub fn first_of_run(&self) -> Option<String> {
         let named = |option: &str, given: Option<String>| Some(format!("{option} {}", given?));
         let workload = self.workload.as_ref().map(|path| path.display().to_string());
@@ -213,7 +213,7 @@ impl RunArgs {
         }
     }
 
-    /// Whether what is not sure ends the program with an error.
+    /// Whether an undecided claim or gate ends the program with an error.
     pub const fn strictness(&self) -> Strictness {
         if self.strict { Strictness::Strict } else { Strictness::Lenient }
     }

@@ -224,7 +224,9 @@ impl CellSamples {
             io: variant.io.into(),
             prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),
             schedule: variant.schedule,
+            root: variant.root,
             threads: variant.thread_count as u64,
+            fibers: variant.fiber_count as u64,
             io_threads: variant.io_thread_count as u64,
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
             counters: self.counters.clone(),
@@ -236,10 +238,7 @@ impl CellSamples {
             times: TimesAsFast::default(),
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
-            warm_up_found_share: self.median(|s| {
-                let warm_up = s.warm_up?;
-                ratio(warm_up.found as f64, warm_up.asked as f64)
-            }),
+            warm_up_found_share: self.median(found_share),
             tx_latency_ns: stats::percentiles(&tx_latencies),
             read_latency_ns: stats::percentiles(&read_latencies),
             read_latency_of_batches: self.reads_at_once.is_some(),
@@ -293,12 +292,13 @@ impl CellSamples {
         // Joined blocks come faster than single ones: their own ceiling, if it is known.
         let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
         let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
+        let root_blocks = self.median(|s| Some(s.root_work.as_ref()?.root_blocks_read? as f64));
         let cpu_s = self.median(|s| s.cpu_ns.map(|ns| ns as f64 / 1e9))?;
         let latency_s = device.depth1_p50_ns? as f64 / 1e9;
         let threads = input.variant.thread_count + input.variant.io_thread_count;
         let busy = threads.clamp(1, input.core_count.max(1));
         let terms = [
-            (Bottleneck::Device, blocks / device_rate?),
+            (Bottleneck::Device, (blocks + root_blocks.unwrap_or(0.0)) / device_rate?),
             (Bottleneck::Cpu, cpu_s / busy as f64),
             // Reads made together do not wait for one another.
             (
@@ -333,9 +333,9 @@ impl CellSamples {
             let (proved, reason) = cold_rows(&self.row_pages, &self.samples);
             return facts(proved, reason);
         }
-        let share = |s: &SampleFacts| ratio(s.device_read_bytes? as f64, s.block_bytes? as f64);
+        let share = |s: &SampleFacts| ratio(s.device_read_bytes? as f64, asked_bytes(s)? as f64);
         // A sample that asked for nothing proves nothing either way.
-        let asked = self.samples.iter().filter(|s| s.block_bytes != Some(0));
+        let asked = self.samples.iter().filter(|s| asked_bytes(s) != Some(0));
         let shares: Option<Vec<_>> = asked.map(share).collect();
         let Some(lowest) = shares.and_then(|all| all.into_iter().min_by(f64::total_cmp)) else {
             return facts(None, "the kernel does not tell what came from the device".to_owned());
@@ -414,6 +414,18 @@ fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
         share: policy.share,
         chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
     }
+}
+
+/// Bytes that the store asked of its files, those for the root too.
+fn asked_bytes(sample: &SampleFacts) -> Option<u64> {
+    let for_root = sample.root_work.as_ref().and_then(|root| root.root_block_bytes);
+    Some(sample.block_bytes? + for_root.unwrap_or(0))
+}
+
+/// `found` over `asked` of the warm-up.
+fn found_share(sample: &SampleFacts) -> Option<f64> {
+    let warm_up = sample.warm_up?;
+    ratio(warm_up.found as f64, warm_up.asked as f64)
 }
 
 /// Share of the values present at the request of an executing thread.

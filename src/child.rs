@@ -1,4 +1,4 @@
-//! This program in a process of its own, and what ties the two together: the parent passes on that
+//! This program in a process of its own, and the ties between the two: the parent passes on that
 //! the user interrupted, and a child does not outlive it. So a sweep runs its cells, and the gate the
 //! processes that it compares with a baseline.
 
@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_dea
 
 use crate::interrupt;
 
-/// Between two looks whether the child has ended. Long against what a look costs, as samples are
+/// Polling interval for the child's end. Long against the cost of a poll, as samples are
 /// being timed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// This program, even where its file has been replaced since it began: all children are of one.
@@ -41,7 +41,7 @@ impl Ended {
 }
 
 /// Runs this program with `words`, and waits until it has ended. Once the user interrupts, the
-/// child is asked to stop, once. What it prints on standard output is dropped.
+/// child is asked to stop, once. Its standard output is dropped.
 ///
 /// # Errors
 /// It cannot be started or waited for.
@@ -53,7 +53,7 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
     command.process_group(0);
     let mut child = command.spawn().context("cannot start another process of stress")?;
     let mut is_told = false;
-    // The child keeps what it has finished before it ends.
+    // The child keeps its finished part before it ends.
     let _hold = interrupt::hold();
     loop {
         if let Some(status) =

@@ -1,6 +1,6 @@
 //! Claims of a scenario (`[[expect]]`) judged on a result: each holds or fails by the end of its
 //! figure's interval that lies nearest to the bound. A figure without an interval, where one is
-//! due, proves nothing either way; a claim about what was not run is not judged.
+//! due, proves nothing either way; a claim about a variant that was not run is not judged.
 //!
 //! Knows only results: how a figure came about is not asked here.
 
@@ -71,7 +71,7 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
     stores.into_iter().map(on_store).collect()
 }
 
-/// Why a claim about cold runs is none about this store: what was asked for is no proof.
+/// Why a claim about cold runs is none about this store: the asked cache state is no proof.
 fn not_proved_cold(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> Option<String> {
     let cells = grounds.cells.iter().filter(|cell| cell.store == store);
     let mut doubtful = cells.filter(|cell| cell.cache.proved != Some(true));
@@ -364,7 +364,7 @@ mod tests {
             judged(&result, std::slice::from_ref(&p99)).remove(0)
         };
         assert_eq!(judged_on(&all).verdict, Verdict::Holds);
-        // Seven are enough for an interval, but they were chosen by what is measured.
+        // Seven are enough for an interval, but they were chosen by the measured values.
         all[0].cells.iter_mut().for_each(|cell| cell.tx_latency_ns.p99 = None);
         let claim = judged_on(&all);
         assert_eq!((claim.verdict, claim.value), (Verdict::Inconclusive, None));

@@ -7,6 +7,7 @@ use crate::{
     args::RunArgs,
     cmd::{
         calibrate::{self, CalibrateArgs},
+        client::{self, ClientArgs},
         compare::{self, CompareArgs},
         describe::{self, DescribeArgs},
         doctor::{self, DoctorArgs},
@@ -35,7 +36,7 @@ Examples:
   stress --scenario sload-storm --databases 6   on six databases of different seeds
   stress --scenario official/test_sload_bloated twins of official benchmark tests (stress list)
   stress my.toml --set state.slots=50M --out results/
-  stress describe one-slot                      what a workload holds: keys, conflicts, lists
+  stress describe one-slot                      keys, conflicts and list sizes
   stress new my-storm                           a scenario to start from
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
@@ -43,11 +44,12 @@ Examples:
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
+  stress client storm/ --client geth            how does geth do on the same block?
 
 Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
 3 designs disagree or a list is wrong, 4 a claim cannot be judged or the gate is
 inconclusive (with --strict), 5 the machine gives reason for doubt (gate; doctor
---strict), 6 input, output or run time, 130 interrupted (what is finished is kept).";
+--strict), 6 input, output or run time, 130 interrupted (finished samples are kept).";
 
 /// Stress test of Ethereum block execution: worst-case blocks and their access lists
 /// (EIP-7928), executed in every design over the same state on disk.
@@ -58,13 +60,13 @@ pub struct Cli {
     /// Neither progress nor notes: only the result, and errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// What to do; without one, a workload is run.
+    /// The verb; without one, a workload is run.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Take samples for another stress that asks on standard input (docs/worker.md)
+    /// Take samples for another process that asks on standard input (docs/gate.md)
     #[arg(long, hide = true)]
     pub worker: bool,
-    /// What to run and how.
+    /// The work and the settings of a run.
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -80,7 +82,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Check a scenario without running it
     Validate(ValidateArgs),
-    /// Say what a workload holds before it runs: keys, conflicts, lists
+    /// Describe a workload: keys, conflicts, list sizes
     Describe(DescribeArgs),
     /// Write a commented scenario to start from
     New(NewArgs),
@@ -90,32 +92,34 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Lay results side by side: settings, counters, figures
     Compare(CompareArgs),
-    /// Is this build slower than that one, or than a stored result?
+    /// Judge whether this build is slower than another one, or than a stored result
     Gate(Box<GateArgs>),
-    /// Learn how small a change this machine can decide
+    /// Estimate the smallest change that this machine can detect
     Calibrate(Box<CalibrateArgs>),
-    /// Results as a page for a browser, or as Markdown, CSV or benchmark JSON
+    /// Write results as a page for a browser, or as Markdown, CSV or benchmark JSON
     Report(ReportArgs),
-    /// Look whether this machine is fit for figures that can be believed
+    /// Check whether this machine is fit for benchmarking
     Doctor(DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
     Import(ImportArgs),
     /// Write a workload as a chain that real clients take: genesis, Engine API calls, RLP, rows
     Export(ExportArgs),
-    /// State databases: list, verify, remove
+    /// Run an exported block on a real client, beside our designs
+    Client(Box<ClientArgs>),
+    /// List, verify or remove state databases
     State(StateArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write manual pages, one for each verb
     Man(ManArgs),
-    /// Raw random reads of the stores, beside what the device can do
+    /// Measure raw random reads of the stores, beside the device's rate
     Io(IoArgs),
-    /// A matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
+    /// Run a matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
     Sweep(SweepArgs),
 }
 
 impl Cli {
-    /// Does what the command line says.
+    /// Carries out the command line.
     ///
     /// # Errors
     /// The verb fails.
@@ -161,6 +165,7 @@ impl Command {
             Self::Doctor(args) => doctor::doctor(&args),
             Self::Import(args) => import::import(&args),
             Self::Export(args) => export::export(&args),
+            Self::Client(args) => client::client(&args),
             Self::State(args) => state::state(&args),
             Self::Completions(args) => help::completions(&args, Cli::command()),
             Self::Man(args) => help::man(&args, Cli::command()),

@@ -1,6 +1,7 @@
-//! Verbs, one file each: its arguments, what they mean as plain values, and what it prints.
+//! Verbs, one file each: its arguments, their plain values, and its output.
 
 pub mod calibrate;
+pub mod client;
 pub mod compare;
 pub mod describe;
 pub mod doctor;

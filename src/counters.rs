@@ -1,4 +1,4 @@
-//! Counts what a sample did, exactly ([`Counters`]).
+//! Exact counters of a sample ([`Counters`]).
 
 use alloy_primitives::Keccak256;
 use executor::sample::Measurement;

@@ -1,5 +1,5 @@
-//! What a workload holds, before anything is measured: `seen` lets the reference run over it,
-//! `figures` makes figures of what that saw, `kinds` does so for every shipped scenario.
+//! The contents of a workload, before anything is measured: `seen` lets the reference run over it,
+//! `figures` makes figures of its keys, `kinds` does so for every shipped scenario.
 
 mod figures;
 pub mod kinds;

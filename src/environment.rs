@@ -1,5 +1,5 @@
-//! The machine that a result was made on: a fingerprint with `null` for what is not known, and
-//! warnings about what makes its figures doubtful, each with the remedy.
+//! The machine that a result was made on: a fingerprint with `null` for unknown facts, and
+//! warnings about reasons for doubt, each with the remedy.
 //!
 //! Everything is read from `/proc`, `/sys` and `/etc`, or tried on a small file (`ground`); no
 //! program is started. One file a subject: `cpu`, `cgroup`, `memory`, `disk`, `host`; `warning`

@@ -1,5 +1,5 @@
 //! Exit codes, and errors that know theirs. The codes are part of the interface
-//! (`docs/exit-codes.md`).
+//! (`docs/getting-started.md`).
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum Code {
     Interrupted = 130,
 }
 
-/// Whether what is not sure ends the program with an error (`--strict`).
+/// Whether an undecided claim or gate ends the program with an error (`--strict`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// No.
@@ -38,7 +38,7 @@ pub enum Strictness {
 pub struct Failure {
     /// The exit code.
     pub code: Code,
-    /// What is printed, as one chain.
+    /// The printed error, as one chain.
     pub error: anyhow::Error,
 }
 

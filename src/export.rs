@@ -15,13 +15,16 @@ use generator::{
     export::{self, Accounts, Chain, ExportError, Lists, RowFiles, Settings, TestFormat, chain},
     reference::ReferenceError,
 };
-use workload::{Fork, RowError, Workload};
+use workload::{Fork, RowError, Workload, file};
 
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
 };
+
+/// Name of the workload in an export.
+pub const WORKLOAD: &str = "work.workload";
 
 /// A form of a chain. The comments are the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,7 +97,8 @@ pub fn export(
     };
     let chain = run(workload, &settings, progress)?;
     let stage = progress.stage("writing the export", 0);
-    let dir = Directory { path: beside.path(), files: Vec::new() };
+    file::write(&beside.path().join(WORKLOAD), workload).or_exit(Code::Io)?;
+    let dir = Directory { path: beside.path(), files: vec![WORKLOAD.to_owned()] };
     dir.write(&chain, input, &settings)?;
     stage.finish();
     let readable = fs::set_permissions(beside.path(), Permissions::from_mode(0o755));

@@ -1,4 +1,4 @@
-//! What a run does after its rounds where it was asked to: samples that count for no figure, to
+//! Extra samples of a run after its rounds, on request: samples that count for no figure, to
 //! be traced or profiled. Their files are tried before the run.
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::{
     trace,
 };
 
-/// What a user asked for.
+/// A user's wishes.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// The file of a trace.
@@ -31,7 +31,7 @@ pub struct Wishes {
     pub flame_graph: Option<PathBuf>,
 }
 
-/// What is to be done, and where it goes.
+/// The extra samples, and their files.
 #[derive(Debug)]
 pub struct Extras {
     trace: Option<Tracing>,
@@ -54,8 +54,8 @@ struct Profiling {
 }
 
 impl Extras {
-    /// What `wishes` ask for of the cells of a run that began at `started_unix_s`. The flame graph
-    /// goes to `out` where no other file is named.
+    /// The extra samples of `wishes` among the cells of a run that began at `started_unix_s`. The
+    /// flame graph goes to `out` where no other file is named.
     ///
     /// # Errors
     /// They name a cell that the run does not have, or a file that cannot be written.
@@ -93,7 +93,7 @@ impl Extras {
     }
 
     /// Does it, unless the run ended before its plan or with a wrong result. Returns the files;
-    /// what went wrong, and the profile's figures, are in `sampled`.
+    /// failures, and the profile's figures, are in `sampled`.
     pub fn take(
         self,
         sampling: &Sampling<'_>,

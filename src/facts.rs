@@ -1,4 +1,4 @@
-//! What a result says beside the figures: the tool, the workload, the stores, reasons for doubt.
+//! Facts of a result beside the figures: the tool, the workload, the stores, reasons for doubt.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use crate::{environment, session::Session};
 /// Version of revm, as pinned in the workspace's manifest.
 const REVM_VERSION: &str = "43.0.3";
 
-/// What made the result: the binary whose `build` is in the environment.
+/// The program of the result: the binary whose `build` is in the environment.
 pub fn tool(build: &Build) -> Tool {
     let program = Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -65,7 +65,7 @@ impl AskedKeys {
     }
 }
 
-/// Counts what the lists of `workload` declare.
+/// Counts the keys that the lists of `workload` declare.
 fn declared_keys(workload: &Workload) -> DeclaredKeys {
     let mut keys = DeclaredKeys::default();
     for batch in &workload.batches {
@@ -91,7 +91,7 @@ pub fn present_share(workload: &Workload) -> f64 {
     if asked == 0 { 1.0 } else { present as f64 / asked as f64 }
 }
 
-/// What a result says of its workload.
+/// A result's facts of its workload.
 pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     let keys = declared_keys(workload);
     let sizes = |size: fn(&workload::block::ListSizes) -> u64| {
@@ -122,12 +122,12 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     }
 }
 
-/// What the stores say of themselves.
+/// Facts of the stores.
 pub fn stores(session: &Session) -> Vec<StoreFacts> {
     session.stores().iter().map(store).collect()
 }
 
-/// What a store says of itself.
+/// Facts of a store.
 pub fn store(store: &AnyStore) -> StoreFacts {
     let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
     StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }

@@ -2,15 +2,17 @@
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
 //! `taker` who is asked for samples, `cell` a variant on its way to its verdict, `measure` takes octets
-//! until all is decided, and `builds` drives the processes. `baseline` judges results against stored
-//! ones instead (`side`: those of one program), `claimed` adds the claims, `calibration` learns what a
-//! machine can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
+//! until all is decided, and `builds` drives the processes, `clients` real clients. `baseline` judges
+//! results against stored ones instead (`side`: those of one program), `claimed` adds the claims,
+//! `calibration` estimates the change that a machine can decide. `judge` makes a gate's result of these.
+//! Nothing here knows the command line.
 
 pub mod baseline;
 pub mod builds;
 pub mod calibration;
 mod cell;
 mod claimed;
+pub mod clients;
 mod decide;
 #[cfg(test)]
 mod drawn;

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks everything to stop and keeps what is finished, and the program ends
+//! Ctrl-C: the first asks everything to stop and keeps the finished part, and the program ends
 //! within a second, whatever is under way; the second ends the process at once. State databases
 //! and workload files are never half written either way.
 
@@ -24,7 +24,7 @@ use crate::exit::Code;
 
 /// Time for everything to stop by itself.
 const GRACE: Duration = Duration::from_millis(600);
-/// Most time for writing what is finished, and for children to end.
+/// Most time for writing the finished part, and for children to end.
 const HOLD_MAX: Duration = Duration::from_secs(10);
 /// Polling interval for the end of holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -34,7 +34,7 @@ static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static HOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 
-/// Shows what is finished, once, where it could not be shown in the usual way.
+/// Shows the finished part, once, where it could not be shown in the usual way.
 type Kept = Box<dyn FnOnce() + Send>;
 
 /// Begins to listen for SIGINT (Ctrl-C) and SIGTERM. Where the program does not end by itself soon
@@ -94,12 +94,12 @@ impl Drop for Hold {
     }
 }
 
-/// From now on the program only writes and shows what is finished, and ends by itself.
+/// From now on the program only writes and shows the finished part, and ends by itself.
 pub fn finishing() {
     HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Keeps `show`, in place of what was kept before, for a process that cannot stop in time.
+/// Keeps `show`, in place of an earlier one, for a process that cannot stop in time.
 pub fn keep(show: impl FnOnce() + Send + 'static) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(show));
 }

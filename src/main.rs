@@ -12,6 +12,7 @@ mod cells;
 mod child;
 mod claims;
 mod cli;
+mod client;
 mod cmd;
 mod counters;
 mod describe;

@@ -1,5 +1,5 @@
-//! One sample of one cell, for a run and for the worker alike: what its schedule must know is
-//! measured before, senders are recovered where that is asked for, nothing is drawn meanwhile,
+//! One sample of one cell, for a run and for the worker alike: times that its schedule must know
+//! are measured before, senders are recovered where that is asked for, nothing is drawn meanwhile,
 //! and an error is either a difference from the reference or a failure.
 
 use std::{num::NonZeroUsize, time::Duration};
@@ -37,7 +37,7 @@ pub struct Measuring<'a> {
     pub store: usize,
     /// The variant.
     pub variant: Variant,
-    /// What is in memory when a sample starts.
+    /// Content of memory when a sample starts.
     pub cache: CacheMode,
     /// Signatures of all transactions, where senders are recovered before the sample, on as many
     /// threads as execute.
@@ -61,7 +61,7 @@ pub type KnownCosts = Vec<Vec<Duration>>;
 pub struct Measured {
     /// The sample; `None` where an engine rejected the work.
     pub measurement: Option<Measurement>,
-    /// What recovering the senders cost.
+    /// Cost of recovering the senders.
     pub recovered: Option<Recovered>,
     /// Blocks a second of a plain ring on the blocks of the sample, if its requests were kept; an
     /// error is the reason for an unknown rate.
@@ -99,7 +99,7 @@ pub enum Unmeasured {
 }
 
 impl<'a> Measuring<'a> {
-    /// What is known of the cell beside its samples.
+    /// Facts of the cell beside its samples.
     pub fn input(&self, keys: AskedKeys, device: Option<&'a Device>) -> CellInput<'a> {
         let store = &self.session.stores()[self.store];
         CellInput {
@@ -183,7 +183,7 @@ impl<'a> Measuring<'a> {
                 measured.measurement = Some(measurement);
             }
             Ok(None) => {}
-            // What is wrong already is not forgotten for a failure after it.
+            // A disagreement is not forgotten for a failure after it.
             Err(_) if !measured.differences.is_empty() => {}
             Err(unmeasured) => return Err(unmeasured),
         }
@@ -199,7 +199,11 @@ impl<'a> Measuring<'a> {
         match self.session.take(self.work, self.store, how, interrupt::flag()) {
             Ok(measurement) => Ok(Some(measurement)),
             Err(EngineError::Cancelled) => Err(Unmeasured::Cancelled),
-            Err(error @ (EngineError::List { .. } | EngineError::Step { .. })) => {
+            Err(
+                error @ (EngineError::List { .. }
+                | EngineError::Step { .. }
+                | EngineError::Root { .. }),
+            ) => {
                 measured.differences.push(Difference::OfSample(error.to_string()));
                 Ok(None)
             }

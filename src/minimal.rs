@@ -1,5 +1,5 @@
-//! The minimal scenario: how options are read that mean what a scenario's keys mean, where there is
-//! no scenario.
+//! The minimal scenario: how options are read that mean the same as a scenario's keys, where there
+//! is no scenario.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
     Ok(scenario("a workload file", how)?.run)
 }
 
-/// The minimal scenario with overrides: for options that mean what its keys mean.
+/// The minimal scenario with overrides: for options that mean the same as its keys.
 ///
 /// # Errors
 /// An option that is not valid.

@@ -83,7 +83,7 @@ impl<'a> HttpNode<'a> {
     }
 }
 
-/// What came over HTTP.
+/// An HTTP response.
 struct Answer {
     status: u16,
     body: Vec<u8>,
@@ -116,7 +116,10 @@ impl Rpc for HttpNode<'_> {
 }
 
 /// Scheme, host and port: a path often holds a key, and an authority a password.
-fn name_of(url: &str) -> anyhow::Result<String> {
+///
+/// # Errors
+/// Where the URL is none of HTTP.
+pub fn name_of(url: &str) -> anyhow::Result<String> {
     let wrong = "is no URL of a node: it is http://HOST:PORT or https://HOST/PATH";
     let parsed: Uri = url.parse().map_err(|_| anyhow::anyhow!("--url {wrong}"))?;
     let scheme = parsed.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));

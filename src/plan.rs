@@ -26,7 +26,7 @@ const IO_THREADS: [usize; 2] = [16, MANY_THREADS];
 /// others work. On 2 cores 4, 8 and 16 threads were alike.
 const READERS_PER_CORE: usize = 4;
 
-/// What decides, beside the scenario, which cells there are.
+/// Facts beside the scenario that decide which cells there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Cores that may be used.
@@ -80,10 +80,13 @@ impl Machine {
         }
     }
 
-    /// What was chosen for batched reads where the scenario says nothing, and why: one sentence
+    /// The choices for batched reads where the scenario has none, with reasons: one sentence
     /// each.
     pub fn choices(&self, run: &RunSpec) -> Vec<String> {
         let mut choices = Vec::new();
+        if self.io_uring != IoUring::Available && run.fiber_counts.iter().any(|count| *count > 1) {
+            choices.push("fibers = 1, as there is no io_uring".to_owned());
+        }
         let reads_ahead = |design: &Design| matches!(design.preset().io, Io::Batched(_));
         if !run.designs.iter().any(reads_ahead) {
             return choices;
@@ -139,11 +142,14 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
         for design in &run.designs {
             for (threads, io_threads) in thread_counts(run, *store, *design, machine) {
                 let mut variant = Variant::of(*design, threads, io_threads);
+                variant.root = run.root;
                 if let Engine::Prewarm(warming) = &mut variant.engine {
                     warming.cache = run.warm_cache;
                 }
                 let variants = under_duties(variant, run).into_iter();
                 let variants = variants.flat_map(|variant| under_policies(variant, run, *store));
+                let variants =
+                    variants.flat_map(|variant| on_fibers(variant, run, *store, machine));
                 for variant in variants.flat_map(|variant| under_schedules(variant, run)) {
                     let cell = PlannedCell { store: *store, variant };
                     if !cells.contains(&cell) {
@@ -182,6 +188,16 @@ fn under_policies(variant: Variant, run: &RunSpec, store: StoreKind) -> Vec<Vari
     }
     let with = |policy| Variant { io: Io::Batched(policy), ..variant };
     policies(&run.prefetch).into_iter().map(with).collect()
+}
+
+/// A variant with each number of fibers; itself where no transaction can yield its thread.
+fn on_fibers(variant: Variant, run: &RunSpec, store: StoreKind, machine: &Machine) -> Vec<Variant> {
+    let has_ring = machine.io_uring == IoUring::Available;
+    if !variant.can_yield() || !store.can_yield() || !has_ring {
+        return vec![variant];
+    }
+    let with = |count: &u32| Variant { fiber_count: *count as usize, ..variant };
+    run.fiber_counts.iter().map(with).collect()
 }
 
 /// A variant under each schedule, where its engine can follow one.

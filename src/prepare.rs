@@ -1,4 +1,4 @@
-//! From what a user names to what can be sampled: the workload generated or read, its stores
+//! From a user's work to a session that can be sampled: the workload generated or read, its stores
 //! open over their states, the device below them measured, its transactions signed; and, while it
 //! is sampled, works of their own for samples. None of it is on a clock.
 
@@ -23,7 +23,7 @@ pub use device::measure_again;
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{Request, Size, Source, claim_not_run, on_one_database, on_same_keys, scenario};
-pub use stores::{Databases, InUse, StoreOpener, memory_limit_bytes};
+pub use stores::{Databases, InUse, StoreOpener};
 pub use work::{generate, generate_by_load, read_workload};
 
 /// How a workload is prepared.
@@ -39,7 +39,7 @@ pub struct Preparation<'a> {
     pub databases: Databases<'a>,
     /// On which machine.
     pub machine: &'a Machine,
-    /// Shows what takes long.
+    /// Shows the progress of long steps.
     pub progress: &'a Progress,
 }
 

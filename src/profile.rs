@@ -1,6 +1,6 @@
 //! `--profile`: which functions take the CPU's time of a variant, seen in extra samples that
 //! count for no figure. A signal stops whichever thread runs, at most as often as the kernel
-//! ticks, and keeps its stack (`docs/profile.md`).
+//! ticks, and keeps its stack (`docs/performance.md`).
 //!
 //! Only stacks inside an engine are kept: opening the store and comparing with the reference
 //! are outside the clock, and outside of this.
@@ -34,14 +34,14 @@ const FRAME_COUNT: usize = 10;
 const NOT_WALKED: [&str; 5] = ["libc.so", "libgcc_s.so", "libpthread.so", "ld-linux", "vdso"];
 /// Threads that do nothing outside an engine's clock.
 const WORKER_THREADS: [&str; 2] = ["executor", "reader"];
-/// What the names of all functions of engines have in them.
+/// The part that the names of all functions of engines have.
 const ENGINE: &str = "executor::engine::";
 /// Warms a state up outside the clock, by functions of an engine.
 const WARM_UP: &str = "executor::sample::warm";
 /// The profiler's own functions at the top of a stack.
 const OWN: [&str; 3] = ["backtrace::", "pprof::", "<pprof::"];
 
-/// What `--profile` asks for: a cell, or the fastest of a design.
+/// The target of `--profile`: a cell, or the fastest of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The cell at this index.
@@ -50,7 +50,7 @@ pub enum Wanted {
     FastestOf(Vec<usize>),
 }
 
-/// What `wanted` names among cells, given by variant and design.
+/// The cell that `wanted` names among cells, given by variant and design.
 ///
 /// # Errors
 /// It is neither a design of theirs nor the name of one.

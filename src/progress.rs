@@ -91,7 +91,7 @@ pub struct Progress {
 /// Where a bar is drawn; each has a target of its own.
 type Terminal = Box<dyn Fn() -> ProgressDrawTarget + Send>;
 
-/// What is drawn on.
+/// The terminal.
 struct Screen {
     lines: Box<dyn Write + Send>,
     terminal: Terminal,
@@ -101,7 +101,7 @@ struct Screen {
     held: Vec<String>,
 }
 
-/// What is under way.
+/// The step under way.
 struct UnderWay {
     name: String,
     total: Total,
@@ -132,7 +132,7 @@ impl Stage<'_> {
     }
 }
 
-/// While it lives nothing is drawn; what is on the screen stays as it is.
+/// While it lives nothing is drawn; the screen stays as it is.
 #[derive(Debug)]
 #[must_use = "drawing goes on when it is dropped"]
 pub struct PauseGuard<'a> {
@@ -184,7 +184,7 @@ impl Progress {
         self.draw_if_due();
     }
 
-    /// Finishes what is under way: the bar goes, a log gets a line with the time it took.
+    /// Finishes the step under way: the bar goes, a log gets a line with the time it took.
     pub fn clear(&self) {
         let mut screen = self.screen();
         let Some(stage) = screen.stage.take() else { return };
@@ -207,7 +207,7 @@ impl Progress {
     /// advances is counted.
     pub fn pause(&self) -> PauseGuard<'_> {
         if self.look == Look::Bars {
-            // What stays on the screen is current.
+            // The screen is current.
             self.draw();
         }
         self.pause_count.fetch_add(1, Ordering::SeqCst);
@@ -268,6 +268,7 @@ impl BuildProgress for Progress {
             BuildPhase::Sorting => "state: sorting rows",
             BuildPhase::Writing => "state: writing rows",
             BuildPhase::Ageing => "state: ageing rows",
+            BuildPhase::Tries => "state: hashing tries",
             BuildPhase::Finishing => "state: finishing files",
             BuildPhase::Verifying => "state: verifying rows",
         };

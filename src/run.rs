@@ -44,7 +44,7 @@ pub use finished::Finished;
 const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
     (--samples, --budget), and look what else runs here";
 
-/// What to run and how.
+/// The work and the settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunInput {
     /// Where the work comes from.
@@ -55,15 +55,15 @@ pub struct RunInput {
     pub command: Vec<String>,
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
-    /// What to do where another process uses one.
+    /// Reaction where another process uses one.
     pub in_use: InUse,
     /// Whether a claim that is not judged ends the program with an error.
     pub strictness: Strictness,
     /// Where the result is written.
     pub out: Option<PathBuf>,
-    /// What is done after the rounds.
+    /// Extra samples after the rounds.
     pub extras: Wishes,
-    /// Shows what had finished where the user interrupts and the run cannot stop in time.
+    /// Shows the finished samples where the user interrupts and the run cannot stop in time.
     pub show_kept: fn(&RunResult),
 }
 
@@ -137,7 +137,7 @@ pub fn measure(
     }
 }
 
-/// A run under way, with what is the same for all its databases.
+/// A run under way, with the facts that all its databases share.
 struct Course<'a> {
     input: &'a RunInput,
     started_unix_s: u64,
@@ -149,7 +149,7 @@ struct Course<'a> {
     progress: &'a Progress,
 }
 
-/// What came out so far.
+/// The results so far.
 #[derive(Clone, Debug, Default)]
 struct SoFar {
     ran: Vec<Ran>,
@@ -159,7 +159,7 @@ struct SoFar {
     disagreements: Vec<String>,
     is_unsteady: bool,
     profile: Option<ProfileFacts>,
-    /// What of the budget is used.
+    /// The used part of the budget.
     spent: Duration,
 }
 
@@ -214,7 +214,7 @@ impl Course<'_> {
         }
     }
 
-    /// Samples an open database, and adds what came out to what there was before. Every few
+    /// Samples an open database, and adds its results to those before. Every few
     /// seconds all of it is written, so that whatever ends the run leaves nearly all of it.
     fn sample(
         &self,
@@ -311,7 +311,7 @@ impl Course<'_> {
         preparation.prepare(workload)
     }
 
-    /// What came out before, and on the database that is open.
+    /// The results before, and those on the open database.
     fn with(
         &self,
         before: &SoFar,
@@ -352,7 +352,7 @@ impl Course<'_> {
         }
     }
 
-    /// The result of what came out so far, on one database or more.
+    /// The result so far, on one database or more.
     fn result(&self, sofar: &SoFar, failure: Option<&anyhow::Error>) -> RunResult {
         let is_one = self.run.database_count == 1;
         let first = &sofar.ran[0];
@@ -389,6 +389,7 @@ impl Course<'_> {
             disagreements: sofar.disagreements.clone(),
             interrupted: interrupt::happened() || failure.is_some() || is_short,
             cells,
+            clients: Vec::new(),
             databases,
             profile: sofar.profile.clone(),
             conclusion: None,

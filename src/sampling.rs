@@ -1,5 +1,5 @@
-//! Taking samples: rounds over the cells until the budget is spent, and what the result says of
-//! the cells.
+//! Taking samples: rounds over the cells until the budget is spent, and their cells
+//! in the result.
 
 mod asked;
 
@@ -45,11 +45,11 @@ pub struct Sampled {
     asked_before: BTreeMap<StoreKind, AskedBefore>,
     /// Where a result is not the reference's, or a list was rejected.
     pub disagreements: Vec<String>,
-    /// What ended the run before its time.
+    /// Cause of an early end of the run.
     pub failure: Option<Failure>,
     /// Where the CPU's time of a variant goes, where that was asked for.
     pub profile: Option<ProfileFacts>,
-    /// Time that the rounds took: what of the budget is used.
+    /// Time that the rounds took: the used part of the budget.
     pub spent: Duration,
 }
 
@@ -131,7 +131,7 @@ pub struct Sampling<'a> {
 }
 
 impl<'a> Sampling<'a> {
-    /// The cells of `run` over what is prepared.
+    /// The cells of `run` over the prepared session.
     pub fn new(
         prepared: &'a Prepared,
         run: &'a RunSpec,
@@ -353,7 +353,7 @@ impl<'a> Sampling<'a> {
         least >= UNSTEADY_COUNT_MIN && cells::warm_up(self.of_cells(sampled)) == Warmup::NoEnd
     }
 
-    /// What the result says of each cell that has a sample.
+    /// The result's part of each cell that has a sample.
     pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
         let warm_up = self.left_out(sampled);
         let cells = self.with_samples(sampled);

@@ -1,5 +1,5 @@
 //! A sweep: a matrix of settings, each cell a run of its own. Owns which cells there are, the
-//! directory that their results go to, and what the results say together. `running` runs them.
+//! directory that their results go to, and their joined results. `running` runs them.
 
 pub mod cell;
 pub mod dir;

@@ -8,19 +8,19 @@ pub enum StoreError {
     Failed {
         /// The store's name.
         store: &'static str,
-        /// What was tried, in words that fit after "cannot".
+        /// The attempt, in words that fit after "cannot".
         action: String,
-        /// What the library says.
+        /// The library's error.
         reason: String,
     },
-    /// A row cannot be what the state's layout says.
+    /// A row does not fit the state's layout.
     #[error("{store}: the row of {what} is damaged: {reason}; `stress state verify` tells more")]
     Damaged {
         /// The store's name.
         store: &'static str,
         /// Whose row.
         what: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// After a sample the state was not as before it.
@@ -30,7 +30,7 @@ pub enum StoreError {
         store: &'static str,
         /// Which key.
         what: String,
-        /// What was found.
+        /// The value found.
         reason: String,
     },
 }

@@ -2,17 +2,22 @@
 //! measures. Knows no scenario, no TOML and no terminal; what a batch must come to is told by
 //! the workload.
 
+mod checked_trie;
 pub mod device;
 pub mod engine;
 mod error;
+mod fiber;
 pub mod latency;
+mod leaves;
 mod lock;
 pub mod place;
 mod pool;
 pub mod process;
 pub mod raw;
+mod read_counters;
 pub mod recover;
 pub mod replay;
+pub mod root;
 pub mod sample;
 pub mod schedule;
 mod single_flight;
@@ -20,4 +25,5 @@ pub mod span;
 pub mod state;
 pub mod store;
 pub mod trace;
+pub mod tries;
 mod try_map;

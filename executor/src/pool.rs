@@ -1,4 +1,4 @@
-//! Threads that wait for jobs: started before the clock, told what to do inside it. A panic in
+//! Threads that wait for jobs: started before the clock, given work inside it. A panic in
 //! one cancels the job and goes on unwinding in whoever waits for it.
 //!
 //! Not rayon's: each worker holds a reader of the store from before the clock, takes every job
@@ -72,7 +72,7 @@ impl<'a, J> WorkerPool<'a, J> {
     /// show the `name` of each.
     ///
     /// # Errors
-    /// The first of a worker, or what `no_thread` makes of it when one cannot begin.
+    /// The first of a worker, or the error of `no_thread` when one cannot begin.
     pub(crate) fn run<T: Send, R, E: Send>(
         &self,
         name: impl Fn(usize) -> &'static str,
@@ -139,7 +139,7 @@ impl<'a, J> WorkerPool<'a, J> {
         }
     }
 
-    /// For a worker that cannot begin: nobody waits for it, and what the others do is in vain.
+    /// For a worker that cannot begin: nobody waits for it, and the work of the others is lost.
     fn give_up(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.lock().absent_count += 1;

@@ -41,6 +41,11 @@ impl IoCounters {
         Self::parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
     }
 
+    /// Those of the process `pid`, or `None` where it is gone, another user's, or not counted.
+    pub fn of_process(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -233,11 +238,27 @@ pub struct Delta {
 }
 
 /// CPU time of the calling thread.
-#[expect(unsafe_code, reason = "clock_gettime has no safe wrapper in std")]
 pub fn thread_cpu_time() -> Option<Duration> {
+    time_of(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// CPU time of all threads of the process `pid`, those that ended included, without its children;
+/// `None` where it is gone.
+#[expect(unsafe_code, reason = "clock_getcpuclockid has no safe wrapper in std")]
+pub fn cpu_time_of(pid: u32) -> Option<Duration> {
+    let (pid, mut clock) = (libc::pid_t::try_from(pid).ok()?, 0);
+    // SAFETY: `clock` is a writable `clockid_t`; an unknown process is an error.
+    if unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) } != 0 {
+        return None;
+    }
+    time_of(clock)
+}
+
+#[expect(unsafe_code, reason = "clock_gettime has no safe wrapper in std")]
+fn time_of(clock: libc::clockid_t) -> Option<Duration> {
     let mut raw = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `raw` is a writable `timespec`.
-    if unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut raw) } != 0 {
+    // SAFETY: `raw` is a writable `timespec`; an unknown clock is an error.
+    if unsafe { libc::clock_gettime(clock, &raw mut raw) } != 0 {
         return None;
     }
     Some(Duration::new(u64::try_from(raw.tv_sec).ok()?, u32::try_from(raw.tv_nsec).ok()?))
@@ -409,6 +430,21 @@ mod tests {
             std::thread::spawn(move || (lower_priority(), policy("thread-self"))).join().unwrap();
         assert_eq!(got == Priority::Normal, lowered == before);
         assert_eq!(policy("thread-self"), before);
+    }
+
+    #[test]
+    fn another_process_is_counted_until_it_is_gone() {
+        let pid = std::process::id();
+        let (own, counted) = (Usage::now().unwrap().cpu(), cpu_time_of(pid).unwrap());
+        assert!(counted + Duration::from_secs(1) > own, "{counted:?} of {own:?}");
+        assert_eq!(IoCounters::of_process(pid).is_some(), IoCounters::now().is_some());
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let of_child = cpu_time_of(child.id()).unwrap();
+        assert!(of_child < Duration::from_secs(10), "{of_child:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(cpu_time_of(child.id()), None);
+        assert_eq!(IoCounters::of_process(child.id()), None);
     }
 
     #[test]

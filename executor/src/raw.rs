@@ -1,6 +1,6 @@
 //! Raw random reads of a store: as many threads as asked, each with a reader of its own, ask for
-//! one slot after the other, or for many at once. No EVM, no list, no hand-over: what is left is
-//! what the store itself can do, beside what the device can ([`crate::device`]).
+//! one slot after the other, or for many at once. No EVM, no list, no hand-over: the rate of
+//! the store itself, beside the device's ([`crate::device`]).
 //!
 //! `raw/keys.rs` says which keys, `raw/worker.rs` is one thread. Every value is compared with the
 //! recipe's: a wrong value is an error, never a rate.
@@ -63,7 +63,7 @@ struct GateState {
     verdict: Option<GateVerdict>,
 }
 
-/// What becomes of the threads that wait.
+/// End of the threads that wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GateVerdict {
     Read,

@@ -1,6 +1,6 @@
 //! Sender recovery as a phase of its own, outside any sample's clock: transactions are signed
 //! beforehand, then who signed is recovered on as many threads as execute, and compared with the
-//! senders that the workload names. What it does for a transaction is what a client does: the
+//! senders that the workload names. Its work for a transaction is a client's: the
 //! signing hash from its fields, ECDSA recovery on secp256k1 (EIP-2: no s above half the order),
 //! Keccak of the public key; for EIP-7702 the same for each delegation.
 
@@ -59,7 +59,7 @@ pub enum RecoverError {
     Invalid {
         /// The transaction.
         tx: usize,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// Somebody else signed.
@@ -80,7 +80,7 @@ pub enum RecoverError {
     Cancelled,
 }
 
-/// What recovering all senders of a workload once cost.
+/// Cost of recovering all senders of a workload once.
 #[derive(Clone, Debug, Default)]
 pub struct Recovered {
     /// From the first to the last transaction.

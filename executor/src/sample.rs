@@ -20,6 +20,7 @@ use crate::{
     place::{AskedRow, RowPages},
     process::{self, BlockDevice, DiskReads},
     replay::Requests,
+    root::{self, Fault},
     span::Spans,
     store::{
         Reader, Sample, Store,
@@ -27,7 +28,7 @@ use crate::{
         recorded::{ReadLog, Recorded},
     },
 };
-use variant::{CacheMode, ListForm, Prefetch};
+use variant::{CacheMode, ListForm, Prefetch, RootTime};
 
 /// Threads that warm a state up.
 const WARMING_THREADS: usize = 16;
@@ -67,24 +68,47 @@ pub enum Disagreement {
         /// Where they part.
         difference: String,
     },
+    /// The state root is wrong.
+    #[error("batch {batch}: state root {got}, and a walk over the state comes to {expected}")]
+    Root {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// By the walk.
+        expected: B256,
+        /// This execution's.
+        got: B256,
+    },
+    /// The tries of the state below are wrong.
+    #[error("the tries of the state are wrong: {0}")]
+    Tries(String),
     /// The store holds something else than was committed.
     #[error("after the commit, {what} reads as {got}, and {expected} was written")]
     ReadBack {
         /// Which key.
         what: String,
-        /// What was committed.
+        /// The committed value.
         expected: String,
-        /// What a fresh reader finds.
+        /// A fresh reader's value.
         got: String,
     },
 }
 
-/// What one sample measured.
+impl Disagreement {
+    fn of_fault(fault: Fault) -> Self {
+        match fault {
+            Fault::Root { batch, expected, got } => Self::Root { batch, expected, got },
+            Fault::State(reason) => Self::Tries(reason),
+            Fault::Node { what, expected, got } => Self::ReadBack { what, expected, got },
+        }
+    }
+}
+
+/// The measurement of one sample.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// The execution.
     pub executed: Executed,
-    /// What the process did inside the clock.
+    /// The process's counters inside the clock.
     pub process: process::Delta,
     /// The first difference from the reference.
     pub disagreement: Option<Disagreement>,
@@ -167,7 +191,36 @@ fn take_by<S: Store>(
     });
     // The state is put back whatever came out.
     store.close_sample(sample)?;
-    checked
+    let mut measurement = checked?;
+    if measurement.disagreement.is_none() && task.variant.root != RootTime::Nothing {
+        measurement.disagreement = check_roots(store, &measurement.executed)?;
+    }
+    Ok(measurement)
+}
+
+/// Compares the roots with those of walks over the state as it was before the sample.
+fn check_roots<S: Store>(
+    store: &S,
+    executed: &Executed,
+) -> Result<Option<Disagreement>, EngineError> {
+    let base = store.open_sample(CacheMode::Warm)?;
+    let batches: Option<Vec<_>> = executed
+        .batches
+        .iter()
+        .map(|batch| Some((&batch.net_changes, batch.rooted.as_ref()?.root)))
+        .collect();
+    let checked = match (base.tries(), store.tries(), batches) {
+        (Some(tries), Some(known), Some(batches)) => {
+            Some(root::check(tries.as_ref(), &known, &batches))
+        }
+        _ => None,
+    };
+    store.close_sample(base)?;
+    let unchecked = || EngineError::Root {
+        batch: 0,
+        reason: "its check finds no tries, or a batch without a root".to_owned(),
+    };
+    Ok(checked.ok_or_else(unchecked)??.map(Disagreement::of_fault))
 }
 
 /// The pages of all declared rows, if the store reads them through the page cache.
@@ -222,7 +275,7 @@ pub fn take_any(
 }
 
 /// Rebuilds the lists of the task's workload by executing in order, outside any clock, and
-/// compares: what an engine without a list does with one. Returns the first difference.
+/// compares, as an engine without a list does with one. Returns the first difference.
 ///
 /// # Errors
 /// [`EngineError`]: the lists could not be rebuilt.
@@ -295,7 +348,7 @@ fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The first difference between what was executed and what should have come out.
+/// The first difference between the execution and the expected outcome.
 fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
     for (place, batch) in workload.batches.iter().enumerate() {
         let (expected, got) = (&batch.expected.transactions, &executed.batches[place].outcomes);
@@ -353,7 +406,10 @@ fn read_back<S: Sample>(
             return Ok(Some(Disagreement::ReadBack { what, expected, got }));
         }
     }
-    Ok(None)
+    drop(reader);
+    let Some(tries) = sample.tries() else { return Ok(None) };
+    let rooted = executed.batches.iter().filter_map(|batch| batch.rooted.as_ref());
+    Ok(root::read_back(tries.as_ref(), rooted)?.map(Disagreement::of_fault))
 }
 
 /// Encoded lists of all batches in the form a variant takes. The `full` form has values that the

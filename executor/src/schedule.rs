@@ -8,7 +8,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 use variant::Schedule;
 use workload::{Batch, BlockAccessIndex, StepKind, Steps, list::ListIndex};
 
-/// The order of a batch's steps by what the batch and its list say; `None` for the order of
+/// The order of a batch's steps by the batch and its list; `None` for the order of
 /// their indices. Equal ones stay in the order of the block.
 pub(crate) fn order(
     schedule: Schedule,

@@ -13,10 +13,14 @@ use std::{
 
 use alloy_primitives::map::{DefaultHashBuilder, Entry, HashMap};
 
+use crate::fiber::{self, Awaited, Turn, Wait};
+
 /// Shards; far more than threads, so that they seldom meet.
 const SHARD_COUNT: usize = 256;
 /// How often a waiter looks whether the run was cancelled.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
+/// Longest sleep of a fiber that waits: values that other fibers of its thread wait for do not wake it.
+const FIBER_CHECK: Duration = Duration::from_micros(500);
 
 /// A wait or a read ended because the run was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +127,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
     /// Reads `key` if nobody has or is about to; does not wait.
     ///
     /// # Errors
-    /// What `read` fails with.
+    /// The error of `read`.
     pub(crate) fn fill<E>(&self, key: K, read: impl FnOnce() -> Result<V, E>) -> Result<(), E> {
         let shard = self.shard(&key);
         match lock(&shard.map).entry(key) {
@@ -135,12 +139,13 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
 
     /// Waits for the value of `key`. `None`: its read has failed, and the caller has now claimed
     /// it.
-    fn wait(
-        shard: &Shard<K, V>,
-        mut map: MutexGuard<'_, HashMap<K, Option<V>>>,
+    fn wait<'s>(
+        shard: &'s Shard<K, V>,
+        mut map: MutexGuard<'s, HashMap<K, Option<V>>>,
         key: K,
         cancel: &AtomicBool,
     ) -> Result<Option<V>, Cancelled> {
+        let mut wait = Wait::new(Awaited::Value);
         loop {
             match map.entry(key) {
                 Entry::Vacant(vacant) => {
@@ -156,7 +161,17 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Cancelled);
             }
-            let waited = shard.arrived.wait_timeout(map, CANCEL_CHECK);
+            let mut longest = CANCEL_CHECK;
+            if fiber::is_inside() {
+                drop(map);
+                let turn = wait.turn();
+                map = lock(&shard.map);
+                if turn == Turn::Look || map.get(&key).is_none_or(Option::is_some) {
+                    continue;
+                }
+                longest = FIBER_CHECK;
+            }
+            let waited = shard.arrived.wait_timeout(map, longest);
             map = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }

@@ -4,8 +4,8 @@
 //! store's settings, format version. Blocks are no part of it.
 //!
 //! **Invariant**: a directory with a state's name is whole. It is built as
-//! `<name>.building-<pid>`, synced, described by a manifest, and renamed; what a killed build
-//! leaves is removed by the next run and never opened.
+//! `<name>.building-<pid>`, synced, described by a manifest, and renamed; files that a killed build
+//! leaves are removed by the next run and never opened.
 //!
 //! **Invariant**: whoever builds, measures, verifies or removes a state holds the lock
 //! `<name>.lock`. So leftovers found while holding it are those of the dead.

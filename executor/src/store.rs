@@ -11,9 +11,10 @@ use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 use crate::{
     place::{AskedRow, Places, RowPages},
     state::BuiltState,
+    tries::{StateTries, Tries},
 };
 
-pub use crate::error::StoreError;
+pub use crate::{error::StoreError, read_counters::ReadCounters};
 
 pub mod any;
 pub mod flat;
@@ -25,29 +26,6 @@ mod overlay;
 pub mod recorded;
 pub mod rocksdb;
 mod sealed;
-
-/// Reads of one thread as its store counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadCounters {
-    /// Keys asked for, present or not.
-    pub key_count: u64,
-    /// Blocks that the store read from its files.
-    pub block_count: u64,
-    /// Bytes of those blocks as the store asked for them.
-    pub block_bytes: u64,
-    /// Blocks found in the store's own cache.
-    pub cache_hit_count: u64,
-}
-
-impl ReadCounters {
-    /// Adds another thread's.
-    pub fn add(&mut self, other: &Self) {
-        self.key_count += other.key_count;
-        self.block_count += other.block_count;
-        self.block_bytes += other.block_bytes;
-        self.cache_hit_count += other.cache_hit_count;
-    }
-}
 
 /// A slot to read, with the key of its row where who asks has made it already.
 #[derive(Clone, Copy, Debug)]
@@ -195,6 +173,15 @@ pub trait Sample: Sync {
     /// [`StoreError`].
     fn reader(&self) -> Result<Self::Reader<'_>, StoreError>;
 
+    /// Readers for as many fibers of the calling thread. Where the store can, one that waits for the device
+    /// lets the other fibers run; otherwise it holds the thread, as [`Sample::reader`]'s does.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn fiber_readers(&self, count: usize) -> Result<Vec<Self::Reader<'_>>, StoreError> {
+        (0..count).map(|_| self.reader()).collect()
+    }
+
     /// How rows are keyed where they lie in the order of their keys; `None` where no order is
     /// better than another.
     fn row_layout(&self) -> Option<Layout> {
@@ -206,6 +193,11 @@ pub trait Sample: Sync {
     /// # Errors
     /// [`StoreError`].
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError>;
+
+    /// The state's tries; `None` where it has none.
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        None
+    }
 }
 
 /// A built state.
@@ -234,6 +226,11 @@ pub trait Store: Sync {
 
     /// Why the store cannot have been cold, if so: `memory` never is.
     fn never_cold(&self) -> Option<&'static str>;
+
+    /// What is known of the state's tries; `None` where it has none.
+    fn tries(&self) -> Option<StateTries> {
+        None
+    }
 
     /// The files below, where there are any.
     fn built_state(&self) -> Option<&BuiltState> {

@@ -1,4 +1,4 @@
-//! A trace of one sample: which thread did what, when. Off, it is an `Option` that is looked at
+//! A trace of one sample: the timeline of each thread. Off, it is an `Option` that is looked at
 //! once a read or step. On, each thread records into memory of its own, bounded: of the events
 //! that come by the hundred thousand (reads, waits) the first are kept and the rest counted.
 //! Formatting and writing come after the clock ([`Trace::write`]).
@@ -31,6 +31,8 @@ pub(crate) enum Track {
     Executor(usize),
     /// One that only reads, from 0.
     Reader(usize),
+    /// The one that computes roots from lists.
+    Root,
 }
 
 impl fmt::Display for Track {
@@ -39,11 +41,12 @@ impl fmt::Display for Track {
             Self::Main => f.write_str("main"),
             Self::Executor(number) => write!(f, "executor {number}"),
             Self::Reader(number) => write!(f, "reader {number}"),
+            Self::Root => f.write_str("root"),
         }
     }
 }
 
-/// What a read is of.
+/// The kind of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Account,
@@ -51,7 +54,7 @@ pub(crate) enum Key {
     Code,
 }
 
-/// What a thread did.
+/// An event of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     /// Its part of a phase.
@@ -69,7 +72,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// What begins together is nested in this order.
+    /// Events that begin together are nested in this order.
     const fn rank(&self) -> u8 {
         match self {
             Self::Phase(_) | Self::Threads | Self::Gate => 0,
@@ -94,7 +97,7 @@ struct Dropped {
     time: Duration,
 }
 
-/// What one thread records. Threads have one for each tally.
+/// The recorder of one thread. Threads have one for each tally.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     events: Vec<Event>,
@@ -118,7 +121,7 @@ impl Recorder {
         }
     }
 
-    /// Records what comes no more often than steps do.
+    /// Records an event that comes no more often than steps do.
     pub(crate) fn seldom(&mut self, what: What, start: Instant, end: Instant) {
         self.events.push(Event { start, end, what });
     }
@@ -144,7 +147,7 @@ struct State {
     tracks: BTreeMap<Track, Recorded>,
 }
 
-/// What came of a track.
+/// The counts of a track.
 #[derive(Debug, Default)]
 struct Recorded {
     events: Vec<Event>,
@@ -185,7 +188,7 @@ impl Trace {
         Box::new(Recorder { events: Vec::with_capacity(room), room, dropped: Dropped::default() })
     }
 
-    /// Adds what a thread recorded.
+    /// Adds a thread's events.
     pub(crate) fn give(&self, track: Track, recorder: Option<Box<Recorder>>) {
         let Some(recorder) = recorder else { return };
         let mut state = self.lock();

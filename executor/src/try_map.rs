@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// What `each` makes of the items, in their order. Each share of the work has a state of its own,
-/// made by `init`.
+/// The results of `each` for the items, in their order. Each share of the work has a state of its
+/// own, made by `init`.
 ///
 /// # Errors
 /// That of the failing item with the lowest index: all items below it are done.

@@ -1,4 +1,4 @@
-//! Any bytes are a list in its full form or an error; what is one encodes to the same bytes.
+//! Any bytes are a list in its full form or an error; a list encodes to the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -59,11 +59,11 @@ pub enum Contract {
     Compute,
     /// `write(uint256,uint256,uint256)`: logs of some topics and some data.
     Logs,
-    /// `execute(address,uint256)`: what accounts delegate to (EIP-7702).
+    /// `execute(address,uint256)`: the code that accounts delegate to (EIP-7702).
     Wallet,
     /// `deploy(bytes32,bytes)`: CREATE2.
     Factory,
-    /// A contract of any size, deployed with what follows its creation code.
+    /// A contract of any size, deployed with the bytes after its creation code.
     Deployed,
 }
 
@@ -164,7 +164,7 @@ impl Contract {
         matches!(self, Self::IndexStorm)
     }
 
-    /// Of a storm: whether it is told how many ranges there are, and leaves alone what follows them.
+    /// Of a storm: whether it is told how many ranges there are, and ignores the words after them.
     pub(crate) const fn takes_padding(self) -> bool {
         matches!(self, Self::PaddedStorm)
     }
@@ -172,16 +172,16 @@ impl Contract {
     /// The code that an account of the contract has.
     ///
     /// # Errors
-    /// [`GeneratorError::Artifact`] when the committed artifact is not what it should be.
+    /// [`GeneratorError::Artifact`] when the committed artifact is damaged.
     pub fn code(self) -> Result<Bytes, GeneratorError> {
         let code = self.artifact()?.deployed_bytecode;
         self.not_empty(code)
     }
 
-    /// The code that creates a contract: what a transaction that deploys it carries.
+    /// The code that creates a contract, as a transaction that deploys it carries it.
     ///
     /// # Errors
-    /// [`GeneratorError::Artifact`] when the committed artifact is not what it should be.
+    /// [`GeneratorError::Artifact`] when the committed artifact is damaged.
     pub fn creation_code(self) -> Result<Bytes, GeneratorError> {
         let code = self.artifact()?.bytecode;
         self.not_empty(code)

@@ -1,5 +1,5 @@
-//! What a workload holds, before any variant runs it: what its transactions touch and where they
-//! meet, as they do in the reference run; nothing is taken from what a planner says of them.
+//! The contents of a workload, before any variant runs it: the keys that its transactions touch and
+//! have in common in the reference run; nothing is taken from a planner.
 //!
 //! A key is an account's row (balance, nonce, code) or a slot, as a state database has them. The
 //! row of a block's beneficiary is left out: every transaction pays it, and no client lets that
@@ -19,7 +19,7 @@ use workload::{
 
 use crate::reference::{Answer, ReferenceError, ReferenceRun};
 
-/// What one transaction touches; what is written is also counted as read.
+/// The keys that one transaction touches; a written key also counts as read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxKeys {
     /// Accounts.
@@ -41,7 +41,7 @@ pub struct KeyName {
     pub slot: Option<U256>,
 }
 
-/// What one batch holds.
+/// The contents of one batch.
 #[derive(Clone, Debug)]
 pub struct BatchDescription {
     /// Where its transactions meet.
@@ -50,21 +50,21 @@ pub struct BatchDescription {
     pub hottest: Option<KeyName>,
 }
 
-/// What a workload holds.
+/// The contents of a workload.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
-    /// What each transaction touches, through all batches in order.
+    /// The keys that each transaction touches, through all batches in order.
     pub transactions: Vec<TxKeys>,
     /// Where they meet, batch by batch.
     pub batches: Vec<BatchDescription>,
 }
 
 /// Runs the reference over `workload`, whose lists and outcomes are the reference's own
-/// ([`crate::generate`], [`crate::reference::verify`]), and says what it holds. `on_tx` is called
+/// ([`crate::generate`], [`crate::reference::verify`]), and describes it. `on_tx` is called
 /// after each transaction and may stop the run.
 ///
 /// # Errors
-/// [`ReferenceError`], also where a list lacks what a transaction touches.
+/// [`ReferenceError`], also where a list lacks a key that a transaction touches.
 pub fn describe<A: Answer>(
     workload: &Workload,
     mut on_tx: impl FnMut() -> A,
@@ -91,13 +91,13 @@ struct Touched {
     writes: bool,
 }
 
-/// What the transactions of a batch touch.
+/// The keys that the transactions of a batch touch.
 struct Census {
     batch: usize,
     list: ListIndex,
     accesses: Accesses,
     transactions: Vec<TxKeys>,
-    /// What the list lacks, the first time.
+    /// The first key that the list lacks.
     missing: Option<KeyName>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) const CHAIN_ID: u64 = 1;
 pub(crate) const BASE_FEE: u64 = 1_000_000_000;
 /// 1 Gwei: every transaction changes the beneficiary's balance.
 pub(crate) const PRIORITY_FEE: u128 = 1_000_000_000;
-/// What a wallet sets: twice the base fee, and the priority fee.
+/// The fee limit of a wallet: twice the base fee, and the priority fee.
 pub(crate) const MAX_FEE: u128 = 2 * BASE_FEE as u128 + PRIORITY_FEE;
 /// Withdrawals of a block (EIP-4895: at most 16).
 pub(crate) const WITHDRAWAL_COUNT: usize = 16;

@@ -141,9 +141,9 @@ pub enum GeneratorError {
         key: &'static str,
         /// Place of the load.
         load: usize,
-        /// What there is.
+        /// The limit.
         gas: u64,
-        /// What the smallest useful transaction needs.
+        /// The need of the smallest useful transaction.
         needed_gas: u64,
     },
     /// A transaction as large as the scenario asks for does not fit in its gas.
@@ -156,7 +156,7 @@ pub enum GeneratorError {
         load: usize,
         /// The key that says the size.
         key: &'static str,
-        /// What it says.
+        /// Its value.
         count: u64,
         /// The most that fits.
         most_count: u64,
@@ -174,7 +174,7 @@ pub enum GeneratorError {
     Artifact {
         /// Its name.
         contract: &'static str,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The callback asked to stop.
@@ -211,7 +211,7 @@ pub enum MeterError {
     Probe {
         /// The contract.
         contract: &'static str,
-        /// What revm says.
+        /// revm's error.
         reason: String,
     },
     /// A probe cost something else than its parts.

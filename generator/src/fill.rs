@@ -1,6 +1,6 @@
 //! Fills blocks: which load's transaction comes next, and with how much gas. A transaction is
-//! admitted as the protocol does it: its limit is within what those before it have left. What a
-//! load does depends on its own transactions before, never on those of another load.
+//! admitted as the protocol does it: its limit is within the gas that those before it have left.
+//! A load's transactions depend on its own before them, never on those of another load.
 
 use alloy_primitives::{U256, keccak256};
 use workload::file::MAX_BLOCK_GAS;
@@ -32,7 +32,7 @@ pub(crate) struct Filler<'a, 'g> {
     loads: &'a [Load],
     /// One for each load.
     planners: Vec<Box<dyn Planner + 'g>>,
-    /// Of each load, what it knows of its own transactions.
+    /// Of each load, its memory of its own transactions.
     turns: Vec<Turns>,
     /// Transactions planned so far.
     turn: u64,
@@ -81,7 +81,7 @@ impl Turns {
     }
 }
 
-/// What a load has left of a block.
+/// The gas that a load has left of a block.
 #[derive(Clone, Copy)]
 struct Budget {
     total: u64,
@@ -162,7 +162,7 @@ impl<'a, 'g> Filler<'a, 'g> {
                     let key = if gas_limit == most_gas { most_key } else { "block.gas" };
                     return Err(self.too_little(key, load, gas_limit));
                 }
-                // What is left is less than a transaction needs.
+                // The rest is less than a transaction needs.
                 None => {
                     budgets[load].left = 0;
                     spare += left;
@@ -220,9 +220,9 @@ impl<'a, 'g> Filler<'a, 'g> {
         }
     }
 
-    /// Ends a block with transactions of the load that has the smallest, from what all loads had
-    /// left: at the end, where they change none of those before. Not of a load that fills what it
-    /// is given, whose later transactions would change.
+    /// Ends a block with transactions of the load that has the smallest, from the gas that all
+    /// loads had left: at the end, where they change none of those before. Not of a load that fills
+    /// all that it is given, whose later transactions would change.
     fn use_spare(
         &mut self,
         mut spare: u64,
@@ -241,7 +241,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         Ok(())
     }
 
-    /// The load with the smallest transactions of those that need what they need; the first of
+    /// The load with the smallest transactions of those of fixed size; the first of
     /// equals.
     fn smallest(&self) -> Option<usize> {
         let gas = |load: &usize| self.planners[*load].useful_gas();
@@ -255,7 +255,7 @@ impl<'a, 'g> Filler<'a, 'g> {
     }
 }
 
-/// The next transaction's gas limit: the most, unless what is left after it could not be used
+/// The next transaction's gas limit: the most, unless the rest after it could not be used
 /// up by transactions of at least `useful_gas`, where a smaller one makes that possible.
 fn next_limit(left: u64, tx_gas: u64, useful_gas: u64) -> u64 {
     let Some(rest) = left.checked_sub(tx_gas) else { return left };

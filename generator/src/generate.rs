@@ -1,5 +1,5 @@
-//! From a scenario to a workload: genesis, blocks, then the reference run that says what must
-//! come of them.
+//! From a scenario to a workload: genesis, blocks, then the reference run that gives the outcome
+//! that must come of them.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub struct Progress {
     pub total_tx_count: u64,
 }
 
-/// A workload, and what is known of its making.
+/// A workload, and facts of its making.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The workload.
@@ -47,7 +47,7 @@ pub struct Generated {
 /// answer with a [`ControlFlow`](std::ops::ControlFlow) to stop it.
 ///
 /// # Errors
-/// [`GeneratorError`] when the scenario asks for what cannot be, with the key to change;
+/// [`GeneratorError`] when the scenario asks for the impossible, with the key to change;
 /// [`GeneratorError::Cancelled`] when `progress` asks to stop.
 pub fn generate<A: Answer>(
     scenario: &Scenario,
@@ -206,7 +206,7 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// Takes what a transaction touches into the plan.
+    /// Takes the keys that a transaction touches into the plan.
     fn touch(&mut self, tx: &PlannedTx) {
         let Touched { slots, senders, others, accounts, absent } = &tx.touched;
         self.accounts.extend(accounts);
@@ -245,7 +245,7 @@ fn joined(mut ranges: Vec<IndexRange>) -> Vec<IndexRange> {
     out
 }
 
-/// What was planned must have come true: every transaction succeeds with exactly its gas.
+/// Checks that the plan has come true: every transaction succeeds with exactly its gas.
 fn check(workload: &Workload, planned_gas: &[Vec<u64>]) -> Result<(), GeneratorError> {
     let mut outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
     for (block, planned) in planned_gas.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The genesis of a scenario: what `[state]` and the loads need, independent of `[block]`, so
+//! The genesis of a scenario: the needs of `[state]` and the loads, independent of `[block]`, so
 //! that blocks of any size run on the same state database.
 
 use alloy_primitives::U256;

@@ -1,6 +1,6 @@
 //! Imports blocks that others have made: files of go-ethereum's transition tool, the
-//! `blockchain_test` JSON of execution-spec-tests, and blocks of a running node. What is said of a
-//! block is compared with what the reference makes of it; nothing of it is taken over.
+//! `blockchain_test` JSON of execution-spec-tests, and blocks of a running node. The facts of a
+//! block are compared with the reference's; none is taken over.
 
 mod batches;
 mod blockchain_test;
@@ -29,7 +29,7 @@ pub use complete::complete;
 pub use rpc::blocks as rpc_blocks;
 pub use t8n::{Text, TransitionFiles, transition};
 
-/// Blocks as a workload with one block a batch, and what the files say of them. What is expected
+/// Blocks as a workload with one block a batch, and their facts in the files. The expected outcome
 /// in the workload's batches is still empty: see [`complete`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
@@ -37,15 +37,15 @@ pub struct Imported {
     pub name: String,
     /// Genesis and blocks.
     pub workload: Workload,
-    /// Per block, what the files say of it.
+    /// Per block, its facts in the files.
     pub blocks: Vec<ImportedBlock>,
     /// The state after the last block by ascending address, empty where no file has it.
     pub post_state: Vec<GenesisAccount>,
-    /// Who says what is compared.
+    /// The source of the compared values.
     pub source: Source,
 }
 
-/// Who says what blocks come to.
+/// The source of the blocks' outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Files.
@@ -63,14 +63,14 @@ impl fmt::Display for Source {
     }
 }
 
-/// What files say of a block; `None` where they say nothing.
+/// Facts of a block in files; `None` where they have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedBlock {
     /// Gas used in the header's sense.
     pub gas_used: Option<u64>,
     /// Gas of blobs (EIP-4844).
     pub blob_gas_used: Option<u64>,
-    /// What receipts say, in order; empty where no file has them.
+    /// The receipts, in order; empty where no file has them.
     pub receipts: Vec<SaidReceipt>,
     /// Root of the receipts.
     pub receipts_root: Option<B256>,
@@ -91,14 +91,15 @@ pub struct ImportedBlock {
     made: MadeRoots,
 }
 
-/// Roots of what was read, which no run is needed for; `None` where a file leaves a part out.
+/// Roots of the parts that were read, which no run is needed for; `None` where a file leaves a part
+/// out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct MadeRoots {
     txs_root: Option<B256>,
     withdrawals_root: Option<B256>,
 }
 
-/// What a file says of a receipt.
+/// A receipt in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaidReceipt {
     /// Status 1.
@@ -115,10 +116,10 @@ pub enum ImportError {
     Json {
         /// The file.
         file: String,
-        /// What is wrong, with line and column.
+        /// The fault, with line and column.
         source: serde_json::Error,
     },
-    /// A value is missing, or is not what it should be.
+    /// A value is missing, or is not an allowed one.
     #[error("{file}: {path} is {got}; allowed is {allowed}")]
     Field {
         /// The file.
@@ -127,7 +128,7 @@ pub enum ImportError {
         path: String,
         /// The value.
         got: String,
-        /// What it may be.
+        /// The allowed values.
         allowed: String,
     },
     /// A transaction cannot be part of a block here.
@@ -139,9 +140,9 @@ pub enum ImportError {
         tx_index: usize,
         /// Who sends it.
         sender: Address,
-        /// What the reference says.
+        /// The reference's value.
         reason: String,
-        /// What may be the cause.
+        /// A possible cause.
         hint: &'static str,
     },
     /// The reference cannot be run, or was stopped.
@@ -158,13 +159,13 @@ pub enum ImportError {
     /// A node gives no answer that can be used.
     #[error("{node}: {call}: {said}; {remedy}")]
     Node {
-        /// Name of the node, without what is secret in its URL.
+        /// Name of the node, without the secret parts of its URL.
         node: String,
         /// The call, with its first parameter.
         call: String,
-        /// What it answered, or why it did not.
+        /// Its answer, or why there was none.
         said: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// The fork of blocks is not known, or not the one that was named.
@@ -177,7 +178,7 @@ pub enum ImportError {
         source_name: Source,
         /// Number of the block.
         block: u64,
-        /// What differs.
+        /// The part that differs.
         what: String,
         /// As the file says.
         said: String,

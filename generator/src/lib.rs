@@ -1,6 +1,6 @@
 //! From a scenario to a workload: contracts, genesis, transactions that fill blocks, and the
-//! reference run that says what every correct execution comes to. Knows nothing of the
-//! executor: what is expected comes from stock revm, run in order over the planned state.
+//! reference run that gives the outcome of every correct execution. Knows nothing of the
+//! executor: the expected outcome comes from stock revm, run in order over the planned state.
 
 pub mod artifact;
 pub mod describe;

@@ -1,4 +1,4 @@
-//! The kinds of load: what each has of the genesis, and the planner of its transactions. One file
+//! The kinds of load: each one's part of the genesis, and the planner of its transactions. One file
 //! a kind; its keys in a scenario are in `crates/spec/src/load/`. A new kind is an arm in [`place`]
 //! and one in [`planner`].
 
@@ -62,7 +62,7 @@ pub(crate) struct Site<'s> {
     pub(crate) slot_count: u64,
 }
 
-/// Adds to `genesis` what the load has of it.
+/// Adds the load's part to `genesis`.
 ///
 /// # Errors
 /// [`GeneratorError`] when the state is too small for it.

@@ -1,4 +1,4 @@
-//! What a storm transaction costs, measured on stock revm: a few small runs give the price of
+//! The price of a storm transaction, measured on stock revm: a few small runs give the price of
 //! each part, and their sum is exact. Knows no gas schedule.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -23,7 +23,7 @@ const USEFUL_GAS: u64 = 8 * 2_100;
 const REFUND_QUOTIENT: u64 = 5;
 /// An SSTORE needs more gas than this, whatever it costs (EIP-2200).
 const SSTORE_SENTRY_GAS: u64 = 2_300;
-/// A call passes on all but a 64th of the gas that is left (EIP-150): of what it needs, a 63rd more
+/// A call passes on all but a 64th of the gas that is left (EIP-150): of its need, a 63rd more
 /// must be there.
 const CALL_DIVISOR: u64 = 63;
 
@@ -62,12 +62,12 @@ pub(crate) fn packed(head: &[B256], indices: impl IntoIterator<Item = u64>) -> B
     out.into()
 }
 
-/// What a storm's probes pass beside their first word, and what they find.
+/// The words that a storm's probes pass beside their first, and the keys that they find.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
     /// The words of calldata between the first one and the ranges.
     pub tail: Vec<B256>,
-    /// What does not exist.
+    /// The keys that do not exist.
     pub absent: Absent,
     /// Code of every account that is neither the storm's contract nor a sender.
     pub elsewhere: Bytes,
@@ -95,7 +95,7 @@ pub struct Meter {
     padding: Option<PaddingPrice>,
 }
 
-/// What calldata costs that nobody reads, as long as it is less than the floor of all of a
+/// The price of calldata that nobody reads, as long as it is less than the floor of all of a
 /// transaction's calldata (EIP-7623, EIP-7976).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PaddingPrice {
@@ -105,7 +105,7 @@ struct PaddingPrice {
     nonzero: ByteGas,
 }
 
-/// What a byte of calldata costs.
+/// The price of a byte of calldata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ByteGas {
     standard: u64,
@@ -121,7 +121,7 @@ impl PaddingPrice {
     }
 }
 
-/// What a storm transaction costs.
+/// The price of a storm transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Gas in its receipt, after refunds.
@@ -242,7 +242,7 @@ impl Meter {
     }
 
     /// The most bytes that can follow `input`, of this price, while the floor of its calldata is no more
-    /// than what it spends: further ones cost what the floor says.
+    /// than its spent gas: further ones cost the floor price.
     pub(crate) fn padding_count_max(&self, input: &[u8], price: Price, byte: CalldataByte) -> u64 {
         let Some(padding) = self.padding else { return 0 };
         let nonzero_count = nonzero_count(input);
@@ -260,7 +260,7 @@ impl Meter {
         Price { gas: price.gas + padding_gas, limit: price.limit + padding_gas, ..price }
     }
 
-    /// Gas that must be there beside what is spent.
+    /// Gas that must be there beside the spent gas.
     fn reserve_gas(&self, spent: u64) -> u64 {
         match self.contract {
             // All that is read is read within one call.

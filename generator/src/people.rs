@@ -1,5 +1,5 @@
 //! The accounts that send and receive: a sender family, by index. Addresses are derived as they
-//! are asked for, so that memory is bounded by what a workload touches and not by the family.
+//! are asked for, so that memory is bounded by a workload's keys and not by the family.
 
 use std::{collections::HashMap, ops::Range};
 

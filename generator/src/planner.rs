@@ -1,4 +1,4 @@
-//! What a load is to whoever fills blocks: a planner that gives one transaction after another,
+//! A load as the filling of blocks sees it: a planner that gives one transaction after another,
 //! each with its exact gas and with all that it touches. A kind of load is an implementation of
 //! [`Planner`].
 
@@ -34,7 +34,7 @@ pub(crate) struct PlannedTx {
     pub(crate) input: Bytes,
     /// Delegations (EIP-7702); with any it is a set-code transaction.
     pub(crate) authorizations: Vec<Authorization>,
-    /// What it touches beside its sender and accounts written out in the genesis.
+    /// The keys that it touches beside its sender and accounts written out in the genesis.
     pub(crate) touched: Touched,
 }
 
@@ -62,7 +62,7 @@ impl PlannedTx {
     }
 }
 
-/// What a transaction touches of families, or of nothing.
+/// The keys of families that a transaction touches, and absent accounts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
     /// Slots of families.
@@ -77,7 +77,7 @@ pub(crate) struct Touched {
     pub(crate) absent: Vec<Address>,
 }
 
-/// What the next transaction may be.
+/// Limits of the next transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// The most gas that its limit may be.
@@ -89,7 +89,7 @@ pub(crate) struct Room {
 
 /// Plans the transactions of one load.
 pub(crate) trait Planner {
-    /// Told at the start of each block what the load has of it.
+    /// Called at the start of each block with the load's share of it.
     fn begin(&mut self, _: BlockTarget) -> Result<(), GeneratorError> {
         Ok(())
     }

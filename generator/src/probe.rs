@@ -1,4 +1,4 @@
-//! One transaction run on stock revm to see what it costs, over a state that is made up: every
+//! One transaction run on stock revm to measure its price, over a state that is made up: every
 //! account can pay, and every slot is the key of the next, unless it is said to be absent.
 
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ pub(crate) const PROBE_GAS: u64 = 1 << 24;
 /// A transaction to be tried.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) name: &'static str,
     /// Under which rules.
     pub(crate) fork: Fork,
@@ -28,11 +28,11 @@ pub(crate) struct Probe {
     pub(crate) code: Bytes,
     /// Wei that it carries.
     pub(crate) value: U256,
-    /// What it does not find.
+    /// The keys that it does not find.
     pub(crate) absent: Absent,
 }
 
-/// What does not exist.
+/// The keys that do not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absent {
     /// All that is asked for exists.
@@ -48,7 +48,7 @@ pub enum Absent {
     Accounts,
 }
 
-/// What a transaction spends before anything comes back.
+/// The gas that a transaction spends before any refund.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spent {
     /// Execution and state gas together.
@@ -64,7 +64,7 @@ impl Spent {
     }
 }
 
-/// What a transaction costs.
+/// The price of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// Gas that it uses, after refunds.
@@ -74,7 +74,7 @@ pub(crate) struct Cost {
 }
 
 impl Probe {
-    /// What the transaction with `input`, which must succeed, costs.
+    /// The price of the transaction with `input`, which must succeed.
     ///
     /// # Errors
     /// [`MeterError::Probe`].
@@ -86,8 +86,8 @@ impl Probe {
         self.spent(input, gas_limit, &Bytes::new()).map(|spent| spent.receipt_gas)
     }
 
-    /// What the transaction with `input` and `gas_limit`, which must succeed, spends where every
-    /// account but the sender, the callee and the beneficiary has the code `elsewhere`.
+    /// The gas that the transaction with `input` and `gas_limit`, which must succeed, spends where
+    /// every account but the sender, the callee and the beneficiary has the code `elsewhere`.
     ///
     /// # Errors
     /// [`MeterError::Probe`].
@@ -124,7 +124,7 @@ impl Probe {
     }
 }
 
-/// What a transaction costs that uses `gas_within` a limit, or does not succeed within it.
+/// The price of a transaction that uses `gas_within` a limit, or does not succeed within it.
 ///
 /// # Errors
 /// That of `gas_within` the most that a probe may have.
@@ -132,11 +132,11 @@ pub(crate) fn cost_by(
     gas_within: impl Fn(u64) -> Result<u64, MeterError>,
 ) -> Result<Cost, MeterError> {
     let gas = gas_within(PROBE_GAS)?;
-    // The least limit with which it succeeds; most often that is what it uses.
+    // The least limit with which it succeeds; most often that is the gas that it uses.
     if gas_within(gas).is_ok() {
         return Ok(Cost { gas, refund: 0 });
     }
-    // Most often little is missing: what a call holds back (EIP-150), or a refund.
+    // Most often little is missing: the part that a call holds back (EIP-150), or a refund.
     let (mut least, mut most, mut step) = (gas, PROBE_GAS, 1_024);
     while least + step < most {
         if gas_within(least + step).is_ok() {

@@ -8,7 +8,7 @@ use alloy_primitives::B256;
 use rand::{Rng, RngExt, SeedableRng, rngs::ChaCha12Rng};
 use workload::stream::stream_seed;
 
-/// What randomness is derived from: a seed and a name under it.
+/// The source of randomness: a seed and a name under it.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     seed: u64,

@@ -1,8 +1,8 @@
 //! Small random blocks for tests: a seed gives a chain of blocks in which a few accounts do to
 //! each other all that transactions can do. Every part is drawn, none is meant to be realistic:
-//! what is wanted is that a wrong execution cannot come to the right result.
+//! their aim is that a wrong execution cannot come to the right result.
 //!
-//! What is drawn are drafts, whose nonces are not fixed. [`RandomBlocks::build`] makes valid
+//! Drafts are drawn, whose nonces are not fixed. [`RandomBlocks::build`] makes valid
 //! blocks of them, so that a chain stays one when transactions are taken out: a failing test can
 //! look for the smallest chain that fails.
 
@@ -53,12 +53,12 @@ pub struct RandomBlocks {
     pub drafts: Vec<Draft>,
 }
 
-/// Blocks, and what happens in them.
+/// Blocks, and the events in them.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// The blocks over their genesis, with what the reference expects of them.
+    /// The blocks over their genesis, with the reference's outcome.
     pub workload: Workload,
-    /// What happened.
+    /// The events.
     pub coverage: Coverage,
 }
 

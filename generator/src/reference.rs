@@ -1,5 +1,5 @@
 //! The reference: stock revm, one step after another, over a map of the planned state. Makes
-//! what is expected of every variant; knows nothing of the code or the store under test.
+//! the expected outcome of every variant; knows nothing of the code or the store under test.
 
 mod answer;
 mod chain;

@@ -1,4 +1,4 @@
-//! A genesis in the making: what each load has of it, and the contracts, keys and amounts that
+//! A genesis in the making: each load's part of it, and the contracts, keys and amounts that
 //! loads put there.
 
 use std::ops::Range;
@@ -13,15 +13,15 @@ pub(crate) const SENDER_BALANCE: U256 = U256::from_limbs([2_003_764_205_206_896_
 /// Units of a token that a holder has at least, 10^24: more than it can give away.
 pub(crate) const TOKEN_BALANCE: U256 = SENDER_BALANCE;
 
-/// A genesis, and what of it each load has.
+/// A genesis, and each load's part of it.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) genesis: Genesis,
-    /// Per load, what it has of it.
+    /// The part of each load.
     pub(crate) loads: Vec<Placed>,
 }
 
-/// What a load has of a genesis.
+/// A load's part of a genesis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placed {
     /// Its families, by their place in [`Genesis::slots`].
@@ -82,12 +82,12 @@ pub(crate) fn add_only(
     Ok(Placed { contract, ..Placed::default() })
 }
 
-/// What a load calls one of its contracts: its address follows from it.
+/// A load's name of one of its contracts: its address follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContractName<'a> {
-    /// What stands for the load in names.
+    /// The load in names.
     pub(crate) tag: &'a str,
-    /// What it calls the contract.
+    /// The load's own name of the contract.
     pub(crate) name: &'a str,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn balance_key(account: &Address) -> U256 {
     mapping_key(account.into_word())
 }
 
-/// Key of what the mapping at slot 0 has at `word` (Solidity's layout of storage).
+/// Key of the value that the mapping at slot 0 has at `word` (Solidity's layout of storage).
 pub(crate) fn mapping_key(word: B256) -> U256 {
     U256::from_be_bytes(keccak256([word, B256::ZERO].concat()).0)
 }

@@ -1,6 +1,6 @@
-//! One transaction run on stock revm to see what it costs, over a genesis and after others whose
-//! effect it meets. Only what is written out in the genesis exists, and the accounts that send,
-//! sign or are named: a trial costs what the transaction will.
+//! One transaction run on stock revm to measure its price, over a genesis and after others whose
+//! effect it meets. Only state written out in the genesis exists, and the accounts that send,
+//! sign or are named: a trial costs as much as the transaction will.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
@@ -21,22 +21,22 @@ use crate::{
 /// A transaction to be tried.
 #[derive(Clone, Debug)]
 pub(crate) struct Trial<'g> {
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) name: &'static str,
     /// Under which rules.
     pub(crate) fork: Fork,
-    /// What exists, families apart.
+    /// The state that exists, families apart.
     pub(crate) genesis: &'g Genesis,
     /// Accounts of sender families that it touches beside senders and authorities.
     pub(crate) named: Vec<Address>,
-    /// What runs before it, with as much gas as can be.
+    /// The transactions before it, with as much gas as can be.
     pub(crate) before: Vec<Transaction>,
     /// The transaction; its gas limit is of no account.
     pub(crate) tx: Transaction,
 }
 
 impl Trial<'_> {
-    /// What the transaction, which must succeed, costs.
+    /// The price of the transaction, which must succeed.
     ///
     /// # Errors
     /// [`MeterError::Probe`].

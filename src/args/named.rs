@@ -110,7 +110,7 @@ pub struct ScenarioArgs {
     /// A small state and block, as of a run with --quick
     #[arg(long)]
     pub quick: bool,
-    /// What the workload is
+    /// The workload
     #[command(flatten)]
     pub work: WorkArgs,
     /// How it is run
@@ -119,7 +119,7 @@ pub struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// What is named, where a workload file may be, too.
+    /// The named work, where a workload file may be, too.
     ///
     /// # Errors
     /// As [`Given::which`].

@@ -11,7 +11,7 @@ pub fn names<T: Named>() -> String {
     T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Overrides of what the workload is.
+/// Overrides of the workload.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The work (overrides keys of the scenario)")]
 pub struct WorkArgs {
@@ -60,6 +60,10 @@ pub struct HowArgs {
     /// Threads that execute; more than cores too [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub threads: Option<String>,
+    /// Transactions under way on each thread: one that waits for a read yields the thread (parallel-io on
+    /// flat) [default: 1]
+    #[arg(long, value_name = "LIST")]
+    pub fibers: Option<String>,
     /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub io_threads: Option<String>,
@@ -69,7 +73,7 @@ pub struct HowArgs {
     /// Also sign all transactions and recover their senders, timed apart
     #[arg(long)]
     pub recover_senders: bool,
-    /// What is in memory when a sample starts.
+    /// Content of memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
     /// Keys that samples ask for: fresh is other keys for each sample, so that a cache below this
@@ -136,6 +140,7 @@ impl HowArgs {
             ("design", "run.designs", &self.design),
             ("store", "run.stores", &self.store),
             ("threads", "run.threads", &self.threads),
+            ("fibers", "run.fibers", &self.fibers),
             ("io-threads", "run.io_threads", &self.io_threads),
             ("schedule", "run.schedule", &self.schedule),
             ("cache", "run.cache", &self.cache),

@@ -1,4 +1,4 @@
-//! What is known of a cell before it is sampled, and what follows from that alone.
+//! Facts of a cell before it is sampled, and figures that follow from them alone.
 
 use variant::{AccountReads, CacheMode, Io, ReadTime, SampleKeys, StoreKind, Variant};
 use workload::Workload;
@@ -8,7 +8,7 @@ use result::Device;
 
 use crate::facts::DeclaredKeys;
 
-/// What is known of a cell beside its measurements.
+/// Facts of a cell beside its measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct CellInput<'a> {
     /// The store.
@@ -19,7 +19,7 @@ pub struct CellInput<'a> {
     pub slots_per_block: Option<f64>,
     /// The variant.
     pub variant: Variant,
-    /// What was asked for.
+    /// The asked cache state.
     pub cache: CacheMode,
     /// The workload.
     pub workload: &'a Workload,
@@ -45,8 +45,9 @@ pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
         _ if !input.variant.engine.is_parallel() => blocks,
         Io::OnDemand => {
             let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
-            let of_thread = blocks / threads.min(tx_count).max(1) as f64;
-            of_thread.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
+            let under_way = threads * input.variant.fiber_count;
+            let of_one = blocks / under_way.min(tx_count).max(1) as f64;
+            of_one.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
         }
         // Executing threads read too what is not there, but for where all is read before.
         Io::Batched(policy)

@@ -1,12 +1,16 @@
-//! From one measurement to what a result says of the sample.
+//! From one measurement to the sample of a result.
 
-use executor::{engine::Speculation, sample::Measurement, span};
+use executor::{
+    engine::{Executed, Speculation},
+    sample::Measurement,
+    span,
+};
 use variant::Io;
 
 use super::{input::CellInput, numbers::ns, scheduling::Scheduling};
-use result::{PhasesNs, SampleFacts, SpeculationFacts, WarmUpFacts};
+use result::{PhasesNs, RootFacts, SampleFacts, SpeculationFacts, WarmUpFacts};
 
-/// What a result says of a sample.
+/// A sample of a result.
 pub(super) fn sample(
     input: &CellInput<'_>,
     measurement: &Measurement,
@@ -61,10 +65,35 @@ pub(super) fn sample(
         makespan_longest_first_ns: scheduling.makespan_longest_first.map(ns),
         digest_ns: ns(executed.digesting),
         recover_ns: None,
+        root_work: root_work(executed).map(|work| RootFacts {
+            root_blocks_read: work.root_blocks_read.filter(|_| on_disk),
+            root_block_bytes: work.root_block_bytes.filter(|_| on_disk),
+            ..work
+        }),
     }
 }
 
-/// What running steps before their turn cost.
+/// Work for the state roots.
+fn root_work(executed: &Executed) -> Option<RootFacts> {
+    let work = executed.root_work?;
+    let last = executed.batches.last().and_then(|batch| batch.rooted.as_ref());
+    Some(RootFacts {
+        state_root: last.map_or(String::new(), |rooted| rooted.root.to_string()),
+        lag_ns: ns(work.lag),
+        tries: work.trie_count,
+        nodes_read: work.node_count,
+        rows_read: work.row_count,
+        root_blocks_read: Some(work.counters.block_count),
+        root_block_bytes: Some(work.counters.block_bytes),
+        nodes_written: work.written_node_count,
+        node_bytes_written: work.written_bytes,
+        nodes_deleted: work.deleted_node_count,
+        hashes: work.hash_count,
+        permutations: work.permutation_count,
+    })
+}
+
+/// Cost of running steps before their turn.
 const fn speculation(of: &Speculation) -> SpeculationFacts {
     SpeculationFacts {
         step_count: of.steps,

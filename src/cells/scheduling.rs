@@ -1,4 +1,4 @@
-//! How well the threads of a sample were used: what its steps took, against how long all of
+//! How well the threads of a sample were used: the time of its steps, against how long all of
 //! them took together. A step's time has its reads and waits in it, and where there are more
 //! threads than cores the time in which its thread did not run.
 
@@ -18,7 +18,7 @@ use super::numbers::ratio;
 pub(super) struct Scheduling {
     /// Time in which threads that execute had nothing to.
     pub(super) idle: Option<Duration>,
-    /// `idle` as a share of what the threads had.
+    /// `idle` as a share of the threads' time.
     pub(super) idle_share: Option<f64>,
     /// M = (T − A) / (T − L); `None` on one thread.
     pub(super) quality: Option<f64>,
@@ -29,9 +29,10 @@ pub(super) struct Scheduling {
 }
 
 impl Scheduling {
-    /// All `None` for an engine that keeps no times of steps.
+    /// All `None` for an engine that keeps no times of steps, and with fibers: a step's time then has steps
+    /// of other fibers in it.
     pub(super) fn of(variant: &Variant, executed: &Executed) -> Self {
-        if executed.step_times.is_empty() {
+        if executed.step_times.is_empty() || variant.fiber_count > 1 {
             return Self::default();
         }
         let threads = variant.thread_count.max(1);

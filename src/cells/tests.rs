@@ -1,4 +1,4 @@
-//! Laws of what a result says of a cell.
+//! Laws of a cell of a result.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -170,7 +170,7 @@ fn latencies_times_and_rates_are_of_the_same_samples_and_the_warm_up_is_in_none(
         assert_eq!(cell.ms_per_batch.ci95, Some([10.0, 10.0]));
         assert_eq!(all.tx_latency_ns.count, sample_count as u64);
         assert!(!near(all.tx_latency_ns.max) && !near(all.read_latency_ns.max));
-        // What is written as a log is what the percentiles are of.
+        // The log that is written is the one of the percentiles.
         let [transactions, reads] = samples.latencies(Some(left_out));
         assert_eq!((transactions.len(), reads.len()), (count, 30 * count));
     }

@@ -45,13 +45,13 @@ impl Figure {
 /// Grounds on which claims are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Grounds<'a> {
-    /// What was run.
+    /// The work.
     pub workload: &'a WorkloadFacts,
-    /// What came out.
+    /// The cells.
     pub cells: &'a [Cell],
     /// The databases that were run on, where there are several.
     pub databases: &'a [DatabaseFacts],
-    /// What was in memory when a sample started.
+    /// Content of memory when a sample started.
     pub cache: CacheMode,
 }
 
@@ -145,7 +145,7 @@ impl Ends {
         Self::joined(lists.iter().map(judged), best)
     }
 
-    /// The same of what is judged already. Where one has no interval, none is sure.
+    /// The same of figures that are judged already. Where one has no interval, none is sure.
     fn joined(all: impl Iterator<Item = Judged>, best: fn(f64, f64) -> f64) -> Judged {
         let both = |a: Judged, b: Judged| Judged {
             median: a.median.zip(b.median).map(|(a, b)| best(a, b)),

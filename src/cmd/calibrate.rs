@@ -31,27 +31,27 @@ Examples:
   stress calibrate --workload storm.workload --store memory --design sequential
   stress calibrate --scenario my.toml --output here.json
 
-Sets this program against itself for 12 octets and says what change they decide.";
+Compares this program with itself for 12 octets and prints the smallest change that they detect.";
 
-const WRITE_HELP: &str = "Where to write what was learned [default: stress/calibration.json in \
+const WRITE_HELP: &str = "Where to write the estimate [default: stress/calibration.json in \
     $XDG_STATE_HOME or ~/.local/state]";
 
 /// Arguments of `stress calibrate`.
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_HELP)]
 pub struct CalibrateArgs {
-    /// Where to write what was learned.
+    /// Where to write the estimate.
     #[arg(long, value_name = "FILE", help = WRITE_HELP)]
     pub output: Option<PathBuf>,
     /// How builds are driven
     #[command(flatten)]
     pub drive: DriveArgs,
-    /// What to run
+    /// The work and the settings of the run
     #[command(flatten)]
     pub run: RunArgs,
 }
 
-/// Sets this program against itself, and keeps what was learned.
+/// Compares this program with itself, and keeps the estimate.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let data_path = prepare::data_path(args.run.data_dir.as_deref());

@@ -27,12 +27,12 @@ pub struct CompareArgs {
     /// Result files, or directories that --out wrote: the newest run in each, or all cells of a sweep
     #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
-/// Reads the results, refuses what cannot be compared, prints what differs.
+/// Reads the results, refuses other work, prints the differences.
 pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     let mut results = Vec::with_capacity(args.results.len());
     for path in &args.results {

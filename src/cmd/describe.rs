@@ -1,4 +1,4 @@
-//! `stress describe`: what a workload holds, before it runs.
+//! `stress describe`: keys, conflicts and list sizes of a workload, before it runs.
 
 use std::{fs, path::PathBuf};
 
@@ -22,7 +22,7 @@ Examples:
   stress describe --workload block.workload --json
   stress describe --table > table.md            every shipped scenario, in small, with its rates
 
-docs/describe.md says what the figures mean.";
+docs/workloads.md explains the figures.";
 
 /// Threads that the ideal speed-up is given for where nothing is said.
 const IDEAL_THREADS: [usize; 5] = [2, 4, 8, 16, 64];
@@ -50,7 +50,7 @@ pub struct DescribeArgs {
     pub svg: Option<PathBuf>,
 }
 
-/// Describes what the arguments name.
+/// Describes the workload of the arguments.
 pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     if args.table {

@@ -28,7 +28,7 @@ pub struct DoctorArgs {
     /// Exit with 5 where there is a warning
     #[arg(long)]
     pub strict: bool,
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Where state databases are kept.

@@ -31,7 +31,7 @@ Examples:
   geth --datadir data import storm/chain-with-lists.rlp
 
 Exit codes: 0 fine, 2 the workload cannot be exported, 3 the reference cannot run it, 6 output, 130
-interrupted. docs/export.md says what the files hold and how to send payloads.txt.";
+interrupted. docs/import-export.md explains the files and how to send payloads.txt.";
 
 /// Arguments of `stress export`.
 #[derive(Debug, Args)]

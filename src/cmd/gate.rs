@@ -15,11 +15,14 @@ use variant::Named;
 use crate::{
     args::{DriveArgs, Format, RunArgs, names, pair},
     child,
+    client::StartFile,
     exit::{Code, Failure, OrExit},
     gate::{
         Metric,
         baseline::Times,
-        builds, exit_code,
+        builds,
+        clients::ClientPair,
+        exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
     },
     minimal, terminal,
@@ -41,6 +44,7 @@ Examples:
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
   stress gate --baseline main/ --absolute --scenario my.toml --samples 10
+  stress gate --client new.toml --against old.toml storm/    two clients on an export
 
 For --absolute run the baseline six times into one directory: a process has its luck.
 
@@ -58,6 +62,15 @@ pub struct GateArgs {
     /// The build to compare with: a program that speaks the worker protocol
     #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]
     pub against: Option<PathBuf>,
+    /// Judge a client: B is this start file (or the name of a shipped one), A that of --against, and the
+    /// work is the directory of an export with siblings
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        requires = "against",
+        conflicts_with_all = ["candidate", "a_set", "b_set", "baseline", "deadline", "calibration"]
+    )]
+    pub client: Option<String>,
     /// The build that is judged [default: this program]
     #[arg(long, value_name = "BINARY", requires = "against")]
     pub candidate: Option<PathBuf>,
@@ -96,7 +109,7 @@ pub struct GateArgs {
     /// Also claim that no block takes longer in any design of the run: 3s
     #[arg(long, value_name = "TIME")]
     pub deadline: Option<String>,
-    /// What is judged, separated by commas.
+    /// Judged metrics, separated by commas.
     #[arg(long, value_name = "LIST", help = metric_help())]
     pub metric: Option<String>,
     /// Try once more where nothing is decided; both tries are kept, and each decides less easily
@@ -108,17 +121,17 @@ pub struct GateArgs {
     /// How builds are driven
     #[command(flatten)]
     pub drive: DriveArgs,
-    /// What to run
+    /// The work and the settings of both builds
     #[command(flatten)]
     pub run: RunArgs,
 }
 
 fn metric_help() -> String {
     let names = names::<Metric>();
-    format!("What is judged: {names} [default: wall; on a cold disk all, as far as they are told]")
+    format!("Judged metrics: {names} [default: wall; on a cold disk all that are reported]")
 }
 
-/// Judges what the arguments name.
+/// Judges the builds or results of the arguments.
 pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
         return only_run(args, dir, parent_pid);
@@ -132,6 +145,13 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     let mut judgement = Judgement::default();
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
     let judged = match (&args.against, &args.baseline) {
+        (Some(base), None) if args.client.is_some() => {
+            judgement.mode = Mode::Against;
+            let pair = pair_of_clients(args, base);
+            pair.and_then(|pair| {
+                judge::clients(&pair, args.drive.driving()?, &frame, &mut judgement)
+            })
+        }
         (base, None) if base.is_some() || is_set => {
             judgement.mode = Mode::Against;
             let builds = builds(args, base.as_deref());
@@ -166,7 +186,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     }
     let written = out.map(|out| write(out, &result)).transpose();
     match failure {
-        // What failed first is told, whatever became of its file.
+        // The first failure is reported, even if its file fails too.
         Some(failure) => Err(failure),
         None => written.map(|_| code),
     }
@@ -188,6 +208,37 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
         attempt_count: if args.rerun { 2 } else { 1 },
         deadline: deadline(args)?,
         calibration: args.calibration.clone(),
+    })
+}
+
+/// The clients, and the export that is the only work.
+fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
+    args.run.without_extras("gate").or_exit(Code::Usage)?;
+    let run = &args.run;
+    let is_work_alone = run.scenario.is_none() && run.workload.is_none() && !run.quick;
+    let work = run.work.overrides().or_exit(Code::Usage)?;
+    let how = run.how.overrides().into_iter().find(|given| given.key != "run.cache");
+    let ([dir], true) = (run.words.as_slice(), is_work_alone) else {
+        let error = anyhow!(
+            "--client: name one directory that `stress export` wrote as the work, as in stress gate \
+             --client new.toml --against old.toml storm/"
+        );
+        return Err(error).or_exit(Code::Usage);
+    };
+    if let Some(given) = work.into_iter().chain(how).next() {
+        let error = anyhow!("{}: the work of an export is fixed, and clients run it", given.origin);
+        return Err(error).or_exit(Code::Usage);
+    }
+    let load = |name: &str| StartFile::load(name).or_exit(Code::Usage);
+    let new = args.client.as_deref().unwrap_or_default();
+    let cache = minimal::default_run(&run.how.overrides()).or_exit(Code::Usage)?.cache;
+    let metrics = args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?;
+    Ok(ClientPair {
+        dir: dir.into(),
+        starts: [load(&base.to_string_lossy())?, load(new)?],
+        cache,
+        metrics: metrics.unwrap_or_else(|| vec![Metric::Wall]),
+        attempt_count: if args.rerun { 2 } else { 1 },
     })
 }
 
@@ -240,7 +291,7 @@ fn words(dir: &Path) -> Vec<OsString> {
     verb.into_iter().chain(own).chain(words).collect()
 }
 
-/// Runs what the arguments name, for a gate in another process.
+/// Runs the work of the arguments, for a gate in another process.
 fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failure> {
     if !child::end_with_parent(parent_pid).or_exit(Code::Io)? {
         return Ok(Code::Interrupted);
@@ -255,7 +306,7 @@ fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
     deadline.transpose().or_exit(Code::Usage)
 }
 
-/// What is said where there is no verdict, because something failed: a build that crashes, hangs
+/// The result where there is no verdict, because something failed: a build that crashes, hangs
 /// or talks nonsense, a damaged baseline. Whoever looks for a result finds one, with all that was
 /// known by then.
 fn failed(gate: &mut Gate, failure: &Failure) {

@@ -22,7 +22,7 @@ pub struct GenerateArgs {
     /// The workload file to write
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
-    /// What the workload is
+    /// The workload
     #[command(flatten)]
     pub work: WorkArgs,
 }

@@ -1,5 +1,5 @@
-//! `stress import`: real blocks become a workload file. What the files or the node say of them is
-//! compared with what the reference makes of it before anything is written.
+//! `stress import`: real blocks become a workload file. Their outcome in the files or the node is
+//! compared with the reference's before anything is written.
 
 mod file;
 mod folder;
@@ -45,7 +45,7 @@ Examples:
 
 Exit codes: 0 fine, 2 a file is wrong or the block cannot be run, 3 the block comes to something
 else than the files or the node say, 6 input or output, or no answer from the node, 130 interrupted.
-docs/import.md says more.";
+More: docs/import-export.md";
 
 /// Arguments of `stress import`.
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ pub struct T8nArgs {
     /// Its transactions, as JSON or as RLP in a JSON text: --input.txs
     #[arg(long, value_name = "FILE")]
     pub txs: PathBuf,
-    /// What the tool made of it, to be compared: --output.result
+    /// The tool's result, to be compared: --output.result
     #[arg(long, value_name = "FILE")]
     pub result: Option<PathBuf>,
     /// The tool was given more accounts than FILE of --alloc has: do not compare the state root

@@ -1,4 +1,4 @@
-//! `stress io`: raw random reads of the stores, point after point, beside what the device can do.
+//! `stress io`: raw random reads of the stores, point after point, beside the device's rate.
 
 use std::{
     path::{Path, PathBuf},
@@ -74,7 +74,7 @@ pub struct IoArgs {
     /// Where state databases are kept.
     #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
     pub data_dir: Option<PathBuf>,
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Also write the result as JSON into this directory
@@ -173,7 +173,7 @@ impl IoArgs {
     }
 }
 
-/// Measures what the options ask for.
+/// Measures the points of the options.
 pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |s| s.as_secs());
     let plan = args.input().and_then(IoPlan::of).or_exit(Code::Usage)?;

@@ -1,4 +1,4 @@
-//! `stress new` and `stress schema`: what helps to write a scenario.
+//! `stress new` and `stress schema`: help for writing a scenario.
 
 use std::{fs::File, io::Write, path::PathBuf};
 

@@ -27,7 +27,7 @@ Examples:
 
 A directory stands for the newest run or gate in it, or else for all results below it.
 Where the designs of a result disagree, the page says so and shows no figure of it;
-the exit code is 3 then. docs/report.md says more.";
+the exit code is 3 then. More: docs/result.md";
 
 /// Arguments of `stress report`.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub struct ReportArgs {
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// What to write [default: by the ending of --out: .html, .md, .csv; else markdown]
+    /// Format of the report [default: by the ending of --out: .html, .md, .csv; else markdown]
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
 }
@@ -59,7 +59,7 @@ pub enum ReportFormat {
     SmallerIsBetter,
 }
 
-/// Reads the results and writes what was asked for. A result whose designs disagree is in it,
+/// Reads the results and writes the report. A result whose designs disagree is in it,
 /// without a figure, and ends the program with its code.
 pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let format = format(args)?;
@@ -91,7 +91,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     Ok(if disagrees { Code::Disagree } else { Code::Fine })
 }
 
-/// What `--format` says, or else the ending of `--out`.
+/// The format by `--format`, or else by the ending of `--out`.
 fn format(args: &ReportArgs) -> Result<ReportFormat, Failure> {
     let ending = args.out.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
     match (args.format, ending, &args.out) {

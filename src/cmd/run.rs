@@ -1,4 +1,4 @@
-//! A run: without a subcommand, `stress` runs what its arguments name and prints the result.
+//! A run: without a subcommand, `stress` runs the work of its arguments and prints the result.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::{
     terminal,
 };
 
-/// Runs what the arguments ask for, and prints the result.
+/// Runs the work of the arguments, and prints the result.
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     let mut input = args.input(std::env::args().collect())?;
     input.show_kept = match args.format {
@@ -30,7 +30,7 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 /// The files that were written: one line for a file, and one for the histograms beside the result.
-fn written(paths: &[PathBuf]) -> Vec<String> {
+pub fn written(paths: &[PathBuf]) -> Vec<String> {
     let is_log = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "hlog");
     let (logs, others): (Vec<_>, Vec<_>) = paths.iter().partition(is_log);
     let wrote = |path: &&PathBuf| format!("wrote {}", path.display());
@@ -42,11 +42,16 @@ fn written(paths: &[PathBuf]) -> Vec<String> {
     lines
 }
 
-fn show_table(result: &RunResult) {
+/// Prints the page of a result.
+pub fn show_table(result: &RunResult) {
     terminal::out(&report::table(result, terminal::width(), terminal::paint()));
 }
 
-fn show_json(result: &RunResult) -> Result<(), Failure> {
+/// Prints a result as JSON.
+///
+/// # Errors
+/// A number in it is not finite.
+pub fn show_json(result: &RunResult) -> Result<(), Failure> {
     terminal::out(&report::json(result).or_exit(Code::Io)?);
     Ok(())
 }

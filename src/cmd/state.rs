@@ -20,7 +20,7 @@ use crate::{
 /// Arguments of `stress state`.
 #[derive(Debug, Args)]
 pub struct StateArgs {
-    /// What to do
+    /// The verb
     #[command(subcommand)]
     pub command: StateCommand,
     /// Where state databases are kept.
@@ -85,16 +85,18 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// `  aged 0.3`, for a state of which a share was written again, and `  dupsort`, for one with the
-/// slots of an account as sorted duplicates.
+/// `  aged 0.3`, for a state of which a share was written again, `  dupsort`, for one with the
+/// slots of an account as sorted duplicates, and `  tries cut at 16 rows`, for one with nodes of tries.
 fn form(shape: &str) -> String {
     if let Some(MdbxFormat { slots: SlotTable::DupSort }) = MdbxFormat::of_shape(shape) {
         return format!("  {}", SlotTable::DupSort);
     }
-    match rocksdb::aged_ppm(shape) {
+    let aged = match rocksdb::aged_ppm(shape) {
         0 => String::new(),
         ppm => format!("  aged {}", f64::from(ppm) / f64::from(rocksdb::PPM)),
-    }
+    };
+    let tries = rocksdb::tries_name(shape).map_or(String::new(), |name| format!("  tries {name}"));
+    aged + &tries
 }
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
@@ -107,7 +109,10 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
         Err(StateError::Cancelled) => Code::Interrupted,
         _ => Code::Io,
     };
-    verified.or_exit(code)?;
-    terminal::out(&format!("{name}: fine; all rows are those of its recipe\n"));
+    let tries = verified.or_exit(code)?.state_root.map_or_else(
+        || "no tries".to_owned(),
+        |root| format!("all nodes of tries are those of the rows, state root {root}"),
+    );
+    terminal::out(&format!("{name}: fine; all rows are those of its recipe; {tries}\n"));
     Ok(Code::Fine)
 }

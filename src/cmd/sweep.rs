@@ -44,7 +44,7 @@ const CELL_HELP: &str = "Run this cell alone [default: SLURM_ARRAY_TASK_ID or \
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SweepArgs {
-    /// What is varied: an option of a run (threads=1,2,4) or any key (state.slots=1M,10M)
+    /// An axis: an option of a run (threads=1,2,4) or any key (state.slots=1M,10M)
     #[arg(value_name = "KEY=VALUES", required_unless_present = "merge")]
     pub axes: Vec<String>,
     /// A shipped scenario's name, or the path of a scenario file
@@ -78,7 +78,7 @@ pub struct SweepArgs {
     /// Where state databases are kept.
     #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
     pub data_dir: Option<PathBuf>,
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// The process that runs the sweep: when it ends, so does this cell.
@@ -86,7 +86,7 @@ pub struct SweepArgs {
     pub parent: Option<u32>,
 }
 
-/// Does what the arguments ask for.
+/// Carries out the arguments.
 pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     if let Some(path) = &args.merge {
         return merge(&SweepDir::existing(path).or_exit(Code::Io)?, args.format);

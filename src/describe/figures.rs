@@ -1,4 +1,5 @@
-//! The figures of a workload (`docs/describe.md`): how they follow from what the reference run saw.
+//! The figures of a workload (`docs/workloads.md`): how they follow from the keys that the
+//! reference run touched.
 
 use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName, TxKeys};
 use result::{
@@ -22,18 +23,18 @@ pub struct OfScenario<'a> {
     pub loads: &'a [u32],
 }
 
-/// What is described, and who made what.
+/// The described workload, and the programs that made it and this.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
     /// The workload.
     pub workload: &'a Workload,
     /// Its scenario; a workload file has none.
     pub scenario: Option<OfScenario<'a>>,
-    /// What made this.
+    /// The program of this description.
     pub tool: Tool,
 }
 
-/// What a workload holds, and what only its picture shows.
+/// The contents of a workload, and the part that only its picture shows.
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// The figures.
@@ -42,7 +43,7 @@ pub struct Figures {
     pub components: Vec<Component>,
 }
 
-/// The figures of what the reference run saw, with speed-ups for these numbers of threads.
+/// The figures of the reference run, with speed-ups for these numbers of threads.
 pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Figures {
     let workload = subject.workload;
     let overridden = subject.scenario.map(|of| of.scenario.overridden.clone());

@@ -17,7 +17,7 @@ use crate::{
     run,
 };
 
-/// What is overridden where the user says nothing else, beside that every design but a yardstick
+/// Default overrides where the user gives none, beside that every design but a yardstick
 /// runs: small enough for seconds, in memory. The second name is that of the key that says the same.
 const SMALL: [(&str, &str, &str); 5] = [
     ("block.gas", "block.transactions", "30M"),
@@ -28,10 +28,10 @@ const SMALL: [(&str, &str, &str); 5] = [
 ];
 /// The most gas of a transaction (EIP-7825).
 const TX_GAS_CAP: f64 = 16_777_216.0;
-/// Accounts that a transaction of one storm touches beside what it is for: sender and contract.
+/// Accounts that a transaction of one storm touches beside its storm: sender and contract.
 const OWN_ACCOUNT_COUNT: f64 = 2.0;
 
-/// What gas and list are given for.
+/// The unit that gas and list are given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     /// A key, where transactions are filled with them.
@@ -119,6 +119,7 @@ fn row(
 /// `batched-io@2+8io`: the design and its threads, without the store, which all have in common.
 fn best_name(cell: &Cell) -> String {
     match cell.io_threads {
+        0 if cell.fibers > 1 => format!("{}@{}x{}", cell.design, cell.threads, cell.fibers),
         0 => format!("{}@{}", cell.design, cell.threads),
         readers => format!("{}@{}+{readers}io", cell.design, cell.threads),
     }

@@ -1,4 +1,4 @@
-//! What a workload holds, seen by a reference run before anything is measured.
+//! The contents of a workload, by a reference run before anything is measured.
 
 use generator::{
     Generated,
@@ -16,8 +16,8 @@ use crate::{
     progress::Progress,
 };
 
-/// What the workload of `scenario` holds, and the workload. `threads`: numbers of threads that the
-/// ideal speed-up is given for.
+/// The contents of the workload of `scenario`, and the workload. `threads`: numbers of threads that
+/// the ideal speed-up is given for.
 ///
 /// # Errors
 /// It cannot be generated, or the user interrupted.
@@ -32,7 +32,7 @@ pub fn of_scenario(
     Ok((figures, workload))
 }
 
-/// What a workload holds that no scenario is known of.
+/// The contents of a workload without a known scenario.
 ///
 /// # Errors
 /// The reference differs from it, or the user interrupted.
@@ -55,7 +55,7 @@ fn figures(
     Ok(figures::figures(subject, &seen, threads))
 }
 
-/// What the reference run sees.
+/// The keys that the reference run touches.
 fn seen(workload: &Workload, progress: &Progress) -> Result<Description, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("looking at what is touched", total);

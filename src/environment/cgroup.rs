@@ -5,7 +5,7 @@ use result::environment::{Cgroup, Limit};
 
 use super::{disk::Mount, tree::Tree};
 
-/// A resource, and what each version calls it.
+/// A resource, and its name in each version.
 struct Resource {
     controller: &'static str,
     /// The limit that a group of version 1 sets, given its directory.

@@ -1,5 +1,5 @@
 //! Subject by subject: is this machine as it should be for figures that can be believed? Each is
-//! fine, a warning with its remedy, or unknown with the reason. What `stress doctor` shows.
+//! fine, a warning with its remedy, or unknown with the reason. `stress doctor` shows them.
 
 use report::units;
 use result::environment::{Check, Environment, Limit, Status};

@@ -1,4 +1,4 @@
-//! The processor: what it is, how many of it there are for us, and how its clock is run.
+//! The processor: its model, the CPUs for this process, and its clock.
 
 use result::environment::Cpu;
 

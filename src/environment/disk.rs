@@ -62,7 +62,7 @@ pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
 }
 
 /// The device's directory in `/sys`; that of the whole device for a partition. File systems
-/// with numbers of their own (btrfs) are found by what was mounted.
+/// with numbers of their own (btrfs) are found by the mounted device.
 fn device(tree: &Tree, mount: &Mount) -> Option<PathBuf> {
     let by_numbers = tree.path(&format!("/sys/dev/block/{}", mount.device_numbers));
     let by_source = || {

@@ -1,4 +1,4 @@
-//! What the place of the state databases allows, found by trying on a small file: reads past the
+//! Abilities of the place of the state databases, found by trying on a small file: reads past the
 //! page cache, dropping pages from it, `io_uring`. Leaves nothing behind.
 
 use std::{fs, io::Write, path::Path};
@@ -33,7 +33,7 @@ fn trial_file(dir: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix(".stress-doctor-").tempfile_in(dir)?;
     file.write_all(&vec![0x5a; TRIAL_BYTES])?;
     file.as_file().sync_data()?;
-    // What was just written is in the page cache: reading makes sure of it.
+    // The bytes just written are in the page cache: reading makes sure of it.
     fs::read(file.path())?;
     Ok(file)
 }

@@ -1,4 +1,4 @@
-//! What runs below: kernel, distribution, hypervisor or container, and how busy it is.
+//! The system below: kernel, distribution, hypervisor or container, and how busy it is.
 
 use result::environment::{Host, Virtualisation};
 

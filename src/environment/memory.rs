@@ -1,4 +1,4 @@
-//! Memory and what the kernel does with it: swap, huge pages.
+//! Memory and its use by the kernel: swap, huge pages.
 
 use result::environment::{Memory, Swap};
 

@@ -13,7 +13,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// What runs here.
+    /// The files of this machine.
     pub(super) fn of_this_machine() -> Self {
         Self { root: "/".into() }
     }

@@ -1,4 +1,4 @@
-//! What makes figures of a machine doubtful. A warning names what was seen and the remedy; it
+//! Reasons to doubt figures of a machine. A warning names the finding and the remedy; it
 //! never changes a figure.
 
 use std::{fmt, time::Duration};

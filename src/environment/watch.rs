@@ -1,4 +1,4 @@
-//! What takes time away while something is measured: a hypervisor's steal, a quota that stops
+//! Losses of time while something is measured: a hypervisor's steal, a quota that stops
 //! the process, a processor that is too hot. Looked at before and after; what is not told is no
 //! reason for doubt.
 
@@ -32,7 +32,7 @@ struct Counts {
 }
 
 impl Watch {
-    /// Begins to look, unless it does, at what `cpu_count` CPUs do.
+    /// Begins to watch `cpu_count` CPUs, unless it does so already.
     pub fn resume(&mut self, cpu_count: usize) {
         if self.looking.is_some() {
             return;
@@ -41,7 +41,7 @@ impl Watch {
         self.looking = Some((StealClock::start(process::steal), cpu_count as u64, counts));
     }
 
-    /// Looks away, and remembers what was seen.
+    /// Pauses, and remembers the losses.
     pub fn pause(&mut self) {
         let Some((steal, cpu_count, before)) = self.looking.take() else { return };
         if let Some(stolen_ns) = steal.stolen_ns() {
@@ -55,7 +55,7 @@ impl Watch {
         self.heat_count += more(before.heat, now.heat).unwrap_or(0);
     }
 
-    /// What was seen, one sentence each; empty where all was quiet.
+    /// The losses, one sentence each; empty where there were none.
     pub fn disturbances(&self) -> Vec<String> {
         let quota = (self.quota_count > 0).then(|| {
             format!("a cgroup quota stopped the process {} times: lift cpu.max", self.quota_count)

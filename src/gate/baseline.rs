@@ -1,5 +1,5 @@
 //! Results against stored ones: counters exactly, then how the variants stand to each other inside
-//! each run, and what they read from a cold disk. A time of another day is not judged unless it was
+//! each run, and their reads from a cold disk. A time of another day is not judged unless it was
 //! asked for, only between several processes, and on another machine never.
 
 use report::compare;
@@ -38,7 +38,7 @@ const EXACT: [Exact; 3] = [
 ];
 /// Fewest processes of a side for an interval of its times.
 const PROCESS_COUNT_MIN: usize = 6;
-/// What a result's warning of stolen time begins with.
+/// Begin of a result's warning of stolen time.
 const STEAL_WARNING: &str = "the hypervisor took";
 
 /// Whether times of two days are judged where they are of one machine.
@@ -53,9 +53,9 @@ pub enum Times {
 /// Results set against stored ones.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// What it comes to.
+    /// The verdict.
     pub outcome: Outcome,
-    /// What was compared, as a gate's result says it.
+    /// The comparison, as a gate's result has it.
     pub facts: gate::Compared,
 }
 
@@ -158,7 +158,7 @@ fn judges_times(all: &[Stored], times: Times, compared: &mut gate::Compared) -> 
     times == Times::Absolute && other_machine.is_empty()
 }
 
-/// What is judged.
+/// The judged figure.
 struct Asked {
     /// Variants that both sides have.
     common: Vec<String>,
@@ -177,7 +177,7 @@ enum Values {
 
 /// A figure's change, judged.
 struct Judged {
-    /// What it is of, for the reason.
+    /// Its subject, for the reason.
     name: String,
     values: Values,
     shift: Shift,
@@ -246,7 +246,7 @@ fn figures(
     Ok(Outcome { verdict, reason: reason(verdict, &judged) })
 }
 
-/// Whether a variant was run on a cold state by both sides: elsewhere what a cache happened to hold
+/// Whether a variant was run on a cold state by both sides: elsewhere the content of a cache
 /// decides how much is read.
 fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
     let mut all = base.results().iter().chain(new.results());
@@ -291,7 +291,7 @@ fn value_count(side: &Side, values: Values, variant: &str) -> usize {
     }
 }
 
-/// What a figure without an interval lacks.
+/// The lacking values of a figure without an interval.
 fn needed(base: &Side, values: Values) -> &'static str {
     let has_databases = base.results().iter().any(|stored| !stored.result.databases.is_empty());
     match (values, has_databases) {

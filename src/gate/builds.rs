@@ -36,7 +36,7 @@ const LOAD_FACTOR: u32 = 20;
 /// Samples of each variant on which claims are judged.
 const JUDGED_SAMPLE_COUNT: usize = 24;
 
-/// What all builds are to run.
+/// The work of all builds.
 #[derive(Clone, Debug)]
 pub struct WorkInput {
     /// Where the work comes from.
@@ -60,13 +60,13 @@ pub struct Driving {
     pub coin_seed: Option<u64>,
 }
 
-/// What all builds run.
+/// The work of all builds.
 pub struct Work {
     file: PathBuf,
     /// Where the file is, unless it is the user's.
     _dir: Option<TempDir>,
     data_dir: Option<PathBuf>,
-    /// What is known of it.
+    /// Known facts of it.
     pub facts: WorkloadFacts,
     /// How it is run, but for the settings of one build.
     pub run: RunSpec,
@@ -85,10 +85,10 @@ pub struct Work {
 }
 
 impl Work {
-    /// Generates or reads what `input` names, and writes one file for all.
+    /// Generates or reads the work of `input`, and writes one file for all.
     ///
     /// # Errors
-    /// What is named is not valid, or threads would take turns on one CPU.
+    /// The work is not valid, or threads would take turns on one CPU.
     pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
         let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         on_one_database(&run, "builds are compared")?;
@@ -143,8 +143,8 @@ impl Work {
         })
     }
 
-    /// What is judged of each variant: `metrics`, or, where the user named none, its time; on a cold
-    /// disk, whose noise may leave that open, what it reads too.
+    /// The judged metrics of each variant: `metrics`, or, where the user named none, its time; on a
+    /// cold disk, whose noise may leave that open, its reads too.
     pub fn subjects(&self, metrics: Option<&[Metric]>) -> Vec<Subject> {
         let subject = |(variant, is_cold): (&String, &bool)| {
             let (metrics, rule) = match (metrics, is_cold) {
@@ -171,7 +171,7 @@ pub struct Trio<'a> {
     start_took: Duration,
     /// Whether nothing was asked of them.
     are_new: bool,
-    /// What the files that were named were at first: scripts may start another.
+    /// The named files as they were at first: scripts may start another.
     stamps: [Stamp; 3],
     /// Hashes of the programs that answered at first, where they tell.
     hashes: [Option<String>; 3],
@@ -184,7 +184,7 @@ pub struct Trio<'a> {
     unconfined: Option<String>,
 }
 
-/// What says that a file is still the same one.
+/// The mark by which a file is still the same one.
 type Stamp = Option<(u64, u64, SystemTime, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
@@ -240,7 +240,7 @@ impl<'a> Trio<'a> {
         self.start_took
     }
 
-    /// What was not as it should be.
+    /// The fault.
     pub fn warning(&self) -> Option<String> {
         let why = self.unconfined.as_ref()?;
         Some(format!(
@@ -265,6 +265,7 @@ impl<'a> Trio<'a> {
                     patched: who.patched.clone(),
                     generator_version: who.generator,
                 },
+                client: None,
                 settings: self.work.settings[arm.side()].clone(),
                 slow_read_ns: who.slow_read_ns,
                 reads_one_twice: who.reads_one_twice,
@@ -274,7 +275,7 @@ impl<'a> Trio<'a> {
     }
 
     /// Ends all three, and lets a process of B alone sample each variant, turn by turn, and judge
-    /// claims on that. Gives what disturbed it too.
+    /// claims on that. Gives the disturbances too.
     pub fn judge(mut self, expects: Vec<String>) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
         let binary = &self.binaries[Arm::New as usize];
@@ -297,7 +298,7 @@ impl<'a> Trio<'a> {
         self.drivers.iter_mut().try_for_each(Driver::end)
     }
 
-    /// That the files still are what was started first.
+    /// That the files still are those that were started first.
     fn are_same(&self) -> Result<(), Failure> {
         let mut files = self.binaries.iter().zip(&self.stamps);
         files.find(|(path, was)| stamp(path) != **was).map_or(Ok(()), |(path, _)| replaced(path))

@@ -1,5 +1,5 @@
-//! What a machine can decide: learned by setting a build against itself, kept in a file, and held
-//! against the δ that is asked for. Nothing is widened by it; it only warns.
+//! The smallest change that a machine can detect: estimated by a build against itself, kept in a
+//! file, and held against the δ that is asked for. Nothing is widened by it; it only warns.
 
 use result::{
     Environment,
@@ -53,7 +53,7 @@ fn smallest_delta(spread: &Trimmed) -> f64 {
     pass.max(2.0 * null.exp_m1()).min(DELTA_MAX)
 }
 
-/// What is to be said where `delta` is asked of `variant` on the machine of `environment`.
+/// The warning where `delta` is asked of `variant` on the machine of `environment`.
 pub fn warning(
     calibration: &Calibration,
     variant: &str,

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::exit::{Code, Failure, OrExit};
 
-/// Most samples of a warm-up. What is not steady by then will show in the null.
+/// Most samples of a warm-up. Unsteady times after it show in the null.
 const WARM_UP_COUNT_MAX: usize = 40;
 /// Most time that a warm-up takes, in samples' wall time, once it has [`WARM_UP_COUNT_MIN`].
 const WARM_UP_NS_MAX: u64 = 10_000_000_000;
@@ -82,18 +82,18 @@ impl Life {
 }
 
 impl Cell {
-    /// Takes samples of each arm until they are steady, compares what they did, and says how
+    /// Takes samples of each arm until they are steady, compares their counters, and says how
     /// many make a slot.
     ///
     /// # Errors
-    /// A sample could not be taken, or does not tell what is to be judged.
+    /// A sample could not be taken, or does not report a judged metric.
     pub fn warmed_up(
         plan: &Plan,
         subject: &Subject,
         taker: &mut impl Taker,
     ) -> Result<Self, Failure> {
         let variant = subject.variant.as_str();
-        // What was sampled before is none of its warm-up.
+        // Samples before are not of its warm-up.
         taker.renew()?;
         taker.confine(variant, 0);
         let mut taken = [Vec::new(), Vec::new(), Vec::new()];
@@ -129,7 +129,7 @@ impl Cell {
         Ok(cell)
     }
 
-    /// What B did otherwise than A, or A otherwise than itself; empty where nothing.
+    /// Counters in which B differs from A, or A from itself; empty where none.
     pub fn changes(&self) -> &[String] {
         &self.changes
     }
@@ -139,7 +139,7 @@ impl Cell {
         format!("{}: {}", self.variant, self.changes.join(", "))
     }
 
-    /// Remembers what a sample did otherwise than the first one of A.
+    /// Remembers the counters in which a sample differs from the first one of A.
     fn compare(&mut self, arm: Arm, sample: &Taken) {
         let differences = self.counters.differences(&sample.counters);
         let told = |change: String| match arm {
@@ -282,7 +282,7 @@ impl Cell {
         }
     }
 
-    /// The figure with this verdict that is slowest: its estimate, and what it says. Where counters
+    /// The figure with this verdict that is slowest: its estimate, and its text. Where counters
     /// decided, all that is to be said of them.
     pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(f64, String)> {
         let words = |figure: &Figure| {
@@ -331,7 +331,7 @@ impl Cell {
         format!("{what}: {change}, {sure}; {limit:.1} % are allowed ({octets} octets){enough}")
     }
 
-    /// How many samples would decide, and what gives them.
+    /// How many samples would decide, and the option that takes them.
     fn enough(&self, figure: &Figure, plan: &Plan) -> String {
         let Some((wanted, times)) = self.samples_to_decide(figure) else {
             return ": no number of samples would tell it from the limit".to_owned();
@@ -360,7 +360,7 @@ impl Cell {
         Some(((self.samples_of_each() as f64 * times).ceil() as u64, times))
     }
 
-    /// What the result says of it.
+    /// Its part of the result.
     pub fn facts(self) -> GateCell {
         let (verdict, decided_by) = self.verdict();
         let judged = |figure: &Figure| Judged {
@@ -393,7 +393,7 @@ impl Figure {
     }
 }
 
-/// What is judged of a variant whose first samples are these.
+/// The judged metrics of a variant whose first samples are these.
 fn figures(
     plan: &Plan,
     subject: &Subject,

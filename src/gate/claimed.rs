@@ -1,4 +1,4 @@
-//! What claims add to a verdict: those of the scenario, and a deadline.
+//! Claims in a verdict: those of the scenario, and a deadline.
 
 use result::{Claim, Expects};
 
@@ -35,7 +35,7 @@ pub fn with_claims(
     }
 }
 
-/// A claim with its verdict and what that rests on, as JSON writes it.
+/// A claim with its verdict and the figures behind it, as JSON writes it.
 fn words(claim: &Claim) -> String {
     let figure = claim.near_end.or(claim.value).map(Value::from);
     let found = figure.unwrap_or_else(|| Value::from(claim.reason.clone()));

@@ -1,5 +1,5 @@
-//! When octets decide: after 6, 8, 10 and 12 of them, with what may go wrong split over these
-//! looks and over all that is judged, so that looking early makes no verdict less sure.
+//! When octets decide: after 6, 8, 10 and 12 of them, with the probability of an error split over
+//! these looks and over all that is judged, so that looking early makes no verdict less sure.
 
 use result::{gate::LookFacts, stats::Trimmed};
 
@@ -9,14 +9,14 @@ use super::{Verdict, octet::Differences};
 pub const LOOKS: [usize; 4] = [6, 8, 10, 12];
 /// Most octets.
 pub const OCTET_COUNT_MAX: usize = LOOKS[LOOKS.len() - 1];
-/// With what probability, at most, a run calls anything a regression that is none.
+/// The highest probability that a run calls anything a regression that is none.
 pub const ALPHA_FAIL: f64 = 0.01;
-/// With what probability, at most, it lets anything pass that is one.
+/// The highest probability that it lets anything pass that is one.
 pub const ALPHA_PASS: f64 = 0.05;
 /// Confidence of the interval of the null.
 pub const NULL_CONFIDENCE: f64 = 0.99;
 
-/// What the octets so far say of one figure of one cell.
+/// The estimate of the octets so far for one figure of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Octets.
@@ -31,7 +31,7 @@ pub struct Look {
     pub null: [f64; 2],
 }
 
-/// Into how many parts the probabilities are split: looks × what is judged at each.
+/// Into how many parts the probabilities are split: looks × judged figures of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
     /// Figures of cells that are judged, times the attempts that are allowed.
@@ -47,7 +47,7 @@ impl Split {
     }
 }
 
-/// What `octets` say; `None` for fewer than six.
+/// The estimate of `octets`; `None` for fewer than six.
 pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
     let of = |figure: fn(&Differences) -> f64| {
         Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
@@ -62,7 +62,7 @@ pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
     })
 }
 
-/// Whether what bounds say is sure: above `delta`, below it, or neither.
+/// Whether the bounds are sure: above `delta`, below it, or neither.
 pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
     let limit = delta.ln_1p();
     if lower > limit {
@@ -74,16 +74,16 @@ pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
     }
 }
 
-/// What a figure is held against.
+/// The limits of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// The change that is still none, as a share: δ, or the floor where that is more.
     pub delta: f64,
-    /// The floor of the metric, as a share of a sample: what differs by less is the same.
+    /// The floor of the metric, as a share of a sample: smaller differences are none.
     pub floor: f64,
 }
 
-/// What the null says of the measurement.
+/// The null's verdict on the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Null {
     /// A is surely within ±δ/2 of itself.
@@ -138,7 +138,8 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     let [low, high] = look.null;
     let (null, null_reach) = (f64::midpoint(low, high).abs(), (high - low) / 2.0);
     let estimate = look.estimate;
-    // Each: what the reach of now must shrink by, so that it fits into the room there is.
+    // Each: the factor by which the present reach must shrink, so that it fits into the room there
+    // is.
     let shrinks = if estimate < limit {
         let room = (limits.delta / 2.0).ln_1p() - null;
         vec![shrink(null_reach, room)?, shrink(look.upper - estimate, limit - estimate)?]
@@ -249,7 +250,7 @@ mod tests {
         assert!(times > 4.0, "{times}");
         let biased = look(&octets(12, |_| 0.0, 0.02), ONE).expect("twelve");
         assert_eq!(times_to_decide(&biased, limits), None);
-        // No number decides what lies exactly at δ.
+        // No number decides a change that lies exactly at δ.
         let at_delta = Look { estimate: 0.03_f64.ln_1p(), ..last };
         assert_eq!(times_to_decide(&at_delta, limits), None);
     }

@@ -26,9 +26,9 @@ pub struct Drawn {
     pub taken_count: u64,
     /// Reads of a sample of B more than of A.
     pub more_reads: u64,
-    /// Samples before which B does what A does.
+    /// Samples before which B does the same as A.
     pub same_until: u64,
-    /// What took time away.
+    /// Causes of lost time.
     pub disturbances: Vec<String>,
     /// How often that is told.
     pub disturbed_count: usize,
@@ -40,7 +40,7 @@ pub struct Drawn {
     pub first_factor: f64,
     /// How often processes were started.
     pub start_count: usize,
-    /// What starting them takes.
+    /// Time of starting them.
     pub start: Duration,
     /// Whether somebody looks.
     pub is_watched: bool,

@@ -1,4 +1,4 @@
-//! Whether two results are of one machine: what must be the same for their times to mean
+//! Whether two results are of one machine: the facts that must be the same for their times to mean
 //! anything beside each other. Memory that is free, load and steal are of the moment and no part.
 
 use result::Environment;

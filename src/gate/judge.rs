@@ -1,4 +1,4 @@
-//! What a gate comes to: two builds interleaved, or a result against a stored one, with the
+//! The verdict of a gate: two builds interleaved, or a result against a stored one, with the
 //! claims of the scenario; and the result that says so.
 
 use result::{
@@ -20,14 +20,17 @@ use super::{
     Metric, Outcome, Verdict,
     baseline::{self, Compared, Times},
     builds::{self, Driving, Trio, Work, WorkInput},
-    calibration, claimed, measure,
+    calibration, claimed,
+    clients::{ClientPair, ClientTrio},
+    measure,
     side::Side,
-    taker::Plan,
+    taker::{Plan, Rule, Subject, Taker},
 };
 
 use crate::{
     child::{self, Ended},
     claims::{self, Grounds},
+    client::{self, Export, Task},
     environment,
     exit::{Code, Failure, OrExit, Strictness},
     facts,
@@ -49,11 +52,11 @@ pub struct Builds {
     pub base: PathBuf,
     /// B, which is judged; this program where none is named.
     pub new: Option<PathBuf>,
-    /// What both run.
+    /// The work of both.
     pub work: WorkInput,
     /// How they are driven.
     pub driving: Driving,
-    /// What is judged, where the user said so.
+    /// The judged metrics, where the user named them.
     pub metrics: Option<Vec<Metric>>,
     /// How often it is tried where nothing is decided.
     pub attempt_count: usize,
@@ -81,7 +84,7 @@ pub enum New {
     Stored(PathBuf),
     /// Of a run now.
     Run {
-        /// What is run.
+        /// The work.
         input: Box<RunInput>,
         /// By whom.
         by: RunBy,
@@ -90,7 +93,7 @@ pub enum New {
     },
 }
 
-/// Who runs what is judged against stored results.
+/// The process that runs the side judged against stored results.
 #[derive(Clone, Debug)]
 pub enum RunBy {
     /// This process.
@@ -104,7 +107,7 @@ pub enum RunBy {
     },
 }
 
-/// What every result of a gate has.
+/// The parts that every result of a gate has.
 #[derive(Debug)]
 pub struct Frame {
     command: Vec<String>,
@@ -115,10 +118,10 @@ pub struct Frame {
     delta: f64,
 }
 
-/// What is the result's own, as far as it is known.
+/// The result's own facts, as far as they are known.
 #[derive(Debug, Default)]
 pub struct Judgement {
-    /// With what it is compared.
+    /// The other side.
     pub mode: Mode,
     /// `None` where something failed before there was one.
     outcome: Option<Outcome>,
@@ -191,7 +194,7 @@ impl Frame {
 /// Judges two builds, interleaved.
 ///
 /// # Errors
-/// What is to be run is not valid, or a build crashes, hangs or does other work than it says.
+/// The work is not valid, or a build crashes, hangs or does other work than it says.
 pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Result<(), Failure> {
     is_oracle().or_exit(Code::Usage)?;
     let progress = Progress::new(terminal::look());
@@ -217,7 +220,8 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
         attempt_count: builds.attempt_count,
         takes_all: false,
     };
-    let sofar = measured(&plan, &mut trio, &progress, &mut judgement.attempts)?;
+    let start_took = trio.start_took();
+    let sofar = measured(&plan, &mut trio, start_took, &progress, &mut judgement.attempts)?;
     judgement.warnings.extend(trio.warning());
     let outcome = if sofar.verdict == Verdict::WorkChanged || expects.is_empty() {
         trio.end()?;
@@ -246,24 +250,69 @@ fn is_oracle() -> anyhow::Result<()> {
     )
 }
 
+/// Judges two clients, interleaved on one exported block.
+///
+/// # Errors
+/// The export cannot be read, or a client gives no sample.
+pub fn clients(
+    pair: &ClientPair,
+    driving: Driving,
+    frame: &Frame,
+    judgement: &mut Judgement,
+) -> Result<(), Failure> {
+    // An interrupt stops the clients before the program ends.
+    let _hold = interrupt::hold();
+    let progress = Progress::new(terminal::look());
+    let export = Export::open(&pair.dir).or_exit(Code::Usage)?;
+    let work = facts::workload(&export.workload().or_exit(Code::Usage)?, Vec::new());
+    let (gas, seed) = (work.gas, work.seed);
+    judgement.workload = Some(work);
+    let task = Task { export: &export, gas, cache: pair.cache, timeout: driving.timeout };
+    let dir = client::passing_dir(&pair.dir).or_exit(Code::Io)?;
+    let stage = progress.stage("making the clients' databases", 0);
+    let mut trio = ClientTrio::start(pair.starts.clone(), task, dir)?;
+    stage.finish();
+    judgement.binaries = trio.binaries();
+    let variant = format!("client/{}", pair.starts[1].name);
+    let plan = Plan {
+        subjects: vec![Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All }],
+        delta: frame.delta,
+        slot_ns: driving.slot_ns,
+        coin_seed: driving.coin_seed.unwrap_or(seed),
+        attempt_count: pair.attempt_count,
+        takes_all: false,
+    };
+    let start_took = trio.start_took();
+    let outcome = measured(&plan, &mut trio, start_took, &progress, &mut judgement.attempts);
+    interrupt::finishing();
+    // They have told their versions by now.
+    judgement.binaries = trio.binaries();
+    // The clients end in any case, before their databases go.
+    let ended = trio.end();
+    progress.clear();
+    judgement.outcome = Some(outcome?);
+    ended
+}
+
 fn measured(
     plan: &Plan,
-    trio: &mut Trio,
+    taker: &mut impl Taker,
+    start_took: Duration,
     progress: &Progress,
     attempts: &mut Vec<Attempt>,
 ) -> Result<Outcome, Failure> {
-    let at_most = plan.longest(trio.start_took());
+    let at_most = plan.longest(start_took);
     if at_most >= LONG {
         terminal::note(&format!(
-            "starting the builds took {:.1} s; each octet starts them anew: up to {:.0} min, less \
+            "starting the processes took {:.1} s; each octet starts them anew: up to {:.0} min, less \
              where a state was built now",
-            trio.start_took().as_secs_f64(),
+            start_took.as_secs_f64(),
             at_most.as_secs_f64() / 60.0
         ));
     }
     let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
     let shown = |octet: usize| stage.set(octet as u64, measure::OCTET_COUNT as u64);
-    let outcome = measure::attempts(plan, trio, shown, |attempt| attempts.push(attempt));
+    let outcome = measure::attempts(plan, taker, shown, |attempt| attempts.push(attempt));
     stage.finish();
     outcome
 }
@@ -325,7 +374,7 @@ fn ran(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side,
 fn ran_here(input: &RunInput) -> Result<Stored, Failure> {
     let finished = input.run()?;
     let stored = Stored::new(PathBuf::from("this run"), finished.result.clone());
-    // What ended the run before its time, or is wrong, comes before any verdict.
+    // An early end of the run, or a fault, comes before any verdict.
     match finished.code(input.strictness)? {
         Code::Fine | Code::Claim | Code::Inconclusive => Ok(stored),
         code => Err(anyhow!("the run gave no result to judge")).or_exit(code),
@@ -391,7 +440,7 @@ fn of_deadline(most: Duration, run: &RunSpec) -> Vec<Expect> {
     run.designs.iter().copied().map(claim).collect()
 }
 
-/// What the calibration of this machine says of what is asked.
+/// The calibration of this machine for the asked change.
 fn calibrated(
     asked: Option<&Path>,
     variants: &[String],

@@ -1,9 +1,10 @@
 //! The order of samples. Eight slots of two builds, ABBA then BAAB or the other way round, so that
 //! a steady drift of the machine and the place in a half cancel; and four of a second process of
-//! A, in pairs that lie alike in both halves, as a null: what is the same must not seem to differ.
+//! A, in pairs that lie alike in both halves, as a null: the same build must not seem to differ
+//! from itself.
 //!
 //! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
-//! jumps within seconds, and what is compared must lie within milliseconds.
+//! jumps within seconds, and compared samples must lie within milliseconds.
 
 use super::{Metric, floor};
 use result::{
@@ -85,8 +86,8 @@ pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 
-/// What a pass or an octet says: logarithms of how many times as long B and N took as A, for the
-/// same gas.
+/// The estimate of a pass or an octet: logarithms of how many times as long B and N took as A, for
+/// the same gas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Differences {
     /// B against A.
@@ -121,7 +122,7 @@ pub fn together(passes: &[Differences]) -> Option<Differences> {
         .then(|| Differences { new: of(|pass| pass.new), null: of(|pass| pass.null) })
 }
 
-/// What the octet says of a metric, where a slot is so many samples; `None` where no pass has all
+/// The octet's estimate of a metric, where a slot is so many samples; `None` where no pass has all
 /// values.
 pub fn of_facts(octet: &OctetFacts, metric: Metric, samples_per_slot: u64) -> Option<Differences> {
     // A count below the floor is as good as none, and has a logarithm.

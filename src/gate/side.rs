@@ -146,7 +146,7 @@ impl Side {
 
 /// By how much a figure of a variant moved from `base` to `new`; `None` where there are too few
 /// values to tell. Between processes each is a value. Of one process on each side, samples are
-/// values of a ratio or a count: what a process happens to get, all its variants do. On several
+/// values of a ratio or a count: all variants of a process share its luck. On several
 /// databases, which both have, each is a value, the difference of its medians.
 pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<Moved> {
     let is_one_each = base.process_count() == 1 && new.process_count() == 1;
@@ -214,7 +214,7 @@ fn logs(
     Some(logs)
 }
 
-/// What a sample has of a count; `None` where that is not told.
+/// A sample's value of a count; `None` where that is not reported.
 const fn count(sample: &SampleFacts, metric: Metric) -> Option<u64> {
     match metric {
         Metric::Blocks => sample.blocks_read,

@@ -24,12 +24,12 @@ pub struct Taken {
     pub bytes: Option<u64>,
     /// System calls of the process that read.
     pub requests: Option<u64>,
-    /// What it did, exactly.
+    /// Its exact counters.
     pub counters: Counters,
 }
 
 impl Taken {
-    /// What it has of a metric; `None` where that is not told.
+    /// Its value of a metric; `None` where that is not reported.
     pub const fn value(&self, metric: Metric) -> Option<u64> {
         match metric {
             Metric::Wall => Some(self.wall_ns),
@@ -60,13 +60,13 @@ pub trait Taker {
     /// `None` where they may use all.
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>>;
 
-    /// Begins to look what takes time away: what follows counts.
+    /// Begins to watch for lost time: from now on it counts.
     fn watch(&mut self);
 
-    /// Pauses looking: what follows does not count.
+    /// Pauses watching: lost time does not count.
     fn pause_watch(&mut self);
 
-    /// What took time away while it looked: steal, throttling. Forgets it.
+    /// Causes of lost time while it watched: steal, throttling. Forgets them.
     fn disturbances(&mut self) -> Vec<String>;
 }
 
@@ -80,18 +80,18 @@ pub enum Rule {
     Counters,
 }
 
-/// A variant and what is judged of it.
+/// A variant and its judged metrics.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The variant.
     pub variant: String,
-    /// What is judged.
+    /// The judged metrics.
     pub metrics: Vec<Metric>,
-    /// What must be decided.
+    /// The metrics that must be decided.
     pub rule: Rule,
 }
 
-/// What is measured and how it is judged.
+/// The measurement and its rules.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The variants.

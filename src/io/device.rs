@@ -1,4 +1,4 @@
-//! What the device can do: the ceiling before and after the points, and one thread's `io_uring`
+//! The device's rates: the ceiling before and after the points, and one thread's `io_uring`
 //! at each depth.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
@@ -36,7 +36,7 @@ impl DeviceUnder {
     /// Before the points: a host's cache, the ceiling, the sweep.
     ///
     /// # Errors
-    /// [`Unmeasured`]; what was measured before stands in `facts`.
+    /// [`Unmeasured`]; earlier measurements stand in `facts`.
     pub fn begin(
         &self,
         depths: &[usize],

@@ -22,7 +22,7 @@ use crate::{
     progress::Progress,
 };
 
-/// Called after each point, so that whatever ends the run leaves what is finished.
+/// Called after each point, so that any end of the run leaves the finished points.
 pub type Save<'a> = dyn FnMut(&IoResult) -> Result<(), anyhow::Error> + 'a;
 
 /// A plan that is being carried out.
@@ -32,9 +32,9 @@ pub struct Measuring<'a> {
     pub plan: &'a IoPlan,
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<&'a Path>,
-    /// Shows what takes long.
+    /// Shows the progress of long steps.
     pub progress: &'a Progress,
-    /// Takes in what is measured.
+    /// Takes in measurements.
     pub result: &'a mut IoResult,
 }
 
@@ -98,7 +98,7 @@ impl Measuring<'_> {
             stage.finish();
         }
         let current = self.current();
-        // What was found out only by reading, such as the memory of the index.
+        // Facts that only reading finds out, such as the memory of the index.
         current.facts = facts::store(store).facts;
         point::share_of_device(current);
         points

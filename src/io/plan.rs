@@ -1,4 +1,4 @@
-//! What `stress io` is to read: options checked, the recipe of its state, the points in order.
+//! The plan of `stress io`: options checked, the recipe of its state, the points in order.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -75,7 +75,7 @@ pub struct IoPlan {
     pub points: Vec<PlannedPoint>,
 }
 
-/// What the user asks for.
+/// The user's options.
 #[derive(Clone, Debug)]
 pub struct IoInput {
     /// Options that are keys of a scenario.

@@ -1,4 +1,4 @@
-//! From a raw measurement to what the result says of it.
+//! From a raw measurement to its point in the result.
 
 use executor::raw::RawPoint;
 use variant::CacheMode;
@@ -13,10 +13,10 @@ use super::plan::PlannedPoint;
 
 use crate::cells::COLD_SHARE;
 
-/// What is known beside the measurement.
+/// Facts beside the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct PointInput {
-    /// What was planned.
+    /// The plan.
     pub planned: PlannedPoint,
     /// Why the store cannot be cold, if so.
     pub never_cold: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! From what a scenario says of reading ahead to the policies that are compared.
+//! From a scenario's keys on reading ahead to the policies that are compared.
 
 use std::num::NonZeroU32;
 

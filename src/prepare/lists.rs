@@ -1,4 +1,4 @@
-//! What is made of a workload outside any clock before it is sampled: its lists checked, its
+//! Work on a workload outside any clock before it is sampled: its lists checked, its
 //! transactions signed.
 
 use std::num::NonZeroUsize;
@@ -21,7 +21,7 @@ use crate::{
 /// Engines that take no list check one by making it again, outside any clock.
 ///
 /// # Errors
-/// A list is not what comes of the blocks.
+/// A list differs from that of the blocks.
 pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
     let one = NonZeroUsize::MIN;
     let takes_none = |design: &Design| Variant::of(*design, one, one).list.is_none();

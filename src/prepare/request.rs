@@ -1,4 +1,4 @@
-//! What is to be run: a workload and how, from a scenario or from a workload file.
+//! A request for a run: a workload and its settings, from a scenario or from a workload file.
 
 use std::path::PathBuf;
 
@@ -14,9 +14,10 @@ use crate::{
     progress::Progress,
 };
 
-/// What `--quick` overrides, unless the user says otherwise.
-const QUICK: [(&str, &str); 4] =
-    [("state.slots", "1M"), ("state.accounts", "10k"), ("block.gas", "64M"), ("run.budget", "10s")];
+/// The overrides of `--quick`, unless the user says otherwise. Accounts stay: loads ask for numbers
+/// of them, and 100k accounts are built in a second.
+const QUICK: [(&str, &str); 3] =
+    [("state.slots", "1M"), ("block.gas", "64M"), ("run.budget", "10s")];
 
 /// The key that says which designs are run.
 const DESIGNS: &str = "run.designs";
@@ -42,11 +43,11 @@ pub enum Source {
 pub enum Size {
     /// As the scenario says.
     Stated,
-    /// Small: what `--quick` means.
+    /// Small: `--quick`.
     Quick,
 }
 
-/// A workload, how to run it, and what was said about it.
+/// A workload, its settings, and the notes about it.
 #[derive(Debug)]
 pub struct Request {
     /// The work.
@@ -137,7 +138,7 @@ pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds what `--quick` means where the user has not said otherwise.
+/// Adds the overrides of `--quick` where the user has not said otherwise.
 fn add_quick(overrides: &mut Vec<Override>) {
     let alternative = |key: &str| match key {
         "block.gas" => "block.transactions",
@@ -152,6 +153,26 @@ fn add_quick(overrides: &mut Vec<Override>) {
                 value: value.to_owned(),
                 origin: "--quick".to_owned(),
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spec::shipped;
+
+    use super::*;
+    use crate::progress::Look;
+
+    #[test]
+    fn every_shipped_scenario_generates_a_quick_block() {
+        let progress = Progress::new(Look::Nothing);
+        for (name, _) in shipped::all() {
+            let source =
+                Source::Scenario { name: (*name).to_owned(), work: Vec::new(), size: Size::Quick };
+            let request = Request::of(&source, &[], &progress);
+            let workload = request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).workload;
+            assert!(workload.batches.iter().any(|batch| !batch.blocks.is_empty()), "{name}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::{path::Path, thread, time::Duration};
 
+use anyhow::anyhow;
 use executor::{
     state::{BuiltState, StateError, StateFormat, StateSpec},
     store::{
@@ -12,9 +13,10 @@ use executor::{
         memory::MemoryStore,
         rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
+    tries,
 };
-use spec::{RocksdbSpec, RunSpec};
-use variant::StoreKind;
+use spec::RunSpec;
+use variant::{StoreKind, TrieForm};
 use workload::{Genesis, Layout};
 
 use super::data_dir::data_dir;
@@ -32,7 +34,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// Share of the machine's free memory that the memory store may take.
 const MEMORY_SHARE: u64 = 2;
 
-/// What to do about a state that another process uses.
+/// Reaction to a state that another process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InUse {
     /// End with an error that names the process.
@@ -46,11 +48,11 @@ pub enum InUse {
 pub struct Databases<'a> {
     /// The directory, if the user said so.
     pub dir: Option<&'a Path>,
-    /// What to do where another process uses one.
+    /// Reaction where another process uses one.
     pub in_use: InUse,
 }
 
-/// What state is wanted, where, and on what machine.
+/// The wanted state, its directory, and the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOpener<'a> {
     /// Where it is.
@@ -63,7 +65,7 @@ pub struct StoreOpener<'a> {
     pub scenario: &'a str,
     /// The machine.
     pub machine: &'a Machine,
-    /// Shows what takes long.
+    /// Shows the progress of long steps.
     pub progress: &'a Progress,
 }
 
@@ -71,10 +73,18 @@ impl StoreOpener<'_> {
     /// The store of this name, as `run` asks for it.
     pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<AnyStore, Failure> {
         let durability = run.commit;
+        if run.trie != TrieForm::Nothing && self.layout == Layout::Plain {
+            let error = anyhow!(
+                "run.trie = {}: rows of this workload have the plain layout, which has no trie; take \
+                 a workload with state.layout = hashed",
+                run.trie
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
         Ok(match name {
-            StoreKind::Memory => self.memory()?,
+            StoreKind::Memory => AnyStore::Memory(self.memory(run)?),
             StoreKind::Rocksdb => {
-                let built = self.state(&rocks_format(&run.rocksdb))?;
+                let built = self.state(&rocks_format(run))?;
                 let store = RocksStore::open(built, rocks_settings(run, self.machine));
                 AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
             }
@@ -91,12 +101,16 @@ impl StoreOpener<'_> {
         })
     }
 
-    fn memory(&self) -> Result<AnyStore, Failure> {
+    /// The store in memory, as `run` asks for it.
+    pub fn memory(&self, run: &RunSpec) -> Result<MemoryStore, Failure> {
         let stage = self.progress.stage("building the state in memory", 0);
         let limit_bytes = memory_limit_bytes();
-        let store = MemoryStore::build(self.genesis, limit_bytes).or_exit(Code::Usage)?;
+        let store = match tries::format_of(run.trie) {
+            None => MemoryStore::build(self.genesis, limit_bytes),
+            Some(format) => MemoryStore::build_with_tries(self.genesis, format, limit_bytes),
+        };
         stage.finish();
-        Ok(AnyStore::Memory(store))
+        store.or_exit(Code::Usage)
     }
 
     /// The state in `format`, built first where there is none.
@@ -136,12 +150,13 @@ impl StoreOpener<'_> {
 }
 
 /// Bytes that the memory store may take.
-pub fn memory_limit_bytes() -> u64 {
+fn memory_limit_bytes() -> u64 {
     environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
 }
 
-/// What shapes the files of `RocksDB`.
-fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
+/// The settings that shape the files of `RocksDB`.
+fn rocks_format(run: &RunSpec) -> RocksFormat {
+    let spec = &run.rocksdb;
     RocksFormat {
         file_bytes: spec.file_bytes,
         // At most a mebibyte, as the scenario's reader sees to.
@@ -149,6 +164,7 @@ fn rocks_format(spec: &RocksdbSpec) -> RocksFormat {
         filter: Filter::new(spec.filter, spec.filter_bits),
         index: spec.index,
         aged_ppm: (spec.aged_share * f64::from(PPM)).round() as u32,
+        tries: tries::format_of(run.trie),
     }
 }
 
@@ -171,6 +187,7 @@ fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
 
 #[cfg(test)]
 mod tests {
+    use spec::RocksdbSpec;
     use variant::{FileAccess, FilterKind, IndexShape, ReadMethod};
 
     use super::*;
@@ -178,7 +195,7 @@ mod tests {
     #[test]
     fn the_defaults_of_a_scenario_are_those_of_the_store() {
         let run = crate::minimal::default_run(&[]).unwrap();
-        assert_eq!(rocks_format(&RocksdbSpec::default()), RocksFormat::default());
+        assert_eq!(rocks_format(&run), RocksFormat::default());
         // How many keys are asked for at once is chosen for the machine.
         let machine = Machine::this();
         let read_method = machine.read_method(&run);
@@ -209,10 +226,12 @@ mod tests {
             filter: Filter::new(FilterKind::Ribbon, 12),
             index: IndexShape::Partitioned,
             aged_ppm: 300_000,
+            tries: tries::format_of(TrieForm::RethLike),
         };
-        assert_eq!(rocks_format(&spec), expected);
         let mut run = crate::minimal::default_run(&[]).unwrap();
         (run.rocksdb, run.read) = (spec, Some(ReadMethod::MultiGet));
+        run.trie = TrieForm::RethLike;
+        assert_eq!(rocks_format(&run), expected);
         let settings = rocks_settings(&run, &Machine::this());
         assert_eq!(settings.access, FileAccess::Buffered);
         assert_eq!((settings.block_cache_bytes, settings.warm_cache_bytes), (1 << 20, 2 << 20));

@@ -47,11 +47,11 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
     })
 }
 
-/// Reads a workload file and runs the reference again: neither its lists nor what it says is
-/// expected is taken on trust.
+/// Reads a workload file and runs the reference again: neither its lists nor its expected
+/// outcome are taken on trust.
 ///
 /// # Errors
-/// It cannot be read, or says what the reference does not.
+/// It cannot be read, or differs from the reference.
 pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
     let workload = file::read(path).or_exit(Code::Io)?;
     let total = workload.tx_count();

@@ -6,7 +6,7 @@ use indicatif::TermLike;
 
 use super::*;
 
-/// A terminal that keeps what is written to it.
+/// A terminal that keeps its text.
 #[derive(Clone, Debug, Default)]
 struct Paper(Arc<Mutex<String>>);
 

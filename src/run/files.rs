@@ -56,13 +56,13 @@ impl Files {
         self.kept = Some((Instant::now(), begun.elapsed()));
     }
 
-    /// Whether what is finished so far is to be kept now: after every sample that takes long, and
+    /// Whether the finished part is to be kept now: after every sample that takes long, and
     /// after short ones so seldom that it costs nothing.
     pub fn keeps_now(&self) -> bool {
         self.kept.is_none_or(|(at, cost)| keeps(at.elapsed(), cost))
     }
 
-    /// Whether a result of what is finished so far is to be written now, if results are.
+    /// Whether a result of the finished part is to be written now, if results are.
     pub fn is_due(&self) -> bool {
         is_due(self.last.map(|last| last.elapsed()))
     }

@@ -18,7 +18,7 @@ pub struct Finished {
     pub result: RunResult,
     /// The files of `--out`, `--trace` and `--profile`.
     pub written: Vec<PathBuf>,
-    /// What ended it before its time.
+    /// Cause of its early end.
     pub failure: Option<Failure>,
 }
 
@@ -26,7 +26,7 @@ impl Finished {
     /// How the program ends after it.
     ///
     /// # Errors
-    /// What ended the run before its time.
+    /// Cause of an early end of the run.
     pub fn code(self, strictness: Strictness) -> Result<Code, Failure> {
         let Self { result, failure, .. } = self;
         match (result.agree, failure, result.interrupted) {

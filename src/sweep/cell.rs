@@ -1,5 +1,5 @@
-//! A cell's directory read back: whole, of this sweep, and by which program. What cannot be read
-//! is an error that names the file; it is never taken for a cell that has not been run.
+//! A cell's directory read back: whole, of this sweep, and by which program. A cell that cannot be
+//! read is an error that names the file; it is never taken for a cell that has not been run.
 
 use result::{
     Program, RunResult, Verdict,
@@ -18,7 +18,7 @@ pub fn this_program() -> Program {
     facts::tool(&environment::build()).program
 }
 
-/// What cell `index` of `matrix`, run by this program, says of itself.
+/// The facts of cell `index` of `matrix`, run by this program.
 pub fn cell_file(matrix: &Matrix, index: u64, work_digest: &str) -> CellFile {
     CellFile {
         schema: CELL_SCHEMA.to_owned(),
@@ -33,7 +33,7 @@ pub fn cell_file(matrix: &Matrix, index: u64, work_digest: &str) -> CellFile {
 /// A cell that has been run.
 #[derive(Clone, Debug)]
 pub struct FinishedCell {
-    /// What it says of itself.
+    /// Its own facts.
     pub file: CellFile,
     /// Its result.
     pub result: Stored,

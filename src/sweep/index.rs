@@ -1,9 +1,9 @@
-//! Which cell to run alone: from the command line, or from what a scheduler sets for a task of an
-//! array. What is explicit comes first.
+//! Which cell to run alone: from the command line, or from a scheduler's variable for a task of an
+//! array. The command line comes first.
 
 use anyhow::{Result, bail};
 
-/// What schedulers set: Slurm for an array's task, Kubernetes for a pod of an Indexed Job.
+/// Variables of schedulers: Slurm for an array's task, Kubernetes for a pod of an Indexed Job.
 const VARIABLES: [&str; 2] = ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"];
 
 /// A cell to run alone.
@@ -18,7 +18,7 @@ pub struct Which {
 /// The cell that `explicit` names, else the environment; `None` where neither does.
 ///
 /// # Errors
-/// What is no index, or none of this sweep; two variables that disagree.
+/// A value that is no index, or none of this sweep; two variables that disagree.
 pub fn which(
     explicit: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,

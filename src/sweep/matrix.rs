@@ -12,7 +12,7 @@ use crate::{
     prepare::{self, Size, Source},
 };
 
-/// What is swept over.
+/// The axes and the settings of a sweep.
 #[derive(Clone, Debug)]
 pub struct MatrixInput {
     /// The scenario, by name or path.
@@ -21,7 +21,7 @@ pub struct MatrixInput {
     pub size: Size,
     /// Overrides of all cells.
     pub fixed: Vec<Override>,
-    /// What is varied.
+    /// The axes.
     pub axes: Vec<Axis>,
 }
 
@@ -46,7 +46,7 @@ pub fn of(input: MatrixInput) -> Result<Matrix, Failure> {
     Ok(matrix)
 }
 
-/// The work of cell `index` with all its settings: what [`Matrix::command`] names.
+/// The work of cell `index` with all its settings, as [`Matrix::command`] names it.
 pub fn source(matrix: &Matrix, index: u64) -> Source {
     let fixed = matrix.fixed.iter().map(|given| (given.key.clone(), given.value.clone()));
     let given = |(key, value)| {

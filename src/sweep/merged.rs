@@ -1,5 +1,6 @@
 //! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`): whether they belong
-//! together, which are missing, what is the same in all, and where more threads stop paying.
+//! together, which are missing, the facts that are the same in all, and where more threads stop
+//! paying.
 
 use result::{
     Program,
@@ -14,7 +15,7 @@ use super::{cell::FinishedCell, dir::SweepDir};
 
 use crate::exit::{Code, Failure, OrExit};
 
-/// Joins what is in `dir`.
+/// Joins the cells in `dir`.
 ///
 /// # Errors
 /// A result that cannot be read ([`Code::Io`]), none at all ([`Code::Io`]), results that do not

@@ -91,7 +91,7 @@ impl OneCell<'_> {
         let was_interrupted = finished.result.interrupted;
         let code = finished.code(Strictness::Lenient)?;
         if was_interrupted {
-            // What is there of it is not the whole cell.
+            // Its files so far are not the whole cell.
             return Ok(code);
         }
         let path = dir.publish(index, scratch, &digest).or_exit(Code::Io)?;
@@ -130,7 +130,7 @@ pub enum Ending {
 /// # Errors
 /// A cell failed.
 pub fn all(dir: &SweepDir) -> Result<Ending, Failure> {
-    // Each cell stops by itself, and keeps what it has.
+    // Each cell stops by itself, and keeps its samples.
     let _hold = interrupt::hold();
     let missing = missing(dir)?;
     let count = dir.matrix().cell_count;
@@ -219,7 +219,7 @@ impl Running<'_> {
 /// The arguments of this process, for cell `index` alone.
 fn words(index: u64) -> Vec<OsString> {
     let mut words = std::env::args_os().skip(1);
-    // The verb comes first, and options may come before what is varied.
+    // The verb comes first, and options may come before the axes.
     let verb = words.next();
     let parent = std::process::id().to_string();
     let own = ["--cell".to_owned(), index.to_string(), "--parent".to_owned(), parent];
@@ -245,7 +245,7 @@ fn found(cell: &FinishedCell) -> String {
     )
 }
 
-/// What a sweep comes to, or how to go on.
+/// The outcome of a sweep, or how to go on.
 fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
     let count = dir.matrix().cell_count;
     let missing = missing(dir)?;

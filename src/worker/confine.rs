@@ -1,5 +1,5 @@
 //! On which CPUs a worker runs. Two processes of one program that the kernel left on different
-//! CPUs differ for seconds by what else runs beside each; on the same one they do not.
+//! CPUs differ for seconds by other work beside each; on the same one they do not.
 
 use std::{fs, io};
 
@@ -26,7 +26,7 @@ pub fn turn(cpus: &[usize], busy_count: usize, number: usize) -> Option<Vec<usiz
 }
 
 /// Confines all threads of the process `pid` and of its children to `cpus`: a build may be called
-/// by a script. What they start inherits it.
+/// by a script. Their children inherit it.
 ///
 /// # Errors
 /// The process is gone, or the kernel refuses.

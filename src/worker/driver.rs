@@ -27,7 +27,7 @@ use crate::{
 
 /// Longest line of a worker: a sample of thousands of batches is far below.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// What is kept of its standard error.
+/// The kept end of its standard error.
 const TAIL_BYTES: usize = 2_000;
 /// How much of a line that is no message is shown.
 const SHOWN_CHARS: usize = 120;
@@ -59,7 +59,7 @@ pub struct Driver {
     who: Who,
 }
 
-/// What came from a worker's standard output.
+/// A worker's line or the end of its standard output.
 #[derive(Debug)]
 enum Line {
     Text(String),
@@ -263,7 +263,7 @@ impl Driver {
                 _ => break "its output closed, still running".to_owned(),
             }
         };
-        // What it said at last may not have been read yet.
+        // Its last words may not have been read yet.
         while !self.ear.is_finished() && begun.elapsed() < MANNERS.min(self.timeouts.sample) {
             thread::sleep(Duration::from_millis(10));
         }

@@ -13,7 +13,7 @@ use crate::exit::Code;
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
 
-/// What a driver asks.
+/// A driver's request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Request {
@@ -33,7 +33,7 @@ pub enum Request {
     Exit,
 }
 
-/// What to run.
+/// The run's settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Version of the protocol that the driver speaks.
@@ -46,7 +46,7 @@ pub struct Load {
     pub run: Vec<(String, String)>,
 }
 
-/// What a worker answers.
+/// A worker's answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Answer {
@@ -63,11 +63,11 @@ pub enum Answer {
     },
     /// The worker ends.
     Bye,
-    /// What was asked cannot be done.
+    /// The request cannot be carried out.
     Error {
         /// Which kind of error.
         error: ErrorKind,
-        /// What happened, in one line.
+        /// The failure, in one line.
         message: String,
     },
 }
@@ -100,7 +100,7 @@ pub struct Who {
     pub reads_one_twice: bool,
 }
 
-/// What was loaded.
+/// The loaded workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loaded {
     /// Digest of the workload.
@@ -118,17 +118,17 @@ pub struct Sampled {
     pub wall_ns: u64,
     /// CPU time of the process in that time.
     pub cpu_ns: Option<u64>,
-    /// What it did exactly.
+    /// Its exact counters.
     pub counters: Counters,
     /// The sample as in a result, phases and all.
     pub facts: Value,
 }
 
-/// Kinds of errors: what the exit codes tell apart.
+/// Kinds of errors, as the exit codes tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
-    /// What was asked is not understood or not possible.
+    /// The request is not understood or not possible.
     Usage,
     /// The result is not the reference's, or a list was rejected.
     Disagree,

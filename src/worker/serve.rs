@@ -1,5 +1,5 @@
-//! The worker: answers what a driver asks, one line at a time, until it is told to end or its
-//! standard input does. It has no opinion about what its samples mean.
+//! The worker: answers a driver's requests, one line at a time, until it is told to end or its
+//! standard input does. It does not judge its samples.
 
 use std::{
     io::{self, BufRead},
@@ -15,7 +15,6 @@ use executor::{
     store::{
         any::AnyStore,
         handicap::{Handicap, Handicapped},
-        memory::MemoryStore,
     },
 };
 use generator::GENERATOR_VERSION;
@@ -45,7 +44,7 @@ const SLOW_READ: &str = "STRESS_SLOW_READ_NS";
 /// `1`: each sample reads one key twice; as above.
 const READ_TWICE: &str = "STRESS_READ_ONE_TWICE";
 
-/// Answers on standard output what is asked on standard input.
+/// Answers on standard output the requests of standard input.
 pub fn serve() -> Result<Code, Failure> {
     let handicap = handicap().or_exit(Code::Usage)?;
     let build = environment::build();
@@ -100,7 +99,7 @@ fn loaded(worker: &mut Option<Worker>) -> Result<&mut Worker, Failure> {
     worker.as_mut().context("nothing is loaded: ask `load` first").or_exit(Code::Usage)
 }
 
-/// What the environment asks to be made worse.
+/// The handicaps that the environment asks for.
 fn handicap() -> Result<Handicap> {
     let delay_ns = match std::env::var(SLOW_READ) {
         Ok(text) => text.parse().map_err(|_| {
@@ -116,7 +115,7 @@ fn handicap() -> Result<Handicap> {
     Ok(Handicap { read_delay: Duration::from_nanos(delay_ns), reads_one_twice })
 }
 
-/// A workload with what was sampled of it.
+/// A workload with its samples.
 struct Worker {
     session: Session,
     run: RunSpec,
@@ -190,21 +189,19 @@ impl Worker {
         if let Some(index) = self.session.stores().iter().position(is_wanted) {
             return Ok(index);
         }
+        let workload = self.session.workload();
+        let opener = StoreOpener {
+            databases: Databases { dir: self.data_dir.as_deref(), in_use: InUse::Refuse },
+            genesis: &workload.genesis,
+            layout: workload.layout,
+            scenario: &workload.scenario,
+            machine: &self.machine,
+            progress: &self.progress,
+        };
         let opened = if self.handicap.is_none() {
-            let workload = self.session.workload();
-            let opener = StoreOpener {
-                databases: Databases { dir: self.data_dir.as_deref(), in_use: InUse::Refuse },
-                genesis: &workload.genesis,
-                layout: workload.layout,
-                scenario: &workload.scenario,
-                machine: &self.machine,
-                progress: &self.progress,
-            };
             opener.open(store, &self.run)?
         } else {
-            let genesis = &self.session.workload().genesis;
-            let memory = MemoryStore::build(genesis, prepare::memory_limit_bytes());
-            let memory = memory.or_exit(Code::Usage)?;
+            let memory = opener.memory(&self.run)?;
             AnyStore::Handicapped(Handicapped::new(memory, self.handicap))
         };
         self.session.add(opened);

@@ -155,12 +155,13 @@ impl<'a> Cell<'a> {
         self.value(key).as_str().unwrap_or_default()
     }
 
-    /// `2+64io`, as pages write threads.
+    /// `2+64io` or `2x32`, as pages write threads.
     fn threads(&self) -> String {
         let count = |key: &str| self.value(key).as_u64().unwrap_or(0);
-        match (count("threads"), count("io_threads")) {
-            (threads, 0) => threads.to_string(),
-            (threads, io) => format!("{threads}+{io}io"),
+        match (count("threads"), count("fibers"), count("io_threads")) {
+            (threads, 1, 0) => threads.to_string(),
+            (threads, fibers, 0) => format!("{threads}x{fibers}"),
+            (threads, _, io) => format!("{threads}+{io}io"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What optimistic execution must not get wrong: keys that steps fight for, the beneficiary's
+//! Traps of optimistic execution: keys that steps fight for, the beneficiary's
 //! account, contracts that come and go, runs that cannot end well, stores that fail. Every
 //! outcome is compared with the reference's, at several thread counts, again and again.
 

@@ -1,4 +1,4 @@
-//! What several suites share: variants and policies, loads, and blocks of others.
+//! The common part of several suites: variants and policies, loads, and blocks of others.
 
 pub(crate) mod agree;
 pub(crate) mod loads;

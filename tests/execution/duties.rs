@@ -5,15 +5,22 @@
 
 use std::{collections::BTreeSet, num::NonZeroUsize, path::Path, sync::atomic::AtomicBool};
 
-use executor::{engine::Task, sample, store::memory::MemoryStore};
+use executor::{engine::Task, sample, store::memory::MemoryStore, tries};
 use generator::reference;
 use spec::Scenario;
-use variant::{CacheMode, Design, ListDuty, Named, Phase, Variant};
+use variant::{CacheMode, Design, ListDuty, Named, Phase, RootTime, TrieForm, Variant};
 use workload::Workload;
 
 /// Phases that are no duty of a client, but ways to fulfil one.
-const WAYS: [Phase; 5] =
-    [Phase::Schedule, Phase::WarmUp, Phase::Order, Phase::Prefetch, Phase::Validate];
+const WAYS: [Phase; 7] = [
+    Phase::Schedule,
+    Phase::WarmUp,
+    Phase::Order,
+    Phase::Prefetch,
+    Phase::Validate,
+    Phase::RootPlan,
+    Phase::RootRead,
+];
 
 /// The cells of a line of a table.
 fn cells(line: &str) -> Vec<&str> {
@@ -66,7 +73,8 @@ fn phases(workload: &Workload, store: &MemoryStore, variant: Variant) -> BTreeSe
 #[test]
 fn the_table_of_duties_says_what_samples_do() {
     let (workload, (designs, duties)) = (workload(), table());
-    let store = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
+    let format = tries::format_of(TrieForm::Cut).unwrap();
+    let store = MemoryStore::build_with_tries(&workload.genesis, format, 1 << 30).unwrap();
     assert_eq!(designs.len(), Design::ALL.len(), "every design has a column");
     let named: BTreeSet<_> = duties.iter().map(|(phase, _)| phase.name()).collect();
     let wanted: BTreeSet<_> =
@@ -80,9 +88,11 @@ fn the_table_of_duties_says_what_samples_do() {
             let variant = Variant { list_duty: ListDuty::Build, ..variant };
             phases(&workload, &store, variant)
         });
+        let rooted = phases(&workload, &store, Variant { root: RootTime::After, ..variant });
         for (phase, words) in &duties {
             let (is_done, word) = (done.contains(phase.name()), words[place].as_str());
-            let by_option = built.as_ref().is_some_and(|built| built.contains(phase.name()));
+            let by_option = built.as_ref().is_some_and(|built| built.contains(phase.name()))
+                || rooted.contains(phase.name());
             let expected = match (is_done, by_option) {
                 (true, _) => "in clock",
                 (false, true) => "option",

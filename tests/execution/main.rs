@@ -15,5 +15,6 @@ mod lists;
 mod prefetch;
 mod random_blocks;
 mod recovery;
+mod roots;
 mod trace;
 mod wrong_lists;

@@ -40,7 +40,7 @@ enum Key {
     Code(B256),
 }
 
-/// What happens at a read.
+/// The effect of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     None,
@@ -48,7 +48,7 @@ enum Trouble {
     Interrupt { at: usize },
 }
 
-/// A sample in memory that says that its rows lie by hash, and keeps what was read, in order.
+/// A sample in memory that says that its rows lie by hash, and keeps its reads, in order.
 struct Watched {
     inner: MemorySample,
     reads: Mutex<Vec<Key>>,
@@ -147,7 +147,7 @@ fn variant(policy: Prefetch, threads: usize, io_threads: usize) -> Variant {
     Variant { io: Io::Batched(policy), ..variant }
 }
 
-/// Runs the workload and returns what came out, and what was read in its order.
+/// Runs the workload and returns the outcome, and the reads in their order.
 fn run(
     Work { workload, store }: &Work,
     variant: Variant,
@@ -209,7 +209,7 @@ fn each_declared_key_is_read_once_and_nothing_else_is_under_every_policy() {
     }
 }
 
-/// Places of the rows of what was read, in the order it was read: accounts, then slots.
+/// Indices of the rows of the reads, in the order of the reads: accounts, then slots.
 fn read_by_one(work: &Work, order: ReadOrder) -> (Vec<Address>, Vec<(Address, U256)>) {
     let policy = Prefetch { order, ..Prefetch::default() };
     let (executed, reads) = run(work, variant(policy, 1, 1), Trouble::None);

@@ -1,6 +1,6 @@
 //! Every variant must come to what the reference came to on 1,000 small random blocks, and the
 //! blocks must do all that they are for. `STRESS_RANDOM_BLOCKS` sets how many blocks there are,
-//! `STRESS_RANDOM_SEED` the first seed. What fails is made as small as it still fails.
+//! `STRESS_RANDOM_SEED` the first seed. A failing chain is made as small as it still fails.
 
 #![expect(clippy::print_stderr, reason = "what is to be repeated is printed before it ends")]
 

@@ -9,7 +9,7 @@ use workload::{
     list::{self, FullList, ListBounds, ListIndex},
 };
 
-/// What is wrong with a list, and the list in the form that was asked for.
+/// The fault of a list, and the list in the form that was asked for.
 #[derive(Debug)]
 pub(crate) struct Hostile {
     pub(crate) what: &'static str,

@@ -28,7 +28,7 @@ const PEOPLE: [&str; 4] = [
     "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
     "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
 ];
-/// What the first transaction of the first of them creates.
+/// The contract that the first transaction of the first of them creates.
 const CONTRACT: &str = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
 /// An account that does not exist until it is paid.
 const FRESH: &str = "0x000000000000000000000000000000000000f00d";
@@ -111,7 +111,7 @@ impl Import {
         self.stress(&[&["import", "rpc", "--url", url, "--output", output], more].concat())
     }
 
-    /// Imports, expects success, and gives what was said.
+    /// Imports, expects success, and gives the output.
     fn good(&self, url: &str, output: &str, more: &[&str]) -> String {
         let done = self.import(url, output, more);
         assert_eq!(done.status.code(), Some(0), "{more:?}: {}", text(&done.stderr));
@@ -163,7 +163,7 @@ fn blocks_of_a_node_become_workloads_with_and_without_its_tracer() {
         assert_eq!(workload.tx_count(), tx_count);
         let traced = fs::read(import.dir.path().join("a.workload")).unwrap();
         import.good(&anvil.url, "a.workload", &["--block", number, "--without-tracer"]);
-        // What the tracer says of the state is what the node says key by key.
+        // The tracer's state equals the node's answers key by key.
         assert_eq!(import.read("a.workload").genesis, workload.genesis, "block {number}");
         assert_eq!(fs::read(import.dir.path().join("a.workload")).unwrap(), traced);
         import.runs("a.workload");

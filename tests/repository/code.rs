@@ -1,4 +1,4 @@
-//! What the code of one module names: imports, paths and methods, those in macros too.
+//! The names in the code of one module: imports, paths and methods, those in macros too.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{
@@ -23,7 +23,7 @@ pub(crate) struct Method {
     pub(crate) of: Option<Vec<String>>,
 }
 
-/// What code calls and names.
+/// The calls and names of code.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(crate) paths: Vec<Vec<String>>,
@@ -31,7 +31,7 @@ pub(crate) struct Named {
     pub(crate) calls: Vec<String>,
 }
 
-/// What one module's items name.
+/// The names in one module's items.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub(crate) named: Named,

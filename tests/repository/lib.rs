@@ -3,6 +3,7 @@
 
 #![cfg(test)]
 
+mod book;
 mod code;
 mod cycles;
 mod functions;
@@ -62,8 +63,8 @@ fn the_modules_of_every_crate_know_each_other_one_way_only() {
     assert!(found.is_empty(), "modules in cycles:\n{found}");
 }
 
-/// The fuzz targets are a workspace of their own, which no other test builds. What their lock does
-/// not know would stop them from being built as they are.
+/// The fuzz targets are a workspace of their own, which no other test builds. A dependency that
+/// their lock does not know would stop them from being built as they are.
 #[test]
 fn the_lock_of_the_fuzz_targets_knows_every_dependency_of_their_crates() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect(path);

@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("result", &["variant"]),
     ("generator", &["spec", "workload", "evm", "variant", "trie"]),
     ("spec", &["variant", "workload"]),
-    ("executor", &["workload", "evm", "variant"]),
+    ("executor", &["workload", "evm", "variant", "trie"]),
     ("evm", &["workload"]),
     ("trie", &["workload"]),
     ("workload", &[]),
@@ -31,7 +31,7 @@ fn tables<'a>(manifest: &'a Table, kinds: &[&str]) -> Vec<&'a Table> {
     all
 }
 
-/// What breaks the arrows, as sentences.
+/// Breaches of the arrows, as sentences.
 fn wrong_arrows(manifests: &BTreeMap<&str, &Table>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, manifest) in manifests {

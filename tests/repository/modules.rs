@@ -1,5 +1,5 @@
 //! The modules of one crate as its sources declare them: items, imports, and the paths that their
-//! code names. What is compiled for tests alone is left out.
+//! code names. Code that is compiled for tests alone is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! The module that defines what a path means, through imports, re-exports and globs.
+//! The module that defines the meaning of a path, through imports, re-exports and globs.
 
 use crate::modules::{Module, Modules};
 
-/// What a path means.
+/// The meaning of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// A module, by its index.
@@ -13,7 +13,7 @@ pub(crate) enum Meaning {
     Outside,
 }
 
-/// What a name means that a module and an item have.
+/// The meaning of a name that a module and an item have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Prefer {
     Item,
@@ -31,12 +31,12 @@ impl Prefer {
 type Seen = Vec<(usize, String)>;
 
 impl Modules {
-    /// What a path in the code of a module means.
+    /// The meaning of a path in the code of a module.
     pub(crate) fn meaning(&self, module: usize, path: &[String]) -> Meaning {
         self.resolve(module, path, Prefer::Item, &mut Seen::new()).unwrap_or(Meaning::Outside)
     }
 
-    /// What an import brings; the module where a module and an item have one name, as the code
+    /// The meaning of an import; the module where a module and an item have one name, as the code
     /// that uses the item says so by itself.
     pub(crate) fn meaning_of_import(&self, module: usize, path: &[String]) -> Meaning {
         self.resolve(module, path, Prefer::Module, &mut Seen::new()).unwrap_or(Meaning::Outside)
@@ -85,7 +85,7 @@ impl Modules {
         }
     }
 
-    /// What a name means in a module; a child comes first where more of the path follows.
+    /// The meaning of a name in a module; a child comes first where more of the path follows.
     fn lookup(&self, at: usize, name: &str, prefer: Prefer, seen: &mut Seen) -> Option<Meaning> {
         if seen.iter().any(|(module, known)| *module == at && known == name) {
             return None;

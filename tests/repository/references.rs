@@ -1,4 +1,4 @@
-//! What pages and comments name is there: files, pages, parts of the code.
+//! Names in pages and comments exist: files, pages, parts of the code.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::sources::{Texts, every_path, packages, texts};
 const ENDINGS: [&str; 3] = [".rs", ".md", ".workload"];
 
 /// Files that are written by the program or by a user, or that an example invents.
-const NOT_OURS: [&str; 4] = ["table.md", "summary.md", "NAME.md", "x.md"];
+const NOT_OURS: [&str; 5] = ["table.md", "summary.md", "NAME.md", "x.md", "work.workload"];
 
 /// Names of others' code and of EIPs.
 const NOT_OUR_CODE: [&str; 4] =
@@ -18,9 +18,9 @@ const NOT_OUR_CODE: [&str; 4] =
 const JSON_WORDS: [&str; 3] = ["null", "true", "false"];
 
 /// Pages whose names of types and functions are those of the code as it is.
-const CODE_PAGES: [&str; 2] = ["docs/architecture.md", "docs/adding.md"];
+const CODE_PAGES: [&str; 2] = ["docs/architecture.md", "docs/contributing.md"];
 
-/// What pages and comments may name.
+/// The names that pages and comments may use.
 struct There {
     /// Paths of files and folders from the root of the repository on.
     paths: BTreeSet<String>,
@@ -138,13 +138,16 @@ fn missing_files(there: &There, from: &str, text: &str) -> Vec<String> {
     missing
 }
 
+/// The targets of a page's links that lead into the repository.
+pub(crate) fn links(page: &str) -> impl Iterator<Item = &str> {
+    let targets = page.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+    targets.filter(|link| !link.contains("://") && !link.starts_with("mailto:"))
+}
+
 /// Links of a page to files and headings that are not there.
 fn missing_links(there: &There, pages: &Texts, from: &str, text: &str) -> Vec<String> {
     let mut missing = Vec::new();
-    for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()) {
-        if link.contains("://") || link.starts_with("mailto:") {
-            continue;
-        }
+    for link in links(text) {
         let (path, heading) = link.split_once('#').unwrap_or((link, ""));
         let beside = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let target = if path.is_empty() { from.to_owned() } else { joined(beside, path) };
@@ -161,7 +164,7 @@ fn missing_links(there: &There, pages: &Texts, from: &str, text: &str) -> Vec<St
 }
 
 /// A heading as a link names it.
-fn slug(line: &str) -> String {
+pub(crate) fn slug(line: &str) -> String {
     let kept = line.trim_start_matches('#').trim().to_lowercase();
     let kept = kept.chars().filter(|c| is_of_word(*c) || " -".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
@@ -270,7 +273,7 @@ fn every_module_that_the_header_of_a_file_lists_is_there() {
     let mut missing = Vec::new();
     let there = there();
     for (path, source) in texts("", "rs") {
-        // Its own module, children and what is beside them.
+        // Its own module, children and files beside them.
         let folder = format!("{}/", path.rsplit_once('/').map_or("", |(folder, _)| folder));
         let near = there.paths.iter().filter(|other| other.starts_with(&folder));
         let modules =

@@ -33,7 +33,7 @@ pub(crate) fn root() -> &'static Path {
     own.ancestors().nth(2).expect("the root of the repository")
 }
 
-/// Every file below `dir`, outside of what builds leave there.
+/// Every file below `dir`, without those that builds leave there.
 fn walk(dir: &Path, each: &mut impl FnMut(PathBuf)) {
     let entries = fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
     for entry in entries {

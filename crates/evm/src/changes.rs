@@ -48,7 +48,7 @@ impl StepWrites {
         self.slots.clear();
     }
 
-    /// Adds what `state`, the finalised output of a transaction or system call, wrote.
+    /// Adds the writes of `state`, the finalised output of a transaction or system call.
     pub fn add(&mut self, state: &EvmState) {
         for (address, account) in state {
             if account.is_touched() {
@@ -59,7 +59,7 @@ impl StepWrites {
 
     fn add_account(&mut self, address: Address, account: &Account) {
         // A contract that destroys itself in the transaction that made it leaves nothing
-        // (EIP-6780); what it stored never was.
+        // (EIP-6780); its storage never was.
         let gone = account.is_selfdestructed();
         let before = account.original_info();
         let after = if gone { revm::state::AccountInfo::default() } else { account.info.clone() };

@@ -1,6 +1,6 @@
 //! Running a transaction with the beneficiary's fee kept apart: an engine that runs transactions
 //! of a block at once cannot let each of them read and write the same account. All else is
-//! stock revm; the fee itself is what stock revm would have paid.
+//! stock revm; the fee itself is the one that stock revm would have paid.
 
 use std::{cell::Cell, fmt, marker::PhantomData};
 

@@ -1,4 +1,4 @@
-//! Net changes of a batch from revm's bundle: what differs between the state after and before.
+//! Net changes of a batch from revm's bundle: the difference between the state after and before.
 
 use revm::{
     database::{BundleAccount, BundleState},

@@ -58,7 +58,7 @@ impl<E: fmt::Debug> From<EVMError<E>> for StepError<E> {
 /// Gas of one transaction in its three senses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxGas {
-    /// In the receipt: what the sender pays for.
+    /// In the receipt: the gas that the sender pays for.
     pub receipt_gas: u64,
     /// Execution gas that counts against the block (EIP-7778: before refunds).
     pub block_regular_gas: u64,
@@ -179,7 +179,7 @@ impl<DB: Database> Runner<DB> {
     ///
     /// # Errors
     /// [`StepError`]: the block is invalid, or its state cannot be read. The runner has forgotten
-    /// what the step read, and can run another.
+    /// the keys that the step read, and can run another.
     pub fn run(
         &mut self,
         block: &Block,

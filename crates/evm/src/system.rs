@@ -1,4 +1,4 @@
-//! System calls of a block: which contract is called when, with what. The contracts' codes are
+//! System calls of a block: which contract is called when, and its input. The contracts' codes are
 //! chain constants.
 
 use alloy_eips::{

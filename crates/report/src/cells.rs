@@ -3,9 +3,13 @@
 use unicode_width::UnicodeWidthStr;
 use variant::{Design, ListDuty, Schedule};
 
-use result::{Cell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
+use result::{
+    Cell, ClientCell, Estimate, RunResult, SampleFacts,
+    stats::{self, INTERVAL_COUNT_MIN},
+};
 
 use super::{
+    duties,
     facts::{self, OfStore, Reading},
     page::{Page, Tone, clip, pad_left, pad_right},
     units::{self, UNKNOWN},
@@ -48,35 +52,48 @@ enum TimeUnit {
 /// The table of all cells with the legend of its marks.
 pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     let groups = &reading.stores;
-    let cells = reading.cells();
-    if cells.is_empty() {
+    let (cells, clients) = (reading.cells(), reading.result.clients.as_slice());
+    if cells.is_empty() && clients.is_empty() {
         return;
     }
     let best = best_per_design(groups);
     let marks = best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
-    let label_width = labels(&cells).iter().map(|label| label.width()).max().unwrap_or(0);
+    let names = clients.iter().map(|client| client.client.clone());
+    let labels: Vec<String> = labels(&cells).into_iter().chain(names).collect();
+    let label_width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
     let label_width = label_width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
-    let (columns, gaps) =
-        fit(columns(reading.time_is_per, &cells), page.width() - INDENT - label_width);
+    let lines = Lines { cells: &cells, clients };
+    let mut all = columns_of_times(reading.time_is_per, lines);
+    all.extend(columns_of_clients(lines));
+    all.extend(columns(lines));
+    let (columns, gaps) = fit(all, page.width() - INDENT - label_width);
     for line in 0..2 {
         let texts = columns.iter().map(|column| column.head[line]);
         page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
     }
-    let labels = labels(&cells);
     let mut index = 0;
+    let line = |index: usize, mark: &str| {
+        let label = pad_right(&clip(&labels[index], label_width), label_width);
+        let texts = columns.iter().map(|column| column.values[index].as_str());
+        row(mark, &label, texts, &columns, &gaps)
+    };
     for OfStore { store, cells, .. } in groups {
         if groups.len() > 1 {
             page.line(Tone::Faint, store.name());
         }
         for cell in cells {
             let is_best = marks && best.iter().any(|best| std::ptr::eq(*best, *cell));
-            let label = pad_right(&clip(&labels[index], label_width), label_width);
-            let texts = columns.iter().map(|column| column.values[index].as_str());
             let mark = if is_best { "* " } else { "  " };
             let tone = if is_best { Tone::Strong } else { Tone::Plain };
-            page.line(tone, &row(mark, &label, texts, &columns, &gaps));
+            page.line(tone, &line(index, mark));
             index += 1;
         }
+    }
+    if !clients.is_empty() && !cells.is_empty() {
+        page.line(Tone::Faint, "clients");
+    }
+    for index in index..labels.len() {
+        page.line(Tone::Plain, &line(index, "  "));
     }
     legend(page, reading, &cells, marks.then_some("* best of its design"));
 }
@@ -151,10 +168,79 @@ fn policy_words(cell: &Cell) -> Option<String> {
     }
 }
 
-fn columns(time_is_per: &str, cells: &[&Cell]) -> Vec<Column> {
-    let column = |rank, head, value: &dyn Fn(&Cell) -> Option<String>| {
-        let values = cells.iter().map(|cell| value(cell).unwrap_or_else(|| UNKNOWN.to_owned()));
-        Column { head, rank, values: values.collect() }
+/// The lines of the table: designs, then clients.
+#[derive(Clone, Copy)]
+struct Lines<'a> {
+    cells: &'a [&'a Cell],
+    clients: &'a [ClientCell],
+}
+
+impl Lines<'_> {
+    /// A column that designs alone have.
+    fn column(
+        self,
+        rank: u8,
+        head: [&'static str; 2],
+        of_cell: &dyn Fn(&Cell) -> Option<String>,
+    ) -> Column {
+        self.shared(rank, head, of_cell, &|_| None)
+    }
+
+    /// A column of both.
+    fn shared(
+        self,
+        rank: u8,
+        head: [&'static str; 2],
+        of_cell: &dyn Fn(&Cell) -> Option<String>,
+        of_client: &dyn Fn(&ClientCell) -> Option<String>,
+    ) -> Column {
+        let cells = self.cells.iter().map(|cell| of_cell(cell));
+        let values = cells.chain(self.clients.iter().map(of_client));
+        let values = values.map(|value| value.unwrap_or_else(|| UNKNOWN.to_owned())).collect();
+        Column { head, rank, values }
+    }
+}
+
+/// Columns of threads and times.
+fn columns_of_times(time_is_per: &str, lines: Lines<'_>) -> Vec<Column> {
+    let of =
+        |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
+    let unit = time_unit(lines);
+    let time_head = match (unit, time_is_per) {
+        (TimeUnit::Seconds, "block") => ["s per", "block"],
+        (TimeUnit::Seconds, _) => ["s per", "batch"],
+        (TimeUnit::Milliseconds, "block") => ["ms per", "block"],
+        (TimeUnit::Milliseconds, _) => ["ms per", "batch"],
+    };
+    let is_scheduled = lines.cells.iter().any(|cell| cell.schedule != Schedule::BlockOrder);
+    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.name().to_owned());
+    vec![
+        lines.column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
+        lines.column(1, ["", "schedule"], &schedule),
+        lines.shared(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit)), &|client| {
+            Some(in_unit(client.ms_per_block.median?, unit))
+        }),
+        lines.shared(
+            0,
+            ["", "95 %"],
+            &|cell| Some(interval(&cell.ms_per_batch, cell.value_count(), unit)),
+            &|client| Some(interval(&client.ms_per_block, client.counted().len(), unit)),
+        ),
+        lines.shared(
+            0,
+            ["", "MGas/s"],
+            &|cell| of(cell.mgas_per_s.median, units::number),
+            &|client| of(client.mgas_per_s.median, units::number),
+        ),
+        lines.column(1, ["without", "verifying"], &|cell| {
+            Some(in_unit(facts::unverified_ms(cell)?, unit))
+        }),
+    ]
+}
+
+fn columns(lines: Lines<'_>) -> Vec<Column> {
+    let column = |rank: u8, head: [&'static str; 2], of_cell: &dyn Fn(&Cell) -> Option<String>| {
+        lines.column(rank, head, of_cell)
     };
     let of =
         |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
@@ -162,33 +248,19 @@ fn columns(time_is_per: &str, cells: &[&Cell]) -> Vec<Column> {
     // Execution in order is not compared with itself.
     let ratio_of =
         |cell: &Cell, ratio| of(ratio, units::ratio).filter(|_| cell.design != Design::Sequential);
-    let unit = time_unit(cells);
-    let time_head = match (unit, time_is_per) {
-        (TimeUnit::Seconds, "block") => ["s per", "block"],
-        (TimeUnit::Seconds, _) => ["s per", "batch"],
-        (TimeUnit::Milliseconds, "block") => ["ms per", "block"],
-        (TimeUnit::Milliseconds, _) => ["ms per", "batch"],
-    };
     let keys = |cell: &Cell| Some(units::count(cell.samples.first()?.unique_keys));
     let p50 = |cell: &Cell| {
         let mark = if cell.read_latency_of_batches { "b" } else { "" };
         Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
     };
-    let is_scheduled = cells.iter().any(|cell| cell.schedule != Schedule::BlockOrder);
-    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.name().to_owned());
     vec![
-        column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
-        column(1, ["", "schedule"], &schedule),
-        column(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit))),
-        column(0, ["", "95 %"], &|cell| {
-            Some(interval(&cell.ms_per_batch, cell.value_count(), unit))
-        }),
-        column(0, ["", "MGas/s"], &|cell| of(cell.mgas_per_s.median, units::number)),
-        column(1, ["without", "verifying"], &|cell| {
-            Some(in_unit(facts::unverified_ms(cell)?, unit))
-        }),
         column(4, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
-        column(2, ["times", "in order"], &|cell| ratio_of(cell, cell.times.in_order)),
+        lines.shared(
+            2,
+            ["times", "in order"],
+            &|cell| ratio_of(cell, cell.times.in_order),
+            &|client| of(client.in_order_ratio, units::ratio),
+        ),
         column(2, ["times", "1 thread"], &|cell| of(cell.times.one_thread, units::ratio)),
         column(1, ["", "keys"], &keys),
         column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
@@ -209,8 +281,45 @@ fn columns(time_is_per: &str, cells: &[&Cell]) -> Vec<Column> {
     ]
 }
 
-fn time_unit(cells: &[&Cell]) -> TimeUnit {
-    let all_long = cells.iter().filter_map(|cell| facts::time_ms(cell)).all(|ms| ms >= 999.5);
+/// Columns that stand there for clients: their own time, and what their processes used.
+fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
+    if lines.clients.is_empty() {
+        return Vec::new();
+    }
+    let time = |ns: Option<f64>| ns.map(units::time_ns);
+    let bytes = |count: Option<f64>| count.map(|count| units::bytes(count as u64));
+    let number = |count: Option<f64>| count.map(units::number);
+    let of = |cell: &Cell, figure: fn(&SampleFacts) -> Option<u64>| {
+        let samples = cell.counted().into_iter().flatten();
+        let values: Option<Vec<f64>> = samples.map(|sample| Some(figure(sample)? as f64)).collect();
+        stats::median(&values?)
+    };
+    vec![
+        lines.shared(1, ["by its", "log"], &|_| None, &|client| {
+            time(client.own_ms_per_block.median.map(|ms| ms * 1e6))
+        }),
+        lines.shared(3, ["", "CPU"], &|cell| time(of(cell, |s| s.cpu_ns)), &|client| {
+            time(client.median(|s| s.cpu_ns))
+        }),
+        lines.shared(
+            3,
+            ["read from", "disk"],
+            &|cell| bytes(of(cell, |s| s.device_read_bytes)),
+            &|client| bytes(client.median(|s| s.device_read_bytes)),
+        ),
+        lines.shared(
+            5,
+            ["disk", "requests"],
+            &|cell| number(of(cell, |s| s.disk_requests)),
+            &|client| number(client.median(|s| s.disk_requests)),
+        ),
+    ]
+}
+
+fn time_unit(lines: Lines<'_>) -> TimeUnit {
+    let cells = lines.cells.iter().filter_map(|cell| facts::time_ms(cell));
+    let clients = lines.clients.iter().filter_map(|client| client.ms_per_block.median);
+    let all_long = cells.chain(clients).all(|ms| ms >= 999.5);
     if all_long { TimeUnit::Seconds } else { TimeUnit::Milliseconds }
 }
 
@@ -285,17 +394,36 @@ fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], best: Option<
     if cells.iter().any(|cell| cell.blocks_per_present_key.is_some()) {
         parts.push("blocks a present key".to_owned());
     }
-    page.indented(Tone::Faint, INDENT, &parts.join("; "));
-    let per = reading.time_is_per;
-    let text =
-        format!("time of a {per}: list, reads, execution, checks, flat commit; no state root");
-    page.indented(Tone::Faint, INDENT, &text);
+    if !cells.is_empty() {
+        page.indented(Tone::Faint, INDENT, &parts.join("; "));
+        let per = reading.time_is_per;
+        let root = duties::commit_and_root(cells.iter().copied());
+        let text = format!("time of a {per}: list, reads, execution, checks, {root}");
+        page.indented(Tone::Faint, INDENT, &text);
+    }
+    legend_of_clients(page, &result.clients);
     let digests = cells.iter().flat_map(|cell| &cell.samples).map(|s| s.digest_ns).max();
     if let Some(ns) = digests.filter(|ns| *ns > 0) {
         let text = format!(
             "digests of results, for comparing: at most {} a sample, after the clock",
             units::time_ns(ns as f64)
         );
+        page.indented(Tone::Faint, INDENT, &text);
+    }
+}
+
+/// What the times of clients include, and how cold each was.
+fn legend_of_clients(page: &mut Page, clients: &[ClientCell]) {
+    let mut told: Vec<&str> = Vec::new();
+    for client in clients {
+        if !told.contains(&client.time_includes.as_str()) {
+            told.push(&client.time_includes);
+            let text = format!("time of a client: {}", client.time_includes);
+            page.indented(Tone::Faint, INDENT, &text);
+        }
+    }
+    for client in clients {
+        let text = format!("{}: {}", client.client, facts::client_words(client));
         page.indented(Tone::Faint, INDENT, &text);
     }
 }

@@ -1,4 +1,4 @@
-//! Results side by side: what changed in tool, settings and machine, which counters differ, and
+//! Results side by side: changes of tool, settings and machine, the counters that differ, and
 //! the figures with their intervals. Only results of the same work that agree are compared.
 //!
 //! Gives no verdict: times of different runs differ by the minute they were taken in.
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use result::{
-    Cell, Estimate, RunResult, SampleFacts, StoreFacts, Stored, WorkloadFacts,
+    Cell, ClientCell, Estimate, RunResult, SampleFacts, StoreFacts, Stored, WorkloadFacts,
     comparison::{Change, Comparison, Figure, Row, SCHEMA, Source, Work},
     databases::{CellDatabases, OfDatabase},
     stats,
@@ -128,9 +128,9 @@ pub fn label(index: usize) -> String {
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
-/// Facts by key: of the tool, the machine, the stores, and whether each variant was cold.
+/// Facts by key: of the tool, the machine, the stores and clients, and whether each variant was cold.
 fn facts(stored: &Stored) -> BTreeMap<String, Value> {
-    let RunResult { tool, environment, stores, cells, .. } = &stored.result;
+    let RunResult { tool, environment, stores, cells, clients, .. } = &stored.result;
     let mut facts = flat(&json(tool), "tool");
     facts.extend(flat(&json(environment), "environment"));
     for StoreFacts { store, facts: own } in stores {
@@ -139,6 +139,11 @@ fn facts(stored: &Stored) -> BTreeMap<String, Value> {
     for Cell { variant, cache, .. } in cells {
         facts.insert(format!("{variant} cache.want"), Value::from(cache.want.name()));
         facts.insert(format!("{variant} cache.proved"), Value::from(cache.proved));
+    }
+    for ClientCell { client, version, cache, .. } in clients {
+        facts.insert(format!("clients.{client}.version"), Value::from(version.clone()));
+        facts.insert(format!("client {client} cache.want"), Value::from(cache.want.name()));
+        facts.insert(format!("client {client} cache.proved"), Value::from(cache.proved));
     }
     facts.retain(|key, _| !PASSING.iter().any(|passing| key.ends_with(passing)));
     facts
@@ -213,7 +218,43 @@ fn rows(results: &[Stored]) -> Vec<Row> {
         let figures = results.iter().enumerate().map(of_result).collect();
         Row { variant: variant.to_owned(), figures }
     };
-    variants.into_iter().map(row).collect()
+    variants.into_iter().map(row).chain(client_rows(results)).collect()
+}
+
+/// A row for each client, by its name.
+fn client_rows(results: &[Stored]) -> Vec<Row> {
+    let mut names: Vec<&str> = Vec::new();
+    for client in results.iter().flat_map(|stored| &stored.result.clients) {
+        if !names.contains(&&*client.client) {
+            names.push(&client.client);
+        }
+    }
+    let row = |name: &str| {
+        let base = results[0].result.client(name);
+        let of_result = |(index, stored): (usize, &Stored)| {
+            let client = stored.result.client(name)?;
+            let ratio = match (base, index) {
+                (None, _) => Ratio::default(),
+                (Some(_), 0) => {
+                    Ratio { median: client.ms_per_block.median.map(|_| 1.0), ci95: None }
+                }
+                (Some(base), _) => Ratio::of_times(&client.times_ms(), &base.times_ms()),
+            };
+            Some(Figure {
+                sample_count: client.counted().len() as u64,
+                database_count: None,
+                ms_per_batch: client.ms_per_block.median,
+                ms_per_batch_ci95: client.ms_per_block.ci95,
+                mgas_per_s: client.mgas_per_s.median,
+                device_fraction: None,
+                time_ratio: ratio.median,
+                time_ratio_ci95: ratio.ci95,
+            })
+        };
+        let figures = results.iter().enumerate().map(of_result).collect();
+        Row { variant: format!("client {name}"), figures }
+    };
+    names.into_iter().map(row).collect()
 }
 
 fn figure(cell: &Cell, ratio: Ratio) -> Figure {
@@ -249,18 +290,25 @@ impl Ratio {
         }
     }
 
+    fn of_samples(cell: &Cell, base: &Cell) -> Self {
+        let times = |cell: &Cell| {
+            let counted = cell.counted().into_iter().flatten();
+            counted.map(|sample| sample.wall_ns as f64).collect::<Vec<_>>()
+        };
+        let median = positive(cell).zip(positive(base)).map(|(ms, base)| ms / base);
+        Self { median, ..Self::of_times(&times(cell), &times(base)) }
+    }
+
     /// Of the medians. Nothing pairs a sample of one run with one of another, so each median has
     /// an interval, both hold at once with 95 %, and the ratio lies between the ends' ratios:
     /// whatever the samples are distributed like.
-    fn of_samples(cell: &Cell, base: &Cell) -> Self {
-        let interval = |cell: &Cell| {
-            let counted = cell.counted().into_iter().flatten();
-            let times: Vec<f64> = counted.map(|sample| sample.wall_ns as f64).collect();
-            stats::median_interval_at(&times, stats::confidence_of_each(2))
-        };
-        let ends = interval(cell).zip(interval(base)).filter(|(_, [least, _])| *least > 0.0);
+    fn of_times(own: &[f64], base: &[f64]) -> Self {
+        let interval =
+            |times: &[f64]| stats::median_interval_at(times, stats::confidence_of_each(2));
+        let ends = interval(own).zip(interval(base)).filter(|(_, [least, _])| *least > 0.0);
+        let medians = stats::median(own).zip(stats::median(base).filter(|base| *base > 0.0));
         Self {
-            median: positive(cell).zip(positive(base)).map(|(ms, base)| ms / base),
+            median: medians.map(|(own, base)| own / base),
             ci95: ends.map(|(own, base)| [own[0] / base[1], own[1] / base[0]]),
         }
     }

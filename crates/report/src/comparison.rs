@@ -1,4 +1,4 @@
-//! Results side by side as a page: what is compared, what changed, which counters differ, and a
+//! Results side by side as a page: the work, the changes, the counters that differ, and a
 //! line a variant.
 
 use serde_json::Value;

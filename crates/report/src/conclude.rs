@@ -14,7 +14,7 @@ use super::{
 const BATCHED: Design = Design::BatchedIo;
 const ON_DEMAND: Design = Design::ParallelIo;
 
-/// What was found, in one line; `None` where nothing was measured. A run whose designs disagree
+/// The finding, in one line; `None` where nothing was measured. A run whose designs disagree
 /// finds that and no figure.
 pub fn conclude(result: &RunResult) -> Option<String> {
     finding(&Reading::of(result))
@@ -31,7 +31,7 @@ pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
         let finding = of_store(reading, of)?;
         Some(if many { format!("{}: {finding}", of.store) } else { finding })
     });
-    let parts: Vec<String> = parts.collect();
+    let parts: Vec<String> = parts.chain(of_clients(result)).collect();
     if parts.is_empty() {
         return None;
     }
@@ -41,6 +41,20 @@ pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
     }
     let before = if result.interrupted { "interrupted, so far: " } else { "" };
     Some(format!("{before}{line}"))
+}
+
+/// `geth 25.0 s (0.81 times in order)`: every client; `None` without one.
+fn of_clients(result: &RunResult) -> Option<String> {
+    let words = result.clients.iter().filter_map(|client| {
+        let time = words_of(client.ms_per_block.median?);
+        let ratio = client.in_order_ratio.filter(|ratio| ratio.is_finite());
+        let ratio = ratio.map(|ratio| format!(" ({} times in order)", units::ratio(ratio)));
+        let few = client.counted().len() < INTERVAL_COUNT_MIN;
+        let few = if few { ", no interval" } else { "" };
+        Some(format!("{} {time}{}{few}", client.client, ratio.unwrap_or_default()))
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
@@ -76,9 +90,9 @@ fn times(reading: &Reading<'_>, cells: &[&Cell]) -> String {
                     .map(|ms| format!(" ({} without waiting for verification)", words_of(ms)));
                 let of =
                     format!("{} {}{}", cell.design, time(cell), unverified.unwrap_or_default());
-                match (cell.threads, cell.io_threads) {
-                    (1, 0) => of,
-                    (threads, 0) => format!("{of} at {threads} threads"),
+                match (cell.threads, cell.fibers, cell.io_threads) {
+                    (1, 1, 0) => of,
+                    (threads, 1, 0) => format!("{of} at {threads} threads"),
                     _ => format!("{of} at {}", facts::threads(cell)),
                 }
             }));

@@ -14,7 +14,7 @@ use super::{
 };
 use unicode_width::UnicodeWidthStr;
 
-/// What is told of the databases; nothing of a run on one.
+/// The text on the databases; nothing of a run on one.
 pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
     let (result, groups) = (reading.result, &reading.stores);
     let all = reading.cells();

@@ -1,4 +1,4 @@
-//! The page of `stress describe`: what a workload holds before it runs.
+//! The page of `stress describe`: the contents of a workload before it runs.
 
 use result::description::{Conflicts, Described, HotKey, LoadFacts, Meetings, SizeClass, TxFacts};
 
@@ -46,7 +46,7 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     page.render(paint)
 }
 
-/// What a client has to be sent, but for what transactions are without calldata.
+/// Bytes that a client has to be sent, without the other fields of transactions than calldata.
 fn byte_words(described: &Described) -> String {
     let mut words = format!(
         "{} of calldata and {} of batched-io list, {} bytes together for each Mgas",

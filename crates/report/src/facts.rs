@@ -1,6 +1,6 @@
 //! The facts of a result that the table and the finding share, worked out once.
 
-use result::{Cell, HOST_CACHE_RATIO, RunResult};
+use result::{Cell, ClientCell, HOST_CACHE_RATIO, RunResult};
 use variant::{CacheMode, Design, StoreKind};
 
 use super::units;
@@ -97,11 +97,13 @@ pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
     timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, cell)| cell)
 }
 
-/// `64`, or `2+64io`.
+/// `64`, `2x32` with fibers, or `2+64io`.
 pub(super) fn threads(cell: &Cell) -> String {
-    match cell.io_threads {
-        0 => units::count(cell.threads),
-        io => format!("{}+{}io", units::count(cell.threads), units::count(io)),
+    let threads = units::count(cell.threads);
+    match (cell.fibers, cell.io_threads) {
+        (1, 0) => threads,
+        (fibers, 0) => format!("{threads}x{}", units::count(fibers)),
+        (_, io) => format!("{threads}+{}io", units::count(io)),
     }
 }
 
@@ -109,7 +111,7 @@ pub(super) fn threads(cell: &Cell) -> String {
 /// where a probe does not see it, in seconds.
 const FRESH_STATE_S: u64 = 3_600;
 
-/// What is known of a cache outside this machine, where cold is proved inside it.
+/// Facts of a cache outside this machine, where cold is proved inside it.
 fn host_cache(result: &RunResult) -> String {
     let device = result.device.as_ref();
     let ratio = device.and_then(|device| device.host_cache_ratio);
@@ -158,6 +160,23 @@ fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
         }
     }
     Some(host_cache(result))
+}
+
+/// Version and coldness of a client: `Geth 1.17.8; cold: proved in this machine: restarted …`.
+pub(super) fn client_words(client: &ClientCell) -> String {
+    let version = client.version.as_ref().map(|version| format!("{version}; "));
+    format!("{}{}", version.unwrap_or_default(), client_cache(client))
+}
+
+/// How cold a client was, and why.
+pub(super) fn client_cache(client: &ClientCell) -> String {
+    let cache = match (client.cache.want, client.cache.proved) {
+        (CacheMode::Warm, _) => "warm",
+        (CacheMode::Cold, Some(true)) => "cold: proved in this machine",
+        (CacheMode::Cold, Some(false)) => "not cold",
+        (CacheMode::Cold, None) => "cold not proved",
+    };
+    format!("{cache}: {}", client.cache.reason)
 }
 
 /// Why the state is too small to stand for a real one, if so.

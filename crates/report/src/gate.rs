@@ -1,5 +1,5 @@
-//! What a gate says, as a page: the verdict first, then what it rests on. And what a calibration
-//! has learned.
+//! A gate's result as a page: the verdict first, then its figures. And the estimates that a
+//! calibration has learned.
 
 use serde_json::Value;
 
@@ -28,7 +28,10 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
         page.labelled(Tone::Plain, "work", &text);
     }
     for binary in &result.binaries {
-        let mut text = format!("{}, stress {}", binary.path, binary.program.name());
+        let mut text = match &binary.client {
+            Some(client) => format!("{client}, {}", binary.path),
+            None => format!("{}, stress {}", binary.path, binary.program.name()),
+        };
         if !binary.settings.is_empty() {
             text.push_str(&format!(", with {}", binary.settings.join(", ")));
         }
@@ -51,7 +54,7 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
     page.render(paint)
 }
 
-/// What was compared with stored results.
+/// The comparison with stored results.
 fn baseline(page: &mut Page, compared: &Compared) {
     page.labelled(Tone::Plain, "baseline", &compared.path);
     let [base, new] = compared.process_counts;
@@ -155,7 +158,7 @@ fn claims(page: &mut Page, result: &GateResult) {
     }
 }
 
-/// What was learned of a machine, as a page of `width` columns.
+/// The estimates of a machine, as a page of `width` columns.
 pub fn calibration(learned: &Calibration, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     for cell in &learned.cells {

@@ -1,4 +1,4 @@
-//! The lines above the table: what was run, and on what.
+//! The lines above the table: the work, and the machine.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use super::{
 /// Characters of the digest that are shown.
 const DIGEST_LENGTH: usize = 12;
 
-/// What was run.
+/// The work.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     workload(page, &result.workload);
     for store in &result.stores {
@@ -64,7 +64,7 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
     page.labelled(Tone::Plain, "state", &text);
 }
 
-/// How cold it was, and what the device can do.
+/// How cold it was, and the device's rates.
 pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let result = reading.result;
     for of_store in &reading.stores {

@@ -3,10 +3,11 @@
 //! there, so that the page can be checked against the results.
 //!
 //! Text only: nothing here reads a file, and nothing is shown of a result whose designs disagree
-//! but that. `verdict` comes first, then one file a figure; `data` has what they share, `markup`
+//! but that. `verdict` comes first, then one file a figure; `data` has their common rows, `markup`
 //! and `chart` draw.
 
 mod chart;
+mod clients;
 mod data;
 mod databases;
 mod figure;
@@ -47,6 +48,7 @@ pub fn page(results: &[Shown]) -> String {
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(gate::section(&report));
     sections.extend(throughput::section(&report));
+    sections.extend(clients::section(&report));
     sections.extend(databases::section(&report));
     sections.extend(latency::sections(&report));
     sections.extend(scaling::sections(&report));
@@ -106,7 +108,7 @@ fn title(report: &Report<'_>) -> String {
     }
 }
 
-/// What was run, in a line: of the first result, where there are several.
+/// The work, in a line: of the first result, where there are several.
 fn work(report: &Report<'_>) -> String {
     use crate::units;
     let Some(source) = report.sources.first() else { return String::new() };

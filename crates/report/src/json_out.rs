@@ -27,7 +27,7 @@ impl JsonOut {
     }
 
     /// Writes `<stem>.json`, or where another run's file is there `<stem>-<start>.json`, then
-    /// `<stem>-<start>-2.json`; writing again replaces what this run wrote. Returns the path.
+    /// `<stem>-<start>-2.json`; writing again replaces the file of this run. Returns the path.
     ///
     /// # Errors
     /// The file cannot be written; the message names it.

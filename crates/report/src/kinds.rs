@@ -1,5 +1,5 @@
 //! The table of all shipped scenarios in Markdown, for `docs/workloads.md`, with a paragraph for
-//! each: what it does to a client, in the words at the head of its file.
+//! each: its effect on a client, in the words at the head of its file.
 
 use super::units;
 
@@ -10,7 +10,7 @@ pub struct KindRow {
     pub scenario: String,
     /// The kinds of its loads.
     pub kinds: Vec<String>,
-    /// What an operation is: a key where transactions fill what they are given, else a
+    /// The kind of an operation: a key where transactions fill all gas they are given, else a
     /// transaction.
     pub operation: &'static str,
     /// Gas of one.
@@ -23,7 +23,7 @@ pub struct KindRow {
     pub in_order_mgas_per_s: Option<f64>,
     /// The fastest variant with its MGas/s.
     pub best: Option<(String, f64)>,
-    /// What the scenario does to a client.
+    /// The scenario's effect on a client.
     pub about: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a user gets of a result: the table in the terminal, the finding in one line, the JSON,
+//! The forms of a result for users: the table in the terminal, the finding in one line, the JSON,
 //! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
 //! exit code, and nothing shows a figure of a run whose designs disagree.
 
@@ -9,6 +9,7 @@ mod comparison;
 mod conclude;
 mod databases;
 mod describe;
+mod duties;
 mod error;
 mod exact;
 mod facts;

@@ -1,4 +1,4 @@
-//! The page of a sweep: what was varied, what is missing or doubtful, a line for each cell and
+//! The page of a sweep: axes, missing and doubtful cells, a line for each cell and
 //! variant, and the knees.
 
 use unicode_width::UnicodeWidthStr;

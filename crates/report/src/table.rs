@@ -1,4 +1,4 @@
-//! The page that a user reads after a run, from what was run to what was found.
+//! The page that a user reads after a run, from the work to the finding.
 
 use result::{Bound, Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
 
@@ -88,7 +88,7 @@ fn remarks(page: &mut Page, result: &RunResult) {
     page.gap();
 }
 
-/// What became of the scenario's claims: those that hold in one line, each other one in its own.
+/// The verdicts on the scenario's claims: those that hold in one line, each other one in its own.
 fn claims(page: &mut Page, result: &RunResult) {
     let expects = &result.expects;
     let Some(status) = &expects.status else { return };

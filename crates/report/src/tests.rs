@@ -9,10 +9,12 @@ use result::example::{self, Threads};
 
 use super::{Paint, conclude, json, table};
 use result::{
-    Cell, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RunResult, SpeculationFacts,
-    WarmUpFacts,
+    Cell, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RootFacts, RunResult,
+    SpeculationFacts, WarmUpFacts,
     databases::{self, DatabaseFacts, Ran},
 };
+
+mod clients;
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -299,12 +301,16 @@ fn a_figure_that_is_not_finite_is_refused_by_the_json_and_is_no_text() {
 
 #[test]
 fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
-    let page = include_str!("../../../docs/result.md");
+    let (_, page) = include_str!("../../../docs/result.md")
+        .split_once("\n## Keys of `stress.result/2`\n")
+        .expect("docs/result.md has a part with the keys, its last");
     let mut keys = Vec::new();
     let mut result = example::sampled(8);
     result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
     result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
+    result.cells[0].samples[0].root_work = Some(RootFacts::default());
     result.profile = Some(profile());
+    result.clients = example::client::beside_designs().clients;
     let (workload, stores) = (result.workload.clone(), result.stores.clone());
     let facts = DatabaseFacts { workload, device: result.device.clone(), stores };
     let ran = |seed| {
@@ -470,7 +476,7 @@ proptest! {
         let text = table(&result, width, Paint::Plain);
         fits(&text, width);
         prop_assert!(!text.contains("NaN") && !text.contains("inf "), "{}", text);
-        // What can be written is read back as the same result.
+        // A written result is read back as the same one.
         match json(&result) {
             Ok(json) => prop_assert_eq!(serde_json::from_str::<RunResult>(&json).unwrap(), result.clone()),
             Err(result::Error::NotFinite { value, .. }) => prop_assert!(!value.is_finite()),

@@ -1,9 +1,9 @@
 //! Numbers as text: three significant digits, SI units, decimal prefixes. The one place for it,
-//! for the report and for progress. What is not a finite number is [`UNKNOWN`].
+//! for the report and for progress. A value that is no finite number is [`UNKNOWN`].
 
 use std::time::Duration;
 
-/// What stands where a figure is not known.
+/// The text for an unknown figure.
 pub const UNKNOWN: &str = "-";
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];

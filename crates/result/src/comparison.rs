@@ -20,7 +20,7 @@ pub struct Comparison {
     pub schema: CompareSchema,
     /// The work that all of them did: scenario, gas, digest.
     pub work: Work,
-    /// The results, in the order given; the first is what the others are compared with.
+    /// The results, in the order given; the others are compared with the first.
     pub results: Vec<Source>,
     /// Facts of tool, machine, stores and caches that are not the same in all.
     pub changes: Vec<Change>,
@@ -30,7 +30,7 @@ pub struct Comparison {
     pub rows: Vec<Row>,
 }
 
-/// What all did.
+/// The work of all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// The scenario's name in the first.

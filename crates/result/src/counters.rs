@@ -1,4 +1,4 @@
-//! What a sample did, exactly: figures that do not depend on how long anything took. They are
+//! Exact counters of a sample: figures that do not depend on how long anything took. They are
 //! the same in every sample of a variant on one workload, so two builds whose counters differ do
 //! different work, and their times say nothing about each other.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Counters {
     /// Gas used: the sum of all receipts.
     pub gas: u64,
-    /// Digest of what all transactions came to: status, gas, logs, what they returned.
+    /// Digest of the outcomes of all transactions: status, gas, logs, output.
     pub receipts: String,
     /// Digest of the net changes of all batches.
     pub net_changes: String,
@@ -43,7 +43,7 @@ impl Counters {
             .collect()
     }
 
-    /// What of both is the same: where the number of reads is not, it is unknown.
+    /// The counters that both share: where the number of reads is not, it is unknown.
     #[must_use]
     pub fn in_common(self, other: &Self) -> Self {
         let store_reads = self.store_reads.filter(|reads| other.store_reads == Some(*reads));

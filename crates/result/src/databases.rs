@@ -1,4 +1,4 @@
-//! A run on several databases, each built from a seed of its own: what each of them gave, and
+//! A run on several databases, each built from a seed of its own: the figures of each, and of
 //! all of them as one.
 //!
 //! A database is one observation. How its rows came to lie is drawn once, when it is built, and no
@@ -18,7 +18,7 @@ use crate::{
 
 pub use crate::pooled::{CellDatabases, DatabaseFacts, OfDatabase, Spread};
 
-/// What came out on one database.
+/// The results on one database.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// The database.
@@ -259,7 +259,7 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         vain_share: median(|cell| cell.vain_share),
         binds: in_common(&own, |cell| cell.binds),
         cache: cache(&own)?,
-        // What the variant is: the same on all databases.
+        // The variant's facts: the same on all databases.
         ..(*first).clone()
     })
 }

@@ -1,5 +1,5 @@
-//! `stress describe`: what a workload holds, as figures (`stress.describe/1`, explained in
-//! `docs/describe.md`).
+//! `stress describe`: the contents of a workload as figures (`stress.describe/1`, explained in
+//! `docs/workloads.md`).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +16,12 @@ schema! {
 /// The schema of a [`Described`].
 pub const SCHEMA: DescribeSchema = DescribeSchema;
 
-/// What a workload holds.
+/// The contents of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Described {
     /// [`SCHEMA`].
     pub schema: DescribeSchema,
-    /// What made it.
+    /// The program.
     pub tool: Tool,
     /// The workload.
     pub workload: WorkloadFacts,
@@ -55,7 +55,7 @@ pub struct LoadFacts {
     pub transactions: TxFacts,
 }
 
-/// What some transactions have in common.
+/// Figures of some transactions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TxFacts {
     /// Their number.
@@ -64,7 +64,7 @@ pub struct TxFacts {
     pub gas: u64,
     /// Gas of one.
     pub gas_per_tx: Spread,
-    /// Accounts and slots that one reads; what it writes it reads too.
+    /// Accounts and slots that one reads; it reads all that it writes.
     pub reads_per_tx: Spread,
     /// Accounts and slots that one leaves with another value.
     pub writes_per_tx: Spread,
@@ -93,10 +93,10 @@ pub struct Conflicts {
     /// Conflicts of writes with writes: two transactions write one key.
     #[serde(default)]
     pub write_write: Meetings,
-    /// Conflicts of reads with writes: one transaction only reads what another writes.
+    /// Conflicts of reads with writes: one transaction only reads a key that another writes.
     #[serde(default)]
     pub read_write: Meetings,
-    /// The most transactions of a chain: each reads what one before it wrote.
+    /// The most transactions of a chain: each reads a key that one before it wrote.
     pub longest_chain_tx_count: u64,
     /// The most gas of a chain.
     pub longest_chain_gas: u64,
@@ -132,7 +132,7 @@ pub struct HotKey {
     pub writer_count: u64,
 }
 
-/// What so many threads can gain at best.
+/// The best gain of so many threads.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ideal {
     /// Executing threads.
@@ -163,7 +163,7 @@ pub struct Component {
     pub tx_count: u64,
     /// Their gas.
     pub gas: u64,
-    /// The most transactions of which each reads what one before it in the list wrote.
+    /// The most transactions of which each reads a key that one before it in the list wrote.
     pub chain_tx_count: u64,
     /// The most gas of such a chain.
     pub chain_gas: u64,

@@ -1,4 +1,4 @@
-//! The machine that a result was made on: a fingerprint with `null` for what is not known. One file
+//! The machine that a result was made on: a fingerprint with `null` for unknown facts. One file
 //! a subject. How each is found out is the program's business.
 
 use serde::{Deserialize, Serialize};
@@ -34,9 +34,9 @@ pub struct Environment {
     pub memory: Memory,
     /// Kernel, distribution, virtualisation, load.
     pub host: Host,
-    /// What the data directory lies on.
+    /// The device below the data directory.
     pub data_dir: Disk,
-    /// What that file system and the kernel allow.
+    /// Abilities of that file system and the kernel.
     pub ground: Ground,
     /// The binary that runs.
     pub build: Build,

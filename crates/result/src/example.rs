@@ -3,7 +3,7 @@
 use serde_json::json;
 use variant::{
     AccountReads, CacheMode, CodeReads, Design, ListDuty, ListForm, Phase, Preset, ReadOrder,
-    ReadTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
+    ReadTime, RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
 };
 
 use crate::{
@@ -26,6 +26,8 @@ use crate::{
     },
     stats::estimate,
 };
+
+pub mod client;
 
 const GAS: u64 = 639_998_214;
 
@@ -97,6 +99,7 @@ pub fn typical() -> RunResult {
             cell(Design::BatchedIo, Threads { executing: 2, reading: 16 }, 6_021.0),
             cell(Design::BatchedIo, Threads { executing: 2, reading: 64 }, 4_902.0),
         ],
+        clients: Vec::new(),
         databases: Vec::new(),
         profile: None,
         conclusion: None,
@@ -241,11 +244,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
     let list_name = list.map_or("none", ListForm::name);
     let suffix = if reading > 0 { format!("+{reading}io") } else { String::new() };
     let blocks = 273_457.0;
-    let p50 = match executing.max(reading) {
-        1 | 2 => 108_300,
-        16 => 301_000,
-        _ => 1_020_000,
-    };
+    let p50 = read_p50_ns(executing.max(reading));
     Cell {
         variant: format!("rocksdb/{list_name}/{}+{io}@{}{suffix}", engine.name(), executing),
         store: StoreKind::Rocksdb,
@@ -256,7 +255,9 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         io,
         prefetch: (io == IoKind::Batched).then_some(PREFETCH),
         schedule: Schedule::BlockOrder,
+        root: RootTime::Nothing,
         threads: executing,
+        fibers: 1,
         io_threads: reading,
         reads_per_reader: (reading > 0).then_some(1),
         counters: Some(Counters { gas: GAS, ..Counters::default() }),
@@ -304,6 +305,15 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
     }
 }
 
+/// Median latency of a read with this many readers.
+const fn read_p50_ns(readers: u64) -> u64 {
+    match readers {
+        1 | 2 => 108_300,
+        16 => 301_000,
+        _ => 1_020_000,
+    }
+}
+
 fn sample(ms: f64) -> SampleFacts {
     let wall_ns = (ms * 1e6) as u64;
     SampleFacts {
@@ -346,6 +356,7 @@ fn sample(ms: f64) -> SampleFacts {
         makespan_longest_first_ns: None,
         digest_ns: 1_800_000,
         recover_ns: None,
+        root_work: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use variant::StoreKind;
+use variant::{CacheMode, StoreKind};
 
 use crate::{named, program::Program};
 
@@ -109,4 +109,16 @@ pub struct StoreFacts {
     pub store: StoreKind,
     /// Settings and sizes.
     pub facts: serde_json::Map<String, Value>,
+}
+
+/// Whether the state was as cold as asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CacheFacts {
+    /// `cold` or `warm`.
+    #[serde(with = "named")]
+    pub want: CacheMode,
+    /// Whether it is proved; `null` where it cannot be.
+    pub proved: Option<bool>,
+    /// Why, or why not.
+    pub reason: String,
 }

@@ -9,7 +9,7 @@ pub struct Estimate {
     pub median: Option<f64>,
     /// 95 % confidence interval of the median; `null` below six samples.
     pub ci95: Option<[f64; 2]>,
-    /// Mean of what is left without the lowest and the highest fifth; `null` below six samples.
+    /// Mean without the lowest and the highest fifth; `null` below six samples.
     pub trimmed_mean: Option<f64>,
     /// Yuen's 95 % confidence interval of that mean; `null` below six samples.
     pub trimmed_ci95: Option<[f64; 2]>,

@@ -1,5 +1,5 @@
-//! What a gate says as it is written (`stress.gate/2`, `docs/gate.md`). Shares are of one: 0.03
-//! is 3 %. What is not known is `null`.
+//! A gate's result as it is written (`stress.gate/2`, `docs/gate.md`). Shares are of one: 0.03
+//! is 3 %. An unknown value is `null`.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub const SCHEMA: GateSchema = GateSchema;
 pub struct GateResult {
     /// [`SCHEMA`].
     pub schema: GateSchema,
-    /// What made it.
+    /// The program.
     pub tool: Tool,
     /// The command line, to make it again.
     pub command: Vec<String>,
@@ -45,11 +45,11 @@ pub struct GateResult {
     pub workload: Option<WorkloadFacts>,
     /// The machine.
     pub environment: Environment,
-    /// What makes the verdict doubtful, each with its remedy.
+    /// Reasons for doubt, each with its remedy.
     pub warnings: Vec<String>,
     /// The builds, A first; empty where results were compared.
     pub binaries: Vec<Binary>,
-    /// The verdict and what it rests on.
+    /// The verdict and its figures.
     pub gate: Gate,
     /// The claims judged on B, as in a result; `null` where there are none.
     #[serde(default)]
@@ -66,7 +66,11 @@ pub struct Binary {
     /// The program that answered.
     #[serde(flatten)]
     pub program: Program,
-    /// Keys of the run that are set for this build alone, with their values: `run.read=get`.
+    /// Name of its start file and version by its own word, of a real client; `null` of a build.
+    #[serde(default)]
+    pub client: Option<String>,
+    /// Keys of the run that are set for this build alone, with their values: `run.read=get`; arguments
+    /// of a client that the other one does not get.
     #[serde(default)]
     pub settings: Vec<String>,
     /// Nanoseconds that each read was made slower, to judge the gate; 0 in earnest.
@@ -90,9 +94,9 @@ pub struct Gate {
     pub reason: String,
     /// The change that is still none.
     pub delta: f64,
-    /// What was tried, the last one last: it has the verdict.
+    /// The attempts, the last one last: it has the verdict.
     pub attempts: Vec<Attempt>,
-    /// What was compared with a stored result; `null` against another build.
+    /// The comparison with a stored result; `null` against another build.
     pub baseline: Option<Compared>,
 }
 
@@ -106,7 +110,7 @@ pub struct Attempt {
     pub reason: String,
     /// Seed of the coin that says which build begins an octet.
     pub coin_seed: u64,
-    /// What was seen that takes time away: steal, throttling.
+    /// Causes of lost time: steal, throttling.
     pub disturbances: Vec<String>,
     /// By variant.
     pub cells: Vec<GateCell>,
@@ -117,7 +121,7 @@ pub struct Attempt {
 pub struct GateCell {
     /// Its name.
     pub variant: String,
-    /// What a sample of A does, exactly.
+    /// The exact counters of a sample of A.
     pub counters: Counters,
     /// Counters of B that are not the same, as `store_reads: 5 → 6`.
     pub counter_changes: Vec<String>,
@@ -133,7 +137,7 @@ pub struct GateCell {
     /// Which figures decided: `all`, or on a cold disk `counters`.
     #[serde(with = "named")]
     pub decided_by: DecidedBy,
-    /// What is judged.
+    /// The judged metric.
     pub figures: Vec<Judged>,
     /// All slots, octet by octet.
     pub octets: Vec<OctetFacts>,
@@ -206,7 +210,7 @@ pub struct PassFacts {
 }
 
 impl PassFacts {
-    /// What each slot has of a metric.
+    /// The value of each slot for a metric.
     pub fn values(&self, metric: Metric) -> Vec<Option<u64>> {
         match metric {
             Metric::Wall => self.wall_ns.iter().copied().map(Some).collect(),

@@ -1,5 +1,5 @@
 //! `stress io`: raw random reads, as they are written (`stress.io/1`, explained in
-//! `docs/io.md`). What is not known is `null`.
+//! `docs/designs.md`). An unknown value is `null`.
 
 use serde::{Deserialize, Serialize};
 use variant::{ReadMethod, StoreKind};
@@ -29,7 +29,7 @@ pub const ORDER: &str = "for each store: host cache, ceiling, sweep of the devic
 pub struct IoResult {
     /// [`SCHEMA`].
     pub schema: IoSchema,
-    /// What made it.
+    /// The program.
     pub tool: Tool,
     /// The command line, to make it again.
     pub command: Vec<String>,
@@ -37,7 +37,7 @@ pub struct IoResult {
     pub started_unix_s: u64,
     /// The machine.
     pub environment: Environment,
-    /// What is read.
+    /// The state that is read.
     pub state: IoState,
     /// `get` or `multi-get`.
     #[serde(with = "named")]
@@ -52,7 +52,7 @@ pub struct IoResult {
     pub stores: Vec<IoStore>,
     /// Whether it ended before its plan did.
     pub interrupted: bool,
-    /// What makes the figures doubtful, each with its remedy.
+    /// Reasons for doubt, each with its remedy.
     pub warnings: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub struct IoStore {
     pub facts: serde_json::Map<String, serde_json::Value>,
     /// The device below it; `null` for a store without files.
     pub device: Option<IoDevice>,
-    /// What was measured, in this order.
+    /// The order of the measurements.
     pub points: Vec<IoPoint>,
 }
 

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-/// What a histogram holds.
+/// The content of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogKind {
     /// Time per transaction, reads included.
@@ -26,7 +26,7 @@ impl LogKind {
 pub struct HistogramLog {
     /// The variant, with its store, as its cell names it.
     pub variant: String,
-    /// What is in it.
+    /// The kind of its values.
     pub what: LogKind,
     /// Nanoseconds, of the samples of the cell that count: without those of a warm-up.
     pub histogram: Histogram<u64>,

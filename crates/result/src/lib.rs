@@ -2,6 +2,7 @@
 //! that knows the schemas; and the statistics over samples. How anything was executed, and how it
 //! is shown, is not known here.
 
+mod clients;
 pub mod comparison;
 mod counters;
 pub mod databases;
@@ -30,6 +31,7 @@ pub mod stats;
 pub mod stored;
 pub mod sweep;
 
+pub use clients::{ClientCell, ClientSample};
 pub use counters::Counters;
 pub use environment::Environment;
 pub use error::Error;
@@ -40,7 +42,7 @@ pub use phases::PhasesNs;
 pub use program::Program;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
-    Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
+    Percentiles, PrefetchFacts, ProfileFacts, RootFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
     SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts, WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};

@@ -3,7 +3,7 @@
 use variant::{Io, ReadTime};
 
 variant::named! {
-    /// What became of a claim.
+    /// The verdict on a claim.
     pub enum Verdict: "verdict on a claim" {
         /// The end of the interval that must keep the bound keeps it.
         Holds = "holds",

@@ -11,7 +11,7 @@ use variant::Phase;
 pub struct PhasesNs([u64; Phase::ALL.len()]);
 
 impl PhasesNs {
-    /// What `time_ns` says of each phase.
+    /// The value of `time_ns` for each phase.
     pub fn of(time_ns: impl Fn(Phase) -> u64) -> Self {
         let mut phases = Self::default();
         for phase in Phase::ALL {

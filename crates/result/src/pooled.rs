@@ -1,4 +1,4 @@
-//! What a run on several databases says of each, and of all of them as one.
+//! The figures of a run on several databases: of each, and of all of them as one.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::{
 /// A database of a run on several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseFacts {
-    /// What was generated for it; its seed is the database's.
+    /// The workload generated for it; its seed is the database's.
     pub workload: WorkloadFacts,
     /// The device under it, as it was then.
     pub device: Option<Device>,
@@ -20,7 +20,7 @@ pub struct DatabaseFacts {
     pub stores: Vec<StoreFacts>,
 }
 
-/// What a cell of a run on several databases is pooled of.
+/// The parts of a pooled cell of a run on several databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellDatabases {
     /// Each database, in the order of the run; the cell's samples are in the same order.
@@ -50,7 +50,7 @@ pub struct OfDatabase {
     pub sample_count: u64,
     /// The first of them that belong to the warm-up; `null` where it is not known where it ends.
     pub warm_up_sample_count: Option<u64>,
-    /// What every sample of it did exactly.
+    /// The exact counters of every sample of it.
     pub counters: Option<Counters>,
     /// Gas per second.
     pub mgas_per_s: Estimate,
@@ -67,8 +67,8 @@ pub struct OfDatabase {
 /// A spread in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Of what all samples of a database have in common; 0 where the databases lie no further
-    /// apart than chance puts them on average.
+    /// Of the part that all samples of a database have in common; 0 where the databases lie no
+    /// further apart than chance puts them on average.
     pub between: f64,
     /// Of the samples of one database.
     pub within: f64,

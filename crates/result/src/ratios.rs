@@ -1,9 +1,12 @@
 //! Speed-ups of a cell over execution in order and over the same cell on one thread: both stand
 //! beside each other, because a design that is slow on one thread scales well for little.
 
-use variant::Design;
+use variant::{Design, ListDuty};
 
-use crate::run::{Cell, TimesAsFast};
+use crate::{
+    clients::ClientCell,
+    run::{Cell, TimesAsFast},
+};
 
 /// Fills in both ratios of all cells, from the medians of their times.
 pub fn fill(cells: &mut [Cell]) {
@@ -29,6 +32,18 @@ pub fn fill(cells: &mut [Cell]) {
     }
 }
 
+/// Fills in the speed of clients as a multiple of the run in order: the first cell of it without a duty
+/// towards the list, whatever its store. Clients keep their state in stores of their own.
+pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
+    let plain =
+        |cell: &&Cell| cell.design == Design::Sequential && cell.list_duty == ListDuty::Nothing;
+    let base = cells.iter().find(plain).and_then(|cell| cell.ms_per_batch.median);
+    for client in clients {
+        let own = client.ms_per_block.median.filter(|ms| *ms > 0.0);
+        client.in_order_ratio = base.zip(own).map(|(base, own)| base / own);
+    }
+}
+
 /// Returns whether `other` is execution in order with the duty towards the list that `cell` has.
 fn is_baseline(other: &Cell, cell: &Cell) -> bool {
     other.design == Design::Sequential && other.list_duty == cell.list_duty
@@ -37,13 +52,12 @@ fn is_baseline(other: &Cell, cell: &Cell) -> bool {
 /// Returns whether two cells differ in their executing threads at most.
 fn is_twin(a: &Cell, b: &Cell) -> bool {
     (a.design, a.list, a.engine, a.io, a.prefetch) == (b.design, b.list, b.engine, b.io, b.prefetch)
+        && a.fibers == b.fibers
         && (a.schedule, a.io_threads, a.list_duty) == (b.schedule, b.io_threads, b.list_duty)
 }
 
 #[cfg(test)]
 mod tests {
-    use variant::ListDuty;
-
     use super::*;
     use crate::example::{self, Threads};
 
@@ -75,6 +89,16 @@ mod tests {
         assert_eq!(ratios, expected);
         fill(&mut cells[1..]);
         assert_eq!(cells[2].times.in_order, None, "nothing was run in order");
+    }
+
+    #[test]
+    fn a_client_is_compared_with_the_run_in_order_where_there_is_one() {
+        let cells = [cell(Design::BatchedIo, 2, 0, 500.0), cell(Design::Sequential, 1, 0, 900.0)];
+        let mut clients = vec![example::client::timed(&[1_800])];
+        fill_clients(&cells, &mut clients);
+        assert_eq!(clients[0].in_order_ratio, Some(0.5));
+        fill_clients(&cells[..1], &mut clients);
+        assert_eq!(clients[0].in_order_ratio, None);
     }
 
     #[test]

@@ -4,11 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 use variant::{
-    AccountReads, CacheMode, CodeReads, Design, Engine, ListDuty, ListForm, ReadOrder, ReadTime,
+    AccountReads, CodeReads, Design, Engine, ListDuty, ListForm, ReadOrder, ReadTime, RootTime,
     SampleKeys, Schedule, Sharing, StopRule, StoreKind,
 };
 
 use crate::{
+    clients::ClientCell,
     counters::Counters,
     environment::Environment,
     named,
@@ -19,7 +20,7 @@ use crate::{
 };
 
 pub use crate::{
-    facts::{BalBytes, Device, HOST_CACHE_RATIO, StoreFacts, Tool, WorkloadFacts},
+    facts::{BalBytes, CacheFacts, Device, HOST_CACHE_RATIO, StoreFacts, Tool, WorkloadFacts},
     figures::{Estimate, Percentiles},
 };
 
@@ -70,6 +71,9 @@ pub struct RunResult {
     pub warnings: Vec<String>,
     /// One per store and variant.
     pub cells: Vec<Cell>,
+    /// One per client that took the same block by its Engine API; empty without one.
+    #[serde(default)]
+    pub clients: Vec<ClientCell>,
     /// The databases of a run on several; empty of a run on one.
     #[serde(default)]
     pub databases: Vec<DatabaseFacts>,
@@ -84,6 +88,11 @@ impl RunResult {
     pub fn is_sound(&self) -> bool {
         let mut samples = self.cells.iter().flat_map(|cell| &cell.samples);
         self.agree == Some(true) && samples.all(|sample| sample.agree)
+    }
+
+    /// The cell of the client of this name.
+    pub fn client(&self, name: &str) -> Option<&ClientCell> {
+        self.clients.iter().find(|cell| cell.client == name)
     }
 
     /// The cell of this variant.
@@ -183,8 +192,14 @@ pub struct Cell {
     /// In which order threads take transactions.
     #[serde(with = "named")]
     pub schedule: Schedule,
+    /// When the state root is computed; results of before there were roots have none.
+    #[serde(default, with = "named")]
+    pub root: RootTime,
     /// Threads that execute.
     pub threads: u64,
+    /// Transactions under way on each of those; 1 where a read holds its thread.
+    #[serde(default = "one")]
+    pub fibers: u64,
     /// Threads that only read.
     pub io_threads: u64,
     /// Reads that each of those has under way at most; `null` where there are none.
@@ -296,18 +311,6 @@ pub struct PrefetchFacts {
     pub chunk_key_count: Option<u64>,
 }
 
-/// Whether the state was as cold as asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CacheFacts {
-    /// `cold` or `warm`.
-    #[serde(with = "named")]
-    pub want: CacheMode,
-    /// Whether it is proved; `null` where it cannot be.
-    pub proved: Option<bool>,
-    /// Why, or why not.
-    pub reason: String,
-}
-
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleFacts {
@@ -386,6 +389,38 @@ pub struct SampleFacts {
     pub digest_ns: u64,
     /// Recovering all senders, before the clock; `null` where it was not asked for.
     pub recover_ns: Option<u64>,
+    /// Work for the state roots; `null` where none is computed.
+    #[serde(default)]
+    pub root_work: Option<RootFacts>,
+}
+
+/// Work for the state roots of all batches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RootFacts {
+    /// The state root after the last batch.
+    pub state_root: String,
+    /// Time from the end of execution to the root, summed over the batches.
+    pub lag_ns: u64,
+    /// Tries that changed: of slots, and that of the accounts.
+    pub tries: u64,
+    /// Nodes that were asked for, present or not.
+    pub nodes_read: u64,
+    /// Rows that were read by range.
+    pub rows_read: u64,
+    /// Blocks that the store read for both; no part of those of the sample.
+    pub root_blocks_read: Option<u64>,
+    /// Bytes of them.
+    pub root_block_bytes: Option<u64>,
+    /// Nodes that were committed.
+    pub nodes_written: u64,
+    /// Bytes of them, without keys.
+    pub node_bytes_written: u64,
+    /// Nodes that were deleted.
+    pub nodes_deleted: u64,
+    /// Nodes that were hashed.
+    pub hashes: u64,
+    /// Permutations of Keccak for them.
+    pub permutations: u64,
 }
 
 /// What running steps before their turn cost.
@@ -421,4 +456,9 @@ pub struct WarmUpFacts {
     /// Time of the wall between the end of a batch's run in order and the end of the pass: no
     /// client waits for it.
     pub pass_wait_ns: u64,
+}
+
+/// Of a file that was written before there were fibers.
+const fn one() -> u64 {
+    1
 }

@@ -1,5 +1,5 @@
 //! Figures over few samples and many latencies: medians with their confidence, percentiles
-//! where enough values lie beyond them. What cannot be told is `None`; nothing is ever NaN.
+//! where enough values lie beyond them. An unknown value is `None`; nothing is ever NaN.
 //!
 //! Knows no design and no time: comparing variants is not done here. `trimmed` has means that a
 //! stray value does not move and their intervals, `steady` finds where a warm-up ends.
@@ -106,7 +106,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(if low == high { sorted[low] } else { sorted[low] / 2.0 + sorted[high] / 2.0 })
 }
 
-/// The interval that holds the median of what the values are drawn from with at least 95 %
+/// The interval that holds the median of the values' distribution with at least 95 %
 /// confidence, whatever their distribution. `None` below six values: not even the whole range
 /// is that sure.
 pub fn median_interval(values: &[f64]) -> Option<[f64; 2]> {

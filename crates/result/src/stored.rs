@@ -1,5 +1,5 @@
 //! Results read back from files: found, checked for their schema and for being whole. Errors name
-//! the file, what is wrong and what to do.
+//! the file, the fault and the remedy.
 //!
 //! An older build's result stays readable as long as its schema is the same: a key that may be absent
 //! is absent, and a key that this build does not know is ignored. A file that lacks another key, or has
@@ -45,7 +45,7 @@ impl Stored {
     /// Reads a result, or the newest one of a run in a directory that `--out` wrote.
     ///
     /// # Errors
-    /// What cannot be read, is no JSON, has another schema, or lacks a part.
+    /// A file that cannot be read, is no JSON, has another schema, or lacks a part.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let path = match path.is_dir() {
             true => newest(path, RUN_NAME)?.unwrap_or_else(|| path.join("result.json")),
@@ -145,7 +145,7 @@ fn parse(path: &Path) -> Result<Value, Error> {
     serde_json::from_str(&text).map_err(|cause| Error::NotWhole { path: path.to_owned(), cause })
 }
 
-/// What `json`, found at `path`, is as a type.
+/// The typed value of `json`, found at `path`.
 fn typed<T: DeserializeOwned>(path: &Path, json: Value) -> Result<T, Error> {
     serde_json::from_value(json).map_err(|cause| Error::Damaged { path: path.to_owned(), cause })
 }

@@ -1,4 +1,4 @@
-//! The files of a sweep: its matrix, what each cell says of itself, all results as one.
+//! The files of a sweep: its matrix, the facts of each cell, all results as one.
 
 mod cell;
 mod knee;

@@ -24,9 +24,9 @@ pub enum ScenarioError {
     Unreadable {
         /// The path given.
         path: String,
-        /// What the operating system said.
+        /// The operating system's error.
         reason: String,
-        /// What to do.
+        /// The remedy.
         help: String,
     },
     /// The file is not UTF-8, which TOML must be.
@@ -55,7 +55,7 @@ pub enum ScenarioError {
     },
 }
 
-/// One broken rule: which key, where, why, and what to do.
+/// One broken rule: key, place, reason, and remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     key: String,
@@ -129,7 +129,7 @@ impl fmt::Display for Diagnostic {
 
 /// The longest excerpt of a source line, in characters.
 const EXCERPT_CHARS_MAX: usize = 100;
-/// What is kept before the mark when a line is too long.
+/// Characters kept before the mark when a line is too long.
 const LEAD_CHARS: usize = 30;
 
 impl Mark {

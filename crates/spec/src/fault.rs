@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, before it is known how to show it: a misfit of one value, and a
+//! Faults of a scenario, before it is known how to show them: a misfit of one value, and a
 //! fault, which is a misfit at a key and a place. `error.rs` turns faults into text for people.
 
 use std::ops::Range;
@@ -14,12 +14,12 @@ pub(crate) enum Origin {
     Outside { origin: String, value: String },
 }
 
-/// What the user can do about it.
+/// The remedy.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remedy {
     /// The value to write instead.
     pub(crate) write: Option<Literal>,
-    /// What else to say, or all there is to say; may be empty.
+    /// Further text, or all of it; may be empty.
     pub(crate) advice: String,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn plain(text: &str) -> String {
 pub(crate) fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
-        // Directional overrides reorder what follows them on a terminal.
+        // Directional overrides reorder the text after them on a terminal.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
         c if c.is_control() => '\u{fffd}',
         c => c,

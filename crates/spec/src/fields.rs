@@ -1,5 +1,5 @@
 //! Typed reading of a table's keys. Every reader answers `None` for a key that is not there and a
-//! fault for a value that does not fit it; nothing here knows what a key means.
+//! fault for a value that does not fit it; nothing here knows the meaning of a key.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ pub(crate) struct Fields<'tree> {
 pub(crate) struct Range {
     pub(crate) least: u64,
     pub(crate) most: u64,
-    /// What `least` is; completes "is below 30,000, …".
+    /// Meaning of `least`; completes "is below 30,000, …".
     pub(crate) below: &'static str,
-    /// What `most` is; completes "is above 16,777,216, …".
+    /// Meaning of `most`; completes "is above 16,777,216, …".
     pub(crate) above: &'static str,
 }
 

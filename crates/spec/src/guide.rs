@@ -1,4 +1,4 @@
-//! What `docs/scenario.md` says of a key: the one place where keys are explained. The page is
+//! The text of `docs/scenario.md` on a key: the one place where keys are explained. The page is
 //! embedded, so that a scenario to start from and the schema for editors say the same.
 
 /// The page.
@@ -7,11 +7,11 @@ const PAGE: &str = include_str!("../../../docs/scenario.md");
 /// A row of one of the page's tables of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row<'page> {
-    /// What values it takes.
+    /// The values that it takes.
     pub(crate) takes: &'page str,
-    /// What it is where it is left out; empty where the table does not say.
+    /// Its default; empty where the table has none.
     pub(crate) default: &'page str,
-    /// What it does.
+    /// Its effect.
     pub(crate) what: &'page str,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
     first
 }
 
-/// The cells after the first: what it takes, its default (not in all tables), what it does.
+/// The cells after the first: its values, its default (not in all tables), its effect.
 fn cells_of(cells: &str) -> Option<Row<'_>> {
     let cells: Vec<&str> = cells.trim().trim_end_matches('|').split('|').map(str::trim).collect();
     match cells[..] {
@@ -71,7 +71,7 @@ mod tests {
     fn a_row_is_found_with_its_cells_and_its_links_are_words() {
         let row = row("run.prefetch_order", None).expect("a row");
         assert_eq!(row.default, "`on-disk`");
-        assert!(plain(row.what).ends_with("are explained in prefetch.md"), "{}", row.what);
+        assert!(plain(row.what).ends_with("are explained in designs.md"), "{}", row.what);
         assert!(super::row("expect.when.cache", None).is_some_and(|row| row.default.is_empty()));
         assert_eq!(super::row("load.no-such-key", Some("erc20")), None);
     }

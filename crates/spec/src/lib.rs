@@ -1,4 +1,4 @@
-//! Scenarios: what to generate and how to run it, read from strict TOML (`docs/scenario.md`).
+//! Scenarios: the work to generate and its run, read from strict TOML (`docs/scenario.md`).
 //! Owns the format, its defaults and its errors; generates nothing. The path of a text is
 //! `tree` (values with their places) → `overrides` → `read` (rules) → [`Scenario`] → `write`.
 

@@ -1,4 +1,4 @@
-//! What the transactions of a scenario do. One kind of load is one struct in its own file, which
+//! The loads of a scenario. One kind of load is one struct in its own file, which
 //! owns its parameters, their rules and how they are written; [`LoadKind`] lists them.
 
 mod account_storm;
@@ -68,7 +68,7 @@ pub struct Load {
     pub sizes: Option<Sizes>,
     /// Seed of this load's stream, in place of the derived one.
     pub seed: Option<u64>,
-    /// What it does.
+    /// Its kind.
     pub kind: LoadKind,
 }
 
@@ -76,7 +76,7 @@ pub struct Load {
 /// them alone: a module of a kind has its parameters as a struct with `entries`, and its `KIND`.
 macro_rules! load_kinds {
     ($($(#[$doc:meta])* $kind:ident => $module:ident,)*) => {
-        /// What a load does, with the parameters of its kind.
+        /// A kind of load with its parameters.
         #[derive(Debug, Clone, PartialEq)]
         pub enum LoadKind {
             $($(#[$doc])* $kind($kind),)*
@@ -119,7 +119,7 @@ load_kinds! {
     SloadStorm => sload_storm,
     /// Cold storage writes, nothing else.
     SstoreStorm => sstore_storm,
-    /// Cold storage reads of what the transaction before has decided.
+    /// Cold storage reads at keys that the transaction before decides.
     PrefetchMiss => prefetch_miss,
     /// Cold reads of accounts and codes, or calls.
     AccountStorm => account_storm,
@@ -162,12 +162,12 @@ load_kinds! {
 }
 
 impl Load {
-    /// What stands for the load at `index` in the names of its streams, as in `load[0]`.
+    /// The load at `index` in the names of its streams, as in `load[0]`.
     pub fn tag(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
     }
 
-    /// The keys of its sizes with their values as TOML, or with what leaving them out means.
+    /// The keys of its sizes with their values as TOML, or with the meaning of leaving them out.
     pub(crate) fn size_entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
         match &self.sizes {
             Some(sizes) => sizes.entries(),

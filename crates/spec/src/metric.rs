@@ -1,4 +1,4 @@
-//! `[[expect]]`: what must hold of the results, as a bound on a metric such as
+//! `[[expect]]`: a claim on the results, as a bound on a metric such as
 //! `speedup(batched-io, parallel-io)`.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use variant::{CacheMode, Design, ListForm, Named, StoreKind};
 /// A bound that a result must keep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
-    /// What is bounded.
+    /// The bounded metric.
     pub metric: Metric,
     /// The bound, inclusive.
     pub bound: Bound,
@@ -93,7 +93,7 @@ variant::named! {
 }
 
 impl Kind {
-    /// How the metric is written, with what its arguments are.
+    /// Form of the metric, with the kinds of its arguments.
     fn form(self) -> String {
         let arguments = match self {
             Self::Speedup => "design, design",

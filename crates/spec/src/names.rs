@@ -49,7 +49,7 @@ named! {
 }
 
 named! {
-    /// What the writes of a storm do to their slots.
+    /// The change of slots by the writes of a storm.
     pub enum WriteOp: "operation" {
         /// 0 becomes a value: slots that do not exist.
         Create = "create",
@@ -79,7 +79,7 @@ named! {
 }
 
 named! {
-    /// What is where a storm looks.
+    /// The accounts at the addresses of a storm.
     pub enum AccountTarget: "target" {
         /// Accounts without code.
         Plain = "plain",
@@ -107,7 +107,7 @@ named! {
 }
 
 named! {
-    /// What a transaction without state computes.
+    /// The work of a transaction without state.
     pub enum Work: "sort of work" {
         /// Hashes of 4 KiB.
         Keccak = "keccak",

@@ -14,7 +14,7 @@ pub struct Override {
     pub key: String,
     /// The value without quotes; a list's values are separated by commas.
     pub value: String,
-    /// What the user wrote, shown in errors: `--gas 640M`.
+    /// The user's words, shown in errors: `--gas 640M`.
     pub origin: String,
 }
 

@@ -1,5 +1,5 @@
-//! The path of every key that a scenario may have: what the overrides, an error's "did you mean"
-//! and the test of `docs/scenario.md` share.
+//! The path of every key that a scenario may have, for the overrides, an error's "did you mean"
+//! and the test of `docs/scenario.md`.
 
 use crate::keys::{BLOCK, EXPECT, LOAD, RUN, RUN_TABLES, STATE, WHEN};
 use crate::load::KINDS;

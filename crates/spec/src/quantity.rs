@@ -1,5 +1,5 @@
 //! Numbers with suffixes and units: counts ("640M"), sizes ("10GiB"), durations ("60s").
-//! Reads exactly, without floating point; a misfit says what was given, the rule and the remedy.
+//! Reads exactly, without floating point; a misfit has the given value, the rule and the remedy.
 
 use std::time::Duration;
 
@@ -166,7 +166,7 @@ fn gas_prefix(unit: &str) -> Option<&'static str> {
     }
 }
 
-/// A number and what follows it.
+/// A number and the text after it.
 struct Parts<'text> {
     number: &'text str,
     unit: &'text str,

@@ -1,9 +1,9 @@
-//! From the tree to a [`Scenario`]: which keys there are, what they default to, and the rules
+//! From the tree to a [`Scenario`]: the keys, their defaults, and the rules
 //! that hold between them.
 
-use std::time::Duration;
+use std::{num::NonZeroUsize, time::Duration};
 
-use workload::Fork;
+use workload::{Fork, Layout};
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 use crate::fields::{Fields, Range};
@@ -18,7 +18,8 @@ use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
 use crate::{keys, mdbx, metric, prefetch, rocksdb, state};
 use variant::{
-    CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, WarmCache,
+    CacheFill, CacheMode, Checksums, Design, Durability, RootTime, Schedule, StoreKind, TrieForm,
+    Variant, WarmCache,
 };
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
@@ -37,6 +38,8 @@ const TRANSACTIONS: Range =
     Range { least: 1, most: 100_000_000, below: "the least a block has here", above: UNUSUAL };
 const BLOCKS: Range =
     Range { least: 1, most: 1_000_000, below: "the fewest blocks of a workload", above: UNUSUAL };
+const FIBERS: Range =
+    Range { least: 1, most: 1_024, below: "the fewest transactions on a thread", above: UNUSUAL };
 const THREADS: Range =
     Range { least: 1, most: 1_024, below: "the fewest threads that can run", above: UNUSUAL };
 /// Each is built, and kept.
@@ -220,6 +223,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         designs: fields.named_list("designs")?.unwrap_or(designs),
         stores,
         thread_counts: thread_counts(fields, "threads")?,
+        fiber_counts: fiber_counts(fields)?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
         list_duties: fields.one_or_more("list")?,
         prefetch: prefetch::read(fields)?,
@@ -229,6 +233,8 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         checksums: fields.named("checksums")?.unwrap_or(Checksums::Verified),
         cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
         commit: fields.named("commit")?.unwrap_or(Durability::Logged),
+        root: fields.named("root")?.unwrap_or_default(),
+        trie: fields.named("trie")?.unwrap_or_default(),
         cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
         keys: fields.named("keys")?,
         draw_seed: fields.seed_at("draw_seed")?,
@@ -246,12 +252,20 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         ("designs", spec.designs.is_empty()),
         ("stores", spec.stores.is_empty()),
         ("schedule", spec.schedules.is_empty()),
+        ("fibers", spec.fiber_counts.is_empty()),
     ] {
         if is_empty {
             let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
             return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));
         }
     }
+    if spec.fiber_counts.iter().any(|count| *count > 1) && !can_yield(&spec) {
+        let rule = "transactions yield their thread in the design parallel-io on the store flat alone: \
+                    the run has no such row";
+        let remedy = Remedy::advice("add these to designs and stores, or leave fibers out");
+        return Err(fields.fault("fibers", Misfit::new(rule, remedy)));
+    }
+    check_tries(&spec, fields, state)?;
     if let (2.., Some(seed)) = (spec.database_count, state.seed) {
         let rule = format!(
             "{} databases would all have one state: state.seed = {seed} fixes it",
@@ -267,9 +281,56 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
     Ok(spec)
 }
 
+/// A root needs tries, and tries need a store that keeps them over rows in the order of their hashes.
+fn check_tries(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
+    if spec.trie == TrieForm::Nothing {
+        if spec.root == RootTime::Nothing {
+            return Ok(());
+        }
+        let rule = "the state stores no nodes of tries, so it has no root";
+        let remedy =
+            Remedy::advice("write run.trie = \"cut\", or another form of tries, beside it");
+        return Err(fields.fault("root", Misfit::new(rule, remedy)));
+    }
+    let takes_none = |design: &&Design| design.preset().list.is_none();
+    if spec.root == RootTime::FromList
+        && let Some(design) = spec.designs.iter().find(takes_none)
+    {
+        let rule = format!("the design {design} takes no list that a root could come from");
+        let remedy = Remedy::advice("write run.root = \"after\", or name designs that take a list");
+        return Err(fields.fault("root", Misfit::new(rule, remedy)));
+    }
+    if let Some(store) = spec.stores.iter().find(|store| !store.keeps_tries()) {
+        let keep = StoreKind::ALL.iter().filter(|store| store.keeps_tries());
+        let keep: Vec<_> = keep.map(|store| store.name()).collect();
+        let rule = format!("the {store} store keeps no tries");
+        let remedy = Remedy::advice(&format!("name in run.stores only {}", keep.join(" and ")));
+        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
+    }
+    if state.layout == Layout::Plain {
+        let rule =
+            "rows of the plain layout are not in the order of their hashes, so they have no trie";
+        let remedy = Remedy::advice("write state.layout = \"hashed\", or leave it out");
+        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
+    }
+    Ok(())
+}
+
 fn thread_counts(fields: &Fields<'_>, key: &str) -> Result<Vec<u32>, Fault> {
     let counts = fields.count_list(key, &THREADS)?.unwrap_or_default();
     Ok(counts.into_iter().map(narrowed).collect())
+}
+
+fn fiber_counts(fields: &Fields<'_>) -> Result<Vec<u32>, Fault> {
+    let counts = fields.count_list("fibers", &FIBERS)?.unwrap_or_else(|| vec![1]);
+    Ok(counts.into_iter().map(narrowed).collect())
+}
+
+/// Returns whether transactions can yield their thread in a row of the run.
+fn can_yield(run: &RunSpec) -> bool {
+    let one = NonZeroUsize::MIN;
+    run.stores.iter().any(|store| store.can_yield())
+        && run.designs.iter().any(|design| Variant::of(*design, one, one).can_yield())
 }
 
 /// A count whose range has been checked to be far below 2^32.

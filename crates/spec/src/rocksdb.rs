@@ -120,7 +120,7 @@ impl Default for RocksdbSpec {
 }
 
 impl RocksdbSpec {
-    /// The table's keys with their values as TOML, or with what leaving them out means.
+    /// The table's keys with their values as TOML, or with the meaning of leaving them out.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
         let name = |name: &str| Ok(format!("\"{name}\""));
         let size = |bytes: u64| Ok(format!("\"{}\"", quantity::size(bytes)));

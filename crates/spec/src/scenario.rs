@@ -1,4 +1,4 @@
-//! What a scenario says, as plain values with their units: no TOML, no defaults left to apply.
+//! A scenario as plain values with their units: no TOML, no defaults left to apply.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ListDuty,
-    ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind, WarmCache,
+    ReadMethod, ReadOrder, ReadTime, RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
+    TrieForm, WarmCache,
 };
 
 /// A workload to generate and how to run it.
@@ -20,7 +21,7 @@ use variant::{
 pub struct Scenario {
     /// Short name: lower-case letters, digits and hyphens.
     pub name: String,
-    /// What it does to a client, in a sentence; may be empty.
+    /// Its effect on a client, in a sentence; may be empty.
     pub description: String,
     /// The rules that blocks are executed under.
     pub fork: Fork,
@@ -30,11 +31,11 @@ pub struct Scenario {
     pub state: StateSpec,
     /// The blocks.
     pub block: BlockSpec,
-    /// What the transactions do; at least one, their shares sum to 1.
+    /// Its loads; at least one, their shares sum to 1.
     pub loads: Vec<Load>,
     /// How to run it; no part of the work.
     pub run: RunSpec,
-    /// What must hold of the results; see [`Scenario::skipped_expects`].
+    /// Claims on the results; see [`Scenario::skipped_expects`].
     pub expects: Vec<Expect>,
     /// Paths of the work keys that were set from outside the file, such as `block.gas`.
     pub overridden: Vec<String>,
@@ -43,7 +44,7 @@ pub struct Scenario {
 /// The blocks of a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockSpec {
-    /// What fills a block.
+    /// Size of a block.
     pub target: BlockTarget,
     /// Blocks in the workload.
     pub block_count: u64,
@@ -57,7 +58,7 @@ pub struct BlockSpec {
     pub seed: Option<u64>,
 }
 
-/// What fills a block.
+/// Size of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockTarget {
     /// The sum of the gas of its receipts.
@@ -75,6 +76,8 @@ pub struct RunSpec {
     pub stores: Vec<StoreKind>,
     /// Executing threads; empty: chosen by the tool.
     pub thread_counts: Vec<u32>,
+    /// Transactions under way on each thread, for variants and stores that can; at least one.
+    pub fiber_counts: Vec<u32>,
     /// Reading threads; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
     /// List duties of designs that take no list and run in order; empty: none.
@@ -83,17 +86,21 @@ pub struct RunSpec {
     pub prefetch: PrefetchSpec,
     /// In which order the threads of a parallel design take steps; at least one.
     pub schedules: Vec<Schedule>,
-    /// Who finds what the speculative pass of `prewarm` has read.
+    /// Readers of the cache that the speculative pass of `prewarm` fills.
     pub warm_cache: WarmCache,
     /// How a reader of the `RocksDB` store asks for many keys; `None`: chosen by the tool.
     pub read: Option<ReadMethod>,
-    /// Whether the `RocksDB` store compares the checksums of what it reads.
+    /// Whether the `RocksDB` store compares the checksums of its reads.
     pub checksums: Checksums,
     /// Which reads of the `RocksDB` store leave their blocks in a cold sample's cache.
     pub cache_fill: CacheFill,
-    /// What a commit to the `RocksDB` store waits for.
+    /// The end of a commit to the `RocksDB` store.
     pub commit: Durability,
-    /// What is in memory when a sample starts.
+    /// When the state root of a batch is computed.
+    pub root: RootTime,
+    /// Nodes of tries that the states store.
+    pub trie: TrieForm,
+    /// Content of memory when a sample starts.
     pub cache: CacheMode,
     /// Keys that the samples ask for; `None`: chosen by the tool.
     pub keys: Option<SampleKeys>,
@@ -126,7 +133,7 @@ pub struct PrefetchSpec {
     pub accounts: Vec<AccountReads>,
     /// When codes are read.
     pub codes: Vec<CodeReads>,
-    /// What ends their work.
+    /// The end of their work.
     pub stops: Vec<StopRule>,
     /// Which keys each takes.
     pub shares: Vec<Sharing>,

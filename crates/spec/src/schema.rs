@@ -1,6 +1,6 @@
 //! The JSON Schema of scenarios (`stress schema`), for editors: from the reader's own lists of keys,
-//! what the reader asks of each, and what `docs/scenario.md` says of it. Rules between keys are
-//! the reader's alone.
+//! the reader's rules for each, and its text in `docs/scenario.md`. Rules between keys are the
+//! reader's alone.
 
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ min = 0
 /// Digits, with a fraction: how every quantity in text begins.
 const NUMBER: &str = r"^\s*[0-9]([0-9_]*[0-9])?(\.[0-9]([0-9_]*[0-9])?)?\s*";
 
-/// What the reader asked of one table.
+/// The keys that the reader asked for in one table.
 type Asked = Vec<(String, Shape)>;
 
 /// The schema as JSON text.
@@ -61,7 +61,7 @@ pub fn json_schema() -> String {
     properties["expect"] = json!({ "type": "array", "items": expect });
     top["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     top["title"] = json!("A scenario of stress");
-    // What is made of text keys and numbers is always written.
+    // A value of text keys and numbers can always be written.
     let mut text = serde_json::to_string_pretty(&top).unwrap_or_default();
     text.push('\n');
     text
@@ -111,7 +111,7 @@ fn table(
     out
 }
 
-/// What the reader asked of the table at `path`; of a list of tables, of its first.
+/// The keys that the reader asked for in the table at `path`; of a list of tables, of its first.
 fn asked(tree: &Table, path: &str) -> Asked {
     let mut table = tree;
     for name in path.split('.').filter(|name| !name.is_empty()) {

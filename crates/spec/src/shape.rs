@@ -1,7 +1,7 @@
-//! What a key takes, noted as the reader asks for it: so that whatever else tells of the format
-//! says what the reader does.
+//! The values of a key, noted as the reader asks for it, so that other texts on the format
+//! follow the reader.
 
-/// What values a key takes.
+/// The values that a key takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Text in quotes.

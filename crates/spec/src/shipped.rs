@@ -46,7 +46,7 @@ const ALL: &[(&str, &str)] = shipped![
     "official/test_sstore_bloated",
 ];
 
-/// What the names of the twins begin with.
+/// Prefix of the names of the twins.
 pub(crate) const OFFICIAL: &str = "official/";
 
 /// Name and text of every shipped scenario, the default worst case first.

@@ -1,4 +1,4 @@
-//! How large the transactions of a load are, for loads that fill what they are given.
+//! How large the transactions of a load are, for loads that fill all gas they are given.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
@@ -9,9 +9,9 @@ use crate::quantity::{grouped, underscored};
 /// at up to 40 gas a byte (EIP-7623) and one cold storage read.
 pub const TX_GAS_MIN: u64 = 30_000;
 
-/// What it means that no size is given.
+/// Meaning of a missing size.
 pub(crate) const UNSAID: &str = "as block.tx_gas";
-/// What it means for loads that do not fill what they are given.
+/// Its meaning for loads with transactions of fixed size.
 pub(crate) const NEEDED: &str = "what a transaction of this kind needs";
 
 /// The keys that say sizes.
@@ -33,7 +33,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Its keys with their values as TOML, or with what leaving them out means.
+    /// Its keys with their values as TOML, or with the meaning of leaving them out.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
         let has_least = self.shape != SizesName::Fixed;
         let is_zipf = self.shape == SizesName::Zipf;

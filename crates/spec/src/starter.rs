@@ -1,5 +1,5 @@
 //! A commented scenario to start from (`stress new`): the least scenario of a kind of load, with
-//! every key of its work at its default and with what `docs/scenario.md` says of it.
+//! every key of its work at its default and with its text in `docs/scenario.md`.
 
 use crate::error::ScenarioError;
 use crate::guide;
@@ -103,7 +103,7 @@ fn table(out: &mut String, header: &str, path: &str, entries: &[Entry], kind: Op
     }
 }
 
-/// What the page says of a key, as a comment above it.
+/// The page's text on a key, as a comment above it.
 fn comment(out: &mut String, path: &str, kind: Option<&str>) {
     if let Some(row) = guide::row(path, kind) {
         wrapped(out, &guide::plain(&format!("{} ({})", row.what, row.takes)));

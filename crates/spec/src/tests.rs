@@ -5,6 +5,7 @@ mod good;
 mod overridden;
 mod panics;
 mod schema;
+mod tries;
 mod wrong;
 
 use crate::{Override, Scenario, ScenarioError};

@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) given: String,
 }
 
-/// What a value is, before a key gives it a meaning.
+/// The form of a value, before a key gives it a meaning.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Text(String),
@@ -39,7 +39,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// What the value is called in an error.
+    /// Name of the form in an error.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) | Self::Outside(_) => "text",
@@ -57,7 +57,7 @@ impl Value {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
-    /// What the reader has asked for, there or not: each key once, with what it takes.
+    /// Keys that the reader has asked for, there or not: each once, with its values.
     pub(crate) asked: RefCell<Vec<(String, Shape)>>,
 }
 
@@ -77,7 +77,7 @@ impl Table {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
-    /// Notes what a key takes.
+    /// Notes the values of a key.
     pub(crate) fn ask(&self, key: &str, shape: impl FnOnce() -> Shape) {
         let mut asked = self.asked.borrow_mut();
         if !asked.iter().any(|(known, _)| known == key) {
@@ -130,7 +130,7 @@ fn node(spanned: &Spanned<DeValue<'_>>, text: &str) -> Node {
             let digits = integer.as_str().replace('_', "");
             Value::Integer(i128::from_str_radix(&digits, integer.radix()).ok())
         }
-        // The parser has checked the form; what Rust reads otherwise is no finite number.
+        // The parser has checked the form; a text that Rust does not read is no finite number.
         DeValue::Float(float) => {
             Value::Float(float.as_str().replace('_', "").parse().unwrap_or(f64::NAN))
         }

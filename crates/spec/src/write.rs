@@ -11,7 +11,7 @@ use crate::quantity::underscored;
 use crate::scenario::{BlockTarget, RunSpec, Scenario};
 use crate::{keys, load::Load, mdbx, rocksdb};
 
-/// A key and its value as TOML; `None` is a key left out, with what that means.
+/// A key and its value as TOML; `None` is a key left out, with the meaning of that.
 pub(crate) type Entry = (&'static str, Result<String, &'static str>);
 
 const DERIVED: &str = "derived from the scenario's seed";
@@ -55,7 +55,7 @@ impl Scenario {
         out
     }
 
-    /// The keys that decide what the workload is, one `path = value` a line, in a fixed order with
+    /// The keys that decide the workload, one `path = value` a line, in a fixed order with
     /// every default applied: two scenarios with equal text are the same work. Leaves out the name,
     /// the description, `[run]` and `[[expect]]`.
     pub fn work_identity(&self) -> String {
@@ -93,7 +93,7 @@ impl Scenario {
             ("blocks", Ok(underscored(block.block_count))),
             ("batch", Ok(underscored(block.batch_block_count))),
             ("tx_gas", Ok(underscored(block.tx_gas))),
-            // Left out where it is the default: the work is what it was before there was the key.
+            // Left out where it is the default: the work is the same as before there was the key.
             (
                 "order",
                 match block.order {
@@ -125,6 +125,7 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("designs", Ok(list(run.designs.iter().map(|design| quoted(design.name()))))),
         ("stores", Ok(list(run.stores.iter().map(|store| quoted(store.name()))))),
         ("threads", Ok(list(run.thread_counts.iter().map(u32::to_string)))),
+        ("fibers", Ok(list(run.fiber_counts.iter().map(u32::to_string)))),
         ("io_threads", Ok(list(run.io_thread_counts.iter().map(u32::to_string)))),
         ("list", names(&run.list_duties)),
         ("prefetch", names(&run.prefetch.times)),
@@ -140,6 +141,8 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("cache_fill", Ok(quoted(run.cache_fill.name()))),
         ("schedule", Ok(list(run.schedules.iter().map(|schedule| quoted(schedule.name()))))),
         ("commit", Ok(quoted(run.commit.name()))),
+        ("root", Ok(quoted(run.root.name()))),
+        ("trie", Ok(quoted(run.trie.name()))),
         ("cache", Ok(quoted(run.cache.name()))),
         ("keys", run.keys.map_or(Err("chosen by the tool"), |keys| Ok(quoted(keys.name())))),
         ("draw_seed", run.draw_seed.map(underscored).ok_or("another one each run")),

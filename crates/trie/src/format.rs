@@ -26,6 +26,13 @@ pub struct Cut {
     rows: u8,
 }
 
+impl Cut {
+    /// The number of rows.
+    pub const fn rows(self) -> u8 {
+        self.rows
+    }
+}
+
 impl Format {
     /// The format [`Format::Cut`].
     ///

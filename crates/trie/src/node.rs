@@ -16,7 +16,7 @@ const EMPTY_STRING: u8 = 0x80;
 
 /// A stored node, checked: it encodes to the bytes that it was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredNode(Node);
+pub struct StoredNode(pub(crate) Node);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {

@@ -4,6 +4,7 @@ use std::{error, ops::Range};
 
 use crate::{
     error::NodeError,
+    format::Format,
     path::{NIBBLES_MAX, Path},
 };
 
@@ -23,6 +24,14 @@ pub enum NodeKey {
 }
 
 impl NodeKey {
+    /// The topmost node of a trie in a format: there is one for each trie with rows.
+    pub fn top(format: Format) -> Self {
+        match format {
+            Format::All => Self::Node(Path::ROOT),
+            Format::Cut(_) | Format::RethLike | Format::Branches => Self::Top,
+        }
+    }
+
     /// The key as bytes: a byte a nibble and one at the end, so that nodes come into being in the
     /// order of their keys.
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -101,7 +101,7 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn new(format: Format, scope: Scope, keys: Vec<B256>) -> Self {
         let root = Touch { path: Path::ROOT, keys: 0..keys.len(), place: Place::Empty };
-        let top = if format == Format::All { NodeKey::Node(Path::ROOT) } else { NodeKey::Top };
+        let top = NodeKey::top(format);
         Self {
             format,
             scope,

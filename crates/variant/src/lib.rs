@@ -1,11 +1,12 @@
 //! The axes along which executions differ: design, list form, engine, I/O, prefetch policy,
-//! schedule, store, cache and durability. Enums and their names, nothing else: scenarios, results
+//! schedule, store, cache, durability and state root. Enums and their names, nothing else: scenarios, results
 //! and the executor share these types, so that no name is mapped twice.
 
 mod design;
 mod named;
 mod phase;
 mod prefetch;
+mod root;
 mod schedule;
 mod store;
 mod variant;
@@ -14,6 +15,7 @@ pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warm
 pub use named::Named;
 pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
+pub use root::{RootTime, TrieForm};
 pub use schedule::Schedule;
 pub use store::{
     CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,

@@ -25,7 +25,13 @@ crate::named! {
         Build = "build",
         /// Checking the result against the list and joining the changes.
         Validate = "validate",
-        /// Committing the changes to flat state.
+        /// Hashing the changed keys and sorting them into plans, one a trie, for the state root.
+        RootPlan = "root-plan",
+        /// Reading the nodes and rows that the plans ask for.
+        RootRead = "root-read",
+        /// Hashing the changed nodes of all tries up to the state root.
+        RootFold = "root-fold",
+        /// Committing the changes to flat state, and changed nodes of tries with them.
         Commit = "commit",
     }
 }

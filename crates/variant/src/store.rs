@@ -29,6 +29,14 @@ pub enum Waiting {
 }
 
 impl StoreKind {
+    /// Returns whether its states can store nodes of tries.
+    pub const fn keeps_tries(self) -> bool {
+        match self {
+            Self::Rocksdb | Self::Memory => true,
+            Self::Mdbx | Self::Flat => false,
+        }
+    }
+
     /// Waits of a thread that reads many keys: they decide the numbers of threads worth trying.
     pub const fn waiting(self) -> Waiting {
         match self {
@@ -36,6 +44,16 @@ impl StoreKind {
             Self::Mdbx => Waiting::OneByOne,
             Self::Flat => Waiting::ManyAtOnce,
             Self::Memory => Waiting::Never,
+        }
+    }
+
+    /// Returns whether a transaction that waits for a read can yield its thread: reads of one key go through
+    /// a ring of `io_uring`. Those of the others hold the thread, in a call of `RocksDB`'s or in a page
+    /// fault.
+    pub const fn can_yield(self) -> bool {
+        match self {
+            Self::Flat => true,
+            Self::Rocksdb | Self::Mdbx | Self::Memory => false,
         }
     }
 }

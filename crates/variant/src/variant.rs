@@ -2,7 +2,9 @@
 
 use std::{fmt, num::NonZeroUsize};
 
-use crate::{Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, Schedule};
+use crate::{
+    Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, RootTime, Schedule,
+};
 
 /// One way to execute, but for the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,11 +21,16 @@ pub struct Variant {
     pub io: Io,
     /// Threads that execute.
     pub thread_count: usize,
+    /// Transactions under way on each of those, each on a fiber: one that waits for a read yields its
+    /// thread to another. 1 where the thread waits itself.
+    pub fiber_count: usize,
     /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
     /// execute read ahead themselves before they do, or verify themselves after it.
     pub io_thread_count: usize,
     /// Order of steps for free threads; the `bal` engine alone knows more than one.
     pub schedule: Schedule,
+    /// Time of the state root.
+    pub root: RootTime,
 }
 
 impl Variant {
@@ -33,8 +40,18 @@ impl Variant {
         let Preset { list, engine, io } = design.preset();
         let thread_count = if engine.is_parallel() { threads.get() } else { 1 };
         let io_thread_count = if io == Io::OnDemand { 0 } else { io_threads.get() };
-        let (list_duty, schedule) = (ListDuty::Nothing, Schedule::BlockOrder);
-        Self { design, list, list_duty, engine, io, thread_count, io_thread_count, schedule }
+        Self {
+            design,
+            list,
+            list_duty: ListDuty::Nothing,
+            engine,
+            io,
+            thread_count,
+            fiber_count: 1,
+            io_thread_count,
+            schedule: Schedule::BlockOrder,
+            root: RootTime::Nothing,
+        }
     }
 
     /// The name of its list form; without a form, `build` if the engine builds a list, else `none`.
@@ -56,6 +73,12 @@ impl Variant {
             Io::OnDemand | Io::FromList => return Self { io_thread_count: 0, ..self },
         };
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
+    }
+
+    /// Returns whether transactions can yield their thread: all start at once on states of their own, and
+    /// read for themselves.
+    pub const fn can_yield(&self) -> bool {
+        matches!((self.engine, self.io), (Engine::Bal, Io::OnDemand))
     }
 
     /// Returns whether the threads that execute read ahead too.
@@ -85,7 +108,13 @@ impl fmt::Display for Variant {
         if self.schedule != Schedule::BlockOrder {
             write!(f, "+{}", self.schedule.name())?;
         }
+        if self.root != RootTime::Nothing {
+            write!(f, "+root-{}", self.root.name())?;
+        }
         write!(f, "@{}", self.thread_count)?;
+        if self.fiber_count > 1 {
+            write!(f, "x{}", self.fiber_count)?;
+        }
         if self.io_thread_count > 0 {
             write!(f, "+{}io", self.io_thread_count)?;
         }
@@ -120,8 +149,13 @@ mod tests {
         let variant = Variant::of(Design::ParallelIo, count(16), count(48));
         let variant = Variant { schedule: Schedule::KnownCost, ..variant };
         assert_eq!(variant.to_string(), "parallel-io/bal+on-demand+known-cost@16");
+        let variant =
+            Variant { fiber_count: 32, ..Variant::of(Design::ParallelIo, count(2), count(1)) };
+        assert_eq!(variant.to_string(), "parallel-io/bal+on-demand@2x32");
         let variant = Variant::of(Design::Sequential, count(1), count(1));
         let variant = Variant { list_duty: ListDuty::Build, ..variant };
         assert_eq!(variant.to_string(), "build/sequential+on-demand@1");
+        let variant = Variant { root: RootTime::After, ..variant };
+        assert_eq!(variant.to_string(), "build/sequential+on-demand+root-after@1");
     }
 }

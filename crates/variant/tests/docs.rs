@@ -76,10 +76,10 @@ fn every_phase_has_its_row_in_the_page_on_methods_and_its_key_in_that_on_results
 
 #[test]
 fn every_phase_is_an_event_in_the_page_on_traces() {
-    let page = page("docs/trace.md");
+    let page = page("docs/performance.md");
     let row = page.lines().find(|line| line.contains("| `phase` |"));
-    let row = row.unwrap_or_else(|| panic!("docs/trace.md has no row of the category `phase`"));
+    let row = row.expect("docs/performance.md has a row of the category `phase`");
     for phase in Phase::ALL {
-        assert!(row.contains(&format!("`{phase}`")), "no event `{phase}` in docs/trace.md");
+        assert!(row.contains(&format!("`{phase}`")), "no event `{phase}` in docs/performance.md");
     }
 }

@@ -1,4 +1,4 @@
-//! What a list costs before any transaction runs: decode, check and index it, then look every
+//! Cost of a list before any transaction runs: decode, check and index it, then look every
 //! slot up. Prints nanoseconds a slot, best and median of some rounds, and a hash of what it did.
 //! Full size under `cargo bench`; a small size otherwise, so that `cargo test` keeps it alive.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]

@@ -1,5 +1,5 @@
 //! Accounts of an account family from their index: addresses that code can compute, and codes that
-//! are made when they are asked for. What is computed here never changes for a rule that exists.
+//! are made when they are asked for. The results here never change for a rule that exists.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,9 +14,9 @@ use crate::{
 
 /// Different codes that a family may have at most: the hash of each is held in memory.
 pub const CODES_MAX: u64 = 1 << 20;
-/// Bytes of a made code at least: what tells it from others.
+/// Least bytes of a made code: its number, which tells it from others.
 pub const CODE_BYTES_MIN: u32 = 10;
-/// Bytes of a made code at most: what Amsterdam allows (EIP-7954).
+/// Most bytes of a made code: Amsterdam's limit (EIP-7954).
 pub const CODE_BYTES_MAX: u32 = 1 << 16;
 
 /// Inputs that are hashed together on the stack.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{fork::Fork, genesis::Genesis, layout::Layout, outcome::TxOutcome};
 
-/// What is run: batches of blocks over one genesis. A pure function of the scenario's work
+/// The work: batches of blocks over one genesis. A pure function of the scenario's work
 /// keys, the seed and the generator's version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
@@ -68,14 +68,14 @@ pub struct Batch {
     pub list: Bytes,
     /// Encoded length of the list in each form.
     pub list_sizes: ListSizes,
-    /// What the batch may touch of the genesis families.
+    /// The keys of genesis families that the batch may touch.
     pub plan: Plan,
-    /// What every correct execution gives.
+    /// The outcome of every correct execution.
     pub expected: BatchOutcome,
 }
 
-/// What a batch may touch of the genesis families. Keys of a family cannot be traced back to
-/// their indices, so the plan is what lets the reference run read a batch's state, and fail on
+/// The keys of genesis families that a batch may touch. Keys of a family cannot be traced back to
+/// their indices, so only the plan lets the reference run read a batch's state, and fail on
 /// any read outside it, from the workload alone and in memory bounded by the batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -112,7 +112,7 @@ pub struct ListSizes {
     pub full_bytes: u64,
 }
 
-/// What a batch must come to.
+/// The expected outcome of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchOutcome {
     /// Per transaction, through all blocks in order.
@@ -124,7 +124,7 @@ pub struct BatchOutcome {
     pub header_gas: Vec<u64>,
 }
 
-/// A block without what only a header needs (roots, bloom, its hash).
+/// A block without the fields of a header alone (roots, bloom, its hash).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Its environment.
@@ -135,7 +135,7 @@ pub struct Block {
     pub withdrawals: Vec<Withdrawal>,
 }
 
-/// What code can see of a block, and what its system calls need.
+/// The environment that code sees in a block, and the inputs of its system calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockEnv {
     /// Number.

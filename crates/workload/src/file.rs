@@ -39,7 +39,7 @@ pub enum FileError {
     /// The system refused an operation.
     #[error("cannot {operation} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempt, in words.
         operation: &'static str,
         /// On which file.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum FileError {
         /// Length of the body.
         got_bytes: u64,
     },
-    /// The body is not what was written.
+    /// The body differs from the written one.
     #[error("the file is damaged: its body has BLAKE3 {got}, recorded is {expected}")]
     WrongChecksum {
         /// Of the body there is.
@@ -102,7 +102,7 @@ pub enum FileError {
     /// The body is no workload; its writer was at fault.
     #[error("the body is no workload")]
     Malformed(#[source] postcard::Error),
-    /// The body decodes, but is not what its workload encodes to.
+    /// The body decodes, but is not the encoding of its workload.
     #[error("the body is not the canonical encoding of its workload")]
     NotCanonical,
     /// The workload contradicts itself.
@@ -215,7 +215,7 @@ pub fn write(path: &Path, workload: &Workload) -> Result<(), FileError> {
     let temporary = path.with_file_name(name);
     let written = write_and_rename(&temporary, path, &bytes);
     if written.is_err() {
-        // What is left of it is of no use; the first error is the one to report.
+        // The rest is of no use; the first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     written
@@ -263,7 +263,7 @@ fn read_header(bytes: &[u8]) -> Result<u64, FileError> {
     Ok(length)
 }
 
-/// Hashes what postcard writes, in blocks.
+/// Hashes the bytes that postcard writes, in blocks.
 #[derive(Default)]
 struct BodyHasher {
     hasher: blake3::Hasher,

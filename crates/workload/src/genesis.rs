@@ -5,7 +5,7 @@
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use serde::{Deserialize, Serialize};
 
-/// What an account row holds.
+/// The content of an account row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountState {
     /// Transactions sent, or contracts created.
@@ -140,7 +140,7 @@ pub struct AccountFamily {
     pub code: CodeRule,
 }
 
-/// What a state holds before the first block.
+/// The content of a state before the first block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Genesis {
     /// Accounts written out, by ascending address.

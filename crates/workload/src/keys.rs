@@ -1,4 +1,4 @@
-//! Keys and values of a slot family from their index. What is computed here never changes for
+//! Keys and values of a slot family from their index. The rules here never change for
 //! a rule that exists: workloads and state databases are named by their recipes.
 
 use alloy_primitives::{Address, B256, U256, keccak256};

@@ -3,7 +3,7 @@
 //!
 //! A list says which accounts and slots a batch touches and what each step leaves in them. The
 //! `batched-io` form is the EIP's own; `parallel-io` has only the changes; `full` adds values
-//! from before the batch ([`full_encode`]). What a list says is checked here for form and
+//! from before the batch ([`full_encode`]). A list is checked here for form and
 //! bounds only; whether it is true is for those who execute the batch.
 
 mod bounds;

@@ -1,4 +1,4 @@
-//! What an execution comes to: per transaction, and as net changes of the state.
+//! The outcome of an execution: per transaction, and as net changes of the state.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum TxStatus {
     Halt,
 }
 
-/// What one transaction must come to.
+/// The expected outcome of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TxOutcome {
     /// How it ended.
@@ -25,13 +25,13 @@ pub struct TxOutcome {
     pub gas_used: u64,
     /// BLAKE3 of its logs: address, topic count, topics, data length and data of each.
     pub logs: B256,
-    /// BLAKE3 of what it returned. No receipt has it, but a storm that only reads shows by
+    /// BLAKE3 of its output. No receipt has it, but a storm that only reads shows by
     /// nothing else that it read the right values.
     pub output: B256,
 }
 
 impl TxOutcome {
-    /// An outcome from what an EVM reports.
+    /// An outcome from an EVM's report.
     pub fn new(status: TxStatus, gas_used: u64, logs: &[Log], output: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for log in logs {
@@ -48,7 +48,7 @@ impl TxOutcome {
     }
 }
 
-/// What differs between the state after a batch and before it. A key that was written and came
+/// The difference between the state after a batch and before it. A key that was written and came
 /// back to its value before is not a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetChanges {

@@ -1,6 +1,6 @@
-//! What senders sign, and what authorities do: the bytes of each kind of transaction without its
-//! signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed; and
-//! signed where the secret is known. Checks no signature.
+//! The messages that senders and authorities sign: the bytes of each kind of transaction without
+//! its signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed; and signed where the
+//! secret is known. Checks no signature.
 
 mod signer;
 
@@ -11,7 +11,7 @@ use crate::block::{Authorization, Transaction, TxType};
 
 pub use signer::{SignError, Signer, TxSignatures};
 
-/// What a delegation's signed message begins with (EIP-7702 `MAGIC`).
+/// First byte of a delegation's signed message (EIP-7702 `MAGIC`).
 const MAGIC: u8 = 0x05;
 
 /// A signature on secp256k1 from which the signer can be recovered.
@@ -27,7 +27,7 @@ pub struct Signature {
 
 /// The hash that the sender of `tx` signs on the chain `chain_id`; a legacy transaction is one
 /// that is valid on this chain only (EIP-155). `authorities` are the signatures of its
-/// delegations, in order: they are part of what is signed.
+/// delegations, in order: they are part of the signed message.
 pub fn signing_hash(tx: &Transaction, chain_id: u64, authorities: &[Signature]) -> B256 {
     let mut fields = Fields::default();
     match tx.tx_type {

@@ -10,7 +10,7 @@ use crate::block::Batch;
 /// batch of one has exactly the indices of the EIP.
 pub type BlockAccessIndex = u32;
 
-/// What a step does.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// System calls before the first transaction (EIP-4788, EIP-2935).
@@ -26,7 +26,7 @@ pub enum StepKind {
 pub struct Step {
     /// Place of the block in its batch, 0-based.
     pub block: usize,
-    /// What is done.
+    /// Its kind.
     pub kind: StepKind,
 }
 

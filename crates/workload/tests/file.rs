@@ -1,4 +1,4 @@
-//! The workload file: what is written is read, and anything else is refused with its reason.
+//! The workload file: a written one is read, and anything else is refused with its reason.
 
 use std::{fs, path::PathBuf};
 

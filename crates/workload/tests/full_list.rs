@@ -1,4 +1,4 @@
-//! The `full` form of a list: what is encoded is decoded again, and nothing else is accepted.
+//! The `full` form of a list: an encoded one is decoded again, and nothing else is accepted.
 
 #[path = "list/random.rs"]
 mod random;

@@ -30,7 +30,7 @@ pub enum Unmeasured {
     DirectRefused {
         /// The first such file.
         path: PathBuf,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A file could not be opened or read.
@@ -38,13 +38,13 @@ pub enum Unmeasured {
     Failed {
         /// The file.
         path: PathBuf,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// No ring is to be had: a kernel without it, seccomp, a sysctl, or not compiled in.
     #[error("no io_uring: {reason}")]
     RingRefused {
-        /// What the kernel says.
+        /// The kernel's error.
         reason: String,
     },
     /// Threads could not be started.
@@ -52,7 +52,7 @@ pub enum Unmeasured {
     NoThreads {
         /// How many were asked for.
         count: usize,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The reads were answered before they reached a device: holes, or a file system that

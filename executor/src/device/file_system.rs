@@ -13,7 +13,7 @@ const RAMFS_MAGIC: u32 = 0x8584_58f6;
 /// `O_DIRECT` too.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub(crate) fn memory_file_system(file: &impl AsFd) -> io::Result<Option<&'static str>> {
     // Its type differs from one architecture to the other; the magic numbers have 32 bits.
     Ok(match fstatfs(file)?.f_type as u32 {

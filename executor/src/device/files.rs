@@ -62,7 +62,7 @@ pub struct DirectFiles {
 pub(super) enum Access {
     /// Past the kernel's cache.
     Direct,
-    /// Through it, without readahead: to a test what a host's cache is to a guest.
+    /// Through it, without readahead: to a test the same as a host's cache to a guest.
     #[cfg(test)]
     Cached,
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
 
-/// A read in flight, or none: what its slot remembers.
+/// The state of a slot: a read in flight, or none.
 #[derive(Clone, Copy)]
 struct Flight {
     extent: Extent,
@@ -31,7 +31,7 @@ struct Ring<'a> {
     blocks_per_slot: usize,
     flights: Vec<Option<Flight>>,
     in_flight_count: usize,
-    /// Slot and result of what came back last.
+    /// Slot and result of the read that came back last.
     landed: Vec<(usize, i32)>,
 }
 
@@ -121,11 +121,11 @@ impl<'a> Ring<'a> {
         pushed.unwrap_or_else(|_| panic!("the queue has an entry for each of the slots"));
         self.flights[slot] = Some(flight);
         self.in_flight_count += 1;
-        // What fails here is met again by the next wait, which submits what is left.
+        // A failure here is met again by the next wait, which submits the rest.
         drop(self.ring.submit());
     }
 
-    /// Submits what is left and waits until at least one read has come back.
+    /// Submits the rest and waits until at least one read has come back.
     fn wait(&mut self) -> io::Result<()> {
         self.landed.clear();
         loop {
@@ -158,7 +158,7 @@ impl<'a> Ring<'a> {
 }
 
 impl Drop for Ring<'_> {
-    /// Waits for what is in flight; where that fails, the memory is leaked: the kernel may
+    /// Waits for reads in flight; where that fails, the memory is leaked: the kernel may
     /// still write into it.
     fn drop(&mut self) {
         while self.in_flight_count > 0 {

@@ -1,4 +1,4 @@
-//! Reading with threads that each wait for their own `pread`: what every kernel can do.
+//! Reading with threads that each wait for their own `pread`, as every kernel can.
 
 use std::time::Instant;
 

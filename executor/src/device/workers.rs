@@ -55,7 +55,7 @@ impl Work<'_> {
     }
 }
 
-/// What a method did.
+/// The reads of a method.
 pub(super) struct Outcome {
     pub(super) read_count: u64,
     pub(super) read_bytes: u64,
@@ -65,9 +65,9 @@ pub(super) struct Outcome {
     pub(super) cpu: Option<Duration>,
 }
 
-/// What all threads see.
+/// State that all threads share.
 pub(super) struct Shared<'a> {
-    /// What to read.
+    /// The blocks to read.
     pub(super) files: &'a DirectFiles,
     /// Blocks of memory that each read needs at most.
     pub(super) read_block_count: usize,
@@ -78,13 +78,13 @@ pub(super) struct Shared<'a> {
     has_failed: AtomicBool,
 }
 
-/// What one thread did.
+/// The reads of one thread.
 pub(super) struct Part {
     pub(super) read_count: u64,
     pub(super) read_bytes: u64,
     /// Blocks that count for the reads.
     pub(super) block_count: u64,
-    /// When its first read began: what it set up before is no part of the time.
+    /// When its first read began: its set-up is no part of the time.
     pub(super) start: Instant,
     /// When the last read that counted came back.
     pub(super) end: Instant,

@@ -9,6 +9,7 @@
 //! | `prestate.rs`, `handover.rs` | the state below the batch, each key read once |
 //! | `prefetch.rs`, `verify.rs` | the threads that only read |
 //! | `view.rs`, `bitset.rs` | the state of one transaction, and the keys that it met |
+//! | `fibers.rs` | several transactions under way on one thread |
 //! | `check.rs`, `feasible.rs` | whether the list is right |
 //! | `join.rs` | the net changes |
 
@@ -28,13 +29,14 @@ use crate::{
     lock::lock,
     pool::WorkerPool,
     process, schedule,
-    store::{ReadCounters, Reader, Sample},
+    store::{Reader, Sample},
     trace::{Recorder, Track, What},
 };
 
 mod bitset;
 mod check;
 mod feasible;
+mod fibers;
 mod gate;
 mod handover;
 mod job;
@@ -44,7 +46,7 @@ mod prestate;
 mod verify;
 mod view;
 
-use job::{Job, JobInput, Tallies};
+use job::{Job, JobInput, Leavings, Tallies};
 pub(crate) use prefetch::{Lane, ReadAhead, Target};
 use prestate::PreState;
 pub(crate) use prestate::{Declared, Listed, Undeclared};
@@ -71,14 +73,6 @@ pub(super) struct Lead<R> {
     recorder: Option<Box<Recorder>>,
 }
 
-/// Counts of one worker.
-pub(super) struct Leavings {
-    tallies: Tallies,
-    counters: ReadCounters,
-    /// Of a thread that only verifies.
-    priority: Option<process::Priority>,
-}
-
 impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
     type Job = Job<P>;
     type Lead = Lead<S::Reader<'a>>;
@@ -97,6 +91,9 @@ impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
     /// The first threads execute, those behind them only read. Readers that verify must not take
     /// the CPU from those that execute.
     fn work(&self, worker: usize, pool: &WorkerPool<'_, Job<P>>) -> Result<Leavings, StoreError> {
+        if worker < self.at.task.variant.thread_count && self.at.task.variant.fiber_count > 1 {
+            return fibers::work(&self.at, worker, pool);
+        }
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
         let mut tallies = Tallies::default();

@@ -1,5 +1,5 @@
-//! Optimistic and in parallel, without a list: steps run before it is known what lower ones
-//! write, over a memory that keeps each step's writes apart; a step that turns out to have read
+//! Optimistic and in parallel, without a list: steps run before the writes of lower ones
+//! are known, over a memory that keeps each step's writes apart; a step that turns out to have read
 //! something else than it should have is run again (Gelashvili et al., "Block-STM", 2022).
 //!
 //! Differences from the paper: every step is one of the order, system calls and withdrawals too.
@@ -9,11 +9,11 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `scheduler.rs`, `window.rs` | who does what next, and how far ahead; plain values |
+//! | `scheduler.rs`, `window.rs` | the next task of each worker, and how far ahead; plain values |
 //! | `board.rs` | the scheduler behind its lock, waiting |
 //! | `cell.rs` | the versions of one key; plain values |
 //! | `memory.rs`, `purse.rs` | all cells; all fees |
-//! | `view.rs`, `publish.rs` | what one run reads and writes |
+//! | `view.rs`, `publish.rs` | reads and writes of one run |
 //! | `worker.rs`, `settle.rs` | a worker's life; the net changes |
 //!
 //! It knows no list, and leaves the store alone but for reading below the batch.
@@ -191,7 +191,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Joins what the workers left.
+    /// Joins the workers' results.
     fn finish<R: Reader>(
         self,
         task: &Task<'_>,

@@ -1,5 +1,6 @@
-//! The one clock: starts the workers, starts the time, has an engine run each batch, commits it,
-//! stops the time and closes the trace. An engine knows how a batch runs and nothing of this.
+//! The one clock: starts the workers, starts the time, has an engine run each batch, computes its
+//! state root if that is asked for, commits it, stops the time and closes the trace. An engine knows
+//! how a batch runs and nothing of this.
 
 use std::sync::{
     Arc,
@@ -14,7 +15,14 @@ use super::{
     executed::{BatchResult, Executed},
     task::Task,
 };
-use crate::{error::StoreError, pool::WorkerPool, process, span::Spans, store::Sample};
+use crate::{
+    error::StoreError,
+    pool::WorkerPool,
+    process,
+    root::{self, Lists, RootedSample, Rooting},
+    span::Spans,
+    store::Sample,
+};
 
 /// One execution of a task.
 #[derive(Debug)]
@@ -135,7 +143,24 @@ pub(super) fn run<E: Engine, S: Sample>(
     let name = |worker| engine.worker_name(worker);
     let no_thread = |error| StoreError::no_thread(E::NAME, &error);
     let live = |worker| engine.work(worker, &pool);
-    let led = pool.run(name, no_thread, live, || lead(engine, at, &pool));
+    let tries = at.sample.tries();
+    let task = at.task;
+    let sample = RootedSample {
+        variant: &task.variant,
+        tries: tries.as_deref(),
+        lists: Lists {
+            workload: task.workload,
+            lists: task.lists,
+            form: task.variant.list,
+            trace: task.trace,
+        },
+        stop: at.stop,
+        cancel: task.cancel,
+    };
+    let led = root::beside(sample, |rooting| {
+        pool.run(name, no_thread, live, || lead(engine, at, &pool, rooting))
+    });
+    let led = led.map_err(|error| EngineError::of_root(0, error))?;
     let (timed, left) = led.map_err(EngineError::Store)?;
     let Timed { mut executed, done } = timed?;
     engine.gather(left, &mut executed);
@@ -159,6 +184,7 @@ fn lead<E: Engine, S: Sample>(
     engine: &E,
     at: Execution<'_, S>,
     pool: &WorkerPool<'_, E::Job>,
+    mut rooting: Option<Rooting<'_, '_>>,
 ) -> Result<Timed, EngineError> {
     let mut lead = engine.lead()?;
     let mut executed = Executed::default();
@@ -171,9 +197,20 @@ fn lead<E: Engine, S: Sample>(
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
         let turn = Turn { index, batch, spans: &spans, pool };
-        let result = engine.run_batch(&mut lead, &turn, &mut executed)?;
+        if let Some(rooting) = &rooting {
+            let begun = rooting.begin(index, &spans);
+            begun.map_err(|error| EngineError::of_root(index, error))?;
+        }
+        let mut result = engine.run_batch(&mut lead, &turn, &mut executed)?;
+        if let Some(rooting) = &mut rooting {
+            let rooted = rooting.root(&result.net_changes, &spans);
+            result.rooted = Some(rooted.map_err(|error| EngineError::of_root(index, error))?);
+        }
         let start = spans.elapsed();
-        at.sample.commit(&result.net_changes)?;
+        match (&rooting, &result.rooted) {
+            (Some(rooting), Some(rooted)) => rooting.commit(&result.net_changes, rooted)?,
+            _ => at.sample.commit(&result.net_changes)?,
+        }
         spans.close(Phase::Commit, start);
         executed.batches.push(result);
         Ok(())
@@ -181,6 +218,7 @@ fn lead<E: Engine, S: Sample>(
     executed.wall = spans.elapsed();
     executed.process = process::Snapshot::now().since(&before);
     executed.spans = spans.spans();
+    executed.root_work = rooting.as_ref().map(Rooting::work);
     engine.leave(lead, &mut executed);
     if let Some(trace) = at.task.trace {
         trace.clock(&spans);

@@ -47,7 +47,7 @@ impl<'a, R: Reader> StoreDatabase<'a, R> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Adds the counts and times of its reads to `executed`, and what was recorded to the trace.
+    /// Adds the counts and times of its reads to `executed`, and its events to the trace.
     pub(super) fn close(mut self, task: &Task<'_>, executed: &mut Executed) {
         executed.counters = self.reader.counters();
         if let Some(trace) = task.trace {

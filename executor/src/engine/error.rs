@@ -6,7 +6,9 @@ use alloy_primitives::{Address, B256, U256};
 use revm::context::DBErrorMarker;
 use workload::{BlockAccessIndex, list::ListError};
 
-use crate::{error::StoreError, process, single_flight::Cancelled, store::ReadCounters};
+use crate::{
+    error::StoreError, process, root::RootError, single_flight::Cancelled, store::ReadCounters,
+};
 
 /// A read that gave no value.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -87,7 +89,7 @@ pub enum ListFault {
         /// Slots that the steps that remain can meet.
         payable_count: u64,
     },
-    /// A value before the batch is not what the state has.
+    /// A value before the batch differs from the state's.
     #[error("{what} is {state} in the state before the batch, and the list has {listed}")]
     WrongValue {
         /// The key.
@@ -171,6 +173,14 @@ pub enum EngineError {
         /// The reason.
         reason: String,
     },
+    /// There is no state root.
+    #[error("batch {batch}: no state root: {reason}")]
+    Root {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// The reason.
+        reason: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -197,7 +207,19 @@ impl EngineError {
         Self::List { batch, fault: fault.into(), spent: Box::default() }
     }
 
-    /// Says what a rejection has cost.
+    /// The root of the batch at `batch` could not be computed.
+    pub(super) fn of_root(batch: usize, error: RootError) -> Self {
+        match error {
+            RootError::Store(error) => Self::Store(error),
+            RootError::Cancelled => Self::Cancelled,
+            error @ (RootError::NoTries
+            | RootError::NoList
+            | RootError::List(_)
+            | RootError::Trie(_)) => Self::Root { batch, reason: error.to_string() },
+        }
+    }
+
+    /// The cost of a rejection.
     pub(super) fn spending(mut self, add: impl FnOnce(&mut Spent)) -> Self {
         if let Self::List { spent, .. } = &mut self {
             add(spent);

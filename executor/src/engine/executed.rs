@@ -7,7 +7,13 @@ use evm::TxResult;
 use workload::{NetChanges, TxOutcome};
 
 use super::tally::ReadTally;
-use crate::{latency::Latencies, process, span::Span, store::ReadCounters};
+use crate::{
+    latency::Latencies,
+    process,
+    root::{RootWork, Rooted},
+    span::Span,
+    store::ReadCounters,
+};
 
 /// The result of a batch.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +23,10 @@ pub struct BatchResult {
     pub results: Vec<TxResult>,
     /// Digests of those, made once the clock has stopped.
     pub outcomes: Vec<TxOutcome>,
-    /// Of the state, from what the transactions wrote.
+    /// Of the state, from the transactions' writes.
     pub net_changes: NetChanges,
+    /// The state root with the nodes that change, where it is computed.
+    pub rooted: Option<Rooted>,
 }
 
 /// Cost of running steps before their turn.
@@ -28,7 +36,7 @@ pub struct Speculation {
     pub steps: u64,
     /// Times that a step was run, in vain or not.
     pub executions: u64,
-    /// Times that what a step had read was looked at again.
+    /// Validations of a step's reads.
     pub validations: u64,
     /// Runs in vain: given up, or invalid when looked at.
     pub aborts: u64,
@@ -80,6 +88,8 @@ pub struct Executed {
     pub digesting: Duration,
     /// Cost of running steps before their turn, of an engine that does.
     pub speculation: Option<Speculation>,
+    /// Work for the roots of all batches, where they are computed. Its reads are none of `counters`.
+    pub root_work: Option<RootWork>,
 }
 
 /// Use of the speculative pass. A key is an account, a slot or a code.

@@ -256,7 +256,7 @@ struct Find<K, V> {
     within: Part<K, V>,
 }
 
-/// Adds what the keys of one batch say; outside the clock.
+/// Adds the counts of one batch's keys; outside the clock.
 fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
     let distinct = |mut keys: Vec<u64>| {
         keys.sort_unstable();

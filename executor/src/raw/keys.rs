@@ -115,7 +115,7 @@ pub(super) struct Batch {
     indices: Vec<u64>,
     bytes: Vec<[u8; 32]>,
     pub(super) keys: Vec<U256>,
-    /// What the store must answer; zero for a slot that does not exist.
+    /// The right answer of the store; zero for a slot that does not exist.
     pub(super) values: Vec<U256>,
     pub(super) present_count: u64,
 }

@@ -1,4 +1,4 @@
-//! What raw reads are asked for, and what they gave.
+//! Input and output of raw reads.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
@@ -16,7 +16,7 @@ pub enum Asking {
     Together(NonZeroUsize),
 }
 
-/// What to read, and how.
+/// The keys to read, and the way of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct RawReads<'a> {
     /// The slots; values by [`workload::ValueRule::Random`], or a reading thread allocates.
@@ -33,7 +33,7 @@ pub struct RawReads<'a> {
     pub cancel: &'a AtomicBool,
 }
 
-/// What came out.
+/// The measurement.
 #[derive(Clone, Debug)]
 pub struct RawPoint {
     /// Gets of slots that exist.
@@ -47,11 +47,11 @@ pub struct RawPoint {
     pub absent: Latencies,
     /// From the first get of the first thread to the last of the last.
     pub elapsed: Duration,
-    /// What the store counted.
+    /// The store's counters.
     pub counters: ReadCounters,
     /// CPU time of the reading threads, making the keys included; interrupts are not in it.
     pub cpu: Option<Duration>,
-    /// What the process did meanwhile.
+    /// The process's counters meanwhile.
     pub process: Delta,
     /// Whether every key was asked for before the time was over.
     pub is_exhausted: bool,

@@ -1,4 +1,4 @@
-//! Raw reads over the memory store: what is counted, and what is refused.
+//! Raw reads over the memory store: counts and refusals.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 

@@ -20,7 +20,7 @@ use crate::{
 /// Keys that are made at a time where slots are asked for one by one.
 const KEYS_AHEAD: usize = 64;
 
-/// What all threads see.
+/// State that all threads share.
 pub(super) struct Shared<'a> {
     reads: &'a RawReads<'a>,
     store: &'static str,
@@ -55,7 +55,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What one thread did.
+/// The reads of one thread.
 pub(super) struct Part {
     pub(super) present_count: u64,
     pub(super) absent_count: u64,

@@ -60,7 +60,7 @@ impl DataDir {
         })
     }
 
-    /// Removes what dead processes left, half-built states and samples: of state `name`, whose
+    /// Removes leftovers of dead processes, half-built states and samples: of state `name`, whose
     /// lock the caller holds, and of every other one whose lock is free.
     fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) -> Result<(), StateError> {
         for (of, paths) in self.leftovers()? {
@@ -186,6 +186,7 @@ fn describe(
         layout: spec.layout,
         recipe_digest: spec.genesis.digest(),
         content_digest: built.content_digest,
+        state_root: built.state_root,
         scenario: spec.scenario.to_owned(),
         rows: built.rows,
         files,

@@ -59,7 +59,7 @@ impl DataDir {
         self.root.join(SAMPLES)
     }
 
-    /// The names of what is in a directory, sorted.
+    /// The names of a directory's entries, sorted.
     pub(super) fn entries(&self, dir: &Path) -> Result<Vec<String>, StateError> {
         let mut names = Vec::new();
         for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
@@ -107,7 +107,7 @@ impl BuiltState {
         &self.dir
     }
 
-    /// What it says of itself.
+    /// Its manifest.
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a data directory and the states in it.
+//! Failures of a data directory and of the states in it.
 
 use std::{io, path::PathBuf};
 
@@ -12,11 +12,11 @@ pub enum StateError {
     /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried, in words that fit after "cannot".
+        /// The attempt, in words that fit after "cannot".
         action: &'static str,
         /// On which file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// States cannot be kept where they should be.
@@ -27,7 +27,7 @@ pub enum StateError {
     DataDirNotWritable {
         /// The data directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Too little space, found before anything was written.
@@ -39,14 +39,14 @@ pub enum StateError {
     NoSpace {
         /// The state.
         name: String,
-        /// What the state and its scratch files take, in bytes.
+        /// The need of the state and its scratch files, in bytes.
         need_bytes: u64,
-        /// What the file system has, in bytes.
+        /// Free space of the file system, in bytes.
         free_bytes: u64,
         /// The data directory.
         path: PathBuf,
     },
-    /// The device ran full while the state was built; what was built has been removed.
+    /// The device ran full while the state was built; the unfinished state has been removed.
     #[error(
         "the device of {} ran full while {name} was built ({reason}); the half-built state is \
          removed; free some space or name another place with --data-dir",
@@ -57,7 +57,7 @@ pub enum StateError {
         name: String,
         /// The data directory.
         path: PathBuf,
-        /// What the store or the system says.
+        /// The error of the store or the system.
         reason: String,
     },
     /// Another process builds, measures or verifies this state.
@@ -71,7 +71,7 @@ pub enum StateError {
         /// Who and since when.
         holder: String,
     },
-    /// The directory is not what its manifest or the recipe says.
+    /// The directory contradicts its manifest or the recipe.
     #[error(
         "state {name} cannot be trusted: {reason}; remove it with `stress state rm {name}` and \
          run again"

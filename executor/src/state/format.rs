@@ -15,7 +15,7 @@ use super::{
     manifest::{FORMAT_VERSION, Manifest, RowCounts},
 };
 
-/// What is being done to a state.
+/// Work on a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildPhase {
     /// Preparing the sorted rows.
@@ -24,6 +24,8 @@ pub enum BuildPhase {
     Writing,
     /// Writing a share of the rows again, so that the state is as one that has lived.
     Ageing,
+    /// Hashing the tries of all rows.
+    Tries,
     /// Making files durable and checking them.
     Finishing,
     /// Reading all rows again to compare them.
@@ -76,7 +78,7 @@ impl Watch<'_> {
     }
 }
 
-/// What a store's builder is given.
+/// Input of a store's builder.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildInput<'a> {
     /// The state's name, for errors.
@@ -93,13 +95,15 @@ pub struct BuildInput<'a> {
     pub threads: usize,
 }
 
-/// What a store's builder made.
+/// Output of a store's builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildOutput {
     /// Digest of the rows.
     pub content_digest: B256,
     /// Rows of each table.
     pub rows: RowCounts,
+    /// The state root, of a state with tries.
+    pub state_root: Option<B256>,
 }
 
 /// A store that keeps its states in files: how they are built and read back.
@@ -116,7 +120,7 @@ pub trait StateFormat: Sync {
     /// The settings that shape the files, as text: another shape is another state.
     fn shape(&self) -> String;
 
-    /// Upper estimate of what state and scratch files take, in bytes.
+    /// Upper estimate of state and scratch files, in bytes.
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64;
 
     /// Writes all rows. Files need not be durable on return.
@@ -144,7 +148,7 @@ pub trait StateFormat: Sync {
     }
 }
 
-/// What a store's scan is given.
+/// Input of a store's scan.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanInput<'a> {
     /// The state's name, for errors.
@@ -153,7 +157,7 @@ pub struct ScanInput<'a> {
     pub dir: &'a Path,
     /// An empty directory on the same file system.
     pub scratch: &'a Path,
-    /// What the state says of itself.
+    /// The state's manifest.
     pub manifest: &'a Manifest,
 }
 

@@ -9,6 +9,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use alloy_primitives::B256;
+
 use super::{
     directory::DataDir,
     error::StateError,
@@ -18,15 +20,15 @@ use super::{
     names::{BUILDING, is_state_name, remove_dir},
 };
 
-/// What is known of one state.
+/// Facts of one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateInfo {
     /// Its name.
     pub name: String,
-    /// What its files and its samples' take, in bytes, as found; a file with several names
+    /// Bytes of its files and its samples', as found; a file with several names
     /// counts once.
     pub byte_count: u64,
-    /// What its manifest says; `None` where it is half built, damaged or gone but for samples.
+    /// Its manifest; `None` where it is half built, damaged or gone but for samples.
     pub whole: Option<WholeState>,
     /// Why it cannot be used, where it cannot.
     pub fault: Option<String>,
@@ -36,7 +38,7 @@ pub struct StateInfo {
     pub last_used_unix_s: Option<u64>,
 }
 
-/// What a state's manifest says, for a list.
+/// A state's manifest, for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeState {
     /// The scenario that first asked for it.
@@ -131,6 +133,15 @@ impl DataDir {
             return untrusted(format!(
                 "its rows have digest {} and should have {}",
                 found.content_digest, manifest.content_digest
+            ));
+        }
+        if found.state_root != manifest.state_root {
+            let shown =
+                |root: Option<B256>| root.map_or("none".to_owned(), |root| root.to_string());
+            return untrusted(format!(
+                "its tries have the root {} and should have {}",
+                shown(found.state_root),
+                shown(manifest.state_root)
             ));
         }
         Ok(manifest)

@@ -18,7 +18,7 @@ use super::error::StateError;
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(15);
 
-/// What a state is locked for.
+/// Purpose of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Purpose {
@@ -69,7 +69,7 @@ impl StateLock {
         Err(StateError::InUse { name: name.to_owned(), holder: describe_holder(path) })
     }
 
-    /// Says in the file what the lock is now held for.
+    /// Writes the lock's present purpose into the file.
     pub(super) fn set_purpose(&self, purpose: Purpose) -> Result<(), StateError> {
         let holder = Holder { pid: std::process::id(), purpose, since_unix_s: unix_now_s() };
         let text = serde_json::to_vec(&holder).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a state directory says of itself: written last, checked before anything is trusted.
+//! The manifest of a state directory: written last, checked before anything is trusted.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ pub(super) const MANIFEST: &str = "manifest.json";
 /// while one runs, or after one was killed, it is longer than its manifest says.
 pub const GROWING_EXTENSION: &str = "mdbx";
 
-/// Version of the manifest and of what a state directory holds; part of a state's name.
+/// Version of the manifest and of a state directory's files; part of a state's name.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// Rows of each table.
@@ -77,6 +77,9 @@ pub struct Manifest {
     pub recipe_digest: B256,
     /// Digest of the rows, as the row stream made it.
     pub content_digest: B256,
+    /// The state root, of a state with tries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_root: Option<B256>,
     /// The scenario that first asked for the state; a label, several may share a state.
     pub scenario: String,
     /// Rows of each table.

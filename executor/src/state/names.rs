@@ -1,4 +1,4 @@
-//! Names in a data directory, and the removal of what lies under one.
+//! Names in a data directory, and the removal of entries.
 
 use std::{fs, io, path::Path};
 

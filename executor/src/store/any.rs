@@ -78,7 +78,7 @@ impl AnyStore {
         on_store!(self, store => store.name())
     }
 
-    /// What is known of it: names and values.
+    /// Its facts: names and values.
     pub fn facts(&self) -> Vec<(String, String)> {
         on_store!(self, store => store.facts())
     }

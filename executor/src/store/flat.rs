@@ -3,7 +3,7 @@
 //! read through `io_uring`, as many at once as the ring is deep.
 //!
 //! It shows how near execution comes to the device: nothing lies between but a search in memory.
-//! It is no client's database. It cannot be written: what a sample commits goes to a log and to
+//! It is no client's database. It cannot be written: a sample's commits go to a log and to
 //! memory, and both go with the sample. Its index takes 16 bytes of memory for each block, some
 //! 50 MB for a state of 12 GB.
 //!
@@ -115,7 +115,7 @@ fn probe(files: &Files, depth: usize) -> Option<String> {
     #[cfg(feature = "io-uring")]
     {
         let file = files.slots.file.of(CacheMode::Cold);
-        let refused = ring::Ring::new(file, depth.max(1)).err()?;
+        let refused = ring::Ring::new(&[file], depth.max(1)).err()?;
         Some(format!("refused by the kernel: {refused}"))
     }
     #[cfg(not(feature = "io-uring"))]

@@ -13,6 +13,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{Layout, NetChanges, genesis::AccountState};
 
 use super::{Batching, ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
+use crate::tries::{StateTries, Tries};
 use variant::CacheMode;
 
 /// Shortest delay that is spent at once.
@@ -82,6 +83,10 @@ impl<S: Store> Store for Handicapped<S> {
     fn slots_per_block(&self) -> Option<f64> {
         self.store.slots_per_block()
     }
+
+    fn tries(&self) -> Option<StateTries> {
+        self.store.tries()
+    }
 }
 
 /// A sample of a store under a handicap.
@@ -111,6 +116,10 @@ impl<T: Sample> Sample for HandicappedSample<T> {
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         self.sample.commit(changes)
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        self.sample.tries()
     }
 }
 

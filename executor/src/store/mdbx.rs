@@ -9,7 +9,7 @@
 //! index.
 //! Readers have a transaction each, and fetch leaves by page faults, without readahead.
 //!
-//! **Invariant**: what samples commit is undone before the next one; see `base.rs`. MDBX has no
+//! **Invariant**: a sample's commits are undone before the next one; see `base.rs`. MDBX has no
 //! checksums: a changed byte in a value is a wrong value until `scan` compares the digest.
 //! Changed meta pages are put back from a copy before MDBX looks at them, and what it finds wrong
 //! with a page is an error. What cannot be ruled out is that a damaged page makes it read past
@@ -55,7 +55,7 @@ pub use sample::MdbxSample;
 pub use settings::MdbxSettings;
 use settings::NAME;
 
-/// What is known since a sample was opened.
+/// Facts of an open sample.
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     duration: Duration,

@@ -7,12 +7,17 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use trie::Format;
 use workload::{
     AccountFamily, Genesis, NetChanges, accounts::CodeHashes, genesis::AccountState,
     senders::SenderError,
 };
 
+mod tries;
+
+use self::tries::{BaseTries, OverlaidTries, SampleTries};
 use super::{ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
+use crate::tries::{StateTries, Tries};
 use variant::CacheMode;
 
 /// About what one slot costs in memory: key, value, control byte, at 7/8 of the load that makes
@@ -20,6 +25,19 @@ use variant::CacheMode;
 const BYTES_PER_SLOT: u64 = 110;
 /// About what one account costs in memory.
 const BYTES_PER_ACCOUNT: u64 = 150;
+
+/// About what the tries cost for each row, beside their nodes: hashed key and value, in order.
+const TRIE_BYTES_PER_ROW: u64 = 110;
+
+/// About the bytes of the nodes for each row, with their keys.
+const fn node_bytes_per_row(format: Format) -> u64 {
+    match format {
+        Format::Cut(_) => 20,
+        Format::RethLike => 40,
+        Format::Branches => 120,
+        Format::All => 300,
+    }
+}
 
 /// A genesis that cannot be held in memory.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +60,9 @@ pub enum MemoryError {
     /// The senders have no addresses.
     #[error(transparent)]
     Senders(#[from] SenderError),
+    /// The rows make no trie.
+    #[error("memory store: cannot make a trie: {0}")]
+    Tries(String),
 }
 
 type Slots = HashMap<U256, U256>;
@@ -58,6 +79,7 @@ struct Maps {
 #[derive(Debug)]
 pub struct MemoryStore {
     base: Arc<Maps>,
+    tries: Option<Arc<BaseTries>>,
 }
 
 impl MemoryStore {
@@ -66,20 +88,27 @@ impl MemoryStore {
     /// # Errors
     /// [`MemoryError`].
     pub fn build(genesis: &Genesis, limit_bytes: u64) -> Result<Self, MemoryError> {
-        let (slot_count, account_count) = (genesis.slot_count(), genesis.account_count());
-        let codes = genesis.account_families.iter().map(AccountFamily::code_bytes);
-        let need_bytes = slot_count
-            .saturating_mul(BYTES_PER_SLOT)
-            .saturating_add(codes.fold(0, u64::saturating_add))
-            .saturating_add(account_count.saturating_mul(BYTES_PER_ACCOUNT));
-        if need_bytes > limit_bytes {
-            return Err(MemoryError::TooLarge {
-                slot_count,
-                account_count,
-                need_bytes,
-                limit_bytes,
-            });
-        }
+        check_size(genesis, 0, limit_bytes)?;
+        Self::of(genesis)
+    }
+
+    /// The same, and the nodes of all tries in `format`.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    pub fn build_with_tries(
+        genesis: &Genesis,
+        format: Format,
+        limit_bytes: u64,
+    ) -> Result<Self, MemoryError> {
+        check_size(genesis, TRIE_BYTES_PER_ROW + node_bytes_per_row(format), limit_bytes)?;
+        let store = Self::of(genesis)?;
+        let tries = BaseTries::build(&store.base.accounts, &store.base.slots, format);
+        let tries = tries.map_err(|error| MemoryError::Tries(error.to_string()))?;
+        Ok(Self { tries: Some(Arc::new(tries)), ..store })
+    }
+
+    fn of(genesis: &Genesis) -> Result<Self, MemoryError> {
         let mut maps = Maps::default();
         for account in &genesis.accounts {
             let state = account.state();
@@ -103,8 +132,22 @@ impl MemoryStore {
             slots.reserve(usize::try_from(family.count).unwrap_or(usize::MAX));
             slots.extend((0..family.count).map(|i| (family.key(i), family.value(i))));
         }
-        Ok(Self { base: Arc::new(maps) })
+        Ok(Self { base: Arc::new(maps), tries: None })
     }
+}
+
+/// Whether the rows of `genesis`, each with so many bytes more, fit.
+fn check_size(genesis: &Genesis, row_bytes: u64, limit_bytes: u64) -> Result<(), MemoryError> {
+    let (slot_count, account_count) = (genesis.slot_count(), genesis.account_count());
+    let codes = genesis.account_families.iter().map(AccountFamily::code_bytes);
+    let need_bytes = slot_count
+        .saturating_mul(BYTES_PER_SLOT + row_bytes)
+        .saturating_add(codes.fold(0, u64::saturating_add))
+        .saturating_add(account_count.saturating_mul(BYTES_PER_ACCOUNT + row_bytes));
+    if need_bytes <= limit_bytes {
+        return Ok(());
+    }
+    Err(MemoryError::TooLarge { slot_count, account_count, need_bytes, limit_bytes })
 }
 
 /// The accounts and codes that families make.
@@ -130,7 +173,11 @@ impl Store for MemoryStore {
     }
 
     fn open_sample(&self, _cache: CacheMode) -> Result<MemorySample, StoreError> {
-        Ok(MemorySample { base: Arc::clone(&self.base), overlay: Overlay::default() })
+        Ok(MemorySample {
+            base: Arc::clone(&self.base),
+            overlay: Overlay::default(),
+            tries: self.tries.as_ref().map(SampleTries::new),
+        })
     }
 
     fn close_sample(&self, sample: MemorySample) -> Result<(), StoreError> {
@@ -139,7 +186,13 @@ impl Store for MemoryStore {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("rows".to_owned(), "hash maps, all in memory".to_owned())]
+        let mut facts = vec![("rows".to_owned(), "hash maps, all in memory".to_owned())];
+        facts.extend(self.tries().map(|tries| tries.fact()));
+        facts
+    }
+
+    fn tries(&self) -> Option<StateTries> {
+        self.tries.as_ref().map(|tries| tries.known)
     }
 
     fn never_cold(&self) -> Option<&'static str> {
@@ -156,6 +209,7 @@ impl Store for MemoryStore {
 pub struct MemorySample {
     base: Arc<Maps>,
     overlay: Overlay,
+    tries: Option<SampleTries>,
 }
 
 impl Sample for MemorySample {
@@ -168,6 +222,11 @@ impl Sample for MemorySample {
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         self.overlay.add(changes);
         Ok(())
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        let tries = self.tries.as_ref()?;
+        Some(Box::new(OverlaidTries { tries, overlay: &self.overlay }))
     }
 }
 

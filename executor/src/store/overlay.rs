@@ -1,4 +1,4 @@
-//! What the batches of a sample have committed, in memory, above a base that nobody writes.
+//! The commits of a sample's batches, in memory, above a base that nobody writes.
 
 use std::sync::{
     PoisonError, RwLock,
@@ -45,7 +45,7 @@ impl Overlay {
         !self.is_filled.load(Ordering::Acquire)
     }
 
-    /// What `find` finds in what was committed.
+    /// The result of `find` among the commits.
     #[inline]
     pub(super) fn find<T>(&self, find: impl FnOnce(&Changed) -> Option<T>) -> Option<T> {
         if self.is_empty() {

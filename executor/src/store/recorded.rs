@@ -15,7 +15,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{AccountState, Layout, NetChanges};
 
 use super::{Batching, ReadCounters, Reader, Sample, SlotRow, StoreError};
-use crate::place::AskedRow;
+use crate::{place::AskedRow, tries::Tries};
 
 /// The reads of a sample.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,10 @@ impl<'s, S> Recorded<'s, S> {
         Self { sample, log: Mutex::default() }
     }
 
+    fn recorded<R>(&self, reader: R) -> RecordedReader<'_, R> {
+        RecordedReader { reader, own: ReadLog::default(), all: &self.log }
+    }
+
     /// The log, once all readers are gone.
     pub fn into_log(self) -> ReadLog {
         let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -86,11 +90,12 @@ impl<S: Sample> Sample for Recorded<'_, S> {
         Self: 'a;
 
     fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
-        Ok(RecordedReader {
-            reader: self.sample.reader()?,
-            own: ReadLog::default(),
-            all: &self.log,
-        })
+        Ok(self.recorded(self.sample.reader()?))
+    }
+
+    fn fiber_readers(&self, count: usize) -> Result<Vec<Self::Reader<'_>>, StoreError> {
+        let readers = self.sample.fiber_readers(count)?;
+        Ok(readers.into_iter().map(|reader| self.recorded(reader)).collect())
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -99,6 +104,10 @@ impl<S: Sample> Sample for Recorded<'_, S> {
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         self.sample.commit(changes)
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        self.sample.tries()
     }
 }
 

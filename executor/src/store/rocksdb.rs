@@ -3,10 +3,11 @@
 //!
 //! **Invariant**: the base is never opened for a sample. Each sample links the base's table
 //! files into a directory of its own, copies the few small ones, and opens that; closing it
-//! removes the directory. What a sample commits cannot reach the base.
+//! removes the directory. A sample's commits cannot reach the base.
 
 mod age;
 mod build;
+mod counters;
 mod direct;
 mod format;
 mod options;
@@ -18,6 +19,10 @@ mod scan;
 mod settings;
 mod sst;
 mod threads;
+mod trie_build;
+mod trie_rows;
+mod trie_verify;
+mod tries;
 mod uring;
 
 use std::sync::{
@@ -33,10 +38,11 @@ use crate::{
     error::StoreError,
     place::{AskedRow, Places},
     state::{BuiltState, StateError},
+    tries::StateTries,
 };
 use variant::{CacheMode, FilterKind, IndexShape, ReadMethod};
 
-pub use format::{Filter, PPM, RocksFormat, aged_ppm};
+pub use format::{Filter, PPM, RocksFormat, aged_ppm, tries_name};
 use places::Blocks;
 pub use reader::RocksReader;
 pub use sample::RocksSample;
@@ -118,7 +124,7 @@ impl RocksStore {
         &self.state
     }
 
-    /// What shapes its files.
+    /// The settings that shape its files.
     pub const fn format(&self) -> &RocksFormat {
         &self.format
     }
@@ -128,7 +134,7 @@ impl RocksStore {
         &self.settings
     }
 
-    /// What of the files was in the page cache when the last cold sample began.
+    /// The part of the files that was in the page cache when the last cold sample began.
     fn describe_resident(&self) -> String {
         let resident = *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner);
         match resident {
@@ -142,7 +148,7 @@ impl RocksStore {
         SampleInput {
             state: &self.state,
             settings: self.settings,
-            index: self.format.index,
+            format: self.format,
             access: self.access,
         }
     }
@@ -160,7 +166,7 @@ impl RocksStore {
 }
 
 impl RocksStore {
-    /// What shapes the files, one by one.
+    /// The settings that shape the files, one by one.
     fn describe_format(&self) -> [(&'static str, String); 6] {
         let format = &self.format;
         let bits = format.filter.bits();
@@ -228,7 +234,7 @@ impl Store for RocksStore {
 
     fn close_sample(&self, sample: RocksSample) -> Result<(), StoreError> {
         sample.close()?;
-        // What a sample did wrong must not go into the next one.
+        // An error of a sample must not go into the next one.
         self.state.verify_untouched().map_err(|error| match error {
             StateError::Untrusted { .. } => StoreError::NotRestored {
                 store: NAME,
@@ -273,11 +279,17 @@ impl Store for RocksStore {
             ("index_and_filter_bytes", last(&self.table_memory_bytes)),
             ("open_sample_ns", last(&self.open_ns)),
         ]);
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value));
+        facts.chain(self.tries().map(|tries| tries.fact())).collect()
     }
 
     fn never_cold(&self) -> Option<&'static str> {
         self.access.never_cold()
+    }
+
+    fn tries(&self) -> Option<StateTries> {
+        let format = self.format.tries?;
+        Some(StateTries { format, root: self.state.manifest().state_root? })
     }
 
     fn built_state(&self) -> Option<&BuiltState> {
@@ -307,7 +319,7 @@ impl Store for RocksStore {
     }
 }
 
-/// `true`, `false`, or `null` for what is not known.
+/// `true`, `false`, or `null` for an unknown value.
 fn described(known: Option<bool>) -> String {
     known.map_or("null".to_owned(), |known| known.to_string())
 }

@@ -1,4 +1,4 @@
-//! Small files that end in the BLAKE3 hash of what is before: a damaged one is noticed when it
+//! Small files that end in the BLAKE3 hash of the bytes before: a damaged one is noticed when it
 //! is read.
 
 use std::{fs, io, path::Path};
@@ -10,7 +10,7 @@ pub(super) fn write(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
-/// What [`write()`] was given.
+/// The bytes that [`write()`] was given.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] where the hash is another one.
@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if seal == *blake3::hash(&bytes).as_bytes() { Ok(bytes) } else { Err(damaged(path)) }
 }
 
-/// That the file at `path` does not hold what was written.
+/// That the file at `path` differs from the written bytes.
 pub(super) fn damaged(path: &Path) -> io::Error {
     let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
     io::Error::new(io::ErrorKind::InvalidData, format!("file {name} is damaged"))

@@ -19,7 +19,7 @@ impl Trace {
     /// stand in the file beside them.
     ///
     /// # Errors
-    /// What `out` fails with; an engine that recorded nothing is one too.
+    /// Errors of `out`; an engine that recorded nothing is one too.
     pub fn write(
         self,
         out: &mut impl Write,
@@ -56,7 +56,7 @@ fn metadata(name: &str, thread: u64, args: &Value) -> Value {
     json!({ "ph": "M", "pid": PROCESS, "tid": thread, "name": name, "args": args })
 }
 
-/// What a track has and what it lost.
+/// The events of a track, and the dropped ones.
 fn summary(thread: u64, label: &str, recorded: &Recorded) -> Value {
     json!({
         "tid": thread,

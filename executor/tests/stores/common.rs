@@ -1,4 +1,4 @@
-//! A small recipe that has everything, and what its rows must be.
+//! A small recipe that has everything, and its right rows.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 #[path = "common/rows.rs"]

@@ -1,4 +1,4 @@
-//! The store over flat files: what it holds, that samples leave it alone, and what it makes of
+//! The store over flat files: its rows, that samples leave it alone, and its reaction to
 //! damage.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -146,6 +146,34 @@ fn a_slot_costs_one_block_and_neighbours_in_a_call_share_theirs() {
     store.close_sample(sample).unwrap();
 }
 
+#[test]
+fn readers_of_fibers_find_the_same_rows_in_as_many_blocks() {
+    let data = tempfile::tempdir().unwrap();
+    let genesis = genesis(2_000);
+    let store = store(data.path(), &genesis, Layout::Hashed);
+    for cache in [CacheMode::Cold, CacheMode::Warm] {
+        let sample = store.open_sample(cache).unwrap();
+        let mut alone = sample.reader().unwrap();
+        let mut readers = sample.fiber_readers(3).unwrap();
+        for family in &genesis.slots {
+            for index in 0..family.count {
+                let key = family.key(index);
+                let found = readers[index as usize % 3].slot(&family.address, &key).unwrap();
+                assert_eq!(found, alone.slot(&family.address, &key).unwrap());
+            }
+        }
+        for (place, account) in genesis.accounts.iter().map(|account| &account.address).enumerate()
+        {
+            let found = readers[place % 3].account(account).unwrap();
+            assert_eq!(found, alone.account(account).unwrap());
+        }
+        let block_count: u64 = readers.iter().map(|reader| reader.counters().block_count).sum();
+        assert_eq!(block_count, alone.counters().block_count);
+        drop((alone, readers));
+        store.close_sample(sample).unwrap();
+    }
+}
+
 fn contents(dir: &Path) -> Vec<(String, B256)> {
     let mut files: Vec<_> = fs::read_dir(dir)
         .unwrap()
@@ -205,6 +233,7 @@ fn a_damaged_block_is_an_error_and_not_a_value() {
     let store = FlatStore::open(state, FlatSettings::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let mut reader = sample.reader().unwrap();
+    let mut of_fiber = sample.fiber_readers(1).unwrap().remove(0);
     let mut damaged = 0;
     for family in &genesis.slots {
         for index in 0..family.count {
@@ -215,8 +244,10 @@ fn a_damaged_block_is_an_error_and_not_a_value() {
                 Err(StoreError::Damaged { .. }) => damaged += 1,
                 Err(other) => panic!("{other}"),
             }
-            let alone = reader.slot(&family.address, &key[0]);
-            assert!(alone.map_or(true, |value| value == family.value(index)));
+            for reader in [&mut reader, &mut of_fiber] {
+                let alone = reader.slot(&family.address, &key[0]);
+                assert!(alone.map_or(true, |value| value == family.value(index)));
+            }
         }
     }
     assert_eq!(damaged, 42, "rows of one block");
@@ -227,7 +258,7 @@ fn a_damaged_block_is_an_error_and_not_a_value() {
         .iter()
         .map(|family| reader.slots(&family.address, &keys, &mut |_, _| {}).is_err());
     assert!(results.filter(|is_err| *is_err).count() <= 2);
-    drop(reader);
+    drop((reader, of_fiber));
     drop(sample);
     drop(store);
     let error = verify(data.path(), &name).unwrap_err();

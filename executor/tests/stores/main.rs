@@ -1,4 +1,4 @@
-//! The stores on disk: what they hold, that samples leave it alone, and what they make of damage.
+//! The stores on disk: their rows, that samples leave them alone, and their reaction to damage.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

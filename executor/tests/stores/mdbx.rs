@@ -1,4 +1,4 @@
-//! The store over MDBX: what it holds, that samples are undone, and what it makes of damage.
+//! The store over MDBX: its rows, that samples are undone, and its reaction to damage.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{

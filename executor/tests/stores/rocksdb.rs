@@ -1,7 +1,8 @@
-//! The store over RocksDB: what it holds, and that samples leave it alone.
+//! The store over RocksDB: its rows, and that samples leave it alone.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod format;
+mod tries;
 
 use std::{fs, path::Path};
 

@@ -76,7 +76,7 @@ fn a_state_is_named_by_recipe_layout_and_settings() {
     assert_eq!(name, StateSpec { scenario: "else", ..spec(&one, Layout::Hashed) }.name());
 }
 
-/// Cancels in a phase, and keeps what it was told.
+/// Cancels in a phase, and keeps the calls.
 #[derive(Default)]
 struct Listener {
     cancel: AtomicBool,
@@ -404,7 +404,7 @@ fn a_byte_written_into_the_base_through_a_link_is_noticed_when_the_sample_closes
     let samples = data.path().join("samples");
     let link = samples.join(&names(&samples)[0]).join(tables[0].file_name().unwrap());
     let byte = fs::read(&link).unwrap()[0];
-    // The same byte, even: what counts is that somebody wrote.
+    // The same byte, even: the write alone counts.
     fs::File::options().write(true).open(&link).unwrap().write_all(&[byte]).unwrap();
     let error = store.close_sample(sample).unwrap_err();
     assert!(matches!(error, StoreError::NotRestored { .. }), "{error}");

@@ -1,6 +1,6 @@
 //! The conflict graph of transactions that run as one batch. Its nodes are transactions; two are
 //! in conflict where both touch a key and at least one of them writes it. Memory and time are
-//! linear in what they touch.
+//! linear in the touched keys.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -16,7 +16,7 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// What transactions touch, each key once a transaction.
+/// The keys that transactions touch, each key once a transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
     /// Where the accesses of each transaction end.
@@ -48,7 +48,7 @@ pub struct Component {
     pub tx_count: u64,
     /// Their gas.
     pub gas: u64,
-    /// The most transactions of which each reads what one before it in the list wrote.
+    /// The most transactions of which each reads a key that one before it in the list wrote.
     pub chain_tx_count: u64,
     /// The most gas of such a chain.
     pub chain_gas: u64,
@@ -84,11 +84,11 @@ pub struct ConflictGraph {
     read_write: Meetings,
     /// Where the dependencies of each transaction end.
     dependency_ends: Vec<usize>,
-    /// Earlier transactions that wrote what a transaction reads, each once.
+    /// Earlier transactions that wrote a key that a transaction reads, each once.
     dependencies: Vec<u32>,
 }
 
-/// What is known of a key while transactions are looked at in order.
+/// State of a key while transactions are visited in order.
 #[derive(Clone, Copy, Debug)]
 struct KeyState {
     is_written: bool,
@@ -171,7 +171,7 @@ impl ConflictGraph {
             } else {
                 groups.join(key.first, tx);
             }
-            // Whoever writes reads too: a slot's price and a balance follow from what was there.
+            // A write is a read too: a slot's price and a balance follow from the value before.
             if key.last_writer != NOBODY {
                 self.dependencies.push(key.last_writer);
             }
@@ -295,7 +295,7 @@ impl ConflictGraph {
     fn gas_ahead(&self) -> Vec<u64> {
         let mut ahead = vec![0; self.gas.len()];
         for tx in (0..self.gas.len()).rev() {
-            // All that depend on it come later, and have said what is ahead of them.
+            // All that depend on it come later, and have their own chains by now.
             ahead[tx] += self.gas[tx];
             let of_tx = ahead[tx];
             for dependency in self.dependencies_of(tx) {

@@ -6,10 +6,9 @@ use workload::{Batch, Workload};
 
 use crate::reference::{self, Answer, ReferenceError};
 
-/// Joins `count` consecutive batches of `workload` to one each, and fills in what is expected of
-/// them. For blocks whose genesis is written out, which need no plan: what families there were
-/// planned stands in each batch apart. `on_tx` is called after each transaction and may stop the
-/// run.
+/// Joins `count` consecutive batches of `workload` to one each, and fills in the expected outcome
+/// of them. For blocks whose genesis is written out, which need no plan: plans of families stay in
+/// each batch apart. `on_tx` is called after each transaction and may stop the run.
 ///
 /// # Errors
 /// [`ReferenceError`]; the workload is then as before.

@@ -13,7 +13,7 @@ use super::{
 /// Reads all tests of a file, by name. `file` is the name that errors use.
 ///
 /// # Errors
-/// [`ImportError`] with file, key, value and what is allowed.
+/// [`ImportError`] with file, key, value and the allowed values.
 pub fn blockchain_tests(file: &str, text: &str) -> Result<Vec<Imported>, ImportError> {
     let json = node::parse(file, text)?;
     let tests = Node::root(file, &json).entries()?;

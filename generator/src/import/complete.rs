@@ -1,5 +1,5 @@
-//! The reference run of imported blocks: fills in what is expected of them, and compares it with
-//! what the files say.
+//! The reference run of imported blocks: fills in their expected outcome, and compares it with
+//! the files.
 
 use std::fmt::Display;
 
@@ -19,8 +19,8 @@ const GAS_PER_BLOB: u64 = 1 << 17;
 /// Bytes of a list that differs that an error shows.
 const SHOWN_BYTES: usize = 16;
 
-/// Runs the reference on `imported`, fills in what is expected, and compares it with what the
-/// files say. Gives the names of what was compared. `on_tx` is called after each transaction and
+/// Runs the reference on `imported`, fills in the expected outcome, and compares it with the
+/// files. Gives the names of the compared values. `on_tx` is called after each transaction and
 /// may stop the run.
 ///
 /// # Errors
@@ -85,7 +85,7 @@ fn name_transaction(workload: &Workload, error: ReferenceError) -> ImportError {
     ImportError::Transaction { block: block.env.number, tx_index, sender, reason, hint }
 }
 
-/// What has been compared so far.
+/// The values compared so far.
 struct Comparison {
     block: u64,
     source: Source,

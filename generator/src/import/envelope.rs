@@ -9,7 +9,7 @@ use super::{
     signature::{Delegation, Signature},
 };
 
-/// A transaction with what is signed and not run.
+/// A transaction with the fields that are signed and not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// Without its sender, and without its authorizations.

@@ -1,12 +1,12 @@
-//! Headers, in the dialects of execution-spec-tests and of nodes: what code sees of the block, and
-//! what the header says that it came to. And blocks as both write them, header with body.
+//! Headers, in the dialects of execution-spec-tests and of nodes: the block's environment, and
+//! the outcome in the header. And blocks as both write them, header with body.
 
 use workload::{Block, Fork, block::BlockEnv};
 
 use super::{ImportError, ImportedBlock, node::Node, read};
 
-/// The block of this header, with the transactions and withdrawals that `body` has, and what its
-/// header says of it.
+/// The block of this header, with the transactions and withdrawals that `body` has, and the outcome
+/// in its header.
 pub(super) fn block(
     header: &Node<'_>,
     body: &Node<'_>,
@@ -24,7 +24,7 @@ pub(super) fn block(
     Ok((Block { env, transactions: transactions.all, withdrawals }, said))
 }
 
-/// What code sees of the block with this header.
+/// The environment that code sees in the block with this header.
 fn env(header: &Node<'_>, fork: Fork) -> Result<BlockEnv, ImportError> {
     let of = |keys: &[&str]| header.get(keys, "what a header of this fork has");
     Ok(BlockEnv {
@@ -44,7 +44,7 @@ fn env(header: &Node<'_>, fork: Fork) -> Result<BlockEnv, ImportError> {
     })
 }
 
-/// What a header says.
+/// The content of a header.
 fn said(header: &Node<'_>) -> Result<ImportedBlock, ImportError> {
     let hash = |keys: &[&str]| header.find(keys)?.map(|hash| hash.b256()).transpose();
     let number = |key| header.find(&[key])?.map(|number| number.u64()).transpose();

@@ -40,7 +40,7 @@ impl<'a> Node<'a> {
         Self { file: self.file, path, value }
     }
 
-    /// This value is not what it should be.
+    /// This value is not an allowed one.
     pub(super) fn fault(&self, allowed: impl Into<String>) -> ImportError {
         let shown = self.value.to_string();
         let mut got: String = shown.chars().take(SHOWN_CHARS).collect();
@@ -72,7 +72,8 @@ impl<'a> Node<'a> {
         Ok(found.map(|(key, value)| self.child(key, value)))
     }
 
-    /// The value of the first of these keys; `allowed` says what is wanted where none is there.
+    /// The value of the first of these keys; `allowed` has the wanted values for the error where
+    /// none is there.
     pub(super) fn get(&self, keys: &[&str], allowed: &str) -> Result<Self, ImportError> {
         self.find(keys)?.ok_or_else(|| self.missing(keys[0], allowed))
     }

@@ -17,7 +17,7 @@ use super::{
     signature::{Delegation, Signature},
 };
 
-/// Transactions of a block, and what a header says of them.
+/// Transactions of a block, and a header's facts of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transactions {
     pub(super) all: Vec<Transaction>,
@@ -86,7 +86,7 @@ pub(super) fn is_there(account: &GenesisAccount) -> bool {
         || !account.storage.is_empty()
 }
 
-/// What a receipt says.
+/// The content of a receipt.
 pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
     Ok(SaidReceipt {
         has_succeeded: node.get(&["status"], "0x0 or 0x1")?.u64()? != 0,

@@ -6,7 +6,7 @@ use workload::{TxStatus, TxType};
 
 use super::{rlp::list, roots};
 
-/// What a receipt is made of.
+/// The parts of a receipt.
 #[derive(Clone, Debug)]
 pub(super) struct Receipt {
     pub(super) tx_type: TxType,

@@ -35,18 +35,18 @@ pub struct Call {
 pub struct Refusal {
     /// The code; -32601 where there is no such method.
     pub code: i64,
-    /// What the node says.
+    /// The node's answer.
     pub message: String,
 }
 
 /// Why there is no answer at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// The connection, or what came over it.
+    /// The connection, or an answer over it.
     Failed {
-        /// What happened.
+        /// The failure.
         what: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: String,
     },
     /// The user does not want to wait for it.
@@ -55,7 +55,7 @@ pub enum Silence {
 
 /// A node that answers calls.
 pub trait Rpc {
-    /// Its name for errors, without what is secret in its URL.
+    /// Its name for errors, without the secret parts of its URL.
     fn name(&self) -> &str;
 
     /// Sends `calls` together; gives an answer each, in order.

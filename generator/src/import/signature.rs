@@ -6,7 +6,7 @@ use revm::precompile::interface::crypto;
 
 use super::rlp;
 
-/// What a delegation's signed message begins with (EIP-7702 `MAGIC`).
+/// First byte of a delegation's signed message (EIP-7702 `MAGIC`).
 const MAGIC: u8 = 0x05;
 /// Half the order of secp256k1; a greater s is invalid (EIP-2).
 const HALF_ORDER: U256 =
@@ -55,7 +55,7 @@ impl Delegation {
         self.signature.signer(keccak256(message))
     }
 
-    /// RLP of what is signed, without the list's header.
+    /// RLP of the signed fields, without the list's header.
     pub(super) fn fields(&self) -> Vec<u8> {
         let mut out = alloy_rlp::encode(self.chain_id);
         self.address.encode(&mut out);

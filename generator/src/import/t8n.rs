@@ -19,7 +19,7 @@ use super::{
 pub struct Text<'a> {
     /// Name, such as its path.
     pub name: &'a str,
-    /// What it holds.
+    /// Its content.
     pub text: &'a str,
 }
 
@@ -32,15 +32,15 @@ pub struct TransitionFiles<'a> {
     pub env: Text<'a>,
     /// Its transactions: a JSON array, or a JSON text with their RLP in hex.
     pub txs: Text<'a>,
-    /// What the tool made of it.
+    /// The tool's result.
     pub result: Option<Text<'a>>,
 }
 
-/// Reads a block under `fork` on chain `chain_id`. What is expected in the workload's batch is
+/// Reads a block under `fork` on chain `chain_id`. The expected outcome in the workload's batch is
 /// still empty: see [`super::complete`].
 ///
 /// # Errors
-/// [`ImportError`] with file, key, value and what is allowed.
+/// [`ImportError`] with file, key, value and the allowed values.
 pub fn transition(
     files: TransitionFiles<'_>,
     fork: Fork,
@@ -180,7 +180,7 @@ fn block_hashes(env: &Node<'_>, number: &Node<'_>) -> Result<(u64, Vec<B256>), I
     Ok((first, hashes.into_values().collect()))
 }
 
-/// What a result file says.
+/// The content of a result file.
 fn said(result: &Node<'_>) -> Result<ImportedBlock, ImportError> {
     let hash = |key| result.find(&[key])?.map(|hash| hash.b256()).transpose();
     let number = |key| result.find(&[key])?.map(|number| number.u64()).transpose();

@@ -19,9 +19,9 @@ use crate::{
 };
 use spec::Amm;
 
-/// What a swap gives: a millionth of what a trader has at least, 10^18.
+/// The amount of a swap: a millionth of the least that a trader has, 10^18.
 const AMOUNT: u64 = 1_000_000_000_000_000_000;
-/// What a pair has of each token, in traders' balances: enough that swaps hardly move its price.
+/// A pair's balance of each token, in traders' balances: enough that swaps hardly move its price.
 const POOL: u64 = 1_000;
 /// Slots of `StandardToken`.
 const BALANCES: u64 = 0;

@@ -22,7 +22,7 @@ const FIRST_KEY: u64 = 1;
 /// Slots of a transaction that is worth it.
 const USEFUL_COUNT: u64 = 8;
 
-/// The account, and what stands for it in the genesis.
+/// The account, with the load's part of the genesis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account<'g> {
     /// The load's part of the genesis.
@@ -76,7 +76,7 @@ pub(crate) struct BloatedCalls {
     useful_gas: u64,
     /// Slots of the largest transaction: how far jumps are apart.
     stride: u64,
-    /// What slot 0 holds where transactions read, or the key that is written next.
+    /// The value of slot 0 where transactions read, or the key that is written next.
     at: u64,
     /// Where the next jump goes.
     jump_to: u64,

@@ -1,4 +1,4 @@
-//! The planner of loads whose transactions are calls, or creations, by a script. What one costs
+//! The planner of loads whose transactions are calls, or creations, by a script. The price of one
 //! depends on its form, its size and the bytes of its calldata that are not zero: the first of
 //! each is run on stock revm over the genesis, and all others cost the same. A size is how much of
 //! the same a transaction does: rounds, recipients, bytes of code.
@@ -23,7 +23,7 @@ const FIRST_GUESS: u64 = 64;
 /// One transaction of a script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Call<F> {
-    /// What its price depends on beside its size and its calldata.
+    /// The part of its form that its price depends on, beside its size and its calldata.
     pub(crate) form: F,
     /// Who sends it, by place in the genesis' senders.
     pub(crate) sender: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Call<F> {
     pub(crate) input: Bytes,
     /// Delegations (EIP-7702).
     pub(crate) authorizations: Vec<Authorization>,
-    /// What it touches beside its sender and accounts written out in the genesis.
+    /// The keys that it touches beside its sender and accounts written out in the genesis.
     pub(crate) touched: Touched,
     /// Earlier transactions without which it would cost something else.
     pub(crate) before: Vec<Transaction>,
@@ -61,12 +61,12 @@ pub(crate) enum Size {
     One,
     /// As large as its gas allows.
     AsGas,
-    /// What the scenario's key says; only the last of a block may be smaller.
+    /// The scenario's value; only the last of a block may be smaller.
     Asked(&'static str, u64),
 }
 
 impl Size {
-    /// What a scenario says: the key's count, or none.
+    /// The scenario's value: the key's count, or none.
     pub(crate) fn of(key: &'static str, count: Option<u64>) -> Self {
         count.map_or(Self::AsGas, |count| Self::Asked(key, count))
     }
@@ -83,10 +83,10 @@ impl Size {
 
 /// Which transactions a load has, one after another.
 pub(crate) trait Script {
-    /// What tells prices apart.
+    /// The key of a price.
     type Form: Copy + Eq + Hash;
 
-    /// What errors call its transactions.
+    /// The name of its transactions in errors.
     fn name(&self) -> &'static str;
 
     /// How large the next one is.
@@ -102,7 +102,7 @@ pub(crate) trait Script {
         people: &mut People<'_>,
     ) -> Result<Call<Self::Form>, GeneratorError>;
 
-    /// The one that was asked for is in a block; `tx` is what it became.
+    /// The one that was asked for is in a block; `tx` is the transaction made of it.
     ///
     /// # Errors
     /// When an address cannot be derived.
@@ -116,7 +116,7 @@ pub(crate) trait Script {
     }
 }
 
-/// What was asked for of a script.
+/// A request to a script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub(crate) turn: u64,
@@ -244,7 +244,7 @@ impl<'g, S: Script> Calls<'g, S> {
             };
             let guess = match guess < beyond {
                 true => guess.max(fitting + 1),
-                // What was guessed did not fit: a little less, then much less.
+                // The guess did not fit: a little less, then much less.
                 false => beyond.saturating_sub(back).max(fitting + 1),
             };
             match self.gas_within(turn, guess, gas_limit, people)? {

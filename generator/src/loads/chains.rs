@@ -44,7 +44,7 @@ struct Group {
 
 const ALONE: Group = Group { length: 1, hotspot: None };
 
-/// What a transaction does. Each account has a place of its own, of its number.
+/// The work of a transaction. Each account has a place of its own, of its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Link {
     sender: u64,
@@ -65,7 +65,7 @@ pub(crate) fn accounts(spec: &Spec, scenario: &Scenario) -> Range<u64> {
     start..end
 }
 
-/// What the price of a link depends on, beside its calldata.
+/// The part of a link that its price depends on, beside its calldata.
 type Form = (bool, bool, bool);
 
 /// Plans calls of `step` and of `pay`.
@@ -82,7 +82,7 @@ pub(crate) struct Chains {
     random: Random,
     /// Accounts that have sent.
     sender_count: u64,
-    /// What is drawn of the block, the next one last.
+    /// The block's drawn transactions, the next one last.
     drawn: Vec<Link>,
 }
 
@@ -159,7 +159,7 @@ impl Chains {
         }
         let mut groups = self.groups(count)?;
         let BlockTarget::Gas(gas) = budget else { return Ok(groups) };
-        // What cheaper ones leave is filled at the same rate.
+        // The gas that cheaper ones leave is filled at the same rate.
         loop {
             let left = gas.saturating_sub(self.gas_of(&groups));
             let more = fitting(BlockTarget::Gas(left), most);

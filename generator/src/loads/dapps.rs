@@ -36,13 +36,13 @@ pub(crate) fn place(
     Ok(Placed::default())
 }
 
-/// The published generator cuts what is more than so many times the mean.
+/// The published generator cuts draws above so many times the mean.
 const PUBLISHED_MOST: f64 = 10.0;
 
 /// Where the load's DApps are, and the rules they run under.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
-    /// What stands for the load in names.
+    /// The load in names.
     pub(crate) tag: &'a str,
     pub(crate) fork: Fork,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Dapps {
     random: Random,
     /// Users so far.
     user_count: u64,
-    /// What is drawn of the block, the next one last.
+    /// The block's drawn transactions, the next one last.
     drawn: Vec<Call>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn place(
     Ok(Placed { people, ..Placed::default() })
 }
 
-/// What a transaction of this load does, as far as its price depends on it.
+/// The work of a transaction of this load, as far as its price depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     /// The accounts delegate for the first time.

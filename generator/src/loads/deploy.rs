@@ -25,7 +25,7 @@ pub(crate) fn place(tag: &str, genesis: &mut Genesis) -> Result<Placed, Generato
     add_bare(tag, Contract::Factory, genesis)
 }
 
-/// What a transaction of this load does.
+/// The work of a transaction of this load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     #[default]
@@ -37,7 +37,7 @@ pub(crate) enum Form {
 #[derive(Clone, Debug)]
 struct ToCall {
     address: Address,
-    /// What deployed it.
+    /// The transaction that deployed it.
     deployed_by: Transaction,
     left_count: u64,
 }

@@ -51,7 +51,7 @@ pub(crate) fn place(
 pub(crate) struct NftTransfers {
     contract: Address,
     holder_count: u64,
-    /// What those hold that have given or taken, by holder; the others have their first token.
+    /// Tokens of those that have given or taken, by holder; the others have their first token.
     held: HashMap<u64, Vec<u64>>,
 }
 

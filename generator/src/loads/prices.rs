@@ -18,7 +18,7 @@ pub(crate) struct Callee {
     pub(crate) fork: Fork,
 }
 
-/// Prices by form: what a load tells apart, and the bytes of calldata that are not zero.
+/// Prices by form: the load's own part of it, and the bytes of calldata that are not zero.
 #[derive(Debug)]
 pub(crate) struct Prices<F> {
     of_form: HashMap<(F, usize), Cost>,

@@ -1,4 +1,4 @@
-//! Loads that ask for as many cold keys as fit: what they have of a genesis, what each is made of,
+//! Loads that ask for as many cold keys as fit: their part of a genesis, the parts of each,
 //! and their transactions.
 
 mod kinds;

@@ -1,4 +1,4 @@
-//! Transfers of ether or of a token between accounts that a pattern pairs. What one costs
+//! Transfers of ether or of a token between accounts that a pattern pairs. The price of one
 //! depends on little: whom it goes to, and how many bytes of its calldata are not zero. The first
 //! of each such form is run on stock revm, with its own parties; the others cost the same.
 
@@ -31,7 +31,7 @@ pub(crate) fn place(
     add_only(tag, Contract::Token, balances, genesis)
 }
 
-/// What is transferred: one unit of it each time.
+/// The transferred asset: one unit of it each time.
 #[derive(Clone, Debug)]
 pub(crate) enum Asset {
     /// Wei.
@@ -104,7 +104,7 @@ impl Parties {
     }
 }
 
-/// What the gas of a transfer depends on.
+/// The parts of a transfer that its gas depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Form {
     is_to_itself: bool,

@@ -1,5 +1,5 @@
 //! A small assembler: opcodes, constants, and jumps to labels of two bytes. Knows no gas and no
-//! stack; what it is given is put down as it is.
+//! stack; instructions are written down as they are given.
 
 use alloy_primitives::Bytes;
 use revm::bytecode::opcode as op;

@@ -1,5 +1,5 @@
-//! What the transactions of random blocks did: counts, so that a test can see that nothing of
-//! what it is for has gone missing.
+//! The features that transactions of random blocks used: counts, so that a test can see that none
+//! has gone missing.
 
 use std::collections::BTreeMap;
 
@@ -146,7 +146,7 @@ impl Coverage {
         self.counts.get(&feature).copied().unwrap_or(0)
     }
 
-    /// Adds what `other` has counted.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         for (feature, count) in &other.counts {
             *self.counts.entry(*feature).or_default() += count;

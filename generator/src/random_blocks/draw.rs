@@ -19,7 +19,7 @@ const MOST_TX_COUNT: u64 = 10;
 /// Most withdrawals of a block.
 const MOST_WITHDRAWAL_COUNT: u64 = 3;
 
-/// What a transaction does.
+/// The work of a transaction.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     /// Calls a contract with a program.
@@ -114,7 +114,7 @@ fn transaction(
     tx
 }
 
-/// Enough for what most programs do, or sometimes not. New state costs more under Amsterdam
+/// Enough for most programs, or sometimes not. New state costs more under Amsterdam
 /// (EIP-8037).
 fn gas_limit(chance: &mut Chance) -> u64 {
     match chance.below(10) {

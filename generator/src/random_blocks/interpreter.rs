@@ -3,8 +3,8 @@
 //! arguments a, b, c of a byte each, and an address in the last 20 bytes; a call or a creation
 //! takes the `a` words after it as its input, and they are skipped.
 //!
-//! What an instruction reads is folded into an accumulator, which later writes, keys, skips and
-//! the returned word depend on: a wrong value shows.
+//! The value that an instruction reads is folded into an accumulator, which later writes, keys,
+//! skips and the returned word depend on: a wrong value shows.
 
 use alloy_primitives::{Address, Bytes};
 use revm::bytecode::opcode as op;
@@ -18,14 +18,14 @@ pub(super) const WORD_BYTES: u64 = 32;
 const ACCUMULATOR: u64 = 0;
 /// Memory: the address created last.
 const CREATED: u64 = 32;
-/// Memory: inputs and what calls return.
+/// Memory: inputs and outputs of calls.
 const SCRATCH: u64 = 64;
 /// Keys that depend on the accumulator are below this, a power of two.
 pub(super) const DYNAMIC_KEY_COUNT: u64 = 4;
 /// Gas of a call whose c is not 0: this times c.
 const CALL_GAS: u64 = 1_000;
 
-/// What the contract can do. The number is the instruction's first byte.
+/// The contract's instructions. The number is the instruction's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Instruction {
@@ -79,7 +79,7 @@ pub(super) enum Instruction {
     StaticCall,
     /// Calls itself with b wei.
     CallSelf,
-    /// Calls what it created last with b wei.
+    /// Calls the contract that it created last with b wei.
     CallCreated,
     /// Creates with b wei.
     Create,
@@ -167,14 +167,14 @@ fn fold(asm: &mut Assembler) {
     asm.push(257).ops(&[op::MUL, op::ADD]).push(ACCUMULATOR).ops(&[op::MSTORE]);
 }
 
-/// Folds what `opcode` says of the address.
+/// Folds the result of `opcode` for the address.
 fn fold_of_address(asm: &mut Assembler, opcode: u8) {
     address(asm);
     asm.ops(&[opcode]);
     fold(asm);
 }
 
-/// What an instruction does, from [place of the next, this] to [place of the next].
+/// The code of an instruction, from [place of the next, this] to [place of the next].
 fn handle(asm: &mut Assembler, what: Instruction, next: Label) {
     match what {
         I::Load | I::Store | I::StoreFolded | I::Add | I::AddAtFolded | I::Transient => {

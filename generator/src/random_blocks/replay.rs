@@ -1,5 +1,5 @@
 //! Runs drafts in order on stock revm, to make blocks of them: gives every transaction its
-//! sender's nonce where it stands, leaves out what is invalid there, and counts what happened.
+//! sender's nonce where it stands, leaves out the invalid ones, and counts events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ pub(super) struct Replay<'w> {
     block: Touched,
 }
 
-/// What the transactions of a block have changed so far.
+/// Changes by the transactions of a block so far.
 #[derive(Default)]
 struct Touched {
     senders: BTreeSet<Address>,
@@ -71,12 +71,12 @@ impl<'w> Replay<'w> {
         })
     }
 
-    /// What happened so far.
+    /// The events so far.
     pub(super) fn coverage(&self) -> &Coverage {
         &self.evm.inspector.coverage
     }
 
-    /// Runs `draft` in `env`; the block of what of it is valid.
+    /// Runs `draft` in `env`; the block of its valid transactions.
     pub(super) fn block(&mut self, env: BlockEnv, draft: &Draft) -> Block {
         self.evm.ctx.block = env::block_env(&env, self.fork);
         self.block = Touched::default();
@@ -226,7 +226,7 @@ impl<'w> Replay<'w> {
     }
 }
 
-/// What is known of an account that a transaction has destroyed or created.
+/// Known facts of an account that a transaction has destroyed or created.
 #[derive(Clone, Copy)]
 struct Past {
     /// Whether it is destroyed, and was created by an earlier transaction.

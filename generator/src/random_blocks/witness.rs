@@ -1,4 +1,4 @@
-//! Sees what happens inside a transaction, for the counts of features.
+//! Watches a transaction from inside, for the counts of features.
 
 use alloy_primitives::{Address, U256};
 use revm::{
@@ -35,7 +35,7 @@ const OPCODES: &[(u8, Feature)] = &[
     (op::STATICCALL, Feature::OpStaticCall),
 ];
 
-/// What happened inside the transactions it has seen.
+/// The events inside the transactions it has seen.
 #[derive(Debug, Default)]
 pub(super) struct Witness {
     pub(super) coverage: Coverage,

@@ -30,7 +30,7 @@ pub(super) const PASSING_SALT: u8 = SALT_COUNT;
 const LAST_PRECOMPILE: u64 = 0x11;
 const P256_VERIFY: u64 = 0x100;
 
-/// Accounts, by what they are for.
+/// Accounts, by their purpose.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     /// Accounts that send.
@@ -49,7 +49,7 @@ pub(super) struct World {
     pub(super) init_codes: Vec<Bytes>,
 }
 
-/// An account whose secret is known, so that what it sends and delegates can be signed.
+/// An account whose secret is known, so that its transactions and delegations can be signed.
 fn named(what: &str, number: usize) -> Address {
     let first_secret = secret(what, number);
     let of_one = SenderFamily { first_secret, count: 1, balance: U256::ZERO };
@@ -113,7 +113,7 @@ impl World {
         for (place, address) in self.contracts.iter().enumerate() {
             let is_interpreter = *address == interpreter_address();
             let code = if is_interpreter { interpreter::code() } else { proxy() };
-            // The first has no wei: what it sends fails until it is given some.
+            // The first has no wei: its transactions fail until it is given some.
             let balance = U256::from(1_000 * place);
             let storage = storage(place);
             accounts.push(GenesisAccount { address: *address, nonce: 1, balance, code, storage });

@@ -1,4 +1,4 @@
-//! What a callback answers to whom it is told that a transaction is done.
+//! The answer of a callback after a transaction.
 
 use std::ops::ControlFlow;
 

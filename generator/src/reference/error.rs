@@ -17,7 +17,7 @@ pub enum ReferenceError {
     Plan {
         /// The batch, 0-based.
         batch: usize,
-        /// What is wrong.
+        /// The fault.
         source: PlanError,
     },
     /// A step cannot be part of a valid block, or reads outside the plan.
@@ -27,11 +27,11 @@ pub enum ReferenceError {
         batch: usize,
         /// The block in the batch, 0-based.
         block: usize,
-        /// What the step does.
+        /// The step's kind.
         kind: StepKind,
         /// Its block access index.
         index: BlockAccessIndex,
-        /// What revm says.
+        /// revm's error.
         source: Box<StepError<EvmDatabaseError<PlanError>>>,
     },
     /// A transaction asks for more gas than its block has left.
@@ -61,7 +61,7 @@ pub enum ReferenceError {
     Differs {
         /// The batch, 0-based.
         batch: usize,
-        /// What differs.
+        /// The part that differs.
         part: &'static str,
         /// Both values, or the first place where they differ.
         detail: String,

@@ -15,7 +15,7 @@ pub struct BlockGas {
 }
 
 impl BlockGas {
-    /// Gas in the header's sense: what receipts say, from Amsterdam on the larger of execution
+    /// Gas in the header's sense: that of the receipts, from Amsterdam on the larger of execution
     /// and state gas (EIP-8037).
     pub fn header_gas(&self, fork: Fork) -> u64 {
         match fork {
@@ -25,7 +25,7 @@ impl BlockGas {
     }
 
     /// Whether a transaction still fits a block of `limit`: its gas limit must not be more than
-    /// what the transactions before it have left, per dimension (EIP-8037).
+    /// the gas that the transactions before it have left, per dimension (EIP-8037).
     pub(super) fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
         let fits = |gas: u64, used: u64| used.checked_add(gas).is_some_and(|sum| sum <= limit);
         match fork {

@@ -69,9 +69,9 @@ pub enum PlanError {
     TooLarge {
         /// Slots, senders or accounts.
         what: &'static str,
-        /// What the plan has.
+        /// The plan's count.
         planned_count: u64,
-        /// What accounts and slots together can be.
+        /// The most accounts and slots together.
         most_count: u64,
     },
     /// A sender family is invalid.
@@ -92,7 +92,8 @@ pub(crate) struct PlannedState<'w> {
     /// Contracts whose slots are a family's.
     families: HashSet<Address>,
     codes: B256Map<Bytecode>,
-    /// Codes that families make of what is planned, by hash; they are made when they are asked for.
+    /// Codes that families make of planned accounts, by hash; they are made when they are asked
+    /// for.
     made_codes: B256Map<(&'w AccountFamily, u64)>,
     /// Their hashes, by family and by place there.
     made_hashes: HashMap<(u32, u64), B256>,
@@ -239,7 +240,7 @@ impl<'w> PlannedState<'w> {
             let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
             family.keys(&indices, &mut keys);
             family.values(&indices, &mut values);
-            // A chunk at a time: what the plan claims reserves nothing.
+            // A chunk at a time: the plan's claim reserves nothing.
             slots.reserve(indices.len());
             for ((index, key), value) in indices.iter().zip(&keys).zip(&values) {
                 let exists = *index < family.count;

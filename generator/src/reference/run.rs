@@ -22,7 +22,7 @@ use super::{
     planned::{PlanError, PlannedState},
 };
 
-/// What one batch comes to.
+/// The outcome of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchReference {
     /// The batch's block-level access list, RLP (EIP-7928).
@@ -31,7 +31,7 @@ pub struct BatchReference {
     pub full_list: Bytes,
     /// Encoded length of the list in each form.
     pub list_sizes: ListSizes,
-    /// What every correct execution gives.
+    /// The outcome of every correct execution.
     pub expected: BatchOutcome,
     /// The net changes whose digest is in `expected`.
     pub changes: NetChanges,
@@ -46,14 +46,14 @@ pub struct BatchReference {
 pub struct Ran<'a> {
     /// Its block in the batch, 0-based.
     pub block: usize,
-    /// What it came to.
+    /// Its outcome.
     pub outcome: TxOutcome,
     /// Its logs.
     pub logs: &'a [Log],
 }
 
 /// Runs the batches of a workload in order, one at a call; each begins where the one before it
-/// ended. Reads what is to be done (genesis, plan, blocks) and nothing of what is expected.
+/// ended. Reads the work (genesis, plan, blocks) and nothing of the expected outcome.
 #[derive(Debug)]
 pub struct ReferenceRun<'w> {
     workload: &'w Workload,
@@ -223,7 +223,7 @@ fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanErr
 /// Who looks on while a batch is run.
 pub(super) struct Watch<'a> {
     pub(super) on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
-    /// Told a transaction's block in its batch, and what it touched.
+    /// Called with a transaction's block in its batch, and the keys that it touched.
     pub(super) on_state: &'a mut dyn FnMut(usize, &EvmState),
 }
 
@@ -272,8 +272,8 @@ fn run_step(
     })
 }
 
-/// Fills in what is expected of every batch: list, list sizes, outcomes. `on_tx` is called after
-/// each transaction and may stop the run.
+/// Fills in the expected outcome of every batch: list, list sizes, outcomes. `on_tx` is called
+/// after each transaction and may stop the run.
 ///
 /// # Errors
 /// [`ReferenceError`]; the workload is then as before.
@@ -315,8 +315,8 @@ pub fn run<A: Answer>(
 }
 
 /// The list of every batch in its `full` form. A workload does not carry the values, so it is run
-/// once more over the map of its planned keys: no store says what a store is then held to.
-/// `on_tx` is called after each transaction and may stop the run.
+/// once more over the map of its planned keys: no store gives the values that a store is compared
+/// with. `on_tx` is called after each transaction and may stop the run.
 ///
 /// # Errors
 /// [`ReferenceError`].

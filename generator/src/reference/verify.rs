@@ -1,4 +1,4 @@
-//! Checks what a workload says against the reference: the last word on a workload file.
+//! Checks a workload's outcome against the reference: the last word on a workload file.
 
 use alloy_primitives::keccak256;
 use workload::{Batch, Workload};
@@ -9,7 +9,7 @@ use super::{
     run::{BatchReference, ReferenceRun},
 };
 
-/// Checks that a workload, such as one from a file, expects what the reference gives. `on_tx` is
+/// Checks that a workload, such as one from a file, expects the reference's outcome. `on_tx` is
 /// called after each transaction and may stop the check.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What the suites of generated blocks share: scenarios from text, and what every block must be.
+//! The common part of the suites of generated blocks: scenarios from text, and laws of every block.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 

@@ -40,7 +40,7 @@ fn made(text: &str, overrides: &[(&str, &str)]) -> Generated {
 
 type Tx = (Address, Option<Address>, U256, Bytes, u64);
 
-/// What the transactions of a load are, but for nonces, which count an account's.
+/// The transactions of a load without nonces, which count an account's.
 fn of_load(made: &Generated, load: u32) -> Vec<Tx> {
     let txs = made.workload.blocks().flat_map(|block| &block.transactions);
     let of = txs.zip(&made.loads).filter(|(_, of)| **of == load);
@@ -106,7 +106,7 @@ proptest! {
         for block in phases.workload.blocks() {
             let (block, rest) = left.split_at(block.transactions.len());
             left = rest;
-            // What spare gas pays for comes last, and is of one load.
+            // Transactions from spare gas come last, and are of one load.
             let is_last = |load: &&u32| Some(*load) == block.last();
             let spare_count = block.iter().rev().take_while(is_last).count();
             prop_assert!(block[..block.len() - spare_count].is_sorted(), "{:?}", block);

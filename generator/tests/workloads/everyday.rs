@@ -343,7 +343,7 @@ fn traffic(workload: &Workload) -> Traffic {
     }
 }
 
-/// The figures of docs/mainnet-like.md.
+/// The figures of docs/workloads.md.
 #[test]
 fn mainnet_like_is_as_like_mainnet_as_its_page_says() {
     let text = shipped::find("mainnet-like").unwrap();

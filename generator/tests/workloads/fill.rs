@@ -13,7 +13,7 @@ use crate::receipts::receipt_gas;
 const SIZES: [(&str, u64); 3] =
     [("30M", 30_000_000), ("640M", 640_000_000), ("2.2G", 2_200_000_000)];
 
-/// Kinds in forms that no shipped scenario has: a scenario, and what is another in it.
+/// Kinds in forms that no shipped scenario has: a scenario, and its other keys.
 const FORMS: &[(&str, &[(&str, &str)])] = &[
     ("sload-storm", &[("load.keys", "chase")]),
     ("sload-storm", &[("load.contracts", "1k")]),
@@ -100,7 +100,7 @@ fn fill(
             let least = filled.fold(f64::INFINITY, f64::min);
             cells.push(format!("{:.3}", 100.0 * least));
             all_raised.extend(raised.iter().map(|words| format!("{size}: {words}")));
-            // What is left may be less than a transaction that needs what it needs.
+            // The rest may be less than a transaction of fixed size.
             let outcomes = made.batches.iter().flat_map(|batch| &batch.expected.transactions);
             let largest = outcomes.map(|tx| tx.gas_used).max().unwrap_or(0) as f64 / gas as f64;
             if !(0.99_f64.min(1.0 - largest)..=1.0).contains(&least) {

@@ -201,7 +201,7 @@ fn each_corruption_is_refused_with_its_reason() {
         assert!(words.iter().all(|word| reason.contains(word)), "{what}: {reason}");
         eprintln!("{what}: {reason}");
     }
-    // What is not corrupted is valid all the same.
+    // An uncorrupted block is valid all the same.
     assert_valid(&geth, &chain, "the block itself");
 }
 

@@ -132,7 +132,7 @@ fn hotspots_are_the_same_in_every_block_and_share_the_conflicts_equally() {
     }
 }
 
-/// The length of the longest chain that ends at each transaction, by what calldata names.
+/// The length of the longest chain that ends at each transaction, by the keys in calldata.
 fn depths(made: &Workload) -> Vec<(usize, U256)> {
     let mut depth_of: HashMap<U256, usize> = HashMap::new();
     let mut out = Vec::new();
@@ -280,7 +280,7 @@ fn users_of_dapps_read_and_write_resources_and_blocks_are_full_at_any_size() {
             seen.sort_unstable();
             assert_eq!(counts, seen);
             assert!(dapps_of.values().all(|dapps| dapps.len() == 1), "home alone");
-            // What the default of `work` is for.
+            // The aim of the default of `work`.
             let mean = made.gas_used() / txs.len() as u64;
             assert!((72_000..77_000).contains(&mean), "{fork}: {mean} gas a transaction");
             reference::verify(&made, || {}).unwrap();

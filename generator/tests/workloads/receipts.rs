@@ -1,4 +1,4 @@
-//! What the receipts of generated blocks add up to.
+//! The sums over the receipts of generated blocks.
 
 use workload::Batch;
 

@@ -30,7 +30,7 @@ fn make(overrides: &[(&str, &str)]) -> Workload {
     try_make(overrides).unwrap_or_else(|error| panic!("{overrides:?}: {error}"))
 }
 
-/// The transactions of the first batch with what came of them.
+/// The transactions of the first batch with their outcomes.
 fn run(made: &Workload) -> impl Iterator<Item = (&Transaction, &TxOutcome)> {
     let batch = &made.batches[0];
     batch.blocks.iter().flat_map(|block| &block.transactions).zip(&batch.expected.transactions)
@@ -96,7 +96,7 @@ fn every_hop_of_a_chain_is_to_another_contract_which_the_value_before_names() {
 
 #[test]
 fn a_hop_costs_a_cold_account_and_a_cold_slot_and_little_more() {
-    // EIP-2929; an account is 3,000 under Amsterdam. contracts/README.md has what is above.
+    // EIP-2929; an account is 3,000 under Amsterdam. contracts/README.md has the part above.
     for (fork, least) in [("osaka", 4_700.0), ("amsterdam", 5_100.0)] {
         let made = make(&[&CHASE[..], &[("fork", fork), ("block.transactions", "1")]].concat());
         let gas = made.gas_used() as f64 / reads(&made).len() as f64;
@@ -210,7 +210,7 @@ fn calldata_is_all_that_costs_its_standard_price_and_a_byte_more_would_be_dearer
             );
             let (more, spent) = (floor + floor_byte_gas, outcome.gas_used + byte_gas);
             assert!(more > spent, "{fork}: a byte more would do");
-            // What follows the ranges is not read, and none of it is cheap.
+            // The bytes after the ranges are not read, and none of them is cheap.
             let range_count = U256::from_be_slice(&tx.input[32..64]).to::<usize>();
             let padding = &tx.input[64 + 64 * range_count..];
             let is_zero = byte == "zero";

@@ -106,7 +106,7 @@ fn a_create_counts_its_state_gas_and_a_clear_gives_gas_back() {
         let (gas, _) = gas_of(op, "osaka");
         assert!((least..most).contains(&gas), "{op}: {gas}");
     }
-    // What a clear gives back is held to a fifth of what was spent.
+    // The refund of a clear is a fifth of the spent gas at most.
     let (gas, slots) = gas_of("clear", "osaka");
     assert!((4_000.0..4_120.0).contains(&gas), "clear: {gas}");
     assert!((3_270..3_340).contains(&slots), "clear: {slots}");
@@ -326,7 +326,7 @@ fn a_balance_storm_reads_balances_of_a_token_where_solidity_keeps_them() {
         let found = token.storage_reads.iter().filter(is_held).count() as f64;
         let all = token.storage_reads.len() as f64;
         assert!((found - share * all).abs() <= 1.0, "{found} of {all}");
-        // A cold slot, a warm call, and what contracts/README.md says of the rest.
+        // A cold slot, a warm call, and the rest by contracts/README.md.
         let gas = made.gas_used() as f64 / all;
         assert!((2_680.0..2_740.0).contains(&gas), "{gas}");
         reference::verify(&made, || {}).unwrap();

@@ -48,7 +48,7 @@ fn import_all(folder: &Path) -> Vec<Imported> {
     paths.iter().flat_map(read).collect()
 }
 
-/// What a header of these files says that can be made again.
+/// The fields of a header of these files that can be made again.
 const COMPARED: [&str; 8] = [
     "transactions root",
     "withdrawals root",

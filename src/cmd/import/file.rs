@@ -1,4 +1,4 @@
-//! The files of an import: what is read, what is written of it, and its errors.
+//! The files of an import: input, output, and errors.
 
 use std::{fs::File, io::Read, num::NonZeroUsize, path::Path};
 

@@ -1,5 +1,5 @@
 //! `stress import blockchain-test` of a folder: every test of every file in it becomes a workload
-//! file of its own. What cannot be imported is named, and the rest goes on.
+//! file of its own. A test that cannot be imported is named, and the rest goes on.
 
 use std::{
     collections::HashSet,
@@ -92,7 +92,7 @@ struct All<'a> {
     /// Names of files that are written.
     taken: HashSet<String>,
     count: u64,
-    /// Exit codes of what failed.
+    /// Exit codes of the failures.
     failed: Vec<Code>,
 }
 

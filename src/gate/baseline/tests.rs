@@ -175,7 +175,7 @@ fn a_cold_disk_read_twice_is_a_regression_of_its_counts() {
     assert!(reason.contains(" bytes: +100.0 %"), "{reason}");
     let bytes = compared.counts.iter().filter(|count| count.metric == Metric::Bytes);
     assert_eq!(bytes.count(), 5);
-    // What a warm run reads from the disk is what its cache did not hold.
+    // A warm run reads from the disk the blocks that its cache did not hold.
     let warm = |mut stored: Stored| {
         for cell in &mut stored.result.cells {
             cell.cache.want = CacheMode::Warm;

@@ -298,7 +298,7 @@ fn all_slots_are_kept_and_short_samples_make_passes() {
     let again = counts.into_iter().max().unwrap().min(3 * 4);
     let warm_up = counts.iter().sum::<u64>() + generations * 3 * again;
     assert_eq!(drawn.taken_count, warm_up + slots as u64);
-    // What disturbs a warm-up disturbs nothing that counts.
+    // A disturbance of a warm-up disturbs nothing that counts.
     assert_eq!(drawn.unwatched_count, warm_up);
     // The octets take turns on the CPUs.
     assert!(cell.octets.iter().enumerate().all(|(i, octet)| octet.cpus == Some(vec![i % 2])));

@@ -1,4 +1,4 @@
-//! How often comparing two sides errs, where the truth is known; and what is read of a directory.
+//! How often comparing two sides errs, where the truth is known; and the reading of a directory.
 
 use std::{fs, time::Duration};
 
@@ -60,7 +60,7 @@ fn counted(factor: f64, moved: impl Fn(&Side, &Side) -> Option<Moved>) -> [u64; 
 fn times_between_processes_err_as_rarely_as_is_claimed() {
     let by_processes = |base: &Side, new: &Side| moved(base, new, VARIANT, Figure::Time);
     // The truth lies exactly at δ, where either verdict is wrong: 1 % and 5 % of 1,000, and three
-    // standard deviations of what is counted.
+    // standard deviations of the counts.
     let [regressions, passes] = counted(1.0 + DELTA, by_processes);
     assert!(regressions <= 10 + 10, "{regressions} false regressions");
     assert!(passes <= 50 + 21, "{passes} false passes");

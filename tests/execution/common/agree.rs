@@ -1,4 +1,4 @@
-//! What the suites of agreement share: every variant that there is, and what one comes to beside
+//! The common part of the suites of agreement: every variant that there is, and its outcome beside
 //! the reference.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -25,6 +25,7 @@ pub(crate) fn ways(design: Design, threads: usize, io_threads: usize) -> Vec<Var
     let variant = Variant::of(design, count(threads), count(io_threads));
     let mut ways = vec![variant];
     match variant.io {
+        Io::OnDemand if variant.can_yield() => ways.push(Variant { fiber_count: 3, ..variant }),
         Io::OnDemand => {}
         Io::Batched(policy) => {
             let beside = Prefetch { time: ReadTime::While, ..policy };

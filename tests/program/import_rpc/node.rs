@@ -35,7 +35,7 @@ impl Anvil {
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let listens = |line: String| line.strip_prefix("Listening on ").map(str::to_owned);
         let address = lines.by_ref().map_while(Result::ok).find_map(listens).unwrap();
-        // It stops when nobody reads what it says.
+        // It stops when nobody reads its output.
         thread::spawn(move || lines.for_each(drop));
         Some(Self { process, url: format!("http://{address}") })
     }
@@ -48,7 +48,7 @@ impl Anvil {
         answer["result"].clone()
     }
 
-    /// Makes a block of what has been sent.
+    /// Makes a block of the sent transactions.
     pub(crate) fn mine(&self) {
         self.call("evm_mine", &json!([]));
     }

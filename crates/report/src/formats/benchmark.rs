@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 
-use result::{Cell, Error, RunResult, Shown, json};
+use result::{Cell, ClientCell, Error, Estimate, RunResult, Shown, json};
+
+use crate::units;
 
 /// Which figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,21 +40,31 @@ pub fn benchmark(results: &[Shown], better: Better) -> Result<String, Error> {
 }
 
 fn of_result(run: &RunResult, better: Better) -> Vec<Entry> {
-    let entry = |cell: &Cell| {
+    let digest = &run.workload.digest;
+    let entry = |name: &str, rate: Estimate, time: Estimate, samples: String| {
         let (estimate, unit) = match better {
-            Better::Bigger => (cell.mgas_per_s, "MGas/s"),
-            Better::Smaller => (cell.ms_per_batch, "ms"),
+            Better::Bigger => (rate, "MGas/s"),
+            Better::Smaller => (time, "ms"),
         };
         let value = estimate.median?;
         let range =
             estimate.ci95.map(|[low, high]| format!("± {}", f64::max(value - low, high - value)));
         Some(Entry {
-            name: format!("{} {}", run.workload.scenario, cell.variant),
+            name: format!("{} {name}", run.workload.scenario),
             unit,
             value,
             range,
-            extra: format!("{}, workload {}", super::sample_words(cell), run.workload.digest),
+            extra: format!("{samples}, workload {digest}"),
         })
     };
-    run.cells.iter().filter_map(entry).collect()
+    let of_cell = |cell: &Cell| {
+        let samples = super::sample_words(cell);
+        entry(&cell.variant, cell.mgas_per_s, cell.ms_per_batch, samples)
+    };
+    let of_client = |client: &ClientCell| {
+        let samples = units::things(client.counted().len() as u64, "sample");
+        entry(&client.client, client.mgas_per_s, client.ms_per_block, samples)
+    };
+    let cells = run.cells.iter().filter_map(of_cell);
+    cells.chain(run.clients.iter().filter_map(of_client)).collect()
 }

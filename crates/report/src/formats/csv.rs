@@ -1,12 +1,12 @@
-//! A table with a row for each cell: numbers as the results write them, nothing rounded. What is
-//! not known is empty.
+//! A table with a row for each cell, designs and then clients: numbers as the results write them,
+//! nothing rounded. What is not known, and what a client has not, is empty.
 
-use result::{Bottleneck, Cell, Estimate, RunResult, Shown};
+use result::{Bottleneck, Cell, ClientCell, Estimate, RunResult, Shown};
 use variant::ListForm;
 
 use crate::exact::Exact;
 
-/// A column of what `T` says.
+/// A column of a fact of `T`.
 struct Column<T> {
     name: &'static str,
     field: fn(&T) -> String,
@@ -31,8 +31,8 @@ const OF_RESULT: [Column<RunResult>; 12] = [
     column("digest", |run| field(&run.workload.digest)),
     column("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
 ];
-/// Columns of the cell that say what was run.
-const OF_CELL: [Column<Cell>; 12] = [
+/// Columns of the cell for its variant.
+const OF_CELL: [Column<Cell>; 13] = [
     column("variant", |cell| field(&cell.variant)),
     column("store", |cell| field(cell.store.name())),
     column("design", |cell| field(cell.design.name())),
@@ -41,6 +41,7 @@ const OF_CELL: [Column<Cell>; 12] = [
     column("io", |cell| field(cell.io.name())),
     column("schedule", |cell| field(cell.schedule.name())),
     column("threads", |cell| cell.threads.text()),
+    column("fibers", |cell| cell.fibers.text()),
     column("io_threads", |cell| cell.io_threads.text()),
     column("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
     column("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),
@@ -91,22 +92,65 @@ pub fn csv(results: &[Shown]) -> String {
     let mut text = names.join(",") + "\n";
     for shown in results {
         for cell in shown.cells() {
-            text.push_str(&line(shown, cell));
+            text.push_str(&line(shown, Row::Design(cell)));
+        }
+        for client in shown.run().into_iter().flat_map(|run| &run.clients) {
+            text.push_str(&line(shown, Row::Client(client)));
         }
     }
     text
 }
 
-fn line(shown: &Shown, cell: &Cell) -> String {
+/// What a row is of.
+#[derive(Clone, Copy)]
+enum Row<'a> {
+    Design(&'a Cell),
+    Client(&'a ClientCell),
+}
+
+impl Row<'_> {
+    /// Its value in a column.
+    fn field(self, column: &Column<Cell>) -> String {
+        match self {
+            Self::Design(cell) => (column.field)(cell),
+            Self::Client(client) => of_client(column.name, client),
+        }
+    }
+
+    const fn sample_count(self) -> usize {
+        match self {
+            Self::Design(cell) => cell.samples.len(),
+            Self::Client(client) => client.samples.len(),
+        }
+    }
+}
+
+/// What a client has of the column of this name.
+fn of_client(column: &str, client: &ClientCell) -> String {
+    match column {
+        "variant" => field(&client.client),
+        "cache" => field(client.cache.want.name()),
+        "cold_is_proved" => bool(client.cache.proved),
+        "mgas_per_s" => client.mgas_per_s.median.text(),
+        "mgas_per_s_low" => low(client.mgas_per_s),
+        "mgas_per_s_high" => high(client.mgas_per_s),
+        "ms_per_batch" => client.ms_per_block.median.text(),
+        "ms_per_batch_low" => low(client.ms_per_block),
+        "ms_per_batch_high" => high(client.ms_per_block),
+        _ => String::new(),
+    }
+}
+
+fn line(shown: &Shown, row: Row<'_>) -> String {
     let Some(run) = shown.run() else { return String::new() };
     let mut fields = vec![field(&shown.path.to_string_lossy())];
     fields.extend(OF_RESULT.iter().map(|column| (column.field)(run)));
-    fields.extend(OF_CELL.iter().map(|column| (column.field)(cell)));
-    fields.push(cell.samples.len().to_string());
+    fields.extend(OF_CELL.iter().map(|column| row.field(column)));
+    fields.push(row.sample_count().to_string());
     fields.push(run.databases.len().max(1).to_string());
     let is_sound = run.is_sound();
     fields.extend(FIGURES.iter().map(|column| match is_sound {
-        true => (column.field)(cell),
+        true => row.field(column),
         false => String::new(),
     }));
     fields.join(",") + "\n"

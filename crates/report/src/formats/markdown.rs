@@ -1,7 +1,9 @@
 //! A summary for a pull request or a job: what was found, the best of each design, what gives
 //! reason for doubt. At most a screen, however many results there are.
 
-use result::{Bottleneck, Bound, Cell, Claim, Content, RunResult, Shown, Verdict, gate};
+use result::{
+    Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict, gate,
+};
 
 use crate::{html, units};
 
@@ -117,15 +119,19 @@ fn table(results: &[Shown]) -> Vec<String> {
             None => best.push(cell),
         }
     }
-    if best.is_empty() {
+    let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
+    let clients: Vec<&ClientCell> = sound.flat_map(|run| &run.clients).collect();
+    if best.is_empty() && clients.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![
         "| fastest of each design | MGas/s | 95 % | ms a batch | % of disk | binds |".to_owned(),
         "|---|--:|--:|--:|--:|---|".to_owned(),
     ];
-    lines.extend(best.iter().take(ROW_COUNT).map(|cell| row(cell)));
-    let more = best.len().saturating_sub(ROW_COUNT);
+    let rows = best.iter().map(|cell| row(cell));
+    let rows = rows.chain(clients.iter().map(|client| client_row(client)));
+    lines.extend(rows.take(ROW_COUNT));
+    let more = (best.len() + clients.len()).saturating_sub(ROW_COUNT);
     if more > 0 {
         lines.push(format!("\nand {more} more"));
     }
@@ -134,20 +140,38 @@ fn table(results: &[Shown]) -> Vec<String> {
 }
 
 fn row(cell: &Cell) -> String {
-    let number = |value: Option<f64>, show: fn(f64) -> String| {
-        value.map_or_else(|| units::UNKNOWN.to_owned(), show)
-    };
-    let ends = cell.mgas_per_s.ci95.map_or_else(
-        || format!("n={}", cell.value_count()),
-        |[low, high]| format!("{}–{}", units::number(low), units::number(high)),
-    );
     format!(
-        "| `{}` | {} | {ends} | {} | {} | {} |",
+        "| `{}` | {} | {} | {} | {} | {} |",
         code(&cell.variant),
         number(cell.mgas_per_s.median, units::number),
+        ends(cell.mgas_per_s, cell.value_count()),
         number(cell.ms_per_batch.median, units::plain),
         number(cell.device_fraction, units::percent),
         text(cell.binds.map_or(units::UNKNOWN, Bottleneck::name)),
+    )
+}
+
+fn client_row(client: &ClientCell) -> String {
+    format!(
+        "| client `{}` | {} | {} | {} | {} | {} |",
+        code(&client.client),
+        number(client.mgas_per_s.median, units::number),
+        ends(client.mgas_per_s, client.counted().len()),
+        number(client.ms_per_block.median, units::plain),
+        units::UNKNOWN,
+        units::UNKNOWN,
+    )
+}
+
+fn number(value: Option<f64>, show: fn(f64) -> String) -> String {
+    value.map_or_else(|| units::UNKNOWN.to_owned(), show)
+}
+
+/// The interval, or how many values there are.
+fn ends(estimate: Estimate, value_count: usize) -> String {
+    estimate.ci95.map_or_else(
+        || format!("n={value_count}"),
+        |[low, high]| format!("{}–{}", units::number(low), units::number(high)),
     )
 }
 

@@ -1,4 +1,4 @@
-//! The forms for other tools hold what the results say, and nothing of results that disagree.
+//! The forms for other tools have the results' values, and nothing of results that disagree.
 
 use serde_json::Value;
 

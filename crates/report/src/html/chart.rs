@@ -144,7 +144,7 @@ pub(super) struct Point {
     pub(super) y: f64,
     /// Both ends of its interval.
     pub(super) ends: Option<[f64; 2]>,
-    /// What it says, in words.
+    /// Its content, in words.
     pub(super) words: String,
     pub(super) figure: Figure,
     /// Whether a line leads to it from the one before.
@@ -175,7 +175,7 @@ pub(super) struct Guide {
 /// A chart.
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
-    /// What it shows, for whoever cannot see it.
+    /// Its content, for readers who cannot see it.
     pub(super) label: String,
     pub(super) x_title: String,
     pub(super) y_title: String,

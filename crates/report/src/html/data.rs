@@ -14,7 +14,7 @@ use super::{
     figure::{Figure, Part, figure, part},
     settings::{DESIGN, DIGEST, Found, OF_DESIGN, OF_VARIANT, SETTINGS, SOURCE, STORE, Setting},
 };
-use crate::{compare, units};
+use crate::{compare, facts};
 
 /// A result of the page.
 #[derive(Clone, Debug)]
@@ -92,10 +92,7 @@ impl<'a> Row<'a> {
 
     /// `64`, or `2+64io`.
     pub(super) fn threads(&self) -> String {
-        match (self.cell.threads, self.cell.io_threads) {
-            (threads, 0) => units::count(threads),
-            (threads, io) => format!("{}+{}io", units::count(threads), units::count(io)),
-        }
+        facts::threads(self.cell.value)
     }
 
     /// Median throughput.
@@ -245,7 +242,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Median throughput; nothing is slower than what has none.
+/// Median throughput; a row without one is slowest.
 pub(super) fn speed(row: &Row<'_>) -> f64 {
     row.throughput().map_or(f64::NEG_INFINITY, |figure| figure.value)
 }

@@ -1,4 +1,4 @@
-//! Databases: what each of several, built from seeds of their own, came to, and how much of the
+//! Databases: the figures of each of several, built from seeds of their own, and how much of the
 //! spread is theirs.
 
 use super::{

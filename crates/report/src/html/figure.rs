@@ -62,7 +62,7 @@ impl<'a, T> Part<'a, T> {
         Self { result, at: String::new(), value }
     }
 
-    /// What [`part!`] makes: the part at `path` below this one.
+    /// The result of [`part!`]: the part at `path` below this one.
     pub(super) fn below<U>(
         &self,
         path: &str,
@@ -72,7 +72,7 @@ impl<'a, T> Part<'a, T> {
         Some(Part { result: self.result, at: format!("{}/{path}", self.at), value })
     }
 
-    /// What [`figure!`] makes: the number at `path` below this part.
+    /// The result of [`figure!`]: the number at `path` below this part.
     pub(super) fn figure<N: Exact>(
         &self,
         path: &str,
@@ -82,7 +82,7 @@ impl<'a, T> Part<'a, T> {
         Figure::new(self.result, format!("{}/{path}", self.at), &number)
     }
 
-    /// What [`interval!`] makes: both ends of the interval at `path` below this part.
+    /// The result of [`interval!`]: both ends of the interval at `path` below this part.
     pub(super) fn interval(
         &self,
         path: &str,

@@ -1,5 +1,5 @@
-//! What a gate found, figure by figure: how much longer the new build takes, with the bounds that
-//! decided, and what changed against a stored result.
+//! A gate's finding, figure by figure: how much longer the new build takes, with the bounds that
+//! decided, and the changes against a stored result.
 
 use result::gate::{Attempt, Compared, GateResult, Shift};
 
@@ -63,7 +63,7 @@ fn listed<'a>(title: &str, all: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
-/// What the last try judged, by the last look.
+/// The figures of the last try, by the last look.
 fn judged(result: &Part<'_, GateResult>) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let Some((last, attempt)) = result.gate.attempts.iter().enumerate().next_back() else {

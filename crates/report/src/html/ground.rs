@@ -110,7 +110,7 @@ struct Warning<'a> {
     labels: Vec<&'a str>,
 }
 
-/// What makes the figures doubtful.
+/// Reasons to doubt the figures.
 pub(super) fn warnings(report: &Report<'_>) -> Section {
     let mut all: Vec<Warning<'_>> = Vec::new();
     for source in &report.sources {

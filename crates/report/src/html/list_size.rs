@@ -1,4 +1,4 @@
-//! The size of the list against throughput: what a design pays for in bytes, and what it gets.
+//! The size of the list against throughput: a design's price in bytes, and its gain.
 
 use super::{
     chart::{Chart, Point, Scale, Series},

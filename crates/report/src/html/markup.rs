@@ -8,7 +8,7 @@ use super::{
 
 /// Most commands that stand below a figure; the list of results has all.
 const SHOWN_COMMAND_COUNT: usize = 3;
-/// What a shell takes as it is.
+/// Characters that a shell takes as they are.
 const PLAIN: &str = "-_./=,:+@%^";
 
 /// Text that cannot become markup, whatever a result holds.
@@ -61,7 +61,7 @@ pub(super) fn interval(
     }
 }
 
-/// What stands where a number is not known.
+/// The text for an unknown number.
 pub(super) fn unknown() -> String {
     r#"<span class="none"><span aria-hidden="true">–</span><span class="sr">not known</span></span>"#
         .to_owned()
@@ -92,7 +92,7 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> Stri
     text
 }
 
-/// What is folded away until it is asked for.
+/// A part that is folded away until it is asked for.
 pub(super) fn fold(summary: &str, body: &str) -> String {
     format!("<details><summary>{}</summary>{body}</details>\n", esc(summary))
 }
@@ -103,7 +103,7 @@ pub(super) struct Section {
     /// Its anchor.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// What the figure shows and how it is to be read. Markup.
+    /// The content of the figure and how it is to be read. Markup.
     pub(super) lede: String,
     /// The figure. Markup.
     pub(super) body: String,

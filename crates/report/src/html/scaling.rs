@@ -1,5 +1,5 @@
 //! Scaling: throughput by threads that execute and by threads that read, beside the ideal line
-//! and what the device could give.
+//! and the device's ceiling.
 
 use super::{
     chart::{self, Chart, Guide, Point, Scale, Series},
@@ -21,7 +21,7 @@ const CEILING_MAX: f64 = 30.0;
 /// Room around the axes, as a factor.
 const ROOM: f64 = 1.25;
 
-/// What is scaled.
+/// The scaled count.
 struct Kind {
     id: &'static str,
     title: &'static str,
@@ -104,7 +104,7 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
     })
 }
 
-/// What may differ within a chart.
+/// The settings that may differ within a chart.
 fn panel_free() -> Vec<usize> {
     let mut free = OF_VARIANT.to_vec();
     free.extend([DESIGN, SOURCE]);

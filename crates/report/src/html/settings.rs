@@ -1,4 +1,4 @@
-//! What may tell one row of the page from another, and where in a result it stands.
+//! Settings that may tell one row of the page from another, and where in a result they stand.
 
 use std::{cmp::Ordering, ops::RangeInclusive};
 
@@ -90,7 +90,7 @@ const UNITS: [(&str, f64); 13] = [
     ("h", 3_600.0),
 ];
 
-/// What a row's settings are found in.
+/// The source of a row's settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found<'a> {
     /// The result, as the page names it.
@@ -119,7 +119,7 @@ type Find = fn(&Found<'_>) -> Option<Setting>;
 
 /// What may tell one row from another, as the page names it. `result` counts only where nothing
 /// else does.
-pub(super) const SETTINGS: [(&str, Find); 32] = [
+pub(super) const SETTINGS: [(&str, Find); 33] = [
     ("store", |of| Some(Setting::text(of.cell.store.name()))),
     ("design", |of| Some(Setting::text(of.cell.design.name()))),
     ("threads", |of| Some(Setting::count(of.cell.threads))),
@@ -152,6 +152,7 @@ pub(super) const SETTINGS: [(&str, Find); 32] = [
     ("databases", |of| Some(Setting::exact(of.run.databases.len().max(1) as u64))),
     ("digest", |of| Some(Setting::text(&of.run.workload.digest))),
     ("result", |of| Some(Setting::text(of.label))),
+    ("fibers", |of| Some(Setting::count(of.cell.fibers))),
 ];
 
 /// Places in [`SETTINGS`].
@@ -159,11 +160,11 @@ pub(super) const STORE: usize = 0;
 pub(super) const DESIGN: usize = 1;
 pub(super) const THREADS: usize = 2;
 pub(super) const IO_THREADS: usize = 3;
-/// Design, threads, schedule and prefetch: what tells the variants of one result apart, beside
+/// Design, threads, schedule and prefetch: they tell the variants of one result apart, beside
 /// the store.
-pub(super) const OF_VARIANT: [usize; 12] =
-    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22];
-/// Schedule and prefetch: what tells variants of one design apart beside their threads.
+pub(super) const OF_VARIANT: [usize; 13] =
+    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 32];
+/// Schedule and prefetch: they tell variants of one design apart beside their threads.
 pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=22;
 pub(super) const DIGEST: usize = 30;
 pub(super) const SOURCE: usize = 31;

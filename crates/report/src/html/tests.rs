@@ -105,6 +105,26 @@ fn every_number_is_the_one_of_its_result_and_every_cell_is_there() {
 }
 
 #[test]
+fn every_number_of_a_client_is_the_one_of_its_result() {
+    let results = [shown(example::client::beside_designs())];
+    let elements = elements(&page(&results));
+    let places = compared(&elements, &jsons(&results));
+    for key in [
+        "ms_per_block/median",
+        "ms_per_block/ci95/1",
+        "mgas_per_s/median",
+        "own_ms_per_block/median",
+        "in_order_ratio",
+        "samples/*/cpu_ns",
+        "samples/*/device_read_bytes",
+    ] {
+        let at = format!("/clients/0/{key}");
+        assert!(places.iter().any(|(_, place)| *place == at), "{at} is not on the page");
+    }
+    assert!(ids(&elements).contains(&"clients"));
+}
+
+#[test]
 fn each_database_is_one_value_of_a_phase_however_many_samples_it_has() {
     let results = [shown(example::pooled(&[vec![1, 1, 1, 1], vec![3, 3], vec![5, 5]]))];
     let elements = elements(&page(&results));
@@ -176,14 +196,14 @@ fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
     for key in ["load.home", "run.rocksdb.block_cache"] {
         assert!(html.contains(&format!("<em>{key}</em>")), "{key}");
     }
-    // Values stand in the order of what they count.
+    // Values stand in the order of their counts.
     let places = ["512B", "64MiB", "2GiB"].map(|size| html.find(&format!(">{size}</th>")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
     // Without the sweep nothing tells which setting is which: no map.
     let plain = cells.iter().map(|cell| cell.clone().with_swept(Keys::new()));
     let plain: Vec<_> = plain.collect();
     assert_eq!(fields(&self::elements(&page(&plain))), 0);
-    // What does not follow from the swept keys still tells rows apart: two maps.
+    // A value that does not follow from the swept keys still tells rows apart: two maps.
     let mut both = cells;
     both.extend(swept(|run| run.workload.fork = "osaka".to_owned()));
     let html = page(&both);

@@ -10,7 +10,7 @@ use super::{
 };
 use result::Bottleneck;
 
-use crate::units;
+use crate::{duties, units};
 
 /// Above this many rows only the best of each design is drawn; the table has all.
 const DRAWN_ROW_COUNT: usize = 40;
@@ -64,7 +64,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         lede: format!(
             "Gas over wall time: the median of the samples, and its 95 % interval as the bar \
              across. <em>n=</em> stands where six samples, which an interval needs, are missing. \
-             The time covers list, reads, execution, checks and a flat commit; no state root.{of_all}"
+             The time covers list, reads, execution, checks, {}.{of_all}",
+            duties::commit_and_root(report.rows.iter().map(|row| row.cell.value))
         ),
         body,
         results: report.results_of(report.rows.iter()),

@@ -46,7 +46,7 @@ impl Grade {
 struct Line {
     grade: Grade,
     text: String,
-    /// What stands below it. Markup.
+    /// The text below it. Markup.
     more: String,
 }
 
@@ -132,12 +132,21 @@ fn lines(source: &Source<'_>) -> Vec<Line> {
 
 fn agreement(run: &RunResult) -> Line {
     if run.is_sound() {
-        let count: u64 = run.cells.iter().map(|cell| cell.samples.len() as u64).sum();
-        let cells = units::things(run.cells.len() as u64, "variant");
-        let text = format!(
-            "Every sample equals the reference ({} of {cells})",
-            units::things(count, "sample")
-        );
+        let of_clients: usize = run.clients.iter().map(|client| client.samples.len()).sum();
+        let of_cells: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
+        let of = |count: usize, of_count: usize, noun: &str| {
+            let samples = units::things(count as u64, "sample");
+            format!("{samples} of {}", units::things(of_count as u64, noun))
+        };
+        let designs = of(of_cells, run.cells.len(), "variant");
+        let clients = of(of_clients, run.clients.len(), "client");
+        let text = match (run.cells.is_empty(), run.clients.is_empty()) {
+            (_, true) => format!("Every sample equals the reference ({designs})"),
+            (true, false) => format!("Every block is valid by its client ({clients})"),
+            (false, false) => {
+                format!("Every sample equals the reference ({designs}, {clients})")
+            }
+        };
         return Line { grade: Grade::Good, text, more: String::new() };
     }
     match run.agree {
@@ -161,7 +170,7 @@ fn agreement(run: &RunResult) -> Line {
     }
 }
 
-/// What the scenario claims: those that hold in one line, each other one in its own.
+/// The scenario's claims: those that hold in one line, each other one in its own.
 fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
     let expects = &run.expects;
     let mut lines = Vec::new();
@@ -238,7 +247,7 @@ fn on(claim: &Claim) -> String {
     claim.store.map(|store| format!(" on {store}")).unwrap_or_default()
 }
 
-/// What a gate found.
+/// A gate's finding.
 fn gate(gate: &gate::Gate) -> Line {
     use gate::Verdict;
     let grade = match gate.verdict {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The binary that runs, as `build.rs` saw it being made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
-    /// The commit, with `-dirty` when what it is built from differs; `null` outside a
+    /// The commit, with `-dirty` when its sources differ; `null` outside a
     /// repository of its own.
     pub commit: Option<String>,
     /// The program's features; `null` of a build that did not tell.

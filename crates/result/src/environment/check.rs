@@ -17,12 +17,12 @@ pub enum Status {
 /// A subject with its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What was looked at: `governor`.
+    /// The subject: `governor`.
     pub name: String,
     /// How it stands.
     pub status: Status,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What to do, where it is not fine.
+    /// The remedy, where it is not fine.
     pub remedy: Option<String>,
 }

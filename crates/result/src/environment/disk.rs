@@ -1,10 +1,10 @@
-//! What a directory lies on.
+//! The device below a directory.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What a directory lies on.
+/// The device below a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// The directory, or the nearest one above that existed at the probe.
@@ -15,7 +15,7 @@ pub struct Disk {
     pub file_system: Option<String>,
     /// Options of the mount and of the file system.
     pub mount_options: Option<String>,
-    /// What is mounted: `/dev/nvme0n1p2`.
+    /// The mounted device: `/dev/nvme0n1p2`.
     pub source: Option<String>,
     /// The whole device below a partition: `nvme0n1`.
     pub device: Option<String>,

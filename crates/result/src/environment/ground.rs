@@ -1,8 +1,8 @@
-//! What a directory's file system and the kernel allow.
+//! Abilities of a directory's file system and the kernel.
 
 use serde::{Deserialize, Serialize};
 
-/// What a directory's file system and the kernel allow; `null` where it could not be tried.
+/// Abilities of a directory's file system and the kernel; `null` where it could not be tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ground {
     /// Whether files can be read with `O_DIRECT`, past the kernel's page cache.

@@ -26,6 +26,6 @@ pub struct Virtualisation {
     pub product: Option<String>,
     /// The hypervisor's own word (Xen).
     pub hypervisor: Option<String>,
-    /// `docker`, `podman`, or what systemd wrote down; `null` also outside a container.
+    /// `docker`, `podman`, or systemd's word; `null` also outside a container.
     pub container: Option<String>,
 }

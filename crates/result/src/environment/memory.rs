@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Memory {
     /// All of it.
     pub total_bytes: Option<u64>,
-    /// What could be had at the probe without swapping.
+    /// Memory that was free at the probe without swapping.
     pub available_bytes: Option<u64>,
     /// Swap areas in use; empty where there are none.
     pub swaps: Option<Vec<Swap>>,
@@ -24,6 +24,6 @@ pub struct Swap {
     pub is_zram: bool,
     /// Its size.
     pub size_bytes: u64,
-    /// What is in it.
+    /// The used part.
     pub used_bytes: u64,
 }

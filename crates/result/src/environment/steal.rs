@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Counts what the hypervisor keeps from all CPUs of the machine; written as nanoseconds up to
-/// that moment. Read back it stands still.
+/// Counts the time that the hypervisor keeps from all CPUs of the machine; written as nanoseconds
+/// up to that moment. Read back it stands still.
 #[derive(Clone, Copy, Debug)]
 pub struct StealClock(Reading);
 

@@ -1,11 +1,11 @@
-//! What was compared with a stored result.
+//! A comparison with a stored result.
 
 use serde::{Deserialize, Serialize};
 
 use super::names::{Metric, Verdict};
 use crate::named;
 
-/// What was compared.
+/// The comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// The stored result, or the directory of several.

@@ -1,4 +1,4 @@
-//! What a machine can decide, as it is kept in a file.
+//! The smallest change that a machine can detect, as it is kept in a file.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{environment::Environment, error::Error};
 /// Name and version of the schema.
 const SCHEMA: &str = "stress.calibration/1";
 
-/// What was learned of a machine.
+/// The estimates of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// [`SCHEMA`].
@@ -20,7 +20,7 @@ pub struct Calibration {
     pub environment: Environment,
     /// Digest of the workload.
     pub digest: String,
-    /// What disturbed it.
+    /// The disturbances.
     pub disturbances: Vec<String>,
     /// By variant.
     pub cells: Vec<Spread>,
@@ -40,7 +40,7 @@ pub struct Spread {
 }
 
 impl Calibration {
-    /// What was learned now.
+    /// The new estimates.
     pub fn new(
         started_unix_s: u64,
         environment: Environment,
@@ -52,7 +52,7 @@ impl Calibration {
         Self { schema, started_unix_s, environment, digest, disturbances, cells }
     }
 
-    /// Reads what was learned; `None` where there is no such file.
+    /// Reads the estimates; `None` where there is no such file.
     ///
     /// # Errors
     /// The file cannot be read or is no calibration.

@@ -1,7 +1,7 @@
 //! The closed sets of names in the result of a gate.
 
 variant::named! {
-    /// What the gate comes to.
+    /// The gate's verdict.
     pub enum Verdict: "verdict of a gate" {
         /// The change is below δ, surely.
         Pass = "pass",
@@ -35,7 +35,7 @@ impl Verdict {
 }
 
 variant::named! {
-    /// What is judged, each of its own bounds.
+    /// The judged metrics, each with its own bounds.
     pub enum Metric: "metric of a gate" {
         /// Wall time.
         Wall = "wall",
@@ -82,7 +82,7 @@ variant::named! {
 }
 
 variant::named! {
-    /// With what a result is compared.
+    /// The other side of a comparison.
     #[derive(Default)]
     pub enum Mode: "mode of a gate" {
         /// With another build.

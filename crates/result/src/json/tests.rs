@@ -1,4 +1,4 @@
-//! Laws of what is written: it is read back as the same value, or it is not written.
+//! Laws of written values: each is read back as the same value, or it is not written.
 
 use std::{collections::BTreeSet, fmt::Debug};
 
@@ -51,6 +51,9 @@ impl Figures<'_> {
 
 fn run(of: &mut Figures<'_>) -> RunResult {
     let mut run = example::sampled(7);
+    run.clients = vec![example::client::timed(&[100, 110])];
+    run.clients[0].in_order_ratio = of.maybe();
+    run.clients[0].ms_per_block.ci95 = of.maybe().map(|low| [low, of.next()]);
     for cell in &mut run.cells {
         cell.mgas_per_s.median = of.maybe();
         cell.ms_per_batch.ci95 = of.maybe().map(|low| [low, of.next()]);

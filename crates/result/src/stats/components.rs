@@ -15,16 +15,16 @@ use super::{sample::sorted, trimmed};
 /// Fewest groups: of two the spread between them is one difference, which says next to nothing.
 const GROUP_COUNT_MIN: usize = 3;
 
-/// From this probability on chance explains what is between groups.
+/// From this probability on chance explains the distance between groups.
 pub const CHANCE_P: f64 = 0.05;
 
-/// Variances of what a value is made of.
+/// Variances of the parts of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
-    /// Variance of what all values of a group have in common.
+    /// Variance of the part that all values of a group have in common.
     pub between_variance: f64,
-    /// Variance of what each value has by itself: as many times that of a group's trimmed mean
-    /// as it has values.
+    /// Variance of the part that each value has by itself: as many times that of a group's trimmed
+    /// mean as it has values.
     pub within_variance: f64,
     /// How probable groups so far apart are where they do not differ, by the F test; `None` where
     /// no value differs from another. It supposes independent values: where the values of a group

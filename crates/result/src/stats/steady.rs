@@ -2,12 +2,12 @@
 //!
 //! White (1997), "An effective truncation heuristic for bias reduction in simulation output": of
 //! all ways to leave out the first values, the one after which the mean of the rest is surest
-//! (MSER). It weighs what a warm-up spoils against what fewer values cost, and has no parameter.
+//! (MSER). It weighs the error by a warm-up against that by fewer values, and has no parameter.
 
 /// Fewest values in which a warm-up can be told from chance.
 const COUNT_MIN: usize = 10;
 
-/// What the rule found.
+/// The rule's finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
     /// There are too few values to tell.
@@ -15,7 +15,7 @@ pub enum Warmup {
     /// The first so many are no part of the steady state; none, mostly.
     Found(usize),
     /// No half of the values is steady: they still rise or fall at the end. None is to be left
-    /// out: what would be left is no better than the whole.
+    /// out: the rest would be no better than the whole.
     NoEnd,
 }
 

@@ -9,7 +9,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::sample::{INTERVAL_COUNT_MIN, sorted};
 
-/// What is left out at each end.
+/// Share of the values left out at each end.
 const TRIM: f64 = 0.2;
 
 /// A trimmed mean and how sure it is.
@@ -48,12 +48,12 @@ impl Trimmed {
         }
     }
 
-    /// What the true mean is below with a probability of `alpha` at most.
+    /// The bound that the true mean is below with a probability of `alpha` at most.
     pub fn lower(&self, alpha: f64) -> f64 {
         self.mean - self.reach(alpha)
     }
 
-    /// What the true mean is above with a probability of `alpha` at most.
+    /// The bound that the true mean is above with a probability of `alpha` at most.
     pub fn upper(&self, alpha: f64) -> f64 {
         self.mean + self.reach(alpha)
     }
@@ -69,7 +69,7 @@ impl Trimmed {
     }
 }
 
-/// What Student's t with this many degrees of freedom is below with this probability.
+/// The value that Student's t with this many degrees of freedom is below with this probability.
 ///
 /// # Panics
 /// With no degree of freedom: [`Trimmed::of`] gives three or more.
@@ -79,7 +79,7 @@ fn student_quantile(probability: f64, freedom: f64) -> f64 {
     distribution.inverse_cdf(probability)
 }
 
-/// What is left of sorted values without those that are left out at each end.
+/// Sorted values without those that are left out at each end.
 pub(super) fn left(sorted: &[f64]) -> &[f64] {
     let cut = (TRIM * sorted.len() as f64) as usize;
     &sorted[cut..sorted.len() - cut]

@@ -1,4 +1,4 @@
-//! What a report is made of: results of runs, those that a sweep has joined, and a gate's.
+//! The inputs of a report: results of runs, those that a sweep has joined, and a gate's.
 
 use std::{
     fs,
@@ -31,14 +31,14 @@ const HEAD_BYTES: u64 = 200;
 pub struct Shown {
     /// Where it was found.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub content: Content,
     /// The keys of the sweep that it is a cell of, with the cell's values; none where it is no
     /// sweep's.
     pub swept: Keys,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// The result of a run.
@@ -77,7 +77,7 @@ impl Shown {
         }
     }
 
-    /// What made it.
+    /// The program.
     pub const fn tool(&self) -> &Tool {
         match &self.content {
             Content::Run(run) => &run.tool,
@@ -101,7 +101,7 @@ impl Shown {
         }
     }
 
-    /// What makes its figures doubtful.
+    /// Reasons to doubt its figures.
     pub fn warnings(&self) -> &[String] {
         match &self.content {
             Content::Run(run) => &run.warnings,
@@ -197,7 +197,7 @@ impl Shown {
     }
 }
 
-/// What a sweep says beside a cell's result, in the same directory; nothing where there is no such
+/// A sweep's file beside a cell's result, in the same directory; nothing where there is no such
 /// file: a result is shown all the same.
 fn swept_beside(dir: &Path) -> Keys {
     let text = fs::read_to_string(dir.join(CELL_FILE)).unwrap_or_default();
@@ -222,7 +222,7 @@ fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
 fn is_result(path: &Path) -> Result<bool, Error> {
     let mut start = String::new();
     let file = fs::File::open(path).map_err(Error::unreadable(path))?;
-    // What is not text is no result.
+    // A file that is not text is no result.
     if file.take(HEAD_BYTES).read_to_string(&mut start).is_err() {
         return Ok(false);
     }

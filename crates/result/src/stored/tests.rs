@@ -75,7 +75,7 @@ fn a_directory_stands_for_the_result_in_it() {
     assert!(stored.cell("rocksdb/none/sequential+on-demand@1").is_some());
 }
 
-/// What is written is read back as the same value, which is written as the same bytes.
+/// A written value is read back as the same one, which is written as the same bytes.
 fn returns<T>(written: &T)
 where
     T: serde::Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
@@ -169,4 +169,15 @@ fn a_directory_of_a_gate_stands_for_its_newest_verdict() {
     let all = Shown::read_all(dir.path()).expect("a gate's");
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].gate().map(|gate| gate.started_unix_s), Some(20));
+}
+
+#[test]
+fn a_result_of_a_build_that_knew_no_clients_has_none() {
+    let result = example::client::beside_designs();
+    let mut json = serde_json::to_value(&result).expect("finite");
+    let stored = Stored::from_json("r.json".into(), json.clone()).expect("a result");
+    assert_eq!(stored.result, result);
+    json.as_object_mut().expect("an object").remove("clients");
+    let stored = Stored::from_json("r.json".into(), json).expect("a result of before");
+    assert!(stored.result.clients.is_empty() && stored.result.cells == result.cells);
 }

@@ -1,4 +1,4 @@
-//! What a cell of a sweep says of itself beside its result.
+//! Facts of a cell of a sweep beside its result.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub const SCHEMA: &str = "stress.sweep-cell/1";
 /// The file beside a cell's result.
 pub const FILE: &str = "cell.json";
 
-/// What a cell says of itself beside its result.
+/// Facts of a cell beside its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellFile {
     /// [`SCHEMA`].
@@ -22,7 +22,7 @@ pub struct CellFile {
     pub keys: Keys,
     /// The matrix that it is a cell of, by its digest.
     pub settings_digest: String,
-    /// What made it.
+    /// The program.
     pub program: Program,
     /// Digest of the work that was done.
     pub work_digest: String,

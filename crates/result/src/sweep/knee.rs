@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{matrix::Keys, points::Point};
 use crate::stats;
 
-/// What a knee reaches of the best.
+/// Share of the best throughput that a knee reaches.
 pub const SHARE: f64 = 0.95;
 
 /// A count of threads that is varied.
@@ -21,7 +21,7 @@ pub enum Over {
     Threads,
 }
 
-/// What one count came to.
+/// The figures of one count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// Threads.
@@ -37,7 +37,7 @@ pub struct Count {
 /// Where more threads stop paying.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
-    /// What is varied.
+    /// The varied count.
     pub over: Over,
     /// Values of the axes that the variant does not tell.
     pub keys: Keys,

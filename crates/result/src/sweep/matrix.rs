@@ -25,7 +25,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Whether it decides what work is done; other axes only how.
+    /// Whether it decides the work; other axes only decide how it is done.
     pub fn is_work(&self) -> bool {
         !self.key.starts_with("run.") && !matches!(self.key.as_str(), "name" | "description")
     }
@@ -40,7 +40,7 @@ pub struct Setting {
     pub value: String,
 }
 
-/// All cells of a sweep, without what is in them.
+/// All cells of a sweep, without their results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matrix {
     /// The scenario, as it was given.
@@ -97,7 +97,7 @@ impl Matrix {
         pairs.collect::<Vec<_>>().join(" ")
     }
 
-    /// The command line of a run that does what the cell does.
+    /// The command line of a run that does the same as the cell.
     pub fn command(&self, index: u64) -> Vec<String> {
         let mut words = ["stress", "--scenario", &self.scenario].map(str::to_owned).to_vec();
         if self.quick {
@@ -109,7 +109,8 @@ impl Matrix {
         words
     }
 
-    /// What differs from `other`, for who mixes two sweeps up; `None` where they are the same.
+    /// The difference from `other`, for users who mix two sweeps up; `None` where they are the
+    /// same.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let axes = |matrix: &Self| {
             let axes =

@@ -27,7 +27,7 @@ pub struct Merged {
     pub schema: MergedSchema,
     /// The matrix.
     pub sweep: Matrix,
-    /// What made all results.
+    /// The program of all results.
     pub program: Program,
     /// Cells without a result.
     pub missing: Vec<u64>,
@@ -58,7 +58,7 @@ pub struct MergedCell {
     pub result: RunResult,
 }
 
-/// What tells one kind of machine from another.
+/// The facts that tell one kind of machine from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineKind {
     /// Name of the processor.
@@ -75,7 +75,7 @@ pub struct MachineKind {
     pub cells: Vec<u64>,
 }
 
-/// What does not depend on the machine.
+/// Figures that do not depend on the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Values of the axes that the variant does not tell.

@@ -68,7 +68,7 @@ pub fn untold(keys: &Keys) -> Keys {
     untold.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// The values of those axes that decide what work is done.
+/// The values of those axes that decide the work.
 pub fn work_keys(axes: &[Axis], keys: &Keys) -> Keys {
     let axes = axes.iter().filter(|axis| axis.is_work());
     axes.filter_map(|axis| Some((axis.key.clone(), keys.get(&axis.key)?.clone()))).collect()

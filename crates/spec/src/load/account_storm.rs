@@ -12,11 +12,11 @@ use workload::{Fork, accounts};
 pub struct AccountStorm {
     /// How an account is looked at.
     pub op: AccountOp,
-    /// What is there.
+    /// The accounts at its addresses.
     pub target: AccountTarget,
     /// Accounts that the state holds for it; 1 to 2^32.
     pub account_count: u64,
-    /// Bytes of a contract's code, and of a copy; 10 to what the fork allows.
+    /// Bytes of a contract's code, and of a copy; from 10 to the fork's limit.
     pub code_bytes: u32,
     /// Different codes of all contracts; 1 to 2^20.
     pub code_count: u64,

@@ -37,7 +37,7 @@ impl Amm {
             ("hot", format!("{:?}", self.hot_share)),
             ("traders", underscored(self.trader_count)),
         ];
-        // Left out where it is the default: the work is what it was before there was the key.
+        // Left out where it is the default: the work is the same as before there was the key.
         if self.pair_exponent > 0.0 {
             entries.push(("pair_zipf", format!("{:?}", self.pair_exponent)));
         }

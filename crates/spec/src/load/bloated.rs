@@ -1,5 +1,5 @@
-//! `bloated`: slots 1, 2, 3, … of one account that delegates its code: what the official benchmarks of
-//! bloated accounts do.
+//! `bloated`: slots 1, 2, 3, … of one account that delegates its code, as in the official
+//! benchmarks of bloated accounts.
 
 use variant::named;
 

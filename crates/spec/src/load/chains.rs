@@ -35,7 +35,7 @@ named! {
 }
 
 named! {
-    /// What transactions depend on each other through.
+    /// The kind of state through which transactions depend on each other.
     pub enum Through: "way to depend" {
         /// A storage slot.
         Slot = "slot",
@@ -45,7 +45,7 @@ named! {
 }
 
 named! {
-    /// When a transaction touches what others touch.
+    /// When a transaction touches the shared state.
     pub enum Touch: "time to touch what is shared" {
         /// Before its work, which then depends on it.
         First = "first",
@@ -54,7 +54,7 @@ named! {
     }
 }
 
-/// What the transactions that conflict are divided into.
+/// Groups of the transactions that conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Groups {
     /// Groups of these lengths, in turn; each has a place of its own.
@@ -68,13 +68,13 @@ pub enum Groups {
 pub struct Chains {
     /// Share of the transactions that are in groups; the others depend on none.
     pub conflict_share: f64,
-    /// What those in groups are divided into.
+    /// Their groups.
     pub groups: Groups,
     /// On whom each depends.
     pub shape: Shape,
     /// Where in a block they are.
     pub order: GroupOrder,
-    /// What they depend on each other through.
+    /// The kind of state through which they depend on each other.
     pub through: Through,
     /// When they touch it.
     pub touch: Touch,

@@ -13,7 +13,7 @@ pub struct Deploy {
     pub creation: Creation,
     /// Bytes of the code that is deployed; 32 to 24,576.
     pub code_bytes: u64,
-    /// Later transactions that call what was deployed.
+    /// Later transactions that call the deployed contract.
     pub call_count: u64,
 }
 

@@ -1,5 +1,5 @@
-//! `hash-chain`: groups of transactions that each hash, and then read and write a slot of their group:
-//! what the official benchmarks of parallel execution do.
+//! `hash-chain`: groups of transactions that each hash, and then read and write a slot of their
+//! group, as in the official benchmarks of parallel execution.
 
 use variant::named;
 

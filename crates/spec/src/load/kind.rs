@@ -1,4 +1,4 @@
-//! What every kind of load is made of: its entry in the list of kinds, what its rules may depend
+//! The parts of every kind of load: its entry in the list of kinds, the facts that its rules depend
 //! on, and the rules that several kinds share.
 
 use workload::Fork;
@@ -16,7 +16,7 @@ pub(crate) struct Kind<T> {
     pub(crate) read: fn(&Fields<'_>, &Around<'_, '_>) -> Result<T, Fault>,
 }
 
-/// What a load's rules may depend on.
+/// The facts that a load's rules depend on.
 pub(crate) struct Around<'fields, 'tree> {
     pub(crate) fork: Fork,
     pub(crate) state: &'fields StateSpec,

@@ -1,4 +1,4 @@
-//! `non-conflicting`: one account a transaction, which changes what is its own and logs that.
+//! `non-conflicting`: one account a transaction, which changes slots of its own and logs that.
 
 use super::kind::{Around, Kind};
 use crate::fault::Fault;

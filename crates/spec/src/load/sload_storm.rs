@@ -22,7 +22,7 @@ named! {
 }
 
 named! {
-    /// What calldata that nobody reads is made of.
+    /// Content of calldata that nobody reads.
     pub enum CalldataByte: "byte of calldata" {
         /// Random bytes that are not zero, which nobody can compress.
         Random = "random",
@@ -42,13 +42,14 @@ pub struct SloadStorm {
     pub overlap: Overlap,
     /// In which order each of them asks for its keys.
     pub order: SlotOrder,
-    /// Calldata that nobody reads, as a share of what a transaction can carry before its price rises.
+    /// Calldata that nobody reads, as a share of the most that a transaction can carry at its low
+    /// price.
     pub calldata_share: f64,
-    /// What it is made of.
+    /// Its content.
     pub calldata_byte: CalldataByte,
 }
 
-/// What an index of 4 bytes can tell apart.
+/// Number of indices of 4 bytes.
 const PACKED_COUNT_MAX: u64 = 1 << 32;
 /// Contracts are accounts written out in the state's recipe: their number bounds its memory.
 const CONTRACTS_MAX: u64 = 1_000_000;
@@ -66,7 +67,8 @@ impl SloadStorm {
             ("contracts", underscored(self.contract_count)),
             ("overlap", format!("\"{}\"", self.overlap)),
         ];
-        // Left out where they are the default: the work is what it was before there were these keys.
+        // Left out where they are the default: the work is the same as before there were these
+        // keys.
         if self.order != SlotOrder::Index {
             entries.push(("order", format!("\"{}\"", self.order)));
         }
@@ -120,7 +122,7 @@ fn order(fields: &Fields<'_>, around: &Around<'_, '_>, keys: KeyOrder) -> Result
     Ok(order)
 }
 
-/// The share of the calldata that costs no more than its standard price, and what it is.
+/// The share of the calldata that costs no more than its standard price, and its content.
 fn calldata(fields: &Fields<'_>, keys: KeyOrder) -> Result<(f64, CalldataByte), Fault> {
     let share = fields.share("calldata")?.unwrap_or(0.0);
     let byte = fields.named("calldata_byte")?;
@@ -164,7 +166,7 @@ pub(super) fn contracts(
     fields.count("contracts", &contracts)
 }
 
-/// What lives on the slots that it reads needs all of them: `why` goes on after the share.
+/// A storm whose keys are values that it reads needs all of them: `why` goes on after the share.
 pub(super) fn check_all_present(around: &Around<'_, '_>, why: &str, or: &str) -> Result<(), Fault> {
     let share = around.state.present_share;
     if share == 1.0 {

@@ -10,7 +10,7 @@ use crate::quantity::underscored;
 /// Cold storage writes over one contract or many.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SstoreStorm {
-    /// What a write does to its slot.
+    /// The change of a slot by its write.
     pub op: WriteOp,
     /// Contracts that the slots are spread over; 1 to the number of slots.
     pub contract_count: u64,

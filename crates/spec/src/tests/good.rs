@@ -1,11 +1,11 @@
-//! What a right scenario means: defaults, units, the resolved file, the identity of the work.
+//! The meaning of a right scenario: defaults, units, the resolved file, the identity of the work.
 
 use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule,
-    Sharing, SlotTable, StopRule, StoreKind, WarmCache,
+    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, RootTime, SampleKeys,
+    Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -149,6 +149,7 @@ fn what_is_left_out_has_its_default() {
             designs: vec![Design::Sequential, Design::ParallelIo, Design::BatchedIo],
             stores: vec![StoreKind::Rocksdb],
             thread_counts: vec![],
+            fiber_counts: vec![1],
             io_thread_counts: vec![],
             list_duties: vec![],
             prefetch: PrefetchSpec::default(),
@@ -158,6 +159,8 @@ fn what_is_left_out_has_its_default() {
             cache_fill: CacheFill::Always,
             schedules: vec![Schedule::BlockOrder],
             commit: Durability::Logged,
+            root: RootTime::Nothing,
+            trie: TrieForm::Nothing,
             cache: CacheMode::Cold,
             keys: None,
             draw_seed: None,
@@ -329,7 +332,7 @@ fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
     let seeds = |of: &Scenario| (0..64).map(|n| of.of_database(n).seed).collect::<Vec<_>>();
     let mut all = seeds(&scenario);
     assert_eq!(all, seeds(&scenario), "they are the same every time");
-    // What is of one database is another's seed nowhere, also under another seed.
+    // No seed of one database is a seed of another, also under another seed.
     all.extend(seeds(&Scenario { seed: 6, ..scenario.clone() }));
     all.sort_unstable();
     all.dedup();

@@ -1,4 +1,4 @@
-//! The schema for editors and the scenario to start from: both know what the reader knows.
+//! The schema for editors and the scenario to start from: both know the reader's rules.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn json(text: &str) -> Value {
     serde_json::to_value(value).expect("JSON")
 }
 
-/// What of `value` the schema refuses: a validator of the keywords that the schema uses.
+/// The parts of `value` that the schema refuses: a validator of the keywords that the schema uses.
 fn problems(schema: &Value, value: &Value, path: &str) -> Vec<String> {
     let mut out = Vec::new();
     let fault = |rule: &str| format!("{path}: {value} breaks {rule} of {schema}");
@@ -85,7 +85,7 @@ fn fitting(rule: &Value, value: &Value, path: &str) -> usize {
     schemas.filter(|schema| problems(schema, value, path).is_empty()).count()
 }
 
-/// What the patterns mean, by the reader's own functions.
+/// The meaning of the patterns, by the reader's own functions.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix("\\s*$").map(|rest| rest.rsplit("\\s*").next()) {
         Some(Some("[kMG]?")) => quantity::count(text, "").is_ok(),
@@ -137,7 +137,7 @@ fn what_the_reader_refuses_by_itself_the_schema_refuses() {
     }
 }
 
-/// A key that is known is in the schema, with what it takes and what the page says of it.
+/// A key that is known is in the schema, with its values and the page's text.
 #[test]
 fn every_key_is_in_the_schema_with_its_values_and_its_meaning() {
     let schema = schema();

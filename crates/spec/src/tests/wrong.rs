@@ -150,6 +150,16 @@ fn thread_counts_are_1_to_1024_each_once() {
         run("threads = [4, 0]"),
         &["run.threads: 0 is below 1", "my.toml:10:15", "threads = [8, 16]"],
     );
+    let fibers = |designs: &str, store: &str| {
+        run(&format!("designs = [{designs:?}]\nstores = [{store:?}]\nfibers = [1, 32]"))
+    };
+    for (design, store) in [("parallel-io", "rocksdb"), ("batched-io", "flat")] {
+        assert_error(
+            fibers(design, store),
+            &["run.fibers: transactions yield", "parallel-io", "flat"],
+        );
+    }
+    assert_error(run("fibers = []"), &["run.fibers: the list is empty"]);
     assert_error(run("io_threads = [2000]"), &["run.io_threads: 2000 is above 1,024"]);
     assert_error(run("threads = [4, 4]"), &["4 is listed twice", "keep it once"]);
     assert_error(run("threads = 4"), &["threads is a list", "threads = [8, 16]"]);

@@ -1,10 +1,10 @@
-//! Bounds of a list: what the blocks of a batch can make it hold at most.
+//! Bounds of a list: the most that the blocks of a batch can put into it.
 //!
 //! EIP-7928 caps a list at `gas_limit / 2000` accounts and slots together, since each costs a
-//! transaction at least 2,000 gas. What the protocol itself touches (system calls, withdrawals,
-//! the fee recipient) costs no block gas; the EIP trusts the margin between 2,000 and the real
-//! 2,100 to cover it, which it does not for small gas limits, nor for the remaining gas of a
-//! full block (ethereum/EIPs#12277). So the bound here allows for these items by number.
+//! transaction at least 2,000 gas. Keys that the protocol itself touches (system calls,
+//! withdrawals, the fee recipient) cost no block gas; the EIP trusts the margin between 2,000 and
+//! the real 2,100 to cover it, which it does not for small gas limits, nor for the remaining gas of
+//! a full block (ethereum/EIPs#12277). So the bound here allows for these items by number.
 
 use crate::{
     block::{Batch, Block},
@@ -36,7 +36,7 @@ const BYTES_PER_FREE_ITEM: u64 = 256;
 /// hold them grow their own headers by at most 7 each.
 const FULL_BYTES_PER_ITEM: u64 = 96;
 
-/// What a list may hold. The numbers come from the batch, never from the list.
+/// Bounds of a list. The numbers come from the batch, never from the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListBounds {
     /// Last index a change may have.

@@ -1,6 +1,6 @@
 //! Decoding: one pass over the RLP of a list straight into the flat arrays of a [`ListIndex`],
 //! with every rule of form checked on the way (EIP-7928: canonical RLP, orders, uniqueness,
-//! ranges, bounds). What a form adds to the EIP's, or has instead of it, is its [`Form`].
+//! ranges, bounds). The part that a form adds to the EIP's, or has instead of it, is its [`Form`].
 //!
 //! Safe on any bytes: it never panics, its work is linear in the input, and besides the input
 //! it holds 32 bytes a slot, 48 a change, and 4 a step up to `last_index`.
@@ -32,10 +32,10 @@ impl ListIndex {
     }
 }
 
-/// What parts the forms of a list: what stands where EIP-7928 has the read keys, and whether
+/// The difference of the forms of a list: the field where EIP-7928 has the read keys, and whether
 /// anything stands before an account's changes.
 pub(super) trait Form {
-    /// Takes what stands between an account's address and its changes.
+    /// Takes the fields between an account's address and its changes.
     fn account(&mut self, fields: &mut Cursor<'_>) -> Result<(), ListError>;
 
     /// Takes the third field of an account's EIP-7928 entry, after its changed slots.
@@ -238,7 +238,7 @@ impl Decoder {
     }
 
     /// Takes read keys of full length as long as no rule can be broken: each is greater than
-    /// the one before and there is room. What remains is for the careful way. Almost all
+    /// the one before and there is room. The rest is for the careful way. Almost all
     /// keys of a storm go this way.
     fn full_reads(&mut self, previous: &mut Option<U256>, reads: &mut Cursor<'_>) {
         let keys = &mut self.list.keys;

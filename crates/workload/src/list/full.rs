@@ -9,7 +9,7 @@
 //!     balance_changes, nonce_changes, code_changes ]… ]
 //! ```
 //!
-//! `docs/full-list.md` has the rules of the form; `full/decode.rs` holds lists to them.
+//! `docs/designs.md` has the rules of the form; `full/decode.rs` holds lists to them.
 
 mod decode;
 

@@ -60,8 +60,8 @@ impl Code {
         bytes.starts_with(&Self::DELEGATION_PREFIX[..2]) && !Self::is_delegation(bytes)
     }
 
-    /// Whether a block can give an account the code `bytes`: creation refuses what begins with
-    /// 0xef (EIP-3541), and of that only a transaction's delegations are set otherwise.
+    /// Whether a block can give an account the code `bytes`: creation refuses a code that begins
+    /// with 0xef (EIP-3541), and of that only a transaction's delegations are set otherwise.
     pub(super) fn can_be_set(bytes: &[u8]) -> bool {
         bytes.first() != Some(&Self::DELEGATION_PREFIX[0]) || Self::is_delegation(bytes)
     }
@@ -178,7 +178,7 @@ impl ListIndex {
     }
 
     /// As [`Self::slot_id`]; `announce` is told, before any key is compared, which slot it will
-    /// be or lie a few places before. What the caller keeps by slot can so be on its way from
+    /// be or lie a few places before. So the caller's value of a slot can be on its way from
     /// memory while the keys are.
     #[inline]
     pub fn slot_id_announced(
@@ -250,13 +250,13 @@ impl ListIndex {
         self.slots.count() + self.balances.count() + self.nonces.count() + self.codes.count()
     }
 
-    /// What the slot holds before the step at `index`, where an earlier step wrote it.
+    /// The slot's value before the step at `index`, where an earlier step wrote it.
     #[inline]
     pub fn slot_before(&self, slot: SlotId, index: BlockAccessIndex) -> Option<U256> {
         self.slots.before(slot.0, index).copied()
     }
 
-    /// What the step at `index` writes to the slot.
+    /// The value that the step at `index` writes to the slot.
     #[inline]
     pub fn slot_at(&self, slot: SlotId, index: BlockAccessIndex) -> Option<U256> {
         self.slots.at(slot.0, index).copied()

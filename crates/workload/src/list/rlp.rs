@@ -1,5 +1,5 @@
-//! Strict RLP: a cursor that accepts only the one canonical encoding of what it reads, and
-//! never copies. Knows nothing of what the items mean.
+//! Strict RLP: a cursor that accepts only the one canonical encoding of each item, and
+//! never copies. Knows nothing of the meaning of items.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -33,7 +33,7 @@ fn short_word_of(bytes: &[u8]) -> U256 {
     word_of(&word)
 }
 
-/// What is left of a list's payload.
+/// The rest of a list's payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],

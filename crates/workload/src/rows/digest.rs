@@ -1,4 +1,4 @@
-//! A digest of what a store holds, whatever the order and the cut of the work that reads it.
+//! A digest of a store's rows, the same for any order and cut of the work that reads them.
 
 use alloy_primitives::B256;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};

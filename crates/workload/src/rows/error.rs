@@ -1,4 +1,4 @@
-//! What can be wrong with a recipe, or happen while its rows are made.
+//! Faults of a recipe, and failures while its rows are made.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum RowError {
     Sender {
         /// Place of the family in the recipe.
         family: usize,
-        /// What is wrong.
+        /// The fault.
         source: SenderError,
     },
     /// An account family has codes that cannot be.
@@ -22,7 +22,7 @@ pub enum RowError {
     Codes {
         /// Place of the family in the recipe.
         family: usize,
-        /// What is wrong.
+        /// The fault.
         source: CodeRuleError,
     },
     /// Explicit accounts are not by ascending address.
@@ -102,7 +102,7 @@ pub enum RowError {
          free space (another directory can be chosen)"
     )]
     Scratch {
-        /// What was tried.
+        /// The attempt, in words.
         action: &'static str,
         /// The directory of the file.
         path: PathBuf,

@@ -46,7 +46,7 @@ pub(super) struct Part {
     pub(super) kind: PartKind,
 }
 
-/// What a part is made of.
+/// The contents of a part.
 #[derive(Debug)]
 pub(super) enum PartKind {
     /// Whole sources, one after the other.

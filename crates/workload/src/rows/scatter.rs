@@ -175,7 +175,7 @@ fn block_bytes<R: Record>(block_count: usize) -> usize {
     bytes / R::BYTES * R::BYTES
 }
 
-/// What the workers of a pass share.
+/// State that the workers of a pass share.
 struct Pass<'a, S> {
     source: &'a S,
     bucket_count: u64,

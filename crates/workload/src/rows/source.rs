@@ -1,4 +1,4 @@
-//! What rows are made from: all accounts, or the slots of one account. A source knows its rows
+//! Sources of rows: all accounts, or the slots of one account. A source knows its rows
 //! by index, and by a record: the little that is kept of a row between the two passes.
 
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::{
 /// Rows that are made together on the stack.
 pub(super) const CHUNK: usize = 256;
 
-/// What is kept of a row between the passes.
+/// The kept part of a row between the passes.
 pub(super) trait Record: Copy + Send {
     /// Encoded length.
     const BYTES: usize;
@@ -44,7 +44,7 @@ pub(super) trait Source: Sync {
     fn parts(&self, records: &[Self::Record], out: &mut [[u8; 32]]);
     /// The records' values; at most [`CHUNK`].
     fn values(&self, records: &[Self::Record], out: &mut [Self::Value]);
-    /// What all keys begin with.
+    /// Prefix of all keys.
     fn key_prefix(&self) -> &[u8];
     /// Length of a key part without its padding.
     fn part_bytes(&self) -> usize;

@@ -10,7 +10,7 @@ use workload::{
 use super::{join::Written, view::Touched};
 use crate::engine::error::ListFault;
 
-/// Checks that `writes` are exactly what `list` has at `index`, and adds them to `written`.
+/// Checks that `writes` are exactly those of `list` at `index`, and adds them to `written`.
 ///
 /// # Errors
 /// The first difference.

@@ -4,8 +4,8 @@
 //!
 //! Steps run in any order here, so both sides are bounds: a slot that two workers met counts
 //! twice (which can only let a list pass), and a step counts as ended only with its gas and its
-//! slots. What costs no block gas (system calls after the transactions among it, as
-//! ethereum/EIPs#12277 amends the EIP) is allowed for throughout.
+//! slots. Reads without block gas (system calls after the transactions among them, as
+//! ethereum/EIPs#12277 amends the EIP) are allowed for throughout.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,7 +18,7 @@ use workload::{
 
 use crate::engine::error::ListFault;
 
-/// A worker tells what it has done when its steps could have burnt this much gas: the longest
+/// A worker reports its progress when its steps could have burnt this much gas: the longest
 /// step of a storm at once, transfers a hundred at a time.
 const TELL_GAS: u64 = 2_000_000;
 
@@ -55,7 +55,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) fork: Fork,
 }
 
-/// Gas that a transaction can burn on access at most: what EIP-8037 allows above the cap of
+/// Most gas that a transaction can burn on access: the gas that EIP-8037 allows above the cap of
 /// EIP-7825 pays for growth.
 fn limit(tx: &Transaction, fork: Fork) -> u64 {
     tx.gas_limit.min(fork.tx_gas_cap())

@@ -21,7 +21,10 @@ use std::{
 use alloy_primitives::U256;
 use workload::genesis::AccountState;
 
-use crate::single_flight::{Arrival, Cancelled};
+use crate::{
+    fiber::{Awaited, Turn, Wait},
+    single_flight::{Arrival, Cancelled},
+};
 
 const EMPTY: u8 = 0;
 const CLAIMED: u8 = 1;
@@ -69,7 +72,7 @@ impl Claims {
             && state.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Publishes what was stored for `id` before, and wakes who waits.
+    /// Publishes the value that was stored for `id` before, and wakes waiting threads.
     #[inline]
     pub(crate) fn publish(&self, id: usize) {
         self.states[id].store(READY, Ordering::Release);
@@ -85,21 +88,30 @@ impl Claims {
     /// # Errors
     /// [`Cancelled`].
     pub(crate) fn wait(&self, id: usize, cancel: &AtomicBool) -> Result<(), Cancelled> {
-        let gate = &self.gates[id % GATE_COUNT];
-        gate.waiter_count.fetch_add(1, Ordering::SeqCst);
-        let mut held = gate.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let arrived = loop {
+        let mut wait = Wait::new(Awaited::Value);
+        loop {
+            let turn = wait.turn();
             if self.is_ready(id) {
-                break Ok(());
+                return Ok(());
             }
             if cancel.load(Ordering::Relaxed) {
-                break Err(Cancelled);
+                return Err(Cancelled);
             }
-            let waited = gate.opened.wait_timeout(held, MISSED_CALL);
-            held = waited.unwrap_or_else(PoisonError::into_inner).0;
-        };
+            if turn == Turn::Block {
+                self.doze(id);
+            }
+        }
+    }
+
+    /// Sleeps until `id` is ready, or for a moment.
+    fn doze(&self, id: usize) {
+        let gate = &self.gates[id % GATE_COUNT];
+        gate.waiter_count.fetch_add(1, Ordering::SeqCst);
+        let held = gate.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_ready(id) {
+            drop(gate.opened.wait_timeout(held, MISSED_CALL));
+        }
         gate.waiter_count.fetch_sub(1, Ordering::SeqCst);
-        arrived
     }
 }
 

@@ -1,4 +1,4 @@
-//! One batch: what its workers share, what each of them does with it, and what they leave.
+//! One batch: the state that its workers share, the work of each, and their results.
 
 use std::{
     sync::{
@@ -30,10 +30,10 @@ use crate::{
         task::Task,
     },
     lock::lock,
-    schedule,
+    process, schedule,
     single_flight::SingleFlight,
     span::Spans,
-    store::Reader,
+    store::{ReadCounters, Reader},
     trace::{What, close_part},
 };
 
@@ -42,6 +42,14 @@ use crate::{
 pub(super) struct Tallies {
     pub(super) on_demand: ReadTally,
     pub(super) prefetched: ReadTally,
+}
+
+/// Counts of one worker.
+pub(crate) struct Leavings {
+    pub(super) tallies: Tallies,
+    pub(super) counters: ReadCounters,
+    /// Of a thread that only verifies.
+    pub(super) priority: Option<process::Priority>,
 }
 
 /// The input of a job.
@@ -225,7 +233,7 @@ impl<P: PreState> Job<P> {
         let may_be_caused = match &failure.error {
             EngineError::Step { .. } => true,
             EngineError::List { fault, .. } => !matches!(fault, ListFault::Infeasible { .. }),
-            EngineError::Store(_) | EngineError::Cancelled => false,
+            EngineError::Root { .. } | EngineError::Store(_) | EngineError::Cancelled => false,
         };
         if !may_be_caused || self.shared.pre_state.listed().is_none() {
             return Err(failure);
@@ -363,7 +371,7 @@ impl<P: PreState> Job<P> {
         Ok(StepResult { index, result: output.result, latency })
     }
 
-    /// Checks and joins what the workers left.
+    /// Checks and joins the workers' results.
     pub(super) fn finish<R: Reader>(
         &self,
         task: &Task<'_>,

@@ -1,4 +1,4 @@
-//! From what each step wrote to what the batch changed: the last write of each key, against
+//! From the writes of each step to the changes of the batch: the last write of each key, against
 //! the state below the batch. Nothing is taken from the list but the numbers of its keys.
 
 use std::sync::atomic::AtomicBool;
@@ -39,7 +39,7 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
         });
     }
 
-    /// The write of `key` in what is left, which is of this key or of higher ones.
+    /// The write of `key` in the rest, which is of this key or of higher ones.
     fn take(left: &mut &[(K, BlockAccessIndex, V)], key: K) -> Option<V> {
         let ((first, _, value), rest) = left.split_first()?;
         (*first == key).then(|| {
@@ -62,7 +62,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Adds what the step at `index` wrote to account `id`.
+    /// Adds the writes of the step at `index` to account `id`.
     pub(crate) fn add_account(
         &mut self,
         index: BlockAccessIndex,
@@ -83,7 +83,7 @@ impl Written {
     }
 
     /// Keeps the last write of each key. Each worker does this with its own, so that to join
-    /// them is to merge what is in order.
+    /// them is to merge sorted sequences.
     pub(crate) fn keep_last(&mut self) {
         self.balances.keep_last();
         self.nonces.keep_last();
@@ -119,7 +119,7 @@ impl Written {
     }
 }
 
-/// The net changes of what all workers wrote, of which each has kept its last. A key whose value
+/// The net changes of the writes of all workers, of which each has kept its last. A key whose value
 /// below the batch nobody has read yet (a slot of a contract that a step created) is read by
 /// `reader`.
 ///

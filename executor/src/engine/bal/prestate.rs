@@ -88,7 +88,7 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Nothing read yet of what `list` declares.
+    /// None of the keys of `list` is read yet.
     pub(crate) fn new(list: &ListIndex) -> Self {
         Self {
             accounts: Values::new(list.account_count() as usize),

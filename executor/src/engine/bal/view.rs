@@ -1,5 +1,5 @@
 //! The state that one transaction runs on under a block-level access list: the state below the
-//! batch, overlaid with what the list says was written at lower indices (EIP-7928). Refuses a
+//! batch, overlaid with the list's writes at lower indices (EIP-7928). Refuses a
 //! key that a complete list does not declare, and remembers which declared keys were met.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,8 +127,8 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Marks what `state` met without asking for it: slots of a contract in creation are known
-    /// to be empty. A creation that was reverted leaves no mark on the account but for its
+    /// Marks keys that `state` met without asking for them: slots of a contract in creation are
+    /// known to be empty. A creation that was reverted leaves no mark on the account but for its
     /// slots, so all accounts that had no code before are looked at.
     ///
     /// # Errors

@@ -123,7 +123,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Tells others what has changed for them.
+    /// Tells others of changes for them.
     fn tell(&self, guarded: &Guarded) {
         let has_task = guarded.scheduler.has_task();
         // A store would take the line from those who look at it.

@@ -1,4 +1,4 @@
-//! All that is known of one key: its value below the batch, what steps of the batch wrote, and
+//! All that is known of one key: its value below the batch, the writes of steps of the batch, and
 //! the highest step that read it. Plain values; one lock a cell guards them (`memory.rs`).
 //!
 //! A read and the mark it leaves are one transition, and so are a write and the look at the
@@ -164,8 +164,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. What no step from `committed` on can read is forgotten, and
-    /// after a final run all that it replaces: only a speculative one may have to run again.
+    /// Writes as the step `index`. A value that no step from `committed` on can read is forgotten,
+    /// and after a final run all that it replaces: only a speculative one may have to run again.
     /// Returns the highest step that may have read something else in its place.
     pub(super) fn write(
         &mut self,
@@ -227,14 +227,14 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         }
     }
 
-    /// Marks what the step `index` wrote as an estimate.
+    /// Marks the write of the step `index` as an estimate.
     pub(super) fn mark_estimate(&mut self, index: BlockAccessIndex) {
         if let Some(version) = self.version_mut(index) {
             version.is_estimate = true;
         }
     }
 
-    /// Takes away what an incarnation of the step `index` before `incarnation` wrote. Returns
+    /// Takes away the write of an incarnation of the step `index` before `incarnation`. Returns
     /// the highest step that may have read it.
     pub(super) fn remove_older(
         &mut self,

@@ -1,10 +1,10 @@
 //! All interleavings of small batches, tried one by one: the real scheduler and the real cells,
-//! run by simulated workers one transition at a time. A transition is what a thread does under
-//! one lock, so what is tried here is exactly what threads can do to each other.
+//! run by simulated workers one transition at a time. A transition is the work of a thread under
+//! one lock, so the interleavings tried here are exactly those of threads.
 //!
 //! The laws: no state without a way on (nobody waits when nobody can run), no way back to a state
-//! (every run ends), what is committed stays committed, in order, and at the end every step has
-//! read and written what it would have in order.
+//! (every run ends), committed steps stay committed, in order, and at the end every step has
+//! read and written the same as in order.
 
 use std::collections::HashSet;
 
@@ -16,11 +16,11 @@ use super::{
 /// The operations of a step of the model, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
-    /// Reads a cell and adds its value to what the step has.
+    /// Reads a cell and adds its value to the step's.
     Read(usize),
-    /// Writes a cell: what the step has, and one more.
+    /// Writes a cell: the step's value, and one more.
     Write(usize),
-    /// Writes a cell if what the step has is even: a re-run may write elsewhere.
+    /// Writes a cell if the step's value is even: a re-run may write elsewhere.
     WriteIfEven(usize),
     /// Needs all lower steps committed, as who reads a beneficiary's account does.
     NeedLowest,

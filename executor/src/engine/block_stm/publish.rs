@@ -13,7 +13,7 @@ use super::{
 use crate::store::Reader;
 
 impl<R: Reader> StepView<'_, R> {
-    /// Takes in what a part of the step wrote.
+    /// Takes in the writes of a part of the step.
     pub(super) fn take_in(&mut self, state: &EvmState) {
         for (address, account) in state {
             if account.is_touched() {
@@ -24,7 +24,7 @@ impl<R: Reader> StepView<'_, R> {
 
     fn take_in_account(&mut self, address: &Address, account: &revm::state::Account) {
         // A contract that destroys itself in the transaction that made it leaves nothing
-        // (EIP-6780); what it stored never was.
+        // (EIP-6780); its storage never was.
         let is_gone = account.is_selfdestructed();
         let has_slots = !account.storage.is_empty();
         let is_new = account.is_changed() || account.is_created();
@@ -55,7 +55,7 @@ impl<R: Reader> StepView<'_, R> {
         }
     }
 
-    /// Lets others read what the step wrote, in place of what its last run wrote. Returns the
+    /// Lets others read the step's writes, in place of those of its last run. Returns the
     /// highest step that may have read something else before.
     pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
         let memory = self.ground.memory;
@@ -93,7 +93,7 @@ pub(super) fn is_valid(memory: &Memory, index: u32, log: &Log) -> bool {
     log.accounts.iter().all(account) && log.slots.iter().all(slot)
 }
 
-/// Marks what the last run of the step at `index` wrote as estimates.
+/// Marks the writes of the last run of the step at `index` as estimates.
 pub(super) fn mark_estimates(memory: &Memory, index: u32, log: &Log) {
     for id in &log.written_accounts {
         memory.accounts.cell(*id).cell.mark_estimate(index);

@@ -66,7 +66,7 @@ impl Purses {
         (id as usize) < self.purses.len()
     }
 
-    /// Sets what the step owes. revm counts fees in 128 bits.
+    /// Sets the step's fees. revm counts fees in 128 bits.
     pub(super) fn set(&self, index: BlockAccessIndex, wei: U256) {
         let [low, high, ..] = *wei.as_limbs();
         let fee = &self.fees[index as usize];

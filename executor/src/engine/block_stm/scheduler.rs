@@ -1,5 +1,5 @@
 //! The order of work: a state machine of plain values. One lock guards it (`board.rs`), so its
-//! transitions are exactly what threads can interleave, and `model.rs` tries all of them.
+//! transitions are exactly those that threads can interleave, and `model.rs` tries all of them.
 //!
 //! ```text
 //!            ┌────────────── given up ──────────────┐
@@ -9,9 +9,9 @@
 //!            │                                claim │  │ nothing changed
 //!            └────── what it read changed ────── Validating
 //! ```
-//! A step is *dirty* when a lower step wrote what it may have read before. Whoever writes knows,
-//! because a cell remembers the highest step that read it; so a step that nobody disturbed is
-//! committed without being validated. When the lowest step that is not committed runs from its
+//! A step is *dirty* when a lower step wrote a key that it may have read before. Whoever writes
+//! knows, because a cell remembers the highest step that read it; so a step that nobody disturbed
+//! is committed without being validated. When the lowest step that is not committed runs from its
 //! start, nobody can disturb it: its run is *final*.
 //!
 //! Nobody waits when nobody can run: a step may wait only while another worker does not.
@@ -42,9 +42,9 @@ pub(super) enum Until {
 /// The certainty of the values that a run reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Footing {
-    /// All lower steps are committed: what it reads is what it will be.
+    /// All lower steps are committed: its reads are final.
     Final,
-    /// Lower steps may still write what it reads.
+    /// Lower steps may still write keys that it reads.
     Speculative,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Task {
         /// The certainty of the values that it reads.
         footing: Footing,
     },
-    /// Look whether what this step read is still what it would read.
+    /// Validate: compare the step's reads with the present values.
     Validate {
         /// The step.
         index: BlockAccessIndex,
@@ -78,7 +78,7 @@ pub(super) enum Report {
     Finished {
         /// The step.
         index: BlockAccessIndex,
-        /// The highest step that may have read what this one has now written.
+        /// The highest step that may have read a key that this one has now written.
         readers_to: Option<BlockAccessIndex>,
         /// Reads and writes that are kept for it.
         logged: u32,
@@ -95,7 +95,7 @@ pub(super) enum Report {
         /// The step.
         index: BlockAccessIndex,
     },
-    /// It is not; what the step wrote is marked as an estimate.
+    /// It is not; the step's writes are marked as estimates.
     Invalid {
         /// The step.
         index: BlockAccessIndex,
@@ -105,7 +105,7 @@ pub(super) enum Report {
 /// The answer to a run that cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Answer {
-    /// Go on: what it wanted is there.
+    /// Go on: the awaited value is there.
     GoOn,
     /// Ask again when something has changed.
     Wait,
@@ -237,7 +237,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes in what a worker has done.
+    /// Takes in a worker's result.
     pub(super) fn take(&mut self, report: Report) {
         match report {
             Report::Finished { index, readers_to, logged } => {
@@ -312,7 +312,7 @@ impl Scheduler {
         &mut self.steps[index as usize]
     }
 
-    /// The lowest of what can be done.
+    /// The lowest possible task.
     fn choose(&self) -> Option<Choice> {
         let again = self.redo.iter().take(LOOK).position(|index| self.can_run(*index));
         let validate = self.dirty.first().copied();

@@ -1,4 +1,4 @@
-//! From what all steps wrote to what the batch changed: the last version of each key, with the
+//! From the writes of all steps to the changes of the batch: the last version of each key, with the
 //! fees that were kept apart, against the state below the batch.
 
 use alloy_primitives::{Address, KECCAK256_EMPTY, U256};

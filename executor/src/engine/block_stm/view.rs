@@ -1,6 +1,6 @@
-//! The state that one run of a step reads: what lower steps of the batch wrote, and the state
-//! below the batch. Remembers what was read, so that it can be validated, and what was written,
-//! so that it can be published.
+//! The state that one run of a step reads: the writes of lower steps of the batch, and the state
+//! below the batch. Remembers the reads, so that they can be validated, and the writes,
+//! so that they can be published.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -109,7 +109,7 @@ pub(super) struct StepView<'a, R> {
     pub(super) slots: Vec<(CellId, U256)>,
     /// Accounts met in this step, the last ones last.
     met: Vec<(Address, CellId)>,
-    /// Of those, what this batch created.
+    /// Of those, the ones that this batch created.
     born: HashSet<CellId>,
 }
 
@@ -214,7 +214,7 @@ impl<'a, R: Reader> StepView<'a, R> {
         Ok(state)
     }
 
-    /// A beneficiary's account: what it was written to last, and all fees since. Only once all
+    /// A beneficiary's account: its last written value, and all fees since. Only once all
     /// lower steps are committed; nothing can change it then, and it is not logged.
     fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
         if self.footing == Footing::Speculative {
@@ -308,7 +308,7 @@ impl<'a, R: Reader> StepView<'a, R> {
 pub(super) fn pay(account: &mut Account, owed: U256) {
     if !owed.is_zero() {
         let mut state = account.state.unwrap_or_default();
-        // As revm does: what would overflow is not paid.
+        // As revm does: an amount that would overflow is not paid.
         state.balance = state.balance.checked_add(owed).unwrap_or(state.balance);
         account.state = Some(state);
     }

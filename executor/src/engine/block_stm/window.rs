@@ -1,5 +1,5 @@
 //! The distance by which execution may run ahead of the commit. A step far ahead has more below it
-//! that may still change what it read, so the distance shrinks while many runs are in vain and grows
+//! that may still change its reads, so the distance shrinks while many runs are aborted and grows
 //! while few are.
 
 /// The largest distance in steps, and so how many steps' reads and versions are kept at once.
@@ -14,11 +14,11 @@ const MOST_PATIENCE: u32 = 256;
 pub(super) enum Ran {
     /// It came to its end.
     ToItsEnd,
-    /// It was in vain: given up, or what it read has changed.
+    /// It was aborted: given up, or its reads have changed.
     InVain,
 }
 
-/// The distance, and what it is judged by.
+/// The distance, and the counts that it is judged by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Window {
     size: u32,

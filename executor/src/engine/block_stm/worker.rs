@@ -1,4 +1,4 @@
-//! A worker's part of a batch: it does what the board says until nothing is left.
+//! A worker's part of a batch: it carries out the board's tasks until none is left.
 
 use std::{
     mem,
@@ -158,7 +158,7 @@ impl<R: Reader> Worker<'_, '_, R> {
         }
     }
 
-    /// Publishes what the step wrote and keeps its log.
+    /// Publishes the step's writes and keeps its log.
     fn finish(&mut self, index: BlockAccessIndex, incarnation: u32) -> Report {
         let mut kept = self.work.logs.of(index);
         if incarnation == 1 {

@@ -3,7 +3,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +11,7 @@ use alloy_primitives::{B256, map::HashMap};
 use workload::{Layout, Table};
 
 use super::{
-    block::{BLOCK_BYTES, Block, Rows, Shape},
+    block::{Block, Rows, Shape},
     index::Index,
 };
 use crate::store::sealed;
@@ -81,6 +81,7 @@ impl TwoWays {
 /// A file of rows of one size.
 #[derive(Debug)]
 pub(super) struct RowFile {
+    pub(super) table: Table,
     pub(super) file: TwoWays,
     pub(super) index: Index,
     pub(super) shape: Shape,
@@ -90,25 +91,13 @@ impl RowFile {
     pub(super) fn open(dir: &Path, table: Table, layout: Layout) -> io::Result<Self> {
         let shape = Shape::of(table, layout);
         let index = Index::read(&dir.join(index_name(table)), table, shape)?;
-        Ok(Self { file: TwoWays::open(dir.join(rows_name(table)))?, index, shape })
-    }
-
-    /// Reads block `number` and checks it.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidData`] where it is damaged.
-    pub(super) fn read<'a>(
-        &self,
-        cache: CacheMode,
-        number: usize,
-        block: &'a mut Block,
-    ) -> io::Result<Rows<'a>> {
-        let offset = number as u64 * BLOCK_BYTES as u64;
-        self.file.of(cache).read_exact_at(&mut block.0, offset)?;
-        self.rows(block, number as u64)
+        Ok(Self { table, file: TwoWays::open(dir.join(rows_name(table)))?, index, shape })
     }
 
     /// The rows of a block that was read.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] where it is damaged.
     pub(super) fn rows<'a>(&self, block: &'a Block, number: u64) -> io::Result<Rows<'a>> {
         self.shape.rows(block, number).ok_or_else(|| {
             let name = self.file.path().file_name().unwrap_or_default().display();
@@ -121,7 +110,7 @@ impl RowFile {
 /// Where a code lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CodePlace {
-    /// A multiple of [`BLOCK_BYTES`].
+    /// A multiple of `BLOCK_BYTES`.
     pub(super) offset: u64,
     /// Bytes of the code.
     pub(super) byte_count: usize,

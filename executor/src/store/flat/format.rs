@@ -24,7 +24,7 @@ use crate::{
 const FORMAT_VERSION: u32 = 1;
 /// Bytes that are written, or read, at a time.
 const BUFFER_BYTES: usize = 1 << 20;
-/// What the row stream keeps of a slot and of an account between its passes.
+/// Bytes that the row stream keeps of a slot and of an account between its passes.
 const SCRATCH_SLOT_BYTES: u64 = 4;
 /// See [`SCRATCH_SLOT_BYTES`].
 const SCRATCH_ACCOUNT_BYTES: u64 = 24;
@@ -82,7 +82,7 @@ impl StateFormat for FlatFormat {
             digest.merge(&written);
             rows.set(table, written.row_count());
         }
-        Ok(BuildOutput { content_digest: digest.finish(), rows })
+        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
@@ -108,7 +108,7 @@ impl StateFormat for FlatFormat {
         let codes = scan_codes(&files).map_err(untrusted)?;
         rows.set(Table::Codes, codes.row_count());
         digest.merge(&codes);
-        Ok(BuildOutput { content_digest: digest.finish(), rows })
+        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
     }
 }
 

@@ -111,7 +111,7 @@ impl Index {
         sealed::write(path, bytes)
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads the output of [`Self::write`].
     pub(super) fn read(path: &Path, table: Table, shape: Shape) -> io::Result<Self> {
         let bytes = sealed::read(path)?;
         let damaged = || sealed::damaged(path);

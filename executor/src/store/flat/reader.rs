@@ -1,20 +1,27 @@
 //! One thread's reads: one block a key, several in flight where many keys are asked for.
 
+#[cfg(feature = "io-uring")]
+use std::sync::{Arc, Mutex};
 use std::{fmt, fs::File, io, os::unix::fs::FileExt};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
+#[cfg(feature = "io-uring")]
+use workload::Table;
 use workload::{
     AccountState, Layout, NetChanges,
     layout::{RowKey, decode_account, decode_slot},
 };
 
-#[cfg(feature = "io-uring")]
-use super::ring::Ring;
 use super::{
     block::{BLOCK_BYTES, Block},
     files::{CodePlace, RowFile},
     sample::FlatSample,
     settings::NAME,
+};
+#[cfg(feature = "io-uring")]
+use super::{
+    ring::{BlockAt, Queue, Ring},
+    sample::{QUEUED_ACCOUNTS, QUEUED_SLOTS},
 };
 use crate::{
     error::StoreError,
@@ -27,6 +34,9 @@ pub struct FlatReader<'a> {
     layout: Layout,
     #[cfg(feature = "io-uring")]
     ring: Option<Box<Ring>>,
+    /// The queue of a fiber's reads, and its slot there.
+    #[cfg(feature = "io-uring")]
+    queue: Option<(Arc<Mutex<Queue>>, usize)>,
     block: Box<Block>,
     /// The account asked for last, its key, and its number among those with slots: slots come in
     /// runs of one account.
@@ -79,7 +89,9 @@ impl<'a> FlatReader<'a> {
             sample,
             layout: sample.layout,
             #[cfg(feature = "io-uring")]
-            ring: sample.ring(),
+            ring: None,
+            #[cfg(feature = "io-uring")]
+            queue: None,
             block: Box::new(Block::ZERO),
             last_account: None,
             batch: Batch::default(),
@@ -116,7 +128,8 @@ impl<'a> FlatReader<'a> {
         loop {
             self.counters.block_count += 1;
             self.counters.block_bytes += BLOCK_BYTES as u64;
-            let rows = file.read(self.sample.cache, at, &mut self.block)?;
+            self.read_block(file, at)?;
+            let rows = file.rows(&self.block, at as u64)?;
             if rows.first_key() <= key {
                 first = at;
             } else if at == first {
@@ -132,6 +145,21 @@ impl<'a> FlatReader<'a> {
         }
     }
 
+    /// Reads block `number` of `file`.
+    fn read_block(&mut self, file: &RowFile, number: usize) -> io::Result<()> {
+        #[cfg(feature = "io-uring")]
+        if let Some((queue, slot)) = &self.queue {
+            let place = match file.table {
+                Table::Accounts => QUEUED_ACCOUNTS,
+                Table::Slots | Table::Codes => QUEUED_SLOTS,
+            };
+            let at = BlockAt { file: place, number: number as u64 };
+            return Queue::read(queue, *slot, at, &mut self.block);
+        }
+        let offset = number as u64 * BLOCK_BYTES as u64;
+        file.file.of(self.sample.cache).read_exact_at(&mut self.block.0, offset)
+    }
+
     fn base_slot(&mut self, account: Option<usize>, row: &RowKey) -> Result<U256, StoreError> {
         let Some(account) = account else { return Ok(U256::ZERO) };
         let sample = self.sample;
@@ -142,7 +170,7 @@ impl<'a> FlatReader<'a> {
         Ok(value.unwrap_or_default())
     }
 
-    /// Answers from the overlay what is there; the others go to `batch.keys`.
+    /// Answers keys of the overlay from it; the others go to `batch.keys`.
     fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
         let Batch { keys: left, places, .. } = &mut self.batch;
         left.clear();
@@ -254,7 +282,21 @@ impl Sample for FlatSample {
     type Reader<'a> = FlatReader<'a>;
 
     fn reader(&self) -> Result<FlatReader<'_>, StoreError> {
+        #[cfg(feature = "io-uring")]
+        return Ok(FlatReader { ring: self.ring(), ..FlatReader::new(self) });
+        #[cfg(not(feature = "io-uring"))]
         Ok(FlatReader::new(self))
+    }
+
+    /// A key is read in one read of one block, which goes to the queue that all of them share.
+    #[cfg(feature = "io-uring")]
+    fn fiber_readers(&self, count: usize) -> Result<Vec<FlatReader<'_>>, StoreError> {
+        let queue = self.queue(count);
+        let reader = |slot| FlatReader {
+            queue: queue.clone().map(|queue| (queue, slot)),
+            ..FlatReader::new(self)
+        };
+        Ok((0..count).map(reader).collect())
     }
 
     fn row_layout(&self) -> Option<Layout> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{
     fmt, fs,
     fs::File,
-    io::Write,
+    io::{self, Write},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -17,13 +17,19 @@ use workload::{
 };
 
 #[cfg(feature = "io-uring")]
-use super::ring::Ring;
+use super::ring::{Queue, Ring};
 use super::{
     files::Files,
     settings::{FlatSettings, NAME, failed_io},
 };
 use crate::{error::StoreError, state::BuiltState, store::overlay::Overlay};
 use variant::{CacheMode, Durability};
+
+/// Places of the files of slots and accounts among those of a [`Queue`].
+#[cfg(feature = "io-uring")]
+pub(super) const QUEUED_SLOTS: u32 = 0;
+#[cfg(feature = "io-uring")]
+pub(super) const QUEUED_ACCOUNTS: u32 = 1;
 
 /// A state open for one sample.
 pub struct FlatSample {
@@ -55,7 +61,7 @@ impl Drop for SampleDir {
     }
 }
 
-/// What a sample is opened with.
+/// Settings of a sample's opening.
 pub(super) struct SampleInput<'a> {
     pub(super) state: &'a BuiltState,
     pub(super) files: &'a Arc<Files>,
@@ -106,11 +112,24 @@ impl FlatSample {
     #[cfg(feature = "io-uring")]
     pub(super) fn ring(&self) -> Option<Box<Ring>> {
         let file = self.files.slots.file.of(self.cache);
-        let ring = Ring::new(file, self.settings.depth.max(1));
-        if ring.is_err() {
+        self.granted(Ring::new(&[file], self.settings.depth.max(1))).map(Box::new)
+    }
+
+    /// The queue of the readers of `fiber_count` fibers, where the kernel gives a ring.
+    #[cfg(feature = "io-uring")]
+    pub(super) fn queue(&self, fiber_count: usize) -> Option<Arc<Mutex<Queue>>> {
+        let files = [&self.files.slots, &self.files.accounts].map(|rows| rows.file.of(self.cache));
+        let queue = self.granted(Queue::new(&files, fiber_count))?;
+        Some(Arc::new(Mutex::new(queue)))
+    }
+
+    /// Counts what the kernel refused.
+    #[cfg(feature = "io-uring")]
+    fn granted<T>(&self, asked: io::Result<T>) -> Option<T> {
+        if asked.is_err() {
             self.refused_rings.fetch_add(1, Ordering::Relaxed);
         }
-        ring.ok().map(Box::new)
+        asked.ok()
     }
 
     pub(super) fn close(self) -> Result<(), StoreError> {

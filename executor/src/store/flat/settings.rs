@@ -17,7 +17,7 @@ pub struct FlatSettings {
     /// Keys that a reader with a ring wants in a call. At the end of a call its ring runs empty,
     /// so a call should be many times as long as the ring is deep.
     pub keys_per_call: usize,
-    /// What a commit waits for: synced, until the log is on the device; logged, until it is with
+    /// The end of a commit: synced, until the log is on the device; logged, until it is with
     /// the kernel; unlogged, there is none.
     pub durability: Durability,
 }

@@ -56,7 +56,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Writes down what [`Self::read`] needs of the file in `dir`, which nobody has open.
+    /// Writes down the pages that [`Self::read`] needs of the file in `dir`, which nobody has open.
     ///
     /// # Errors
     /// The file has another number of branch pages than MDBX has counted, or it cannot be read or
@@ -84,7 +84,7 @@ impl Base {
     /// The base in `dir`.
     ///
     /// # Errors
-    /// A file that cannot be read or is not what was written.
+    /// A file that cannot be read or differs from the written one.
     pub(super) fn read(dir: &Path) -> io::Result<Self> {
         let mut metas = sealed::read(&dir.join(UNDO))?;
         let length = metas.split_off(META_BYTES.min(metas.len()));

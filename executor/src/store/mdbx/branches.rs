@@ -27,7 +27,7 @@ pub(super) struct Index {
 /// The index of `file`, where `metas` are its first pages.
 ///
 /// # Errors
-/// What is not as the format says, or the read that failed.
+/// The breach of the format, or the read that failed.
 pub(super) fn find(file: &File, metas: &[u8]) -> io::Result<Index> {
     let mut index = Index::default();
     for list in index.add_branches(file, page::main_tree(metas)?)? {

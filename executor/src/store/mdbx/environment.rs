@@ -17,15 +17,15 @@ pub(super) const PAGE_BYTES: usize = 4096;
 /// By how much the file grows at a time, in bytes; the last step is what it is too long.
 const GROWTH_BYTES: isize = 1 << 20;
 
-/// What samples may add to a state, in bytes of address space: as many leaves as a block can
-/// write, several times over.
+/// Room for a sample's additions to a state, in bytes of address space: as many leaves as a block
+/// can write, several times over.
 const ROOM_BYTES: u64 = 256 << 30;
 
 /// Readers at the same time: each reading and executing thread has one transaction, and a
 /// scenario may ask for 1,024 of each.
 pub(super) const READER_COUNT_MAX: u64 = 4096;
 
-/// What an environment is opened for.
+/// Purpose of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To be filled with about this many bytes.

@@ -24,18 +24,18 @@ use crate::{
     store::ordered,
 };
 
-/// Bytes of rows in a transaction: what one has written stays in memory until it is committed.
+/// Bytes of rows in a transaction: its writes stay in memory until it is committed.
 const TX_BYTES: usize = 64 << 20;
 
-/// What a row takes beside key and value: header, offset and padding of its node.
+/// Bytes of a row beside key and value: header, offset and padding of its node.
 const ROW_OVERHEAD_BYTES: u64 = 11;
-/// What an account row, and a code without its bytes, take at most: a page for a code's rest.
+/// Most bytes of an account row, and of a code without its bytes: a page for a code's rest.
 const SMALL_ROW_BYTES: u64 = 128;
-/// What the row stream keeps of a slot and of an account between its passes.
+/// Bytes that the row stream keeps of a slot and of an account between its passes.
 const SCRATCH_SLOT_BYTES: u64 = 4;
 /// See [`SCRATCH_SLOT_BYTES`].
 const SCRATCH_ACCOUNT_BYTES: u64 = 24;
-/// What a state without rows takes.
+/// Bytes of a state without rows.
 const FIXED_BYTES: u64 = 4 << 20;
 
 /// Duplicates of an account up to which they may lie within a leaf of the table.
@@ -157,7 +157,7 @@ impl StateFormat for MdbxFormat {
         let place = input.dir.join(DATA);
         fs::rename(&path, &place).map_err(failed_io("move the database to its place"))?;
         Base::describe(input.dir, branch_count).map_err(failed_io("describe the database"))?;
-        Ok(BuildOutput { content_digest: digest.finish(), rows })
+        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
@@ -252,7 +252,7 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
         rows.set(table, of_table.row_count());
         digest.merge(&of_table);
     }
-    Ok(BuildOutput { content_digest: digest.finish(), rows })
+    Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
 }
 
 /// Digests a slot that is stored as a duplicate of its account as the row that it stands for.

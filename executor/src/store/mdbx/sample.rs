@@ -1,5 +1,5 @@
 //! A state open for one sample: an environment over a link to the base, whose pages a pinned
-//! reader keeps, and what has been committed to it.
+//! reader keeps, and the commits to it.
 
 use std::{
     fmt, fs,
@@ -28,7 +28,7 @@ use crate::{error::StoreError, state::BuiltState};
 
 /// A state open for one sample.
 pub struct MdbxSample {
-    /// Holds the base's snapshot: what its pages hold is not overwritten. Ends before the
+    /// Holds the base's snapshot: its pages are not overwritten. Ends before the
     /// environment does.
     pin: Tx<RoSync>,
     environment: Environment,
@@ -163,7 +163,7 @@ impl MdbxSample {
     }
 
     /// Closes the environment, puts the base back, and reads every key that was committed:
-    /// each must be what the pinned snapshot had.
+    /// each must equal the pinned snapshot's.
     pub(super) fn close(self, base: &Base) -> Result<(), StoreError> {
         let Self { pin, environment, tables, touched, dir, .. } = self;
         let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ pub(super) const NAME: &str = "mdbx";
 /// How a state is committed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MdbxSettings {
-    /// What a commit waits for. Synced: data and meta page are on the device. Logged: both are
+    /// The end of a commit. Synced: data and meta page are on the device. Logged: both are
     /// with the kernel, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: with
     /// the kernel, and it does not (`UTTERLY_NOSYNC`): MDBX has no commit that stays in memory.
     pub durability: Durability,

@@ -22,20 +22,20 @@ use crate::{
     state::{BuildPhase, RowCounts, StateError, Watch},
 };
 
-/// Rows between two flushes: what is kept in memory, at some 200 bytes a row.
+/// Rows between two flushes: they are kept in memory, at some 200 bytes a row.
 const FLUSH_ROWS: u64 = 1 << 20;
 
 /// Rows in a write.
 const BATCH_ROWS: u64 = 1 << 10;
 
-/// Larger than what [`FLUSH_ROWS`] rows take: only this file's own flushes cut files, so that
+/// Larger than [`FLUSH_ROWS`] rows: only this file's own flushes cut files, so that
 /// every machine has the same ones.
 const WRITE_BUFFER_BYTES: usize = 2 << 30;
 
 /// Name of the stream that decides which rows are written again.
 const STREAM: &str = "stress 2026 rows of an aged state";
 
-/// What codes have no part in: a client never writes a code twice.
+/// Without codes: a client never writes a code twice.
 const TABLES: [Table; 2] = [Table::Accounts, Table::Slots];
 
 /// Which rows are written again, and when.

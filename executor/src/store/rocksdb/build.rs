@@ -20,6 +20,7 @@ use super::{
     scan,
     settings::{NAME, TABLE_EXTENSION, failed, failed_io},
     threads,
+    trie_build::{self, TrieBuild},
 };
 use crate::{
     error::StoreError,
@@ -32,18 +33,18 @@ use crate::{
 /// As `rocksdb` 0.25.0 bundles it; the crate does not tell.
 const LIBRARY_VERSION: &str = "11.8.1";
 
-/// What a row takes beside key and value: its share of restarts, padding, index and filter.
+/// Bytes of a row beside key and value: its share of restarts, padding, index and filter.
 const ROW_OVERHEAD_BYTES: u64 = 16;
 
-/// What an account row, and a code without its bytes, take at most.
+/// Most bytes of an account row, and of a code without its bytes.
 const SMALL_ROW_BYTES: u64 = 160;
 
-/// What the row stream keeps of a slot and of an account between its passes.
+/// Bytes that the row stream keeps of a slot and of an account between its passes.
 const SCRATCH_SLOT_BYTES: u64 = 4;
 /// See [`SCRATCH_SLOT_BYTES`].
 const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 
-/// What a state without rows takes.
+/// Bytes of a state without rows.
 const FIXED_BYTES: u64 = 16 << 20;
 
 /// Rows between two looks at the cancel flag.
@@ -71,14 +72,16 @@ impl StateFormat for RocksFormat {
         let (slots, accounts) = (genesis.slot_count(), genesis.account_count());
         // Key parts that rows of one account share are stored once in 16 rows.
         let slot = layout.slot_key_bytes() as u64 * 5 / 8 + 32 + ROW_OVERHEAD_BYTES;
-        // What is written again is there twice.
+        // Rows that are written again are there twice.
         let again = |bytes: u64| bytes + bytes * u64::from(self.aged_ppm) / u64::from(PPM);
         let parts = [
             slots.saturating_mul(again(slot) + SCRATCH_SLOT_BYTES),
             accounts.saturating_mul(again(SMALL_ROW_BYTES) + SCRATCH_ACCOUNT_BYTES),
             codes + genesis.accounts.len() as u64 * SMALL_ROW_BYTES,
         ];
-        let rows = parts.into_iter().fold(FIXED_BYTES, u64::saturating_add);
+        let node_bytes = self.tries.map_or(0, trie_build::node_bytes_per_row);
+        let nodes = slots.saturating_add(accounts).saturating_mul(node_bytes);
+        let rows = parts.into_iter().fold(FIXED_BYTES.saturating_add(nodes), u64::saturating_add);
         rows.saturating_add(rows / 20)
     }
 
@@ -87,7 +90,7 @@ impl StateFormat for RocksFormat {
         fs::create_dir(&files).map_err(failed_io("make a directory for table files"))?;
         let database = options::database_for_building();
         let cache = options::block_cache(8 << 20);
-        let families = options::families(&database, &cache, self.index);
+        let families = options::families(&database, &cache, self);
         let db = DB::open_cf_descriptors(&database, input.dir, families)
             .map_err(failed("make a database"))?;
         let mut digest = ContentDigest::default();
@@ -104,13 +107,21 @@ impl StateFormat for RocksFormat {
             }
             ingest(&db, family(&db, options::family_of(table))?, written.paths)?;
         }
-        check_shape(&db, &rows)?;
+        let mut node_count = 0;
+        let mut state_root = None;
+        if let Some(format) = self.tries {
+            let tries = TrieBuild { format, rocks: self, input, watch, files: &files, db: &db };
+            let built = tries.build(&rows)?;
+            ingest(&db, family(&db, options::TRIES)?, built.paths)?;
+            (node_count, state_root) = (built.node_count, Some(built.root));
+        }
+        check_shape(&db, rows.total() + node_count)?;
         drop(db);
         if self.aged_ppm > 0 {
             age::age(input.dir, self, &input.genesis.digest(), &rows, watch)?;
         }
         remove_chatter(input.dir)?;
-        Ok(BuildOutput { content_digest: digest.finish(), rows })
+        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root })
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
@@ -248,20 +259,17 @@ fn ingest(db: &DB, family: &ColumnFamily, paths: Vec<PathBuf>) -> Result<(), Sto
 }
 
 /// All rows in files of the last level: a get of a present key looks into exactly one file.
-fn check_shape(db: &DB, rows: &RowCounts) -> Result<(), StoreError> {
+fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
     let files = db.live_files().map_err(failed("list the table files"))?;
     let in_files: u64 = files.iter().map(|file| file.num_entries).sum();
     let stray = files.iter().find(|file| file.level != 6);
-    if in_files == rows.total() && stray.is_none() {
+    if in_files == row_count && stray.is_none() {
         return Ok(());
     }
     Err(StoreError::Failed {
         store: NAME,
         action: "take in the table files".to_owned(),
-        reason: format!(
-            "{in_files} of {} rows in files; above the last level: {stray:?}",
-            rows.total()
-        ),
+        reason: format!("{in_files} of {row_count} rows in files; above the last level: {stray:?}"),
     })
 }
 

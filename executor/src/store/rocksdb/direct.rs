@@ -29,7 +29,7 @@ enum Kind {
 }
 
 impl Access {
-    /// Tries what the file system of `dir` and of its `tables` accepts.
+    /// Tries direct reads on the file system of `dir` and of its `tables`.
     pub(super) fn probe(
         dir: &Path,
         tables: &[PathBuf],

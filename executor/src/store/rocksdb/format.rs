@@ -1,7 +1,9 @@
-//! What shapes the files of a state: each combination is a state of its own, since another one
-//! has other bytes. What only decides how files are opened is in `RocksSettings`.
+//! Settings that shape the files of a state: each combination is a state of its own, since another
+//! one has other bytes. Settings of their opening are in `RocksSettings`.
 
 use variant::{FilterKind, IndexShape};
+
+use crate::tries;
 
 /// Blocks are padded to pages only where their size is a power of two.
 const DEFAULT_BLOCK_BYTES: u32 = 4096;
@@ -34,7 +36,7 @@ impl Filter {
         Self { kind, bits }
     }
 
-    /// What it is.
+    /// The kind of the filter.
     pub const fn kind(self) -> FilterKind {
         self.kind
     }
@@ -48,10 +50,10 @@ impl Filter {
 /// How states are built in `RocksDB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RocksFormat {
-    /// About what a table file has at most, in bytes. `MultiGet` reads the keys of one file
+    /// About the most that a table file has, in bytes. `MultiGet` reads the keys of one file
     /// together, so few large files serve it best.
     pub file_bytes: u64,
-    /// What a data block has at most (a power of two: then it begins at a page and never
+    /// The most that a data block has (a power of two: then it begins at a page and never
     /// crosses into one more) or about (any other size: one follows the other), in bytes.
     pub block_bytes: u32,
     /// The filter.
@@ -61,6 +63,8 @@ pub struct RocksFormat {
     /// Share of the accounts and slots that are overwritten after they were taken in, in
     /// millionths; at most [`PPM`].
     pub aged_ppm: u32,
+    /// Nodes of tries that are stored beside the rows.
+    pub tries: Option<trie::Format>,
 }
 
 impl RocksFormat {
@@ -71,6 +75,7 @@ impl RocksFormat {
         filter: Filter::new(FilterKind::Bloom, 10),
         index: IndexShape::Whole,
         aged_ppm: 0,
+        tries: None,
     };
 
     /// Whether blocks are padded to pages.
@@ -114,6 +119,9 @@ impl RocksFormat {
         if self.aged_ppm > 0 {
             text.push_str(&format!(";{AGED}{} ppm in {} generations", self.aged_ppm, GENERATIONS));
         }
+        if let Some(format) = self.tries {
+            text.push_str(&format!(";{TRIES}{}", tries::format_name(format)));
+        }
         text
     }
 
@@ -142,6 +150,7 @@ impl RocksFormat {
                 Some(_) => IndexShape::Partitioned,
             },
             aged_ppm: aged_ppm(shape),
+            tries: tries_name(shape).and_then(tries::format_named),
         };
         (format.shape() == shape).then_some(format)
     }
@@ -155,6 +164,8 @@ impl Default for RocksFormat {
 
 /// Before the share in a shape.
 const AGED: &str = "aged ";
+/// Before the format of the tries in a shape.
+const TRIES: &str = "tries ";
 
 /// Share of the rows that were overwritten in a state of this shape, in millionths; 0 for a
 /// state as it was taken in.
@@ -163,8 +174,15 @@ pub fn aged_ppm(shape: &str) -> u32 {
     part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)
 }
 
+/// The format of the tries in a state of this shape, in words; `None` for a state without tries.
+pub fn tries_name(shape: &str) -> Option<&str> {
+    shape.split(';').find_map(|part| part.strip_prefix(TRIES))
+}
+
 #[cfg(test)]
 mod tests {
+    use variant::TrieForm;
+
     use super::*;
 
     #[test]
@@ -183,9 +201,14 @@ mod tests {
         for (block_bytes, file_bytes) in [(4096, 1), (3_900, 1 << 40)] {
             for filter in filters.clone() {
                 for index in [IndexShape::Whole, IndexShape::Partitioned] {
-                    for aged_ppm in [0, 1, PPM] {
+                    for (aged_ppm, tries) in [
+                        (0, None),
+                        (1, None),
+                        (PPM, Some(trie::Format::All)),
+                        (0, tries::format_of(TrieForm::Cut)),
+                    ] {
                         let format =
-                            RocksFormat { file_bytes, block_bytes, filter, index, aged_ppm };
+                            RocksFormat { file_bytes, block_bytes, filter, index, aged_ppm, tries };
                         let shape = format.shape();
                         assert_eq!(RocksFormat::of_shape(&shape), Some(format), "{shape}");
                         assert_eq!(super::aged_ppm(&shape), aged_ppm);

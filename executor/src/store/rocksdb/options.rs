@@ -15,6 +15,8 @@ pub(super) const ACCOUNTS: &str = "accounts";
 pub(super) const STORAGE: &str = "storage";
 /// Codes by hash.
 pub(super) const CODE: &str = "code";
+/// Nodes of all tries, in a state that has any.
+pub(super) const TRIES: &str = "tries";
 /// RocksDB always has it; it stays empty.
 const DEFAULT: &str = "default";
 
@@ -84,7 +86,7 @@ pub(super) const fn family_of(table: Table) -> &'static str {
 pub(super) fn families(
     options: &Options,
     cache: &Cache,
-    index: IndexShape,
+    format: &RocksFormat,
 ) -> Vec<ColumnFamilyDescriptor> {
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);
@@ -93,7 +95,7 @@ pub(super) fn families(
     table.set_bloom_filter(10.0, false);
     table.set_whole_key_filtering(true);
     table.set_index_block_restart_interval(8);
-    match index {
+    match format.index {
         IndexShape::Whole => table.set_cache_index_and_filter_blocks(false),
         IndexShape::Partitioned => {
             table.set_cache_index_and_filter_blocks(true);
@@ -102,7 +104,7 @@ pub(super) fn families(
     }
     let mut options = options.clone();
     options.set_block_based_table_factory(&table);
-    descriptors(&options)
+    descriptors(&options, format)
 }
 
 /// The families of a database whose flushes write files as `format` has them.
@@ -110,12 +112,13 @@ pub(super) fn families_for_writing(
     options: &Options,
     format: &RocksFormat,
 ) -> Result<Vec<ColumnFamilyDescriptor>, Error> {
-    Ok(descriptors(&tables_as(options, format)?))
+    Ok(descriptors(&tables_as(options, format)?, format))
 }
 
-fn descriptors(options: &Options) -> Vec<ColumnFamilyDescriptor> {
+fn descriptors(options: &Options, format: &RocksFormat) -> Vec<ColumnFamilyDescriptor> {
     [DEFAULT, ACCOUNTS, STORAGE, CODE]
         .into_iter()
+        .chain(format.tries.map(|_| TRIES))
         .map(|name| ColumnFamilyDescriptor::new(name, options.clone()))
         .collect()
 }

@@ -21,7 +21,7 @@ use variant::{CacheMode, ReadMethod};
 const KEY_COUNT: u64 = 256;
 /// Fewer blocks than this prove nothing.
 const BLOCK_COUNT_MIN: u64 = 32;
-/// Room for what two passes read.
+/// Room for the reads of two passes.
 const CACHE_BYTES: usize = 8 << 20;
 
 /// Whether most blocks of a `MultiGet` came without a read call; `None` where nothing was to be
@@ -37,7 +37,7 @@ pub(super) fn multi_get_io_uring(input: SampleInput<'_>) -> Result<Option<bool>,
 }
 
 fn count(sample: &RocksSample, recipe: &Genesis) -> Result<Option<bool>, StoreError> {
-    // A first pass reads what there is of index partitions.
+    // A first pass reads index partitions, if any.
     let [Some(first), Some(second)] = [0, 1].map(|pass| keys(recipe, pass)) else {
         return Ok(None);
     };

@@ -4,7 +4,7 @@ use std::fmt;
 
 use ::rocksdb::{
     ColumnFamily, DB, DBPinnableSlice, ReadOptions,
-    perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
+    perf::{PerfStatsLevel, set_perf_stats},
 };
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
 use workload::{
@@ -13,14 +13,17 @@ use workload::{
 };
 
 use super::{
+    counters::thread_counters,
     options::{ACCOUNTS, CODE, STORAGE},
     sample::RocksSample,
     settings::{NAME, READS_AT_ONCE, effective, failed},
+    tries::RocksTries,
     uring::{IoUring, io_uring_state},
 };
 use crate::{
     error::StoreError,
     store::{Batching, ReadCounters, Reader, Sample, SlotRow},
+    tries::Tries,
 };
 use variant::ReadMethod;
 
@@ -46,7 +49,7 @@ pub struct RocksReader<'a> {
     start: ReadCounters,
 }
 
-/// Takes the place of a row, its key and what was found.
+/// Takes the index of a row, its key and the value found.
 type RowSink<'s> = dyn FnMut(u32, &RowKey, Option<&[u8]>) -> Result<(), StoreError> + 's;
 
 /// Room for the keys of one call, kept between calls.
@@ -182,7 +185,11 @@ impl Sample for RocksSample {
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        self.write(changes)
+        self.write(changes, &[])
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        Some(Box::new(RocksTries { sample: self, format: self.trie_format()? }))
     }
 }
 
@@ -317,17 +324,6 @@ impl Reader for RocksReader<'_> {
             block_bytes: now.block_bytes - self.start.block_bytes,
             cache_hit_count: now.cache_hit_count - self.start.cache_hit_count,
         }
-    }
-}
-
-/// What RocksDB has counted on this thread.
-fn thread_counters() -> ReadCounters {
-    let context = PerfContext::default();
-    ReadCounters {
-        block_count: context.metric(PerfMetric::BlockReadCount),
-        block_bytes: context.metric(PerfMetric::BlockReadByte),
-        key_count: 0,
-        cache_hit_count: context.metric(PerfMetric::BlockCacheHitCount),
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use ::rocksdb::{Cache, ColumnFamily, DB, ReadOptions, WriteBatch, WriteOptions, properties};
+use trie::Format;
 use workload::{
     Layout, NetChanges,
     layout::{encode_account, encode_slot},
@@ -13,11 +14,12 @@ use workload::{
 
 use super::{
     direct::Access,
+    format::RocksFormat,
     options,
     settings::{NAME, RocksSettings, TABLE_EXTENSION, failed, failed_io},
 };
-use crate::{error::StoreError, state::BuiltState};
-use variant::{CacheFill, CacheMode, Checksums, Durability, IndexShape};
+use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
+use variant::{CacheFill, CacheMode, Checksums, Durability};
 
 /// A state open for one sample.
 pub struct RocksSample {
@@ -28,6 +30,7 @@ pub struct RocksSample {
     layout: Layout,
     settings: RocksSettings,
     mode: CacheMode,
+    tries: Option<Format>,
 }
 
 impl fmt::Debug for RocksSample {
@@ -46,12 +49,12 @@ impl Drop for SampleDir {
     }
 }
 
-/// What a sample is opened with.
+/// Settings of a sample's opening.
 #[derive(Clone, Copy)]
 pub(super) struct SampleInput<'a> {
     pub(super) state: &'a BuiltState,
     pub(super) settings: RocksSettings,
-    pub(super) index: IndexShape,
+    pub(super) format: RocksFormat,
     pub(super) access: Access,
 }
 
@@ -61,7 +64,7 @@ impl RocksSample {
         cache: Cache,
         mode: CacheMode,
     ) -> Result<Self, StoreError> {
-        let SampleInput { state, settings, index, access } = input;
+        let SampleInput { state, settings, format, access } = input;
         let dir = state.new_sample_dir().map_err(|error| StoreError::Failed {
             store: NAME,
             action: "make a sample".to_owned(),
@@ -74,21 +77,22 @@ impl RocksSample {
         if let Some(count) = settings.open_file_count {
             options.set_max_open_files(i32::try_from(count).unwrap_or(i32::MAX));
         }
-        let families = options::families(&options, &cache, index);
+        let families = options::families(&options, &cache, &format);
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
             .map_err(failed(format!("open a sample of {}", state.name())))?;
         let layout = state.manifest().layout;
-        Ok(Self { db, dir, cache, layout, settings, mode })
+        Ok(Self { db, dir, cache, layout, settings, mode, tries: format.tries })
     }
 
     /// Memory of indices and filters in bytes.
     pub(super) fn table_memory_bytes(&self) -> u64 {
         let families = [options::ACCOUNTS, options::STORAGE, options::CODE];
+        let families = families.into_iter().chain(self.tries.map(|_| options::TRIES));
         let of = |name| {
             let family = self.db.cf_handle(name)?;
             self.db.property_int_value_cf(family, properties::ESTIMATE_TABLE_READERS_MEM).ok()?
         };
-        families.into_iter().filter_map(of).sum()
+        families.filter_map(of).sum()
     }
 
     /// Bytes of data blocks in the cache now.
@@ -96,9 +100,20 @@ impl RocksSample {
         self.cache.get_usage()
     }
 
-    /// Writes the changes of a batch.
-    pub(super) fn write(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        let batch = self.batch(changes)?;
+    /// Writes the changes of a batch, and of the nodes of its tries.
+    pub(super) fn write(
+        &self,
+        changes: &NetChanges,
+        nodes: &[NodeChanges],
+    ) -> Result<(), StoreError> {
+        let mut batch = self.batch(changes)?;
+        if !nodes.is_empty() {
+            let tries = self.family(options::TRIES)?;
+            for NodeChanges { trie, put, deleted } in nodes {
+                deleted.iter().for_each(|key| batch.delete_cf(tries, trie.row_key(key)));
+                put.iter().for_each(|(key, node)| batch.put_cf(tries, trie.row_key(key), node));
+            }
+        }
         let mut write = WriteOptions::default();
         match self.settings.durability {
             Durability::Synced => write.set_sync(true),
@@ -125,6 +140,11 @@ impl RocksSample {
 
     pub(super) const fn settings(&self) -> &RocksSettings {
         &self.settings
+    }
+
+    /// Which nodes of tries are stored.
+    pub(super) const fn trie_format(&self) -> Option<Format> {
+        self.tries
     }
 
     /// Options of reads of one key, and of reads of many.

@@ -8,7 +8,7 @@ use super::{
     format::RocksFormat,
     options, sample,
     settings::{TABLE_EXTENSION, failed},
-    threads,
+    threads, trie_verify,
 };
 use crate::{
     error::StoreError,
@@ -36,8 +36,8 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let cache = options::block_cache(8 << 20);
     let mut database = options::database();
     database.set_use_direct_reads(access.is_direct());
-    let index = RocksFormat::of_shape(&input.manifest.shape).unwrap_or_default().index;
-    let families = options::families(&database, &cache, index);
+    let format = RocksFormat::of_shape(&input.manifest.shape).unwrap_or_default();
+    let families = options::families(&database, &cache, &format);
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
     let stretches = stretches(&db)?;
@@ -50,7 +50,11 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
         total.rows.slots += scanned.rows.slots;
         total.rows.codes += scanned.rows.codes;
     }
-    Ok(BuildOutput { content_digest: total.digest.finish(), rows: total.rows })
+    let state_root = match format.tries {
+        Some(format) => Some(trie_verify::verify(input, &db, format, watch)?),
+        None => None,
+    };
+    Ok(BuildOutput { content_digest: total.digest.finish(), rows: total.rows, state_root })
 }
 
 /// The keys from one file of the last level on up to the next one's. All of a table's together

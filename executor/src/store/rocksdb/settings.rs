@@ -16,9 +16,9 @@ pub(super) const TABLE_EXTENSION: &str = "sst";
 /// groups of so many.
 pub const READS_AT_ONCE: usize = 32;
 
-/// What is done where `method` is asked for: where the kernel refuses `io_uring`, a `MultiGet`
-/// would read one key after the other and RocksDB would complain on standard output, which belongs
-/// to results.
+/// The way of reading where `method` is asked for: where the kernel refuses `io_uring`, a
+/// `MultiGet` would read one key after the other and RocksDB would complain on standard output,
+/// which belongs to results.
 pub fn effective(method: ReadMethod) -> ReadMethod {
     if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }
 }
@@ -39,7 +39,7 @@ pub struct RocksSettings {
     /// Table files kept open; `None`: all, from the start. One that is not open is opened, and
     /// its index and filter loaded, when it is read.
     pub open_file_count: Option<u32>,
-    /// What a commit waits for.
+    /// The end of a commit.
     pub durability: Durability,
     /// Whether blocks are verified.
     pub checksums: Checksums,

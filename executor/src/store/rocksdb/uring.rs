@@ -4,7 +4,7 @@
 //! RocksDB also asks the program, through a function that the program exports
 //! (`RocksDbIOUringEnable`). `librocksdb-sys` 0.19 exports one that says yes; earlier versions
 //! did not. A second definition would not link, so the test `io_uring` watches over
-//! what really happens: by system calls, not by names.
+//! the truth: by system calls, not by names.
 
 use std::fmt;
 

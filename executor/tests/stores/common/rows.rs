@@ -1,4 +1,4 @@
-//! What a store of the small recipe must give, whichever store it is.
+//! The rows that every store of the small recipe must give.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use executor::store::{Reader, Sample, Store};

@@ -13,7 +13,7 @@ const BATCH: usize = 64;
 /// The code of JSON-RPC for a method that is not there.
 const NO_METHOD: i64 = -32601;
 
-/// What a node needs in order to answer a call.
+/// A node's needs for answering a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
     /// The method.

@@ -27,7 +27,7 @@ pub(super) struct ReadFailed(pub(super) ImportError);
 
 impl DBErrorMarker for ReadFailed {}
 
-/// What is known of an account; what is not there has not been asked for.
+/// The known values of an account; others have not been asked for.
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// Nonce, balance and code; zero and empty for an account that does not exist.
@@ -53,7 +53,7 @@ pub(super) struct Below<'a> {
     codes: B256Map<Bytecode>,
     first_hash_number: u64,
     block_hashes: Vec<B256>,
-    /// What traced transactions have changed: its value in a later trace is not that below.
+    /// State that traced transactions have changed: its value in a later trace is not that below.
     written: HashSet<Address>,
     written_slots: HashSet<(Address, U256)>,
 }
@@ -74,9 +74,10 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Takes from a transaction's trace what is still as it was below the first block. Traces
-    /// must come in order. Of the accounts in `changed_untraced` the nonce, balance and code may
-    /// have changed unseen, of those in `systems` the slots too: they are left to be read.
+    /// Takes the values from a transaction's trace that are still as they were below the first
+    /// block. Traces must come in order. Of the accounts in `changed_untraced` the nonce, balance
+    /// and code may have changed unseen, of those in `systems` the slots too: they are left to be
+    /// read.
     pub(super) fn learn(
         &mut self,
         tx: &TxTrace,
@@ -110,8 +111,8 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Reads at once what the blocks name: senders, callees, receivers, access lists. The rest is
-    /// read when it is asked for.
+    /// Reads at once the accounts that the blocks name: senders, callees, receivers, access lists.
+    /// The rest is read when it is asked for.
     pub(super) fn fetch_named(&mut self, workload: &Workload) -> Result<(), ImportError> {
         let mut accounts = changed_untraced(workload);
         let mut slots = BTreeSet::new();
@@ -260,7 +261,7 @@ pub(super) fn system_contracts(fork: Fork) -> BTreeSet<Address> {
     system::contracts(fork).into_iter().map(|account| account.address).collect()
 }
 
-/// Accounts that a block changes besides what its transactions' tracers are sure to name:
+/// Accounts that a block changes besides those that its transactions' tracers are sure to name:
 /// receivers of fees and of withdrawals, those who delegate, system contracts.
 pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
     let mut all = system_contracts(workload.fork);

@@ -16,11 +16,11 @@ use super::{
 /// Blocks below the first whose hashes code can ask for (BLOCKHASH).
 const HASHES: u64 = 256;
 
-/// Reads the blocks that are `wanted`, and the state below them. What is expected in the
+/// Reads the blocks that are `wanted`, and the state below them. The expected outcome in the
 /// workload's batches is still empty: see [`crate::import::complete`].
 ///
 /// # Errors
-/// [`ImportError`]: what the node answered to which call, and what to do.
+/// [`ImportError`]: the call, the node's answer, and the remedy.
 pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportError> {
     let mut node = Asker::new(rpc);
     let chain_id = node.one("eth_chainId", json!([]), Need::Method)?.node().u64()?;

@@ -1,4 +1,4 @@
-//! The fork of blocks that a node has: by what the node says of its chain (`eth_config`,
+//! The fork of blocks that a node has: by the node's answers on its chain (`eth_config`,
 //! EIP-7910), or as the user says, checked as far as headers and the node say it.
 
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::{
 /// Address of the precompile that Osaka brings (EIP-7951), at the end of its 20 bytes.
 const OSAKA_PRECOMPILE: &str = "0000000000000000000000000000000000000100";
 
-/// What the node says of the rules of its newest block.
+/// The node's answer on the rules of its newest block.
 struct Config {
     /// From when on they hold, Unix time in seconds.
     since: u64,
@@ -88,7 +88,7 @@ fn check_same(bodies: &[Reply]) -> Result<bool, ImportError> {
 }
 
 fn fork_without_list(config: &Config) -> Option<Fork> {
-    // Blobs cost in Osaka what they cost in Prague, the fork before.
+    // Blobs cost as much in Osaka as in Prague, the fork before.
     let earlier = [Fork::Osaka, Fork::Bpo1, Fork::Bpo2].into_iter();
     let mut of_fraction = earlier.filter(|fork| fork.blob_fee_update_fraction() == config.fraction);
     of_fraction.next().filter(|_| config.has_osaka)

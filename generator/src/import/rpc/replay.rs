@@ -1,6 +1,6 @@
-//! Runs imported blocks over the state that is known below them. What is not known is asked for
+//! Runs imported blocks over the state that is known below them. An unknown value is asked for
 //! when it is read, so that afterwards the state holds all that the blocks touch. Each transaction
-//! is compared with what the tracer says that it changed.
+//! is compared with the tracer's changes.
 
 use revm::{DatabaseCommit, database::State, database_interface::bal::EvmDatabaseError};
 use workload::{Block, GenesisAccount, StepKind, Steps, Workload};

@@ -1,5 +1,5 @@
-//! What a node's tracer says of the transactions of a block (`prestateTracer`): the state before
-//! each, and in its diff mode what each has changed. Tracers leave out what does not exist, what
+//! A node's trace of the transactions of a block (`prestateTracer`): the state before
+//! each, and in its diff mode the changes of each. Tracers leave out what does not exist, what
 //! system calls did before the first transaction, and withdrawals.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::{
     quantity,
 };
 
-/// What is said of an account; nothing where there is nothing to say.
+/// The trace of an account; empty where there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traced {
     pub(super) balance: Option<U256>,
@@ -24,14 +24,14 @@ pub(super) struct Traced {
     pub(super) slots: BTreeMap<U256, U256>,
 }
 
-/// What is said of a transaction.
+/// The trace of a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TxTrace {
-    /// What it touched, as it was before it.
+    /// The state that it touched, as it was before it.
     pub(super) before: BTreeMap<Address, Traced>,
-    /// What it changed, as it was before it.
+    /// The state that it changed, as it was before it.
     pub(super) changed_before: BTreeMap<Address, Traced>,
-    /// What it changed, as it is after it; a slot that is cleared is left out.
+    /// The state that it changed, as it is after it; a slot that is cleared is left out.
     pub(super) changed_after: BTreeMap<Address, Traced>,
 }
 
@@ -98,7 +98,7 @@ fn accounts(node: &Node<'_>) -> Result<BTreeMap<Address, Traced>, ImportError> {
 }
 
 impl TxTrace {
-    /// Where `made`, what the transaction has changed here, is not what the tracer says.
+    /// The place where `made`, the transaction's changes here, differs from the trace.
     pub(super) fn difference(&self, made: &EvmState) -> Option<Difference> {
         let account = |address: &Address, said: &Traced| {
             let Some(made) = made.get(address) else {

@@ -94,7 +94,7 @@ fn transactions_per_user_are_log_normal_with_the_mean_that_is_asked() {
         let ratio = seen_deviation / deviation;
         assert!((ratio - 1.0).abs() < 0.2, "{mean} {sigma}: {seen_deviation}, {deviation}");
         // The median and the tenth above: exp(μ), exp(μ + 1.2816σ), to the nearest whole
-        // and what a sample may be off.
+        // and the error of a sample.
         let mu = mean.ln() - sigma * sigma / 2.0;
         for (share, z) in [(0.5, 0.0), (0.9, 1.2816)] {
             let seen = counts[(counts.len() as f64 * share) as usize] as f64;

@@ -1,4 +1,4 @@
-//! The storms that scenarios name, as [`Parts`]: which contract, which families, what it passes.
+//! The storms that scenarios name, as [`Parts`]: contract, families, and passed words.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ use spec::{
 pub(crate) struct At<'g, 's> {
     pub(crate) scenario: &'s Scenario,
     pub(crate) state: &'g State,
-    /// What the load has of the state.
+    /// The load's part of the state.
     pub(crate) placed: &'g Placed,
     /// Its place among the loads.
     pub(crate) load: usize,
@@ -143,7 +143,7 @@ pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g
     Ok(Storm::new(parts, at.stream))
 }
 
-/// Cold reads of what the transaction before has decided.
+/// Cold reads at keys that the transaction before has decided.
 pub(crate) fn prefetch_miss<'g>(
     at: At<'g, '_>,
     storm: &PrefetchMiss,

@@ -1,4 +1,4 @@
-//! What a storm is made of: which contract, which families, what they are asked for.
+//! The parts of a storm: its contract, its families, the keys that it asks for.
 
 use alloy_primitives::{Address, B256, U256};
 use spec::{CalldataByte, Overlap, SlotOrder};
@@ -6,30 +6,30 @@ use workload::{Layout, SlotFamily, block::IndexRange};
 
 use crate::{artifact::Contract, meter::Meter};
 
-/// What a storm is made of.
+/// The parts of a storm.
 #[derive(Debug)]
 pub(crate) struct Parts<'g> {
     /// The contract that transactions call.
     pub(crate) contract: Contract,
-    /// What it costs.
+    /// Its price.
     pub(crate) meter: Meter,
-    /// Share of what is asked for that exists.
+    /// Share of the keys asked for that exist.
     pub(crate) present_share: f64,
-    /// What transactions have in common.
+    /// The keys that transactions have in common.
     pub(crate) overlap: Overlap,
     /// Whom transactions call in turn; at least one.
     pub(crate) targets: Vec<Target<'g>>,
     /// In which order they ask, where that is not the indices'.
     pub(crate) sorted: Option<Sorted<'g>>,
-    /// Calldata beside what they ask for: a share of the most that costs no more than its standard
+    /// Calldata beside the keys: a share of the most that costs no more than its standard
     /// price.
     pub(crate) calldata_share: f64,
-    /// What that is.
+    /// Its content.
     pub(crate) calldata_byte: CalldataByte,
 }
 
 impl<'g> Parts<'g> {
-    /// A storm that asks for what exists, each once, in the order of the indices.
+    /// A storm that asks for keys that exist, each once, in the order of the indices.
     pub(crate) fn new(contract: Contract, meter: Meter, targets: Vec<Target<'g>>) -> Self {
         Self {
             contract,
@@ -78,7 +78,7 @@ impl Sorted<'_> {
 pub(crate) struct Target<'g> {
     /// Its address.
     pub(crate) to: Address,
-    /// What the family has.
+    /// The kind of the family's members.
     pub(crate) asked: Asked,
     /// The family's place in its list in the genesis.
     pub(crate) family: u32,
@@ -92,7 +92,7 @@ pub(crate) struct Target<'g> {
     pub(crate) start: Option<u64>,
 }
 
-/// What a family has.
+/// The kind of a family's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Slots.

@@ -1,4 +1,4 @@
-//! What storms have of a genesis: contracts with families of slots, and what moves them on.
+//! The storms' part of a genesis: contracts with families of slots, and those that move them on.
 
 use alloy_primitives::{Address, U256};
 use workload::{
@@ -37,7 +37,7 @@ pub(crate) const fn sload_contract(storm: &SloadStorm) -> Contract {
     }
 }
 
-/// The contract that has the reader by `keys` read what the transaction before has decided.
+/// The contract that has the reader by `keys` read the keys that the transaction before decided.
 pub(crate) const fn pointer_contract(keys: KeyOrder) -> Contract {
     match keys {
         KeyOrder::Keccak | KeyOrder::Weyl => Contract::RangePointer,
@@ -69,11 +69,11 @@ const fn rules(keys: KeyOrder) -> Rules {
     }
 }
 
-/// Where a storm is among the loads, and what it has of the state.
+/// The index of a storm among the loads, and its part of the state.
 #[derive(Debug)]
 pub(crate) struct StormPlace<'a> {
     pub(crate) index: usize,
-    /// What stands for it in names.
+    /// The load in names.
     pub(crate) tag: &'a str,
     /// Of the state.
     pub(crate) seed: u64,

@@ -1,6 +1,6 @@
 //! Storm transactions of one load: which indices each asks for, so that none is asked for twice in a
 //! workload (unless it says so), the share of present keys is exact, and its gas is what it was
-//! given. What is asked for, slots or accounts, and by which contract, is in [`Parts`].
+//! given. The kind of keys, slots or accounts, and the contract are in [`Parts`].
 
 use alloy_primitives::{B256, Bytes, U256};
 use spec::{CalldataByte, Overlap};
@@ -27,9 +27,9 @@ struct StormTx {
     input: Bytes,
     /// Bytes that follow its calldata.
     padding_count: u64,
-    /// What it costs with them.
+    /// Its price with them.
     price: Price,
-    /// What it asks for.
+    /// The keys that it asks for.
     ranges: Vec<IndexRange>,
 }
 
@@ -38,7 +38,7 @@ struct StormTx {
 pub(crate) struct Storm<'g> {
     parts: Parts<'g>,
     cursors: Vec<Cursor>,
-    /// What its calldata is drawn from.
+    /// The stream of its calldata.
     stream: Stream,
     /// Transactions made.
     tx_count: u64,
@@ -103,7 +103,7 @@ impl<'g> Storm<'g> {
         }
         let start = pairs.first().map_or(0, |(start, _)| *start);
         let contract = self.parts.contract;
-        // What knows its place by itself goes on around the family's end by itself.
+        // A contract that keeps its own index goes on around the family's end by itself.
         let said = if contract.takes_count_alone() { vec![(start, count)] } else { pairs.clone() };
         let first = match target.first {
             First::Word(word) => word,
@@ -129,8 +129,8 @@ impl<'g> Storm<'g> {
         StormTx { target: place, input, padding_count, price, ranges }
     }
 
-    /// The calldata of `tx` as it is carried: its indices in their order, or with what follows. Neither
-    /// changes its price, which is why it waits until the transaction is chosen.
+    /// The calldata of `tx` as it is carried: its indices in their order, or with the bytes after
+    /// them. Neither changes its price, which is why it waits until the transaction is chosen.
     fn carried(&self, tx: &StormTx) -> Bytes {
         if let Some(sorted) = &self.parts.sorted {
             let head = B256::from_slice(&tx.input[..32]);
@@ -191,7 +191,7 @@ impl Planner for Storm<'_> {
             }
         };
         Ok(Some(PlannedTx {
-            // All that there is room for: what a storm leaves of it shows nothing.
+            // All that there is room for: a storm's rest of it shows nothing.
             gas_limit: room.gas_limit,
             gas: storm.price.gas,
             refund: storm.price.refund,

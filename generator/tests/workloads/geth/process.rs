@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tempfile::TempDir;
 
-/// What both sides of the Engine API know.
+/// The secret of both sides of the Engine API.
 const SECRET: [u8; 32] = [7; 32];
 
 /// Where the program is; `None`, said aloud, where there is none.
@@ -65,7 +65,7 @@ impl Database {
         command
     }
 
-    /// Runs a subcommand, which must succeed, and gives what it says.
+    /// Runs a subcommand, which must succeed, and gives its output.
     pub(crate) fn run(&self, args: &[&str]) -> String {
         let output = self.command().args(args).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -103,7 +103,7 @@ impl Database {
             rest.contains("auth=true").then(|| endpoint.to_owned())
         });
         let address = address.unwrap_or_else(|| panic!("geth does not start:\n{said}"));
-        // It stops when nobody reads what it says.
+        // It stops when nobody reads its output.
         thread::spawn(move || lines.for_each(drop));
         Geth { process, address }
     }

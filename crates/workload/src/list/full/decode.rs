@@ -1,7 +1,7 @@
 //! Decoding the `full` form: the EIP-7928 part goes through the same decoder into the same
-//! index, the values beside it into arrays by dense id. `docs/full-list.md` has the rules.
+//! index, the values beside it into arrays by dense id. `docs/designs.md` has the rules.
 //!
-//! Safe on any bytes, as the other forms are. Besides what the index takes it holds 32 bytes a
+//! Safe on any bytes, as the other forms are. Besides the index it takes 32 bytes a
 //! slot and 80 an account.
 
 use std::cmp::Ordering;
@@ -21,8 +21,8 @@ use super::{
 };
 use crate::genesis::AccountState;
 
-/// A list in its `full` form, checked and indexed: what EIP-7928 says, and what every key in it
-/// holds before the batch. Made by [`Self::decode`] alone.
+/// A list in its `full` form, checked and indexed: the EIP-7928 part, and the value that every key
+/// in it holds before the batch. Made by [`Self::decode`] alone.
 ///
 /// Methods that take an id panic on one that is not from this list.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl FullList {
         Ok(Self { index, values })
     }
 
-    /// What EIP-7928 says of the batch.
+    /// The EIP-7928 part of the list.
     pub const fn index(&self) -> &ListIndex {
         &self.index
     }

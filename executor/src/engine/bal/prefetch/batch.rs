@@ -1,5 +1,5 @@
-//! Reading one chunk: what nobody has claimed yet is claimed, asked of the store in one call and
-//! handed over as it comes.
+//! Reading one chunk: keys that nobody has claimed yet are claimed, asked of the store in one call
+//! and handed over as they come.
 
 use std::ops::Range;
 

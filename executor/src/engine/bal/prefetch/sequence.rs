@@ -21,7 +21,7 @@ const SLOTS_PER_THREAD_MIN: usize = 8_192;
 /// A slot in its place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Placed {
-    /// Begin of what it is sorted by within its group.
+    /// First bytes of its sort key within its group.
     prefix: u64,
     /// Place of its account in the order of accounts.
     account_place: u32,

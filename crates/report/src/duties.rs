@@ -1,0 +1,37 @@
+//! Duties inside the clock, in words: rows with a state root are not like rows without one.
+
+use result::Cell;
+use variant::RootTime;
+
+/// The end of a list of duties: what the rows commit, and whether they have a state root.
+pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> &'static str {
+    let (mut with, mut without) = (false, false);
+    for cell in cells {
+        match cell.root {
+            RootTime::Nothing => without = true,
+            RootTime::After | RootTime::FromList => with = true,
+        }
+    }
+    match (with, without) {
+        (false, _) => "flat commit; no state root",
+        (true, false) => "state root, commit with its nodes",
+        (true, true) => "flat commit; the state root in rows named +root alone",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example::{Threads, cell};
+    use variant::Design;
+
+    use super::*;
+
+    #[test]
+    fn rows_with_a_root_are_told_from_rows_without() {
+        let without = cell(Design::Sequential, Threads { executing: 1, reading: 0 }, 1.0);
+        let with = Cell { root: RootTime::After, ..without.clone() };
+        assert!(commit_and_root([&without]).ends_with("no state root"));
+        assert!(commit_and_root([&with]).starts_with("state root"));
+        assert!(commit_and_root([&with, &without]).contains("+root"));
+    }
+}

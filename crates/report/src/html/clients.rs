@@ -1,0 +1,109 @@
+//! Clients beside the designs: real programs that took the same block by their Engine API.
+
+use result::{ClientCell, RunResult};
+
+use super::{
+    data::{Report, Source},
+    figure::{Figure, Part, figure, interval, part},
+    markup::{self, Section, esc, number, unknown},
+};
+use crate::{facts, units};
+
+/// The part on clients; `None` where no result has one.
+pub(super) fn section(report: &Report<'_>) -> Option<Section> {
+    let sound = report.sources.iter().filter(|source| source.is_sound);
+    let with_clients: Vec<_> = sound.filter_map(clients).collect();
+    if with_clients.is_empty() {
+        return None;
+    }
+    let rows = with_clients.iter().flat_map(|of| of.rows(report)).collect::<Vec<_>>();
+    let mut includes: Vec<&str> = Vec::new();
+    for client in with_clients.iter().flat_map(|of| &of.run.value.clients) {
+        if !includes.contains(&&*client.time_includes) {
+            includes.push(&client.time_includes);
+        }
+    }
+    let heads = [
+        "Client",
+        "ms a block",
+        "95 %",
+        "MGas/s",
+        "Times in order",
+        "By its log, ms",
+        "CPU",
+        "Read from disk",
+        "Cold",
+    ];
+    Some(Section {
+        id: "clients",
+        title: "Clients on the same block",
+        lede: format!(
+            "Medians over the samples that count. A client’s time is {}. <em>Times in order</em>: its \
+             speed as a multiple of the design <code>sequential</code>, which keeps flat state and \
+             computes no root.",
+            includes.into_iter().map(esc).collect::<Vec<_>>().join("; or ")
+        ),
+        body: markup::table("Clients on the same block", &heads, &rows),
+        results: with_clients.iter().map(|of| of.source.index).collect(),
+    })
+}
+
+/// A result with clients.
+struct WithClients<'s, 'a> {
+    source: &'s Source<'a>,
+    run: Part<'a, RunResult>,
+}
+
+fn clients<'s, 'a>(source: &'s Source<'a>) -> Option<WithClients<'s, 'a>> {
+    let run = source.run().filter(|run| !run.value.clients.is_empty())?;
+    Some(WithClients { source, run })
+}
+
+impl WithClients<'_, '_> {
+    fn rows(&self, report: &Report<'_>) -> Vec<Vec<String>> {
+        let all = 0..self.run.value.clients.len();
+        let clients = all.filter_map(|place| part!(self.run, clients[place]));
+        let label = match report.sources.len() {
+            1 => String::new(),
+            _ => format!("{} · ", self.source.label),
+        };
+        clients.map(|client| row(&label, &client)).collect()
+    }
+}
+
+fn row(label: &str, client: &Part<'_, ClientCell>) -> Vec<String> {
+    let ends = interval!(client, ms_per_block.ci95);
+    let version = client
+        .version
+        .as_deref()
+        .map_or_else(String::new, |version| format!("<br/><small>{}</small>", esc(version)));
+    let plain = |figure: Option<Figure>| number(figure.as_ref(), units::plain);
+    let cpu = median(client, "cpu_ns", client.median(|sample| sample.cpu_ns));
+    let read =
+        median(client, "device_read_bytes", client.median(|sample| sample.device_read_bytes));
+    vec![
+        format!("{label}<code>{}</code>{version}", esc(&client.client)),
+        plain(figure!(client, ms_per_block.median)),
+        markup::interval(ends.as_ref(), client.counted().len(), units::plain),
+        number(figure!(client, mgas_per_s.median).as_ref(), units::number),
+        ratio(client),
+        plain(figure!(client, own_ms_per_block.median)),
+        number(cpu.as_ref(), units::time_ns),
+        number(read.as_ref(), |bytes| units::bytes(bytes as u64)),
+        esc(&facts::client_cache(client.value)),
+    ]
+}
+
+fn ratio(client: &Part<'_, ClientCell>) -> String {
+    match figure!(client, in_order_ratio?) {
+        Some(figure) => number(Some(&figure), units::ratio),
+        None => unknown(),
+    }
+}
+
+/// A median over the samples that count, with its place.
+fn median(client: &Part<'_, ClientCell>, key: &str, value: Option<f64>) -> Option<Figure> {
+    let value = value?;
+    let at = format!("{}/samples/*/{key}", client.at);
+    Some(Figure { result: client.result, at, value, text: value.to_string() })
+}

@@ -1,0 +1,289 @@
+//! Fibers: several pieces of work on one thread, each with a stack of its own. One that waits for a
+//! read, or for a value that another is reading, yields the thread to the others; the thread itself
+//! waits only when all of them do.
+//!
+//! revm executes a transaction in one call, and asks for state in the midst of it: it has no point
+//! from which it could be resumed. So the stack is kept, not the state of a future.
+
+use std::{
+    any::Any,
+    cell::Cell,
+    fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr,
+};
+
+use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
+
+/// Bytes of a fiber's stack, as a thread of Rust's standard library has; only pages that are touched take
+/// memory.
+const STACK_BYTES: usize = 2 << 20;
+
+/// The thing that a fiber waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// A read of its own, which is under way.
+    Read,
+    /// A value that somebody else reads, maybe another fiber of this thread.
+    Value,
+}
+
+/// The way to go on with a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Look again; if it is still missing, wait again.
+    Look,
+    /// Nobody else of this thread can go on: let the thread wait, but a value not for long, since
+    /// values of other fibers may come meanwhile.
+    Block,
+}
+
+/// A fiber that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    awaited: Awaited,
+    /// True if it has looked since it began to wait, in vain.
+    is_again: bool,
+}
+
+type Panic = Box<dyn Any + Send>;
+type Fiber = Coroutine<Turn, Waiting, Result<(), Panic>, DefaultStack>;
+
+thread_local! {
+    /// The way out of the fiber that runs on this thread; null outside of fibers.
+    static YIELDER: Cell<*const Yielder<Turn, Waiting>> = const { Cell::new(ptr::null()) };
+}
+
+/// True on a fiber.
+pub(crate) fn is_inside() -> bool {
+    !YIELDER.get().is_null()
+}
+
+/// A wait for one thing. No lock may be held meanwhile.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    next: Waiting,
+}
+
+impl Wait {
+    /// A wait that begins.
+    pub(crate) const fn new(awaited: Awaited) -> Self {
+        Self { next: Waiting { awaited, is_again: false } }
+    }
+
+    /// Lets the other fibers of this thread run, and returns the way to go on: at once [`Turn::Block`]
+    /// outside of fibers.
+    #[expect(unsafe_code, reason = "the yielder is found by its address")]
+    pub(crate) fn turn(&mut self) -> Turn {
+        let yielder = YIELDER.get();
+        if yielder.is_null() {
+            return Turn::Block;
+        }
+        // SAFETY: a fiber sets its own yielder when it begins and after each wait, and `resume` takes it
+        // away when it stops: it is that of the fiber on whose stack this call is, and lives as long.
+        let turn = unsafe { &*yielder }.suspend(self.next);
+        YIELDER.set(yielder);
+        self.next.is_again = true;
+        turn
+    }
+}
+
+/// The stacks of a thread's fibers, made before the clock.
+pub(crate) struct Fibers {
+    stacks: Vec<DefaultStack>,
+}
+
+impl fmt::Debug for Fibers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fibers").field("count", &self.stacks.len()).finish()
+    }
+}
+
+/// A fiber that has begun, and the thing that it waits for.
+struct Live {
+    fiber: Fiber,
+    awaited: Awaited,
+}
+
+impl Fibers {
+    /// Stacks of `count` fibers.
+    ///
+    /// # Errors
+    /// The system has no memory for them.
+    pub(crate) fn new(count: usize) -> io::Result<Self> {
+        let stacks = (0..count).map(|_| DefaultStack::new(STACK_BYTES));
+        Ok(Self { stacks: stacks.collect::<Result<_, _>>()? })
+    }
+
+    /// Runs `works`, one on each fiber, to their ends. `on_panic` is called when one panics, and must see
+    /// to it that the others end; then the panic goes on.
+    pub(crate) fn run<W: FnOnce()>(&mut self, works: Vec<W>, on_panic: &dyn Fn()) {
+        assert!(works.len() <= self.stacks.len(), "a fiber has a stack");
+        assert!(!is_inside(), "a fiber has no fibers");
+        let mut first_panic = None;
+        let mut live: Vec<Live> = Vec::with_capacity(works.len());
+        let stacks = self.stacks.drain(..works.len());
+        for (work, stack) in works.into_iter().zip(stacks) {
+            live.push(Live { fiber: begun(stack, work), awaited: Awaited::Value });
+        }
+        while !live.is_empty() {
+            let mut has_progress = false;
+            let mut at = 0;
+            while at < live.len() {
+                match resume(&mut live[at], Turn::Look) {
+                    CoroutineResult::Yield(waiting) => {
+                        has_progress |= !waiting.is_again;
+                        at += 1;
+                    }
+                    CoroutineResult::Return(ended) => {
+                        self.end(live.swap_remove(at), ended, on_panic, &mut first_panic);
+                        has_progress = true;
+                    }
+                }
+            }
+            if has_progress || live.is_empty() {
+                continue;
+            }
+            // A read of this thread comes by itself; a value may need one of these reads.
+            let reads = |waiting: &Live| waiting.awaited == Awaited::Read;
+            let blocking = live.iter().position(reads).unwrap_or(0);
+            if let CoroutineResult::Return(ended) = resume(&mut live[blocking], Turn::Block) {
+                self.end(live.swap_remove(blocking), ended, on_panic, &mut first_panic);
+            }
+        }
+        if let Some(panic) = first_panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Takes the stack back, and the panic.
+    fn end(
+        &mut self,
+        live: Live,
+        ended: Result<(), Panic>,
+        on_panic: &dyn Fn(),
+        first_panic: &mut Option<Panic>,
+    ) {
+        self.stacks.push(live.fiber.into_stack());
+        if let Err(panic) = ended {
+            on_panic();
+            first_panic.get_or_insert(panic);
+        }
+    }
+}
+
+/// A fiber that has `work` before it.
+#[expect(unsafe_code, reason = "the work borrows from the caller of `Fibers::run`")]
+fn begun<W: FnOnce()>(stack: DefaultStack, work: W) -> Fiber {
+    let body = |yielder: &Yielder<Turn, Waiting>, _: Turn| {
+        YIELDER.set(yielder);
+        catch_unwind(AssertUnwindSafe(work))
+    };
+    // SAFETY: `Fibers::run` drives each fiber to its end before it returns, and drops it, which
+    // unwinds its stack, if a panic of its own ends it. The borrows of `work` outlive that call.
+    unsafe { Coroutine::with_stack_unchecked(stack, body) }
+}
+
+/// Runs a fiber until it waits or ends.
+fn resume(live: &mut Live, turn: Turn) -> CoroutineResult<Waiting, Result<(), Panic>> {
+    let result = live.fiber.resume(turn);
+    YIELDER.set(ptr::null());
+    if let CoroutineResult::Yield(waiting) = &result {
+        live.awaited = waiting.awaited;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// Waits for a value until `is_there`, and returns how often it was told to block.
+    fn await_value(is_there: impl Fn() -> bool) -> usize {
+        let (mut wait, mut block_count) = (Wait::new(Awaited::Value), 0);
+        while !is_there() {
+            block_count += usize::from(wait.turn() == Turn::Block);
+        }
+        block_count
+    }
+
+    #[test]
+    fn one_that_waits_lets_the_others_run() {
+        let told = RefCell::new(Vec::new());
+        let mut fibers = Fibers::new(3).unwrap();
+        for _ in 0..2 {
+            told.borrow_mut().clear();
+            let work = |number: usize| {
+                let told = &told;
+                move || {
+                    // The last one needs nobody, each other the one behind it.
+                    let blocked = await_value(|| told.borrow().len() == 2 - number);
+                    assert_eq!(blocked, 0, "another could go on");
+                    told.borrow_mut().push(number);
+                }
+            };
+            fibers.run((0..3).map(work).collect(), &|| panic!("none panics"));
+            assert_eq!(*told.borrow(), [2, 1, 0]);
+        }
+        assert!(!is_inside());
+    }
+
+    #[test]
+    fn the_thread_blocks_only_when_all_wait_and_for_reads_first() {
+        let blocked = RefCell::new(Vec::new());
+        let landed = Cell::new(false);
+        let mut fibers = Fibers::new(2).unwrap();
+        let value = || {
+            await_value(|| landed.get());
+        };
+        let read = || {
+            let mut wait = Wait::new(Awaited::Read);
+            while wait.turn() == Turn::Look {}
+            blocked.borrow_mut().push(Awaited::Read);
+            landed.set(true);
+        };
+        let works: Vec<Box<dyn FnOnce() + '_>> = vec![Box::new(value), Box::new(read)];
+        fibers.run(works, &|| panic!("none panics"));
+        assert_eq!(*blocked.borrow(), [Awaited::Read]);
+    }
+
+    #[test]
+    fn outside_of_fibers_the_thread_blocks() {
+        for awaited in [Awaited::Read, Awaited::Value] {
+            let mut wait = Wait::new(awaited);
+            assert_eq!([wait.turn(), wait.turn()], [Turn::Block; 2]);
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told_to_the_others_and_then_goes_on() {
+        let has_panicked = Cell::new(false);
+        let ended = Cell::new(0);
+        let mut fibers = Fibers::new(3).unwrap();
+        let work = |number: usize| {
+            let (has_panicked, ended) = (&has_panicked, &ended);
+            move || {
+                if number == 1 {
+                    Wait::new(Awaited::Value).turn();
+                    panic!("planted");
+                }
+                await_value(|| has_panicked.get());
+                ended.set(ended.get() + 1);
+            }
+        };
+        let works = (0..3).map(work).collect();
+        let run = AssertUnwindSafe(|| fibers.run(works, &|| has_panicked.set(true)));
+        let panic = catch_unwind(run).unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"planted"));
+        assert_eq!(ended.get(), 2);
+        // The stacks are there again, of fewer works too.
+        for count in [1, 3] {
+            let again = Cell::new(0);
+            let works = (0..count).map(|_| || again.set(again.get() + 1)).collect();
+            fibers.run(works, &|| panic!("none panics"));
+            assert_eq!(again.get(), count);
+        }
+    }
+}

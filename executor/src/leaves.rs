@@ -1,0 +1,65 @@
+//! Rows of flat state as leaves have them. An account's leaf has the root of its slots, which is in
+//! no row: the topmost node of their trie stands for it.
+
+use alloy_primitives::{B256, U256};
+use trie::{AccountValue, Format, NodeKey, Path, RowRange, Rows, SlotValue, stored_root};
+use workload::AccountState;
+
+use crate::{
+    error::StoreError,
+    tries::{TrieId, TrieReader},
+};
+
+/// The value of an account's leaf.
+pub(crate) fn account(state: &AccountState, storage_root: B256, out: &mut Vec<u8>) {
+    let AccountState { nonce, balance, code_hash } = *state;
+    AccountValue { nonce, balance, storage_root, code_hash }.encode_to(out);
+}
+
+/// Adds the rows of a trie in a range.
+pub(crate) fn rows(
+    reader: &mut dyn TrieReader,
+    format: Format,
+    trie: &TrieId,
+    range: &RowRange,
+    out: &mut Rows,
+) -> Result<(), StoreError> {
+    match trie {
+        TrieId::Slots(account) => reader.slots(account, range, &mut |key: B256, value: U256| {
+            let value = SlotValue::new(&value);
+            out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));
+        }),
+        TrieId::Accounts => {
+            let mut found = Vec::new();
+            reader.accounts(range, &mut |key, state| found.push((key, state)))?;
+            let keys: Vec<B256> = found.iter().map(|(key, _)| *key).collect();
+            let roots = storage_roots(reader, format, &keys)?;
+            let mut leaf = Vec::new();
+            for ((key, state), root) in found.iter().zip(roots) {
+                account(state, root, &mut leaf);
+                out.push(*key, &leaf);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The roots of the slots of accounts.
+pub(crate) fn storage_roots(
+    reader: &mut dyn TrieReader,
+    format: Format,
+    accounts: &[B256],
+) -> Result<Vec<B256>, StoreError> {
+    let top = NodeKey::top(format);
+    let keys: Vec<_> = accounts.iter().map(|account| (TrieId::Slots(*account), top)).collect();
+    let mut roots = vec![Ok(B256::ZERO); accounts.len()];
+    reader.nodes(&keys, &mut |index, node| roots[index] = stored_root(format, node))?;
+    let damaged = |(account, root): (&B256, Result<B256, trie::NodeError>)| {
+        root.map_err(|error| StoreError::Damaged {
+            store: "tries",
+            what: format!("the node at {} of the slots of {account}", Path::ROOT),
+            reason: error.to_string(),
+        })
+    };
+    accounts.iter().zip(roots).map(damaged).collect()
+}

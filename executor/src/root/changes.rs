@@ -1,0 +1,88 @@
+//! The changes of a batch as roots want them: from its net changes, or from its list.
+
+use std::{borrow::Cow, ops::Range};
+
+use alloy_primitives::{Address, B256, U256};
+use workload::{AccountState, NetChanges};
+
+use crate::tries::SlotChange;
+
+/// Change of an account's row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The row after the batch; `None`: the account is gone.
+    Row(Option<AccountState>),
+    /// Fields of the row that is read.
+    Fields(Fields),
+}
+
+/// Fields of an account that change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub(super) nonce: Option<u64>,
+    pub(super) balance: Option<U256>,
+    pub(super) code_hash: Option<B256>,
+}
+
+impl Fields {
+    /// The row with the changes; an empty account is none (EIP-161).
+    pub(super) fn over(&self, row: Option<AccountState>) -> Option<AccountState> {
+        if *self == Self::default() {
+            return row;
+        }
+        let before = row.unwrap_or_default();
+        let after = AccountState {
+            nonce: self.nonce.unwrap_or(before.nonce),
+            balance: self.balance.unwrap_or(before.balance),
+            code_hash: self.code_hash.unwrap_or(before.code_hash),
+        };
+        (after != AccountState::default()).then_some(after)
+    }
+}
+
+/// Changes of a batch.
+#[derive(Clone, Debug)]
+pub(super) struct Changes<'c> {
+    /// Accounts by ascending address, with the places of their slots.
+    pub(super) accounts: Vec<(Address, Change, Range<usize>)>,
+    /// Slots by ascending address and key.
+    pub(super) slots: Cow<'c, [SlotChange]>,
+}
+
+impl<'c> Changes<'c> {
+    /// Those that a batch's steps made.
+    pub(super) fn of(net: &'c NetChanges) -> Self {
+        let mut accounts = Vec::with_capacity(net.accounts.len());
+        let mut changed = net.accounts.iter().peekable();
+        let mut first = 0;
+        for slots in net.slots.chunk_by(|a, b| a.0 == b.0) {
+            let address = slots[0].0;
+            while let Some((before, row)) = changed.next_if(|(at, _)| *at < address) {
+                accounts.push((*before, Change::Row(*row), 0..0));
+            }
+            let row = changed.next_if(|(at, _)| *at == address).map(|(_, row)| Change::Row(*row));
+            let change = row.unwrap_or(Change::Fields(Fields::default()));
+            accounts.push((address, change, first..first + slots.len()));
+            first += slots.len();
+        }
+        accounts.extend(changed.map(|(address, row)| (*address, Change::Row(*row), 0..0)));
+        Self { accounts, slots: Cow::Borrowed(&net.slots) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_without_anything_left_is_gone_and_one_without_changes_stays() {
+        let row = AccountState { balance: U256::from(7), ..AccountState::default() };
+        let spent = Fields { balance: Some(U256::ZERO), ..Fields::default() };
+        assert_eq!(spent.over(Some(row)), None);
+        assert_eq!(spent.over(None), None);
+        assert_eq!(Fields::default().over(Some(row)), Some(row));
+        let sent = Fields { nonce: Some(1), ..spent };
+        let after = AccountState { nonce: 1, ..AccountState::default() };
+        assert_eq!(sent.over(Some(row)), Some(after));
+    }
+}

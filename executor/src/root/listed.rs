@@ -1,0 +1,126 @@
+//! The root of a batch from its list, beside the batch's execution. Execution checks the list; until
+//! it has, the root is worth nothing, and after a rejection nobody asks for it.
+
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use alloy_primitives::Bytes;
+use trie::Format;
+use variant::ListForm;
+use workload::{
+    Batch, Fork, Workload,
+    list::{AccountId, FullList, ListBounds, ListError, ListIndex, SlotId},
+};
+
+use super::{
+    changes::{Change, Changes, Fields},
+    compute::{Clock, compute},
+    error::RootError,
+    plan::Planned,
+    read::Readers,
+    work::{RootWork, Rooted},
+};
+use crate::{
+    span::Spans,
+    trace::{Recorder, Trace, Track},
+};
+
+/// Behind all steps.
+const END: u32 = u32::MAX;
+
+/// Lists of a workload, in the form that the variant takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lists<'a> {
+    /// The workload.
+    pub(crate) workload: &'a Workload,
+    /// A list for each batch.
+    pub(crate) lists: &'a [Bytes],
+    /// Their form; `None` for a variant that takes none.
+    pub(crate) form: Option<ListForm>,
+    /// Where the sample is traced, if it is.
+    pub(crate) trace: Option<&'a Trace>,
+}
+
+impl<'a> Lists<'a> {
+    /// The root of a batch, to be computed.
+    pub(super) fn job(&self, batch: usize, spans: &Arc<Spans>) -> Result<ListedJob<'a>, RootError> {
+        let form = self.form.ok_or(RootError::NoList)?;
+        Ok(ListedJob {
+            list: &self.lists[batch],
+            form,
+            batch: &self.workload.batches[batch],
+            fork: self.workload.fork,
+            spans: Arc::clone(spans),
+            recorder: Mutex::new(self.trace.map(|trace| trace.recorder(1))),
+            trace: self.trace,
+            done: Mutex::new(None),
+        })
+    }
+}
+
+/// The root of a batch from its list.
+pub(crate) struct ListedJob<'a> {
+    list: &'a Bytes,
+    form: ListForm,
+    batch: &'a Batch,
+    fork: Fork,
+    spans: Arc<Spans>,
+    recorder: Mutex<Option<Box<Recorder>>>,
+    trace: Option<&'a Trace>,
+    done: Mutex<Option<(Result<Rooted, RootError>, RootWork)>>,
+}
+
+impl ListedJob<'_> {
+    /// Computes it.
+    pub(super) fn run(&self, format: Format, readers: &Readers<'_>) {
+        let mut work = RootWork::default();
+        let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let planned = || Planned::new(format, &self.changes()?);
+        let clock = Clock::OfWorker(&self.spans, recorder.as_deref_mut());
+        let rooted = compute(planned, readers, &mut work, clock);
+        if let Some(trace) = self.trace {
+            trace.give(Track::Root, recorder);
+        }
+        *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some((rooted, work));
+    }
+
+    /// The result; `None` if it was not computed.
+    pub(super) fn take(&self) -> Option<(Result<Rooted, RootError>, RootWork)> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn changes(&self) -> Result<Changes<'static>, ListError> {
+        let bounds = ListBounds::of(self.batch, self.fork);
+        let list = match self.form {
+            ListForm::ParallelIo | ListForm::BatchedIo => ListIndex::decode(self.list, &bounds)?,
+            ListForm::Full => FullList::decode(self.list, &bounds)?.into_parts().0,
+        };
+        Ok(changes(&list))
+    }
+}
+
+/// The last change of each key.
+fn changes(list: &ListIndex) -> Changes<'static> {
+    let (mut accounts, mut slots) = (Vec::new(), Vec::new());
+    for id in (0..list.account_count()).map(AccountId) {
+        let address = *list.address(id);
+        let first = slots.len();
+        let Range { start, end } = list.slots_of(id);
+        for slot in (start..end).map(SlotId) {
+            if let Some(value) = list.slot_before(slot, END) {
+                slots.push((address, list.slot_key(slot), value));
+            }
+        }
+        let fields = Fields {
+            nonce: list.nonce_before(id, END),
+            balance: list.balance_before(id, END),
+            code_hash: list.code_before(id, END).map(|code| code.hash),
+        };
+        if slots.len() > first || fields != Fields::default() {
+            accounts.push((address, Change::Fields(fields), first..slots.len()));
+        }
+    }
+    Changes { accounts, slots: slots.into() }
+}

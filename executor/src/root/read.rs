@@ -1,0 +1,248 @@
+//! Reads for roots: all that the plans of all tries want next is cut into pieces, which threads of
+//! their own take in turn. The leading thread waits: a store may count reads by thread, and those of
+//! an engine must stay its own.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use alloy_primitives::B256;
+use trie::{Format, NodeKey, RowRange, Rows};
+use workload::AccountState;
+
+use super::{error::RootError, work::RootWork};
+use crate::{
+    error::StoreError,
+    leaves,
+    pool::WorkerPool,
+    read_counters::ReadCounters,
+    tries::{TrieId, TrieReader, Tries},
+};
+
+/// Pieces for each thread, so that one that is slower takes fewer.
+const PIECES_PER_THREAD: usize = 4;
+/// Bounds of nodes in a piece: some are read together.
+const NODES: [usize; 2] = [16, 256];
+/// Bounds of ranges in a piece: each is read alone.
+const RANGES: [usize; 2] = [1, 16];
+/// Bounds of accounts in a piece.
+const ACCOUNTS: [usize; 2] = [8, 64];
+
+/// Reads that can be done at once.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    /// Nodes.
+    pub(super) nodes: Vec<(TrieId, NodeKey)>,
+    /// Rows.
+    pub(super) ranges: Vec<(TrieId, RowRange)>,
+    /// Accounts by the hashes of their addresses.
+    pub(super) accounts: Vec<B256>,
+}
+
+impl Asks {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.ranges.is_empty() && self.accounts.is_empty()
+    }
+}
+
+/// Size of the pieces of one kind of reads, and their number.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    size: usize,
+    count: usize,
+}
+
+impl Cut {
+    fn new(count: usize, bounds: [usize; 2], thread_count: usize) -> Self {
+        let even = count.div_ceil(PIECES_PER_THREAD * thread_count.max(1));
+        let size = even.clamp(bounds[0], bounds[1]);
+        Self { size, count: count.div_ceil(size) }
+    }
+
+    fn range(&self, piece: usize, len: usize) -> Range<usize> {
+        let start = piece * self.size;
+        start..len.min(start + self.size)
+    }
+}
+
+/// What was found for a piece.
+#[derive(Debug, Default)]
+struct Piece {
+    /// Bytes of nodes, and where each is.
+    bytes: Vec<u8>,
+    nodes: Vec<Option<Range<usize>>>,
+    /// Rows of all ranges, and where those of each end.
+    rows: Rows,
+    row_ends: Vec<usize>,
+    accounts: Vec<Option<AccountState>>,
+}
+
+/// Reads for all threads.
+#[derive(Debug)]
+pub(crate) struct ReadJob {
+    asks: Asks,
+    /// Of nodes, of ranges, of accounts.
+    cuts: [Cut; 3],
+    next: AtomicUsize,
+    done: Mutex<Done>,
+}
+
+#[derive(Debug, Default)]
+struct Done {
+    pieces: Vec<(usize, Piece)>,
+    counters: ReadCounters,
+    error: Option<StoreError>,
+}
+
+/// A thread's life: its reader, then jobs.
+pub(super) fn live(tries: &dyn Tries, pool: &WorkerPool<'_, ReadJob>) -> Result<(), StoreError> {
+    let mut reader = tries.reader()?;
+    let format = tries.format();
+    pool.serve(|job| job.work(reader.as_mut(), format));
+    Ok(())
+}
+
+impl ReadJob {
+    fn new(asks: Asks, thread_count: usize) -> Self {
+        let cuts = [
+            Cut::new(asks.nodes.len(), NODES, thread_count),
+            Cut::new(asks.ranges.len(), RANGES, thread_count),
+            Cut::new(asks.accounts.len(), ACCOUNTS, thread_count),
+        ];
+        Self { asks, cuts, next: AtomicUsize::new(0), done: Mutex::default() }
+    }
+
+    /// Reads pieces until there are none left.
+    fn work(&self, reader: &mut dyn TrieReader, format: Format) {
+        let before = reader.counters();
+        let mut pieces = Vec::new();
+        let mut failed = None;
+        let piece_count: usize = self.cuts.iter().map(|cut| cut.count).sum();
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= piece_count {
+                break;
+            }
+            match self.piece(index, reader, format) {
+                Ok(piece) => pieces.push((index, piece)),
+                Err(error) => {
+                    self.next.store(piece_count, Ordering::Relaxed);
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let counters = reader.counters().since(&before);
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.pieces.extend(pieces);
+        done.counters.add(&counters);
+        done.error = done.error.take().or(failed);
+    }
+
+    fn piece(
+        &self,
+        index: usize,
+        reader: &mut dyn TrieReader,
+        format: Format,
+    ) -> Result<Piece, StoreError> {
+        let [nodes, ranges, accounts] = self.cuts;
+        let mut found = Piece::default();
+        if index < nodes.count {
+            let keys = &self.asks.nodes[nodes.range(index, self.asks.nodes.len())];
+            found.nodes = vec![None; keys.len()];
+            let Piece { bytes, nodes, .. } = &mut found;
+            reader.nodes(keys, &mut |place, node| {
+                let start = bytes.len();
+                bytes.extend_from_slice(node.unwrap_or_default());
+                nodes[place] = node.map(|_| start..bytes.len());
+            })?;
+            return Ok(found);
+        }
+        let index = index - nodes.count;
+        if index < ranges.count {
+            for (trie, range) in &self.asks.ranges[ranges.range(index, self.asks.ranges.len())] {
+                leaves::rows(reader, format, trie, range, &mut found.rows)?;
+                found.row_ends.push(found.rows.len());
+            }
+            return Ok(found);
+        }
+        let range = accounts.range(index - ranges.count, self.asks.accounts.len());
+        for account in &self.asks.accounts[range] {
+            found.accounts.push(reader.account(account)?);
+        }
+        Ok(found)
+    }
+}
+
+/// The threads that read.
+#[derive(Clone, Copy)]
+pub(crate) struct Readers<'a> {
+    pub(super) pool: &'a WorkerPool<'a, ReadJob>,
+    pub(super) thread_count: usize,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Readers<'_> {
+    /// Does the reads.
+    ///
+    /// # Errors
+    /// The store fails, or someone asked to stop.
+    pub(super) fn read(&self, asks: Asks, work: &mut RootWork) -> Result<Answers, RootError> {
+        work.node_count += asks.nodes.len() as u64;
+        let job = ReadJob::new(asks, self.thread_count);
+        let cuts = job.cuts;
+        self.pool.post(Arc::new(job));
+        let job = self.pool.finish().ok_or(RootError::Cancelled)?;
+        let done = std::mem::take(&mut *job.done.lock().unwrap_or_else(PoisonError::into_inner));
+        work.counters.add(&done.counters);
+        if let Some(error) = done.error {
+            return Err(error.into());
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(RootError::Cancelled);
+        }
+        let mut pieces = done.pieces;
+        pieces.sort_unstable_by_key(|(index, _)| *index);
+        let pieces: Vec<_> = pieces.into_iter().map(|(_, piece)| piece).collect();
+        work.row_count += pieces.iter().map(|piece| piece.rows.len() as u64).sum::<u64>();
+        Ok(Answers { cuts, pieces })
+    }
+}
+
+/// The answers to [`Asks`], by the same indices.
+#[derive(Debug)]
+pub(super) struct Answers {
+    cuts: [Cut; 3],
+    /// Those of nodes, then those of ranges, then those of accounts.
+    pieces: Vec<Piece>,
+}
+
+impl Answers {
+    /// A node.
+    pub(super) fn node(&self, index: usize) -> Option<&[u8]> {
+        let size = self.cuts[0].size;
+        let piece = &self.pieces[index / size];
+        piece.nodes[index % size].clone().map(|range| &piece.bytes[range])
+    }
+
+    /// The rows of a range.
+    pub(super) fn rows(&self, index: usize) -> impl Iterator<Item = (B256, &[u8])> {
+        let size = self.cuts[1].size;
+        let piece = &self.pieces[self.cuts[0].count + index / size];
+        let place = index % size;
+        let first = place.checked_sub(1).map_or(0, |before| piece.row_ends[before]);
+        let rows = first..piece.row_ends[place];
+        rows.map(|row| (piece.rows.keys()[row], piece.rows.value(row)))
+    }
+
+    /// An account.
+    pub(super) fn account(&self, index: usize) -> Option<AccountState> {
+        let size = self.cuts[2].size;
+        let piece = &self.pieces[self.cuts[0].count + self.cuts[1].count + index / size];
+        piece.accounts[index % size]
+    }
+}

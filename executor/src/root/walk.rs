@@ -1,0 +1,265 @@
+//! The root of a stored trie by `alloy_trie::HashBuilder`, which hashes one node after the other and
+//! shares no code with plans, updates and folds. It walks from the top to the leaves that changed;
+//! subtrees beside its way stand by the hashes in their parents.
+//!
+//! Before the changes, the walk goes the same way. Its root is the state's only if every node and row
+//! that it met is right.
+
+use std::ops::Range;
+
+use alloy_primitives::B256;
+use alloy_trie::{HashBuilder, Nibbles};
+use trie::{Format, NodeKey, Part, Path, Reference, RowRange, Rows, StoredNode};
+
+use crate::{
+    error::StoreError,
+    leaves,
+    tries::{TrieId, TrieReader},
+};
+
+/// State whose root a walk computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// That without the changes.
+    Before,
+    /// That with them.
+    After,
+}
+
+/// A walk that has no root.
+#[derive(Debug)]
+pub(super) enum WalkError {
+    /// The store failed.
+    Store(StoreError),
+    /// A node is not there, or is none.
+    Node { key: NodeKey, reason: String },
+}
+
+impl From<StoreError> for WalkError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Changed leaves by ascending key; an empty value deletes.
+pub(super) type Leaves = Vec<(B256, Vec<u8>)>;
+
+/// A stored trie and its changes.
+pub(super) struct Walk<'a> {
+    pub(super) reader: &'a mut dyn TrieReader,
+    pub(super) format: Format,
+    pub(super) trie: TrieId,
+    pub(super) leaves: &'a Leaves,
+    pub(super) moment: Moment,
+    builder: HashBuilder,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(
+        reader: &'a mut dyn TrieReader,
+        format: Format,
+        trie: TrieId,
+        leaves: &'a Leaves,
+        moment: Moment,
+    ) -> Self {
+        Self { reader, format, trie, leaves, moment, builder: HashBuilder::default() }
+    }
+
+    /// The root. There is a change at least.
+    pub(super) fn root(mut self) -> Result<B256, WalkError> {
+        let all = 0..self.leaves.len();
+        let top = NodeKey::top(self.format);
+        match self.read(&top)? {
+            None => self.changes(all),
+            Some(bytes) => self.node(&top, &bytes, all)?,
+        }
+        Ok(self.builder.root())
+    }
+
+    fn read(&mut self, key: &NodeKey) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut found = None;
+        let sink = &mut |_, node: Option<&[u8]>| found = node.map(<[u8]>::to_vec);
+        self.reader.nodes(&[(self.trie, *key)], sink)?;
+        Ok(found)
+    }
+
+    /// The bytes of a node that its parent names; nodes of [`Format::All`] below 32 bytes are in it.
+    fn named(&mut self, path: &Path, reference: &Reference) -> Result<Vec<u8>, WalkError> {
+        if let (Format::All, Some(inline)) = (self.format, reference.inline()) {
+            return Ok(inline.to_vec());
+        }
+        let key = NodeKey::Node(*path);
+        let missing = WalkError::Node { key, reason: "it is missing".to_owned() };
+        self.read(&key)?.ok_or(missing)
+    }
+
+    fn parts(&self, key: &NodeKey, bytes: &[u8]) -> Result<(Vec<Part>, Kind), WalkError> {
+        let invalid =
+            |error: trie::NodeError| WalkError::Node { key: *key, reason: error.to_string() };
+        let node = StoredNode::decode(self.format, key, bytes).map_err(invalid)?;
+        let kind = if node.child_count().is_some() { Kind::Branch } else { Kind::Other };
+        Ok((node.parts(&key.path()).map_err(invalid)?, kind))
+    }
+
+    /// Goes on from a node, with the changes below its path.
+    fn node(
+        &mut self,
+        key: &NodeKey,
+        bytes: &[u8],
+        changes: Range<usize>,
+    ) -> Result<(), WalkError> {
+        let (parts, kind) = self.parts(key, bytes)?;
+        match kind {
+            Kind::Branch => self.branch(&key.path(), &parts, changes),
+            Kind::Other => {
+                parts.iter().try_for_each(|part| self.part(part, changes.clone(), Siblings::Stay))
+            }
+        }
+    }
+
+    fn branch(
+        &mut self,
+        path: &Path,
+        parts: &[Part],
+        changes: Range<usize>,
+    ) -> Result<(), WalkError> {
+        // Where leaves go, one child may be left and move up: its kind must be known.
+        let goes = self.leaves[changes.clone()].iter().any(|(_, value)| value.is_empty());
+        let siblings = if goes { Siblings::MayMove } else { Siblings::Stay };
+        let mut parts = parts.iter().peekable();
+        for nibble in 0..16 {
+            let Some(place) = path.child(nibble) else { continue };
+            let changes = self.below(&place, changes.clone());
+            match parts.next_if(|part| first_key(part).starts_with(&place)) {
+                Some(part) => self.part(part, changes, siblings)?,
+                None => self.changes(changes),
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with a part of a node, and with the changes below the part's place.
+    fn part(
+        &mut self,
+        part: &Part,
+        changes: Range<usize>,
+        siblings: Siblings,
+    ) -> Result<(), WalkError> {
+        let stays = changes.is_empty() && siblings == Siblings::Stay;
+        match part {
+            Part::Row { key, value } => {
+                let mut rows = Rows::default();
+                rows.push(*key, value);
+                self.rows(&rows, changes);
+            }
+            Part::Rows { path, reference } => match reference {
+                Some(reference) if stays && reference.inline().is_none() => {
+                    self.untouched(path, reference);
+                }
+                _ => {
+                    let range = RowRange { first: path.first_key(), last: path.last_key() };
+                    let mut rows = Rows::default();
+                    leaves::rows(self.reader, self.format, &self.trie, &range, &mut rows)?;
+                    self.rows(&rows, changes);
+                }
+            },
+            Part::Branch { path, reference } => {
+                let inside = self.below(path, changes.clone());
+                self.changes(changes.start..inside.start);
+                // A branch stays one wherever it moves.
+                if inside.is_empty() && reference.inline().is_none() {
+                    self.untouched(path, reference);
+                } else {
+                    let bytes = self.named(path, reference)?;
+                    self.node(&NodeKey::Node(*path), &bytes, inside.clone())?;
+                }
+                self.changes(inside.end..changes.end);
+            }
+            Part::Node { path, reference } => {
+                if stays && reference.inline().is_none() {
+                    self.untouched(path, reference);
+                    return Ok(());
+                }
+                let (key, bytes) = (NodeKey::Node(*path), self.named(path, reference)?);
+                let (parts, kind) = self.parts(&key, &bytes)?;
+                match kind {
+                    Kind::Branch if changes.is_empty() && reference.inline().is_none() => {
+                        self.untouched(path, reference);
+                    }
+                    Kind::Branch => self.branch(path, &parts, changes)?,
+                    Kind::Other => {
+                        for part in &parts {
+                            self.part(part, changes.clone(), siblings)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn untouched(&mut self, path: &Path, reference: &Reference) {
+        let path = Nibbles::from_nibbles(path.nibbles().collect::<Vec<_>>());
+        self.builder.add_branch(path, reference.root_hash(), false);
+    }
+
+    fn leaf(&mut self, key: &B256, value: &[u8]) {
+        if !value.is_empty() {
+            self.builder.add_leaf(Nibbles::unpack(key), value);
+        }
+    }
+
+    /// Leaves where there were none.
+    fn changes(&mut self, changes: Range<usize>) {
+        if self.moment == Moment::After {
+            let leaves = self.leaves;
+            leaves[changes].iter().for_each(|(key, value)| self.leaf(key, value));
+        }
+    }
+
+    /// Rows, and the changes among them.
+    fn rows(&mut self, rows: &Rows, changes: Range<usize>) {
+        let mut changed = changes.peekable();
+        for (key, value) in rows.iter() {
+            while let Some(index) = changed.next_if(|index| self.leaves[*index].0 < *key) {
+                self.changes(index..index + 1);
+            }
+            match (changed.next_if(|index| self.leaves[*index].0 == *key), self.moment) {
+                (Some(index), Moment::After) => self.changes(index..index + 1),
+                (Some(_), Moment::Before) | (None, _) => self.leaf(key, value),
+            }
+        }
+        changed.for_each(|index| self.changes(index..index + 1));
+    }
+
+    /// Those of the changes that are below a path.
+    fn below(&self, path: &Path, changes: Range<usize>) -> Range<usize> {
+        let (first, last) = (path.first_key(), path.last_key());
+        let part = &self.leaves[changes.clone()];
+        let start = part.partition_point(|(key, _)| *key < first);
+        let end = part.partition_point(|(key, _)| *key <= last);
+        changes.start + start..changes.start + end
+    }
+}
+
+/// Kind of a stored node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Branch,
+    Other,
+}
+
+/// Whether the untouched children of a branch keep their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Siblings {
+    Stay,
+    MayMove,
+}
+
+/// A path below the place of a part.
+fn first_key(part: &Part) -> Path {
+    match part {
+        Part::Row { key, .. } => Path::of_key(key),
+        Part::Rows { path, .. } | Part::Branch { path, .. } | Part::Node { path, .. } => *path,
+    }
+}

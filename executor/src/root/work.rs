@@ -1,0 +1,70 @@
+//! The root of a batch, and the work for the roots of a sample.
+
+use std::time::Duration;
+
+use alloy_primitives::B256;
+use trie::Work;
+
+use crate::{read_counters::ReadCounters, tries::NodeChanges};
+
+/// The state root after a batch, and the nodes that change with it.
+#[derive(Clone, Debug, Default)]
+pub struct Rooted {
+    /// The root.
+    pub root: B256,
+    /// Changes of the stored nodes, trie by trie.
+    pub nodes: Vec<NodeChanges>,
+}
+
+/// Work for the roots of all batches of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RootWork {
+    /// Tries that changed: those of slots, and that of the accounts.
+    pub trie_count: u64,
+    /// Nodes that were asked for, present or not.
+    pub node_count: u64,
+    /// Rows of accounts and slots that were read for the leaves of untouched neighbours.
+    pub row_count: u64,
+    /// Reads as the store counts them.
+    pub counters: ReadCounters,
+    /// Nodes that were written.
+    pub written_node_count: u64,
+    /// Bytes of them, without keys.
+    pub written_bytes: u64,
+    /// Nodes that were deleted.
+    pub deleted_node_count: u64,
+    /// Nodes that were hashed.
+    pub hash_count: u64,
+    /// Keccak permutations for them.
+    pub permutation_count: u64,
+    /// Time from the end of execution to the root, summed over the batches.
+    pub lag: Duration,
+}
+
+impl RootWork {
+    /// Adds other work.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.trie_count += other.trie_count;
+        self.node_count += other.node_count;
+        self.row_count += other.row_count;
+        self.counters.add(&other.counters);
+        self.written_node_count += other.written_node_count;
+        self.written_bytes += other.written_bytes;
+        self.deleted_node_count += other.deleted_node_count;
+        self.hash_count += other.hash_count;
+        self.permutation_count += other.permutation_count;
+        self.lag += other.lag;
+    }
+
+    /// Adds the hashing and the nodes of a batch.
+    pub(super) fn add(&mut self, rooted: &Rooted, hashed: Work) {
+        self.trie_count += rooted.nodes.len() as u64;
+        self.hash_count += hashed.hash_count;
+        self.permutation_count += hashed.permutation_count;
+        for NodeChanges { put, deleted, .. } in &rooted.nodes {
+            self.written_node_count += put.len() as u64;
+            self.written_bytes += put.byte_count() as u64;
+            self.deleted_node_count += deleted.len() as u64;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Writing the nodes of all tries to table files, once the rows are in the database: a pass of its
+//! own over the rows, which reads them again.
+
+use std::path::{Path, PathBuf};
+
+use ::rocksdb::{DB, Options, SstFileWriter};
+use alloy_primitives::B256;
+use trie::{Format, NodeKey, NodeSink, StoreError as SinkError};
+
+use super::{
+    format::RocksFormat,
+    options,
+    settings::{TABLE_EXTENSION, failed},
+    trie_rows::{NodeTarget, TrieRows},
+};
+use crate::{
+    error::StoreError,
+    state::{BuildInput, BuildPhase, RowCounts, StateError, Watch},
+    tries::TrieId,
+};
+
+/// Upper estimate of the bytes of nodes on disk for each row.
+pub(super) const fn node_bytes_per_row(format: Format) -> u64 {
+    match format {
+        Format::Cut(_) => 8,
+        Format::RethLike => 16,
+        Format::Branches => 60,
+        Format::All => 170,
+    }
+}
+
+/// A database whose rows are to get their tries.
+pub(super) struct TrieBuild<'a> {
+    pub(super) format: Format,
+    pub(super) rocks: &'a RocksFormat,
+    pub(super) input: &'a BuildInput<'a>,
+    pub(super) watch: &'a Watch<'a>,
+    /// Where table files are written.
+    pub(super) files: &'a Path,
+    pub(super) db: &'a DB,
+}
+
+/// The nodes of all tries in files.
+pub(super) struct BuiltTries {
+    pub(super) root: B256,
+    pub(super) node_count: u64,
+    pub(super) paths: Vec<PathBuf>,
+}
+
+impl TrieBuild<'_> {
+    pub(super) fn build(&self, rows: &RowCounts) -> Result<BuiltTries, StateError> {
+        self.watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
+        let writer =
+            options::writer(self.rocks).map_err(failed("set the options of table files"))?;
+        let rows = TrieRows {
+            db: self.db,
+            format: self.format,
+            genesis: self.input.genesis,
+            watch: self.watch,
+            threads: self.input.threads,
+        };
+        let (root, written) = rows.hash(|range| {
+            Ok(NodeFiles {
+                name: format!("{}-{:06}", options::TRIES, range.place),
+                files: self.files,
+                file_bytes: self.rocks.file_bytes,
+                options: &writer,
+                open: None,
+                trie: TrieId::Accounts,
+                paths: Vec::new(),
+                node_count: 0,
+            })
+        })?;
+        let (mut paths, mut node_count) = (Vec::new(), 0);
+        for mut files in written {
+            files.close()?;
+            node_count += files.node_count;
+            paths.append(&mut files.paths);
+        }
+        Ok(BuiltTries { root, node_count, paths })
+    }
+}
+
+/// Table files that nodes are written to, in the order of their keys.
+struct NodeFiles<'a> {
+    name: String,
+    files: &'a Path,
+    file_bytes: u64,
+    options: &'a Options,
+    /// The last file, and its bytes so far.
+    open: Option<(SstFileWriter<'a>, u64)>,
+    trie: TrieId,
+    paths: Vec<PathBuf>,
+    node_count: u64,
+}
+
+impl NodeFiles<'_> {
+    fn write(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), StoreError> {
+        if self.open.as_ref().is_some_and(|(_, bytes)| *bytes >= self.file_bytes) {
+            self.close()?;
+        }
+        if self.open.is_none() {
+            let name = format!("{}-{:06}.{TABLE_EXTENSION}", self.name, self.paths.len());
+            let path = self.files.join(name);
+            let writer = SstFileWriter::create(self.options);
+            writer.open(&path).map_err(failed("begin a table file"))?;
+            self.paths.push(path);
+            self.open = Some((writer, 0));
+        }
+        if let Some((writer, bytes)) = &mut self.open {
+            let row = self.trie.row_key(key);
+            *bytes += (row.len() + node.len()) as u64;
+            writer.put(row, node).map_err(failed("write a table file"))?;
+        }
+        self.node_count += 1;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), StoreError> {
+        let Some((mut writer, _)) = self.open.take() else { return Ok(()) };
+        writer.finish().map_err(failed("finish a table file"))
+    }
+}
+
+impl NodeSink for NodeFiles<'_> {
+    fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
+        Ok(self.write(key, node)?)
+    }
+}
+
+impl NodeTarget for NodeFiles<'_> {
+    fn begin(&mut self, trie: TrieId) {
+        self.trie = trie;
+    }
+}

@@ -1,0 +1,209 @@
+//! Tries of a state: their nodes by key, and the rows below by range. A store that keeps tries hands
+//! out a [`Tries`] with each sample; it knows no root and folds nothing.
+
+use alloy_primitives::{Address, B256, U256};
+use trie::{Format, NodeKey, Nodes, RowRange};
+use variant::TrieForm;
+use workload::{AccountState, NetChanges};
+
+use crate::{error::StoreError, read_counters::ReadCounters};
+
+/// Rows of the largest subtree without a stored node, where nodes are cut.
+const CUT_ROWS: u8 = 16;
+
+/// The format of a form, `None` for no tries.
+///
+/// # Panics
+/// In no case: the cut is one that the format has.
+pub fn format_of(form: TrieForm) -> Option<Format> {
+    match form {
+        TrieForm::Nothing => None,
+        TrieForm::Cut => {
+            let cut = Format::cut(CUT_ROWS);
+            Some(cut.unwrap_or_else(|error| panic!("{CUT_ROWS} rows: {error}")))
+        }
+        TrieForm::RethLike => Some(Format::RethLike),
+        TrieForm::Branches => Some(Format::Branches),
+        TrieForm::All => Some(Format::All),
+    }
+}
+
+/// The format in words, part of a state's name: those that exist never change.
+pub(crate) fn format_name(format: Format) -> String {
+    match format {
+        Format::Cut(cut) => format!("cut at {} rows", cut.rows()),
+        Format::RethLike => TrieForm::RethLike.name().to_owned(),
+        Format::Branches => TrieForm::Branches.name().to_owned(),
+        Format::All => TrieForm::All.name().to_owned(),
+    }
+}
+
+/// The format of these words.
+pub(crate) fn format_named(name: &str) -> Option<Format> {
+    let formats = TrieForm::ALL.iter().filter_map(|form| format_of(*form));
+    formats.into_iter().find(|format| format_name(*format) == name)
+}
+
+/// A trie of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrieId {
+    /// That of all accounts.
+    Accounts,
+    /// That of the slots of the account whose address has this hash.
+    Slots(B256),
+}
+
+impl TrieId {
+    /// Key of the row that holds a node. The nodes of a trie lie together, in their order; those
+    /// of the accounts come first.
+    pub fn row_key(&self, key: &NodeKey) -> Vec<u8> {
+        let key = key.to_bytes();
+        match self {
+            Self::Accounts => [&[0][..], &key].concat(),
+            Self::Slots(account) => [&[1][..], account.as_slice(), &key].concat(),
+        }
+    }
+}
+
+/// What is known of the tries of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateTries {
+    /// Which nodes are stored.
+    pub format: Format,
+    /// The state root.
+    pub root: B256,
+}
+
+impl StateTries {
+    /// Both, for the facts of a store: a name and a value.
+    pub(crate) fn fact(&self) -> (String, String) {
+        ("tries".to_owned(), format!("{}, state root {}", format_name(self.format), self.root))
+    }
+}
+
+/// Changes of the stored nodes of one trie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeChanges {
+    /// The trie.
+    pub trie: TrieId,
+    /// Nodes to store.
+    pub put: Nodes,
+    /// Nodes to delete.
+    pub deleted: Vec<NodeKey>,
+}
+
+/// The tries of a state that is open for a sample.
+pub trait Tries: Sync {
+    /// Which nodes are stored.
+    fn format(&self) -> Format;
+
+    /// A reader for the calling thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError>;
+
+    /// Writes the changes of a batch to flat state, and with them those of the stored nodes.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError>;
+}
+
+/// Takes a node's index among those asked for, and its bytes.
+pub type NodeSink<'s> = dyn FnMut(usize, Option<&[u8]>) + 's;
+
+/// One thread's reads of tries.
+pub trait TrieReader {
+    /// Reads nodes; `sink` gets each once, in any order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn nodes(
+        &mut self,
+        keys: &[(TrieId, NodeKey)],
+        sink: &mut NodeSink<'_>,
+    ) -> Result<(), StoreError>;
+
+    /// Reads the slots of an account in a range of their hashed keys, in order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn slots(
+        &mut self,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<(), StoreError>;
+
+    /// Reads the accounts in a range of hashed addresses, in order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn accounts(
+        &mut self,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<(), StoreError>;
+
+    /// Reads an account by the hash of its address.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
+        let mut found = None;
+        let range = RowRange { first: *key, last: *key };
+        self.accounts(&range, &mut |_, state| found = Some(state))?;
+        Ok(found)
+    }
+
+    /// What this reader has read on the calling thread since it was made. A row of a range counts as
+    /// a key.
+    fn counters(&self) -> ReadCounters;
+}
+
+/// A slot's account and key, and its value.
+pub(crate) type SlotChange = (Address, U256, U256);
+
+/// Sorted slots account by account, each with its part of `hashes`, which has one for each slot.
+pub(crate) fn by_account<'c, H>(
+    slots: &'c [SlotChange],
+    hashes: &'c [H],
+) -> impl Iterator<Item = (&'c [SlotChange], &'c [H])> {
+    let mut first = 0;
+    slots.chunk_by(|a, b| a.0 == b.0).map(move |slots| {
+        let hashes = &hashes[first..first + slots.len()];
+        first += slots.len();
+        (slots, hashes)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_read_from_its_name_and_the_names_stay() {
+        let names: Vec<_> =
+            TrieForm::ALL.iter().filter_map(|form| format_of(*form)).map(format_name).collect();
+        assert_eq!(names, ["cut at 16 rows", "reth-like", "branches", "all"]);
+        for name in names {
+            assert_eq!(format_named(&name).map(format_name), Some(name));
+        }
+        assert_eq!(format_named("cut at 17 rows"), None);
+    }
+
+    #[test]
+    fn nodes_of_a_trie_lie_together_in_their_order() {
+        let path = |nibbles: &[u8]| {
+            NodeKey::Node(trie::Path::of_nibbles(nibbles.iter().copied()).unwrap())
+        };
+        let slots = TrieId::Slots(B256::repeat_byte(3));
+        let keys = [path(&[1, 2]), path(&[1]), path(&[2]), path(&[]), NodeKey::Top];
+        let rows: Vec<_> = [TrieId::Accounts, slots, TrieId::Slots(B256::repeat_byte(4))]
+            .iter()
+            .flat_map(|trie| keys.map(|key| trie.row_key(&key)))
+            .collect();
+        assert!(rows.is_sorted_by(|a, b| a < b));
+    }
+}

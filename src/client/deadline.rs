@@ -1,0 +1,95 @@
+//! The deadline of a block, judged on our designs and on clients alike: by the upper end of the
+//! interval.
+
+use std::time::Duration;
+
+use result::{Bound, Claim, ClientCell, Expects, RunResult, Verdict};
+use spec::{Expect, Metric, When};
+use variant::Design;
+
+use crate::claims::{self, Grounds};
+
+/// A client with fewer samples has no interval.
+const SAMPLES_NEEDED: &str = "no interval: six samples are needed (--samples 6)";
+
+/// The claims that no block takes longer than `most` in any design of `base` or on any client.
+pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expects {
+    let most_ms = most.as_secs_f64() * 1e3;
+    let mut designs: Vec<Design> = Vec::new();
+    for cell in &base.cells {
+        if !designs.contains(&cell.design) {
+            designs.push(cell.design);
+        }
+    }
+    let claim = |design| Expect {
+        metric: Metric::MsPerBlock(design),
+        bound: spec::Bound::Max(most_ms),
+        when: When::default(),
+    };
+    let expects: Vec<Expect> = designs.into_iter().map(claim).collect();
+    let judged = base.cells.first().map(|cell| {
+        let grounds = Grounds {
+            workload: &base.workload,
+            cells: &base.cells,
+            databases: &base.databases,
+            cache: cell.cache.want,
+        };
+        claims::judge(&expects, None, &grounds)
+    });
+    let mut judged = judged.unwrap_or_default();
+    judged.count += clients.len() as u64;
+    judged.claims.extend(clients.iter().map(|client| of_client(client, most_ms)));
+    judged.status = claims::worst(&judged.claims).map(|verdict| verdict.name().to_owned());
+    judged
+}
+
+fn of_client(client: &ClientCell, most_ms: f64) -> Claim {
+    let time = &client.ms_per_block;
+    let near_end = time.ci95.map(|[_, high]| high);
+    let verdict = match near_end {
+        Some(high) if high <= most_ms => Verdict::Holds,
+        Some(_) => Verdict::Fails,
+        None => Verdict::Inconclusive,
+    };
+    Claim {
+        metric: format!("ms_per_block({})", client.client),
+        store: None,
+        bound: Bound::Max,
+        limit: most_ms,
+        value: time.median,
+        near_end,
+        verdict,
+        reason: near_end.is_none().then(|| SAMPLES_NEEDED.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example::{self, client};
+
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_judged_on_each_design_and_each_client_by_the_upper_end() {
+        let result = client::beside_designs();
+        let verdicts = |seconds: f64| {
+            let judged = judged(Duration::from_secs_f64(seconds), &result, &result.clients);
+            assert_eq!(judged.count, judged.claims.len() as u64);
+            let of_client = judged.claims.last().map(|claim| claim.verdict);
+            (judged.claims.len(), of_client, judged.status)
+        };
+        // Three designs and the client; its slowest sample took 25.1 s.
+        assert_eq!(verdicts(26.0), (4, Some(Verdict::Holds), Some("holds".to_owned())));
+        assert_eq!(verdicts(25.0), (4, Some(Verdict::Fails), Some("fails".to_owned())));
+    }
+
+    #[test]
+    fn a_client_with_few_samples_proves_nothing() {
+        let base = result::RunResult { cells: Vec::new(), ..example::typical() };
+        let few = [client::timed(&[100, 110])];
+        let judged = judged(Duration::from_secs(3), &base, &few);
+        assert_eq!((judged.count, judged.claims.len()), (1, 1));
+        assert_eq!(judged.claims[0].verdict, Verdict::Inconclusive);
+        assert_eq!(judged.status.as_deref(), Some("inconclusive"));
+    }
+}

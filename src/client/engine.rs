@@ -1,0 +1,182 @@
+//! The Engine API of a client over HTTP: every request once, with a token of its own, and nothing
+//! tried again. A block that was sent twice would be answered without an execution.
+
+use std::{
+    io::{self, Read},
+    time::{Duration, Instant, SystemTime},
+};
+
+use serde_json::{Value, json};
+use ureq::{Agent, Error, Timeout};
+
+use super::{export::Calls, refusal::Refusal, token::Secret};
+use crate::node;
+
+/// Longest answer that is read, in bytes.
+const MAX_ANSWER_BYTES: u64 = 16 << 20;
+/// Characters of a wrong answer that an error shows.
+const SHOWN_CHARS: usize = 120;
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The Engine API of a client.
+pub struct Engine {
+    agent: Agent,
+    url: String,
+    secret: Secret,
+    timeout: Duration,
+}
+
+/// Times of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Of the new payload.
+    pub new_payload: Duration,
+    /// Of the update of the fork choice.
+    pub forkchoice: Duration,
+}
+
+impl Engine {
+    /// That at `url`. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// Where the URL is none of HTTP.
+    pub fn new(url: &str, secret: Secret, timeout: Duration) -> anyhow::Result<Self> {
+        node::name_of(url)?;
+        let config = Agent::config_builder()
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_global(Some(timeout))
+            .http_status_as_error(false);
+        Ok(Self { agent: config.build().into(), url: url.to_owned(), secret, timeout })
+    }
+
+    /// Hash of the client's first block.
+    ///
+    /// # Errors
+    /// It gives no answer.
+    pub fn genesis_hash(&self) -> Result<String, Refusal> {
+        let block = self.call("eth_getBlockByNumber", &json!(["0x0", false]))?;
+        Ok(block["hash"].as_str().unwrap_or("unknown").to_owned())
+    }
+
+    /// Whether the client has the block of this hash.
+    ///
+    /// # Errors
+    /// It gives no answer.
+    pub fn knows(&self, hash: &str) -> Result<bool, Refusal> {
+        Ok(!self.call("eth_getBlockByHash", &json!([hash, false]))?.is_null())
+    }
+
+    /// Name, version and commit of the client; `None` where it does not tell.
+    pub fn version(&self) -> Option<String> {
+        let us = json!([{
+            "code": "ST", "name": "stress", "version": env!("CARGO_PKG_VERSION"), "commit": "00000000",
+        }]);
+        let all = self.call("engine_getClientVersionV1", &us).ok()?;
+        let text = |key: &str| all[0][key].as_str();
+        // A build outside a repository has a commit of zeros.
+        let commit = text("commit").unwrap_or_default();
+        let commit = if commit.trim_matches(['0', 'x']).is_empty() { "" } else { commit };
+        let words = [text("name")?, text("version")?, commit].join(" ");
+        Some(words.trim_end().to_owned())
+    }
+
+    /// Sends a block and makes it the head.
+    ///
+    /// # Errors
+    /// One of both answers is not VALID.
+    pub fn execute(&self, calls: &Calls) -> Result<Times, Refusal> {
+        let timed = |line: &str| {
+            let begun = Instant::now();
+            let answer = self.post(line, begun)?;
+            Ok((answer, begun.elapsed()))
+        };
+        let (answer, new_payload) = timed(&calls.new_payload)?;
+        is_valid(calls, &calls.new_payload, &answer, &answer)?;
+        let (answer, forkchoice) = timed(&calls.forkchoice)?;
+        is_valid(calls, &calls.forkchoice, &answer["payloadStatus"], &answer)?;
+        Ok(Times { new_payload, forkchoice })
+    }
+
+    fn call(&self, method: &str, params: &Value) -> Result<Value, Refusal> {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.post(&call.to_string(), Instant::now())
+    }
+
+    /// The result of one request, sent at `begun`.
+    fn post(&self, line: &str, begun: Instant) -> Result<Value, Refusal> {
+        let token = format!("Bearer {}", self.secret.token(SystemTime::now()));
+        let sent = self.agent.post(&self.url).header("Content-Type", "application/json");
+        let answered = sent.header("Authorization", token).send(line).and_then(|mut response| {
+            let status = response.status().as_u16();
+            let mut body = Vec::new();
+            let config = response.body_mut().with_config().limit(u64::MAX);
+            config.reader().take(MAX_ANSWER_BYTES).read_to_end(&mut body)?;
+            Ok((status, body))
+        });
+        let (status, body) = answered.map_err(|error| self.silence(line, begun, &error))?;
+        if status == 401 {
+            return Err(Refusal::Unauthorized);
+        }
+        let mut answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
+            return Err(Refusal::Error {
+                method: method(line),
+                code: error["code"].as_i64().unwrap_or_default(),
+                message: error["message"].as_str().unwrap_or_default().to_owned(),
+            });
+        }
+        match answer.get_mut("result") {
+            Some(result) if status == 200 => Ok(result.take()),
+            _ => Err(no_answer(line, status, &body)),
+        }
+    }
+
+    /// Why there is no answer.
+    fn silence(&self, line: &str, begun: Instant, error: &Error) -> Refusal {
+        let method = method(line);
+        match error {
+            Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
+                Refusal::NoConnection { reason: error.to_string() }
+            }
+            Error::Timeout(_) => Refusal::TimedOut { method, limit: self.timeout },
+            Error::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
+                Refusal::NoConnection { reason: error.to_string() }
+            }
+            Error::ConnectionFailed | Error::HostNotFound => {
+                Refusal::NoConnection { reason: error.to_string() }
+            }
+            _ => Refusal::CutOff { method, after: begun.elapsed(), reason: error.to_string() },
+        }
+    }
+}
+
+fn no_answer(line: &str, status: u16, body: &[u8]) -> Refusal {
+    let text = String::from_utf8_lossy(body).chars().take(SHOWN_CHARS).collect();
+    Refusal::NoAnswer { method: method(line), status, text }
+}
+
+/// Reads the status of the payload that `calls` is about; `answer` is shown where it has none. VALID must
+/// name the payload's own block (Engine API, status of a payload).
+fn is_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result<(), Refusal> {
+    let method = method(line);
+    match status["status"].as_str() {
+        Some("VALID") if status["latestValidHash"].as_str() == Some(&calls.hash) => Ok(()),
+        Some("SYNCING") => Err(Refusal::Syncing { method }),
+        Some("ACCEPTED") => Err(Refusal::Accepted { method }),
+        Some("INVALID" | "INVALID_BLOCK_HASH") => {
+            let reason = status["validationError"].as_str().unwrap_or("no reason given").to_owned();
+            Err(Refusal::Invalid { method, reason })
+        }
+        _ => {
+            let text = answer.to_string().chars().take(SHOWN_CHARS).collect();
+            Err(Refusal::NoAnswer { method, status: 200, text })
+        }
+    }
+}
+
+/// The method of a call: its beginning, as payloads have many megabytes.
+fn method(line: &str) -> String {
+    let rest = line.split_once("\"method\":\"").map_or("a call", |(_, rest)| rest);
+    rest.split('"').next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,183 @@
+//! A directory that `stress export` wrote: which block it has, and the calls that give each of its
+//! siblings to a client. Calls are read one block at a time: a payload has many megabytes.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use workload::{Workload, file};
+
+use crate::export::WORKLOAD;
+
+/// Schema of `export.json` that is read.
+const SCHEMA: &str = "stress-export/1";
+const CALLS: &str = "payloads.txt";
+
+/// An export of one block.
+#[derive(Clone, Debug)]
+pub struct Export {
+    dir: PathBuf,
+    manifest: Manifest,
+    /// Start and length of each line of the calls.
+    lines: Vec<(u64, usize)>,
+}
+
+/// What is read of `export.json`.
+#[derive(Clone, Debug, Deserialize)]
+struct Manifest {
+    workload: String,
+    genesis_hash: String,
+    differing_tx_count: u64,
+    blocks: Vec<Block>,
+    files: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Block {
+    sibling_hashes: Vec<String>,
+}
+
+/// The calls of one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// Hash of the block.
+    pub hash: String,
+    /// The new payload.
+    pub new_payload: String,
+    /// The update of the fork choice to it.
+    pub forkchoice: String,
+}
+
+impl Export {
+    /// Opens the export in `dir`.
+    ///
+    /// # Errors
+    /// It is none, lacks the calls or the workload, or has several blocks.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let name = dir.display();
+        let text = std::fs::read_to_string(dir.join("export.json")).with_context(|| {
+            format!("{name}: there is no export.json; name a directory that `stress export` wrote")
+        })?;
+        let json: serde_json::Value =
+            serde_json::from_str(&text).with_context(|| format!("{name}/export.json"))?;
+        let schema = json["schema"].as_str().unwrap_or("none");
+        ensure!(schema == SCHEMA, "{name}: schema {schema}, {SCHEMA} is read: export again");
+        let manifest: Manifest =
+            serde_json::from_value(json).with_context(|| format!("{name}/export.json"))?;
+        let lacks = |file: &str| !manifest.files.iter().any(|known| known == file);
+        if lacks(CALLS) {
+            bail!("{name}: {CALLS} is missing: export with --form engine");
+        }
+        if lacks(WORKLOAD) {
+            bail!("{name}: {WORKLOAD} is missing: export again with this stress");
+        }
+        let [block] = manifest.blocks.as_slice() else {
+            bail!(
+                "{name}: a chain of {} blocks; a client's samples are siblings of one block: export \
+                 with --blocks 1",
+                manifest.blocks.len()
+            );
+        };
+        let lines = lines(&dir.join(CALLS))?;
+        ensure!(
+            lines.len() == 2 * block.sibling_hashes.len(),
+            "{name}/{CALLS}: {} calls for {} blocks, two for each are due: export again",
+            lines.len(),
+            block.sibling_hashes.len()
+        );
+        let mut hashes = block.sibling_hashes.clone();
+        hashes.sort_unstable();
+        hashes.dedup();
+        ensure!(
+            hashes.len() == block.sibling_hashes.len(),
+            "{name}: a block is there twice, and the second would be answered without an execution: \
+             export again"
+        );
+        Ok(Self { dir: dir.to_owned(), manifest, lines })
+    }
+
+    /// The workload that was exported.
+    ///
+    /// # Errors
+    /// It cannot be read, or is another one.
+    pub fn workload(&self) -> Result<Workload> {
+        let path = workload_path(&self.dir);
+        let workload = file::read(&path).with_context(|| path.display().to_string())?;
+        let (found, expected) = (workload.digest().to_string(), &self.manifest.workload);
+        ensure!(
+            found == *expected,
+            "{}: workload {found}, the export is of {expected}: export again",
+            path.display()
+        );
+        Ok(workload)
+    }
+
+    /// The file that a client begins its database with; `None` where the state is in rows alone.
+    pub fn genesis_path(&self) -> Option<PathBuf> {
+        Some(self.dir.join("genesis.json")).filter(|path| path.exists())
+    }
+
+    /// Hash of the first block of the chain.
+    pub fn genesis_hash(&self) -> &str {
+        &self.manifest.genesis_hash
+    }
+
+    /// Transactions with another outcome than in the workload.
+    pub const fn differing_tx_count(&self) -> u64 {
+        self.manifest.differing_tx_count
+    }
+
+    /// Hashes of the block's siblings, itself included.
+    pub fn hashes(&self) -> &[String] {
+        self.manifest.blocks.first().map_or(&[], |block| &block.sibling_hashes)
+    }
+
+    /// The calls of the sibling at `index`.
+    ///
+    /// # Errors
+    /// They cannot be read, or are of another block.
+    pub fn calls(&self, index: usize) -> Result<Calls> {
+        let path = self.dir.join(CALLS);
+        let hash = self.hashes()[index].clone();
+        let mut file = File::open(&path).with_context(|| path.display().to_string())?;
+        let mut line = |(start, length): (u64, usize)| {
+            let mut text = vec![0; length];
+            file.seek(SeekFrom::Start(start))?;
+            file.read_exact(&mut text)?;
+            let text = String::from_utf8(text)?;
+            ensure!(
+                text.contains(&hash),
+                "{}: the calls of block {hash} are of another one: export again",
+                path.display()
+            );
+            Ok(text)
+        };
+        let new_payload = line(self.lines[2 * index])?;
+        let forkchoice = line(self.lines[2 * index + 1])?;
+        Ok(Calls { hash, new_payload, forkchoice })
+    }
+}
+
+/// The workload of the export in `dir`.
+pub fn workload_path(dir: &Path) -> PathBuf {
+    dir.join(WORKLOAD)
+}
+
+/// Start and length of each line of a file.
+fn lines(path: &Path) -> Result<Vec<(u64, usize)>> {
+    let name = || path.display().to_string();
+    let mut reader = BufReader::with_capacity(1 << 20, File::open(path).with_context(name)?);
+    let (mut lines, mut start) = (Vec::new(), 0);
+    loop {
+        let length = reader.skip_until(b'\n').with_context(name)?;
+        if length == 0 {
+            return Ok(lines);
+        }
+        lines.push((start, length - 1));
+        start += length as u64;
+    }
+}

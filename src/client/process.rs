@@ -1,0 +1,288 @@
+//! A client that was started: it runs alone, on a free port, until it is stopped. When the user
+//! interrupts it is asked to stop, and killed if it does not in time. It outlives this program only where
+//! that is killed, or told twice to stop.
+
+use std::{
+    io,
+    net::TcpListener,
+    os::unix::process::{CommandExt, ExitStatusExt},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, anyhow};
+use executor::process;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::{
+    engine::Engine,
+    home::{Home, not_started},
+    log::Log,
+    refusal::Refusal,
+    start_file::{Places, StartFile},
+    token::Secret,
+};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt,
+};
+
+/// How long a client may take to be ready.
+const START_MAX: Duration = Duration::from_secs(600);
+/// How long it may take to stop: it writes what it has in memory.
+const STOP_MAX: Duration = Duration::from_secs(600);
+/// How long it may take once the user interrupts: less than the program itself has.
+const INTERRUPTED_STOP_MAX: Duration = Duration::from_secs(8);
+/// Polling interval while it starts and stops.
+const GLANCE: Duration = Duration::from_millis(20);
+/// Polling interval for an interrupt; samples are being timed.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// A client that used less CPU time than a tenth of this window has settled.
+const SETTLED_WINDOW: Duration = Duration::from_millis(300);
+/// How long it is waited for that.
+const SETTLE_MAX: Duration = Duration::from_secs(120);
+/// How long its own time of a block may come after its answer.
+const OWN_TIME_MAX: Duration = Duration::from_secs(1);
+/// How long a process that failed to answer may take to end.
+const DEATH_MAX: Duration = Duration::from_millis(500);
+
+/// A client that was started.
+pub struct Running {
+    child: Arc<Mutex<Child>>,
+    pid: u32,
+    log: Arc<Log>,
+    engine: Engine,
+    command: Vec<String>,
+}
+
+impl Running {
+    /// Starts the client and waits until it answers and rests.
+    ///
+    /// # Errors
+    /// It does not start, dies, or is not ready in time; the user interrupted.
+    pub fn start(start: &StartFile, home: &Home, timeout: Duration) -> Result<Self, Failure> {
+        let port = free_port().context("no free port").or_exit(Code::Io)?;
+        let secret = Secret::of_seed(u64::from(port));
+        home.write(start, &secret).or_exit(Code::Io)?;
+        let places = home.places(None, port).or_exit(Code::Io)?;
+        let log = Log::new(&home.log_path(), start.clone()).or_exit(Code::Io)?;
+        let (child, command) = spawned(start, &places, &log)?;
+        let url = format!("http://127.0.0.1:{port}");
+        let running = Self {
+            pid: child.id(),
+            child: Arc::new(Mutex::new(child)),
+            log,
+            engine: Engine::new(&url, secret, timeout).or_exit(Code::Usage)?,
+            command,
+        };
+        running.stop_at_interrupt();
+        running.wait_until_ready()?;
+        running.wait_until_settled()?;
+        Ok(running)
+    }
+
+    /// Its Engine API.
+    pub const fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Number of its process.
+    pub const fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The command that started it.
+    pub fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    /// Forgets its own time of an earlier block.
+    pub fn forget_own_time(&self) {
+        self.log.take_own_ns();
+    }
+
+    /// Its own time of the last block, in nanoseconds; `None` where it does not tell.
+    pub fn own_ns(&self) -> Option<u64> {
+        let begun = Instant::now();
+        while self.log.tells_time() && begun.elapsed() < OWN_TIME_MAX {
+            if let Some(ns) = self.log.take_own_ns() {
+                return Some(ns);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        None
+    }
+
+    /// `refusal`, or that the client has died, where it has.
+    pub fn explained(&self, refusal: Refusal) -> Refusal {
+        if !matches!(refusal, Refusal::CutOff { .. } | Refusal::NoConnection { .. }) {
+            return refusal;
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < DEATH_MAX {
+            if let Ok(Some(status)) = self.child().try_wait() {
+                return self.died(status);
+            }
+            thread::sleep(GLANCE);
+        }
+        refusal
+    }
+
+    /// Asks it to stop, and waits until it has.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn stop(self) -> Result<(), Failure> {
+        send(&self.child(), Signal::TERM);
+        let begun = Instant::now();
+        while begun.elapsed() < STOP_MAX {
+            if self.child().try_wait().or_exit(Code::Io)?.is_some() {
+                return Ok(());
+            }
+            thread::sleep(GLANCE);
+        }
+        let error = anyhow!(
+            "the client does not stop within {} s after SIGTERM; the end of its log:\n{}",
+            STOP_MAX.as_secs(),
+            self.log.tail()
+        );
+        Err(error).or_exit(Code::Io)
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn died(&self, status: ExitStatus) -> Refusal {
+        let how = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+        };
+        Refusal::Died { how, log: self.log.tail() }
+    }
+
+    fn wait_until_ready(&self) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let mut silence = None;
+        while begun.elapsed() < START_MAX {
+            self.is_alive()?;
+            if self.log.is_ready() {
+                match self.engine.genesis_hash() {
+                    Ok(_) => return Ok(()),
+                    Err(refusal @ Refusal::NoConnection { .. }) => silence = Some(refusal),
+                    Err(refusal) => return Err(self.explained(refusal).into()),
+                }
+            }
+            thread::sleep(GLANCE);
+        }
+        let why = silence.map_or("its log does not say so (ready = …)".to_owned(), |refusal| {
+            refusal.to_string()
+        });
+        let error = anyhow!(
+            "the client is not ready within {} s: {why}; the end of its log:\n{}",
+            START_MAX.as_secs(),
+            self.log.tail()
+        );
+        Err(error).or_exit(Code::Io)
+    }
+
+    /// Waits until it uses hardly any CPU: what it does after its start is no part of a sample.
+    fn wait_until_settled(&self) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let mut before = process::cpu_time_of(self.pid);
+        while begun.elapsed() < SETTLE_MAX {
+            thread::sleep(SETTLED_WINDOW);
+            self.is_alive()?;
+            let now = process::cpu_time_of(self.pid);
+            let used = now.zip(before).map(|(now, before)| now.saturating_sub(before));
+            if used.is_none_or(|used| used * 10 < SETTLED_WINDOW) {
+                return Ok(());
+            }
+            before = now;
+        }
+        Ok(())
+    }
+
+    fn is_alive(&self) -> Result<(), Failure> {
+        if interrupt::happened() {
+            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+        }
+        match self.child().try_wait().or_exit(Code::Io)? {
+            Some(status) => Err(self.died(status).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// A thread that asks the client to stop once the user interrupts.
+    fn stop_at_interrupt(&self) {
+        let child = Arc::clone(&self.child);
+        thread::spawn(move || {
+            let mut told = None;
+            loop {
+                thread::sleep(LOOK_INTERVAL);
+                // Not held while the client stops: the samples' thread looks at it too.
+                let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+                if !matches!(child.try_wait(), Ok(None)) {
+                    return;
+                }
+                match &told {
+                    None if interrupt::happened() => {
+                        send(&child, Signal::TERM);
+                        told = Some((Instant::now(), interrupt::hold()));
+                    }
+                    Some((since, _)) if since.elapsed() > INTERRUPTED_STOP_MAX => {
+                        send(&child, Signal::KILL);
+                    }
+                    _ => {}
+                }
+            }
+        });
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut child = self.child();
+        if let Ok(None) = child.try_wait() {
+            // Where it was not stopped its database is given up, or was only read.
+            send(&child, Signal::KILL);
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Starts the process. Gives the command, too.
+fn spawned(
+    start: &StartFile,
+    places: &Places,
+    log: &Arc<Log>,
+) -> Result<(Child, Vec<String>), Failure> {
+    let arguments = places.filled(&start.start);
+    let mut command = Command::new(&start.program);
+    command.args(&arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // In a group of its own, so that Ctrl-C does not reach it twice: a second signal may end a
+    // client before it has written what it has in memory.
+    command.process_group(0);
+    let child = command.spawn().map_err(|error| not_started(&start.program, error));
+    let mut child = child.or_exit(Code::Io)?;
+    child.stdout.take().into_iter().for_each(|stream| log.listen(stream));
+    child.stderr.take().into_iter().for_each(|stream| log.listen(stream));
+    let program = start.program.display().to_string();
+    Ok((child, [program].into_iter().chain(arguments).collect()))
+}
+
+/// Signals the client and the processes that it started: it leads a group of its own.
+fn send(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid {
+        // One that has just ended is not there any more, and that is as good.
+        let _ = kill_process_group(pid, signal);
+    }
+}
+
+/// A port that nobody listens at now.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

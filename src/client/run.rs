@@ -1,0 +1,389 @@
+//! Samples of all clients in turn, and the result in which their cells stand beside those of our
+//! designs on the same work. It is written after each sample.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::anyhow;
+use report::Out;
+use result::{Environment, Expects, RunResult, SCHEMA, WorkloadFacts, ratios};
+use variant::CacheMode;
+
+use super::{
+    deadline,
+    export::Export,
+    start_file::StartFile,
+    subject::{Source, Subject, Task, passing_dir},
+};
+use crate::{
+    environment,
+    exit::{Code, Failure, OrExit},
+    facts, interrupt, plan,
+    progress::Progress,
+    run::{Finished, RunInput},
+    terminal,
+};
+
+/// Which clients are sampled.
+#[derive(Clone, Debug)]
+pub enum Clients {
+    /// One that runs.
+    Attached {
+        /// Its Engine API.
+        url: String,
+        /// The file with its secret.
+        jwt: PathBuf,
+        /// Its process on this machine.
+        pid: Option<u32>,
+    },
+    /// Those that are started in turn.
+    Started {
+        /// How each is.
+        starts: Vec<StartFile>,
+        /// Where their databases are kept; for the run alone where it is `None`.
+        datadir: Option<PathBuf>,
+    },
+}
+
+/// What clients are to run.
+#[derive(Clone, Debug)]
+pub struct ClientInput {
+    /// The export.
+    pub dir: PathBuf,
+    /// The clients.
+    pub clients: Clients,
+    /// Samples of each; as many as the export has where it is `None`.
+    pub sample_count: Option<usize>,
+    /// What is in memory when a sample starts; cold where clients are started if it is `None`.
+    pub cache: Option<CacheMode>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// No block may take longer.
+    pub deadline: Option<Duration>,
+    /// Our designs on the same work, run first.
+    pub designs: Option<RunInput>,
+    /// Where the result is written.
+    pub out: Option<PathBuf>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Shows what had finished where the user interrupts and the run cannot stop in time.
+    pub show_kept: fn(&RunResult),
+}
+
+impl ClientInput {
+    /// What is in memory when a sample starts.
+    fn cache(&self) -> Result<CacheMode, Failure> {
+        match (&self.clients, self.cache) {
+            (Clients::Attached { .. }, Some(CacheMode::Cold)) => Err(anyhow!(
+                "--cache cold: only a client that is started anew for each sample is cold: name \
+                 --client in place of --url"
+            ))
+            .or_exit(Code::Usage),
+            (Clients::Attached { .. }, _) => Ok(CacheMode::Warm),
+            (Clients::Started { .. }, cache) => Ok(cache.unwrap_or(CacheMode::Cold)),
+        }
+    }
+
+    /// Samples of each client.
+    fn sample_count(&self, export: &Export, cache: CacheMode) -> Result<usize, Failure> {
+        let warm_up_count = usize::from(cache == CacheMode::Warm);
+        let most = export.hashes().len().saturating_sub(warm_up_count);
+        let wanted = self.sample_count.unwrap_or(most);
+        if wanted > most || most == 0 {
+            let error = anyhow!(
+                "the export has {} of its block, {} cache takes {} of them for {} samples: export with \
+                 --siblings {}, or take fewer --samples",
+                report::units::things(export.hashes().len() as u64, "sibling"),
+                cache,
+                wanted.max(1) + warm_up_count,
+                wanted.max(1),
+                wanted.max(1) + warm_up_count
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
+        Ok(wanted)
+    }
+
+    /// Samples the designs and then the clients.
+    ///
+    /// # Errors
+    /// There is no result: nothing could be sampled.
+    pub fn run(&self) -> Result<Finished, Failure> {
+        let export = Export::open(&self.dir).or_exit(Code::Usage)?;
+        // An interrupt stops the clients that were started, and what is finished is kept.
+        let _hold = interrupt::hold();
+        let cache = self.cache()?;
+        let sample_count = self.sample_count(&export, cache)?;
+        let mut out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
+        let base = match self.base(&export)? {
+            Base::Ended(mut finished) => {
+                if let Some(out) = &mut out {
+                    finished.written = out.write(&finished.result, &[]).or_exit(Code::Io)?;
+                }
+                return Ok(*finished);
+            }
+            Base::Ready(base) => *base,
+        };
+        let Start { environment, result } = base;
+        let progress = Progress::new(terminal::look());
+        let gas = result.workload.gas;
+        let mut course = Course { input: self, environment, base: result, files: Vec::new() };
+        let task = Task { export: &export, gas, cache, timeout: self.timeout };
+        let passing = self.passing_dir()?;
+        let mut subjects = Vec::new();
+        let mut failure = None;
+        for source in self.sources(passing.as_ref().map(tempfile::TempDir::path)) {
+            let stage = progress.stage("making the client's database", 0);
+            match Subject::new(&source, task) {
+                Ok(subject) => subjects.push(subject),
+                Err(error) => failure = Some(error),
+            }
+            stage.finish();
+            if failure.is_some() {
+                break;
+            }
+        }
+        if failure.is_none() {
+            let taken = course.rounds(&mut subjects, sample_count, &progress, &mut out);
+            failure = taken.err();
+        }
+        interrupt::finishing();
+        for subject in &mut subjects {
+            failure = failure.or(subject.stop().err());
+        }
+        progress.clear();
+        course.finished(&subjects, failure, out)
+    }
+
+    /// The result without clients: that of our designs, or one without cells.
+    fn base(&self, export: &Export) -> Result<Base, Failure> {
+        let workload = export.workload().or_exit(Code::Usage)?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let environment = environment::probe(self.data_path());
+        if let Some(designs) = &self.designs {
+            drop(workload);
+            let finished = designs.run()?;
+            let ended = finished.failure.is_some() || finished.result.agree != Some(true);
+            if ended || finished.result.interrupted {
+                return Ok(Base::Ended(Box::new(finished)));
+            }
+            let mut result = RunResult { command: self.command.clone(), ..finished.result };
+            result.warnings.extend(differing(export));
+            return Ok(Base::Ready(Box::new(Start { environment, result })));
+        }
+        let work = facts::workload(&workload, Vec::new());
+        let started_unix_s = since.map_or(0, |since| since.as_secs());
+        let mut result = empty(&environment, work, self.command.clone(), started_unix_s);
+        result.warnings.extend(differing(export));
+        Ok(Base::Ready(Box::new(Start { environment, result })))
+    }
+
+    /// Where the clients' databases lie.
+    fn data_path(&self) -> &Path {
+        match &self.clients {
+            Clients::Started { datadir: Some(dir), .. } => dir,
+            _ => &self.dir,
+        }
+    }
+
+    /// A directory for databases that nobody wants to keep.
+    fn passing_dir(&self) -> Result<Option<tempfile::TempDir>, Failure> {
+        match &self.clients {
+            Clients::Started { datadir: None, .. } => {
+                passing_dir(&self.dir).map(Some).or_exit(Code::Io)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn sources(&self, passing: Option<&Path>) -> Vec<Source> {
+        match &self.clients {
+            Clients::Attached { url, jwt, pid } => {
+                vec![Source::Attached { url: url.clone(), jwt: jwt.clone(), pid: *pid }]
+            }
+            Clients::Started { starts, datadir } => {
+                let dir = datadir.as_deref().or(passing).unwrap_or(&self.dir);
+                let source = |start: &StartFile| Source::Started {
+                    start: Box::new(start.clone()),
+                    dir: dir.to_owned(),
+                };
+                starts.iter().map(source).collect()
+            }
+        }
+    }
+}
+
+/// What our designs came to.
+enum Base {
+    /// They ended the run.
+    Ended(Box<Finished>),
+    /// A result to which clients are added.
+    Ready(Box<Start>),
+}
+
+/// A result to which clients are added.
+struct Start {
+    environment: Environment,
+    result: RunResult,
+}
+
+/// A run of clients under way.
+struct Course<'a> {
+    input: &'a ClientInput,
+    environment: Environment,
+    base: RunResult,
+    files: Vec<PathBuf>,
+}
+
+impl Course<'_> {
+    /// Takes so many samples of each client, in turn.
+    fn rounds(
+        &mut self,
+        subjects: &mut [Subject<'_>],
+        sample_count: usize,
+        progress: &Progress,
+        out: &mut Option<Out>,
+    ) -> Result<(), Failure> {
+        for round in 0..u32::try_from(sample_count).unwrap_or(u32::MAX) {
+            let order = plan::order(subjects.len(), round, self.base.workload.seed);
+            for (done, index) in (0..).zip(order) {
+                let subject = &mut subjects[index];
+                let name = subject.name().to_owned();
+                let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
+                stage.set(done, subjects.len() as u64);
+                let paused = progress.pause();
+                let taken = subjects[index].sample();
+                drop(paused);
+                stage.finish();
+                if interrupt::happened() {
+                    return Ok(());
+                }
+                taken.map_err(|failure| failure.context(name))?;
+                self.keep(subjects, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the result so far, and keeps it for a run that cannot stop in time.
+    fn keep(&mut self, subjects: &[Subject<'_>], out: &mut Option<Out>) -> Result<(), Failure> {
+        let mut result = self.result(subjects, None);
+        // The run goes on: if nothing is written after this, it was ended.
+        result.interrupted = true;
+        self.write(&result, out)?;
+        let show = self.input.show_kept;
+        interrupt::keep(move || show(&result));
+        Ok(())
+    }
+
+    fn write(&mut self, result: &RunResult, out: &mut Option<Out>) -> Result<(), Failure> {
+        if let Some(out) = out {
+            self.files = out.write(result, &[]).or_exit(Code::Io)?;
+        }
+        Ok(())
+    }
+
+    fn finished(
+        mut self,
+        subjects: &[Subject<'_>],
+        failure: Option<Failure>,
+        mut out: Option<Out>,
+    ) -> Result<Finished, Failure> {
+        let mut failure = failure.filter(|failure| failure.code != Code::Interrupted);
+        let has_samples = subjects.iter().any(|subject| !subject.is_empty());
+        let is_wrong = failure.as_ref().is_some_and(|failure| failure.code == Code::Disagree);
+        if !has_samples && !is_wrong && self.base.cells.is_empty() {
+            let interrupted = || Failure { code: Code::Interrupted, error: anyhow!("interrupted") };
+            return Err(failure.unwrap_or_else(interrupted));
+        }
+        let mut result = self.result(subjects, failure.as_ref());
+        if let Err(error) = self.write(&result, &mut out) {
+            let failure = failure.get_or_insert(error);
+            result = self.result(subjects, Some(failure));
+        }
+        // A wrong block is told by the result.
+        let failure = failure.filter(|_| !is_wrong);
+        Ok(Finished { result, failure, written: self.files })
+    }
+
+    /// The result of what came out so far.
+    fn result(&self, subjects: &[Subject<'_>], failure: Option<&Failure>) -> RunResult {
+        let sampled = subjects.iter().filter(|subject| !subject.is_empty());
+        let mut clients: Vec<_> = sampled.map(Subject::cell).collect();
+        ratios::fill_clients(&self.base.cells, &mut clients);
+        let is_wrong = failure.is_some_and(|failure| failure.code == Code::Disagree);
+        let mut result = RunResult {
+            environment: self.environment.at_end(),
+            expects: self.expects(&clients),
+            interrupted: interrupt::happened() || failure.is_some(),
+            clients,
+            ..self.base.clone()
+        };
+        match failure {
+            Some(failure) if is_wrong => {
+                result.agree = Some(false);
+                result.disagreements.push(failure.to_string());
+            }
+            Some(failure) => {
+                let ended = facts::doubts([], &[], Some(&failure.error));
+                result.warnings.extend(ended.iter().map(ToString::to_string));
+            }
+            None => {}
+        }
+        if result.agree.is_none() && !result.clients.is_empty() {
+            result.agree = Some(true);
+        }
+        result.conclusion = report::conclude(&result);
+        result
+    }
+
+    /// The deadline, judged on our designs and on the clients.
+    fn expects(&self, clients: &[result::ClientCell]) -> Expects {
+        let Some(deadline) = self.input.deadline else { return self.base.expects.clone() };
+        deadline::judged(deadline, &self.base, clients)
+    }
+}
+
+/// The doubt of a chain on which transactions end otherwise than in the workload.
+fn differing(export: &Export) -> Option<String> {
+    let count = Some(export.differing_tx_count()).filter(|count| *count > 0)?;
+    Some(format!(
+        "{} of the exported chain end otherwise than in the workload that our designs run: a client \
+         does not quite the same work (docs/import-export.md)",
+        report::units::things(count, "transaction")
+    ))
+}
+
+/// A result without cells.
+fn empty(
+    environment: &Environment,
+    workload: WorkloadFacts,
+    command: Vec<String>,
+    started_unix_s: u64,
+) -> RunResult {
+    let of_machine = environment::warnings(environment);
+    RunResult {
+        schema: SCHEMA,
+        tool: facts::tool(&environment.build),
+        command,
+        started_unix_s,
+        draw_seed: workload.seed,
+        workload,
+        environment: environment.at_end(),
+        device: None,
+        stores: Vec::new(),
+        choices: Vec::new(),
+        agree: None,
+        disagreements: Vec::new(),
+        interrupted: false,
+        expects: Expects::default(),
+        warnings: of_machine.iter().map(ToString::to_string).collect(),
+        cells: Vec::new(),
+        clients: Vec::new(),
+        databases: Vec::new(),
+        profile: None,
+        conclusion: None,
+    }
+}

@@ -1,0 +1,217 @@
+//! How a client is started: a TOML file with its program, its commands, and what its log says. One
+//! for go-ethereum is shipped.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The start files that come with the program, by name.
+const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../clients/geth.toml"))];
+
+/// How a client is started.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartFile {
+    /// Its name in results.
+    pub name: String,
+    /// The program.
+    pub program: PathBuf,
+    /// Arguments that make a database; none where it needs none.
+    #[serde(default)]
+    pub init: Vec<String>,
+    /// Arguments that run it.
+    pub start: Vec<String>,
+    /// Texts of the line of the log that says that it is ready.
+    #[serde(default)]
+    pub ready: Vec<String>,
+    /// Where its log has the time of a block.
+    pub own_time: Option<OwnTime>,
+    /// Files that are written for it, by name.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+}
+
+/// Where a log has the time of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnTime {
+    /// Text of the lines that have it.
+    pub line: String,
+    /// Place of the milliseconds in the line's JSON (RFC 6901).
+    pub json: String,
+}
+
+/// What stands for a placeholder.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The client's database.
+    pub datadir: PathBuf,
+    /// The export's `genesis.json`.
+    pub genesis: PathBuf,
+    /// Port of the Engine API.
+    pub port: u16,
+    /// The file with the secret.
+    pub jwt: PathBuf,
+    /// The folder with the files of the start file.
+    pub files: PathBuf,
+}
+
+impl Places {
+    fn values(&self) -> [(&'static str, String); 5] {
+        let path = |path: &Path| path.display().to_string();
+        [
+            ("{datadir}", path(&self.datadir)),
+            ("{genesis}", path(&self.genesis)),
+            ("{port}", self.port.to_string()),
+            ("{jwt}", path(&self.jwt)),
+            ("{files}", path(&self.files)),
+        ]
+    }
+
+    /// `arguments` with what stands for their placeholders.
+    pub fn filled(&self, arguments: &[String]) -> Vec<String> {
+        let fill = |text: &String| {
+            let values = self.values().into_iter();
+            values.fold(text.clone(), |text, (place, value)| text.replace(place, &value))
+        };
+        arguments.iter().map(fill).collect()
+    }
+}
+
+impl StartFile {
+    /// The shipped one of this name, or the one in a file.
+    ///
+    /// # Errors
+    /// There is none, or it is not valid.
+    pub fn load(name: &str) -> Result<Self> {
+        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Self::parse(name, text);
+        }
+        let text = fs::read_to_string(name).with_context(|| {
+            let shipped = SHIPPED.map(|(shipped, _)| shipped).join(", ");
+            format!("--client {name}: no start file; shipped are: {shipped}")
+        })?;
+        let mut file = Self::parse(name, &text)?;
+        // A path beside the start file; a bare name is looked for on PATH.
+        if let (true, Some(dir)) = (file.program.components().count() > 1, Path::new(name).parent())
+        {
+            file.program = dir.join(&file.program);
+        }
+        Ok(file)
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self> {
+        let file: Self = toml::from_str(text).with_context(|| format!("start file {name}"))?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        ensure!(
+            !file.name.is_empty() && file.name.chars().all(is_plain) && !file.name.starts_with('.'),
+            "start file {name}: name = {:?}: letters, digits and -_. make a name",
+            file.name
+        );
+        ensure!(!file.start.is_empty(), "start file {name}: start has no argument");
+        for own in file.files.keys() {
+            ensure!(
+                !own.is_empty() && own.chars().all(is_plain) && !own.starts_with('.'),
+                "start file {name}: [files] {own:?}: letters, digits and -_. make a file name"
+            );
+        }
+        for argument in file.init.iter().chain(&file.start) {
+            if let Some(place) = unknown_place(argument) {
+                bail!(
+                    "start file {name}: {place} in {argument:?}: placeholders are {{datadir}}, \
+                     {{genesis}}, {{port}}, {{jwt}} and {{files}}"
+                );
+            }
+        }
+        for place in ["{port}", "{jwt}"] {
+            ensure!(
+                file.start.iter().any(|argument| argument.contains(place)),
+                "start file {name}: start must say {place}: the client would listen elsewhere, or \
+                 refuse every token"
+            );
+        }
+        Ok(file)
+    }
+
+    /// Whether a line of the log says that the client is ready.
+    pub fn is_ready(&self, line: &str) -> bool {
+        !self.ready.is_empty() && self.ready.iter().all(|text| line.contains(text))
+    }
+
+    /// The time of a block in a line of the log, in nanoseconds.
+    pub fn own_ns(&self, line: &str) -> Option<u64> {
+        let own = self.own_time.as_ref().filter(|own| line.contains(&own.line))?;
+        let json = &line[line.find('{')?..];
+        let json: Value = serde_json::from_str(json.trim_end()).ok()?;
+        let ms = json.pointer(&own.json)?.as_f64()?;
+        (ms.is_finite() && ms >= 0.0).then_some((ms * 1e6) as u64)
+    }
+}
+
+/// A word in braces that is no placeholder.
+fn unknown_place(argument: &str) -> Option<&str> {
+    let known = ["{datadir}", "{genesis}", "{port}", "{jwt}", "{files}"];
+    let starts = argument.match_indices('{').map(|(at, _)| &argument[at..]);
+    let words = starts.filter_map(|rest| Some(&rest[..=rest.find('}')?]));
+    let is_name = |word: &&str| word[1..word.len() - 1].chars().all(|c| c.is_ascii_lowercase());
+    words.filter(is_name).find(|word| !known.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_start_files_are_valid_and_their_placeholders_are_filled() {
+        for (name, _) in SHIPPED {
+            let file = StartFile::load(name).unwrap();
+            assert_eq!(file.name, name);
+            let places = Places {
+                datadir: "/d".into(),
+                genesis: "/g.json".into(),
+                port: 8551,
+                jwt: "/j".into(),
+                files: "/f".into(),
+            };
+            let words = [places.filled(&file.init), places.filled(&file.start)].concat();
+            assert!(words.iter().all(|word| !word.contains(['{', '}'])), "{words:?}");
+            assert!(words.contains(&"8551".to_owned()) && words.contains(&"/g.json".to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_block_is_read_from_the_line_that_has_it() {
+        let file = StartFile::load("geth").unwrap();
+        let line = r#"WARN [01-02|15:04:05.000] {"level":"warn","msg":"Slow block","block":{"number":1},"timing":{"total_ms":12.5}}"#;
+        assert_eq!(file.own_ns(line), Some(12_500_000));
+        assert_eq!(file.own_ns(&line.replace("Slow block", "Fast block")), None);
+        assert_eq!(file.own_ns(&line.replace("12.5", "\"12.5\"")), None);
+        assert_eq!(file.own_ns(&line.replace("}}", "")), None);
+        assert!(file.is_ready("INFO HTTP server started endpoint=127.0.0.1:8551 auth=true"));
+        assert!(!file.is_ready("INFO HTTP server started endpoint=127.0.0.1:8545 auth=false"));
+    }
+
+    #[test]
+    fn a_start_file_that_is_not_valid_says_where_and_what_to_write() {
+        let with = |change: fn(&str) -> String| {
+            let error = StartFile::parse("x.toml", &change(SHIPPED[0].1)).unwrap_err();
+            format!("{error:#}")
+        };
+        let unknown = with(|text| text.replace("program =", "programme ="));
+        assert!(unknown.contains("x.toml") && unknown.contains("programme"), "{unknown}");
+        let place = with(|text| text.replace("{port}", "{prot}"));
+        assert!(place.contains("{prot}") && place.contains("{port}"), "{place}");
+        let missing = with(|text| text.replace("\"{jwt}\"", "\"secret\""));
+        assert!(missing.contains("must say {jwt}"), "{missing}");
+        let name = with(|text| text.replace("name = \"geth\"", "name = \"../geth\""));
+        assert!(name.contains("make a name"), "{name}");
+        let error = format!("{:#}", StartFile::load("/nonexistent.toml").unwrap_err());
+        assert!(error.contains("shipped are: geth"), "{error}");
+    }
+}

@@ -1,0 +1,187 @@
+//! `stress client`: runs an exported block on real clients, beside our designs.
+
+use std::path::PathBuf;
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use result::RunResult;
+use spec::RunSpec;
+
+use super::run::{show_json, show_table, written};
+use crate::{
+    args::{DATA_DIR_HELP, Format, HowArgs},
+    client::{self, ClientInput, Clients, StartFile},
+    exit::{Code, Failure, OrExit, Strictness},
+    extras::Wishes,
+    minimal,
+    prepare::{InUse, Source},
+    run::RunInput,
+    terminal,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --output storm/
+  stress client storm/ --client geth                       started anew for each sample, cold
+  stress client storm/ --client geth --design batched-io,sequential --out results/
+  stress client storm/ --client a.toml,b.toml --samples 8  two versions or settings, in turn
+  stress client storm/ --client geth --cache warm --deadline 4s
+  stress client storm/ --url http://127.0.0.1:8551 --jwt jwt.hex        one that runs already
+
+Without --datadir the clients' databases are made beside DIR and removed after the run.
+Exit codes: 0 fine, 1 the deadline fails, 2 usage, another genesis or known blocks, 3 a client
+finds the block invalid, 6 a client gives no answer, 130 interrupted. docs/client.md says more.";
+
+const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551";
+
+/// Arguments of `stress client`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ClientArgs {
+    /// A directory that `stress export` wrote, of one block with siblings
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Clients to start: a shipped start file's name (geth), or the paths of start files, separated
+    /// by commas
+    #[arg(
+        long,
+        visible_alias = "start",
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        required_unless_present = "url",
+        conflicts_with = "url"
+    )]
+    pub client: Vec<String>,
+    /// The client's program [default: that of its start file]
+    #[arg(long, value_name = "PATH", requires = "client")]
+    pub program: Option<PathBuf>,
+    /// Keep the clients' databases below this directory, each in one of its name
+    #[arg(long, value_name = "DIR", requires = "client")]
+    pub datadir: Option<PathBuf>,
+    /// Engine API of a client that runs.
+    #[arg(long, value_name = "URL", requires = "jwt", help = URL_HELP)]
+    pub url: Option<String>,
+    /// The file with the secret of that client
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub jwt: Option<PathBuf>,
+    /// Process of that client on this machine, whose CPU time and reads are counted
+    #[arg(long, value_name = "PID", requires = "url")]
+    pub pid: Option<u32>,
+    /// How long a client may take for an answer
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub timeout: String,
+    /// Claim that no block takes longer on any client, nor in any design of the run: 4s
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<String>,
+    /// Samples and cache state of all, and our designs: they run first where --design names some
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where state databases of our designs are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
+    /// Wait while another process uses the state database, instead of ending with 6
+    #[arg(long)]
+    pub wait: bool,
+    /// Exit with 4 where the deadline cannot be judged
+    #[arg(long)]
+    pub strict: bool,
+    /// What goes to standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Runs what the arguments ask for, and prints the result.
+pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
+    let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };
+    let show: fn(&RunResult) = match args.format {
+        Format::Table => show_table,
+        // An error would come after the user's interrupt: there is nobody to tell.
+        Format::Json => |result| drop(show_json(result)),
+    };
+    let finished = input(args, show, strictness)?.run()?;
+    match args.format {
+        Format::Table => show_table(&finished.result),
+        Format::Json => show_json(&finished.result)?,
+    }
+    for line in written(&finished.written) {
+        terminal::note(&line);
+    }
+    finished.code(strictness)
+}
+
+fn input(
+    args: &ClientArgs,
+    show_kept: fn(&RunResult),
+    strictness: Strictness,
+) -> Result<ClientInput, Failure> {
+    let run = run_of_clients(args).or_exit(Code::Usage)?;
+    let duration = |option: &str, text: &str| minimal::duration(option, text).or_exit(Code::Usage);
+    let deadline = args.deadline.as_deref().map(|text| duration("--deadline", text));
+    let command: Vec<String> = std::env::args().collect();
+    let designs = args.how.design.as_ref().map(|_| RunInput {
+        source: Source::File(client::workload_path(&args.dir)),
+        how: args.how.overrides(),
+        command: command.clone(),
+        data_dir: args.data_dir.clone(),
+        in_use: if args.wait { InUse::Wait } else { InUse::Refuse },
+        strictness,
+        out: None,
+        extras: Wishes::default(),
+        show_kept,
+    });
+    Ok(ClientInput {
+        dir: args.dir.clone(),
+        clients: clients(args).or_exit(Code::Usage)?,
+        sample_count: run.sample_count.map(|count| count as usize),
+        cache: args.how.cache.as_ref().map(|_| run.cache),
+        timeout: duration("--timeout", &args.timeout)?,
+        deadline: deadline.transpose()?,
+        designs,
+        out: args.out.clone(),
+        command,
+        show_kept,
+    })
+}
+
+/// How clients are sampled; refuses what only designs have, where none is named.
+fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
+    let overrides = args.how.overrides();
+    let of_designs = |key: &str| !["run.samples", "run.cache"].contains(&key);
+    let first = overrides.iter().find(|given| of_designs(&given.key));
+    if let Some(given) = first.filter(|_| args.how.design.is_none()) {
+        bail!(
+            "{}: this is of our designs, and none is named: add --design batched-io,sequential, or leave \
+             it out",
+            given.origin
+        );
+    }
+    Ok(minimal::default_run(&overrides)?)
+}
+
+fn clients(args: &ClientArgs) -> anyhow::Result<Clients> {
+    if let (Some(url), Some(jwt)) = (&args.url, &args.jwt) {
+        return Ok(Clients::Attached { url: url.clone(), jwt: jwt.clone(), pid: args.pid });
+    }
+    let starts = args.client.iter().map(|name| StartFile::load(name));
+    let mut starts = starts.collect::<anyhow::Result<Vec<_>>>()?;
+    match (&args.program, starts.as_mut_slice()) {
+        (Some(program), [only]) => only.program.clone_from(program),
+        (Some(_), _) => {
+            bail!("--program: names the program of one client; write it into start files")
+        }
+        (None, _) => {}
+    }
+    for (index, start) in starts.iter().enumerate() {
+        if starts[..index].iter().any(|other| other.name == start.name) {
+            return Err(anyhow!(
+                "--client: two start files have the name {:?}, by which results and databases are \
+                 told apart: change one (name = …)",
+                start.name
+            ));
+        }
+    }
+    Ok(Clients::Started { starts, datadir: args.datadir.clone() })
+}

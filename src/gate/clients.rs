@@ -1,0 +1,240 @@
+//! Two clients, or two settings of one, interleaved on one exported block: three databases, one for
+//! each arm, each made anew for every generation of processes. A sample is a sibling that its
+//! client has not seen.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, anyhow};
+use generator::GENERATOR_VERSION;
+use result::{Counters, Program, gate::Binary};
+use tempfile::TempDir;
+
+use super::{
+    Arm, Metric,
+    taker::{Taken, Taker},
+};
+use crate::{
+    client::{Source, StartFile, Subject, Task},
+    environment::Watch,
+    exit::{Code, Failure, OrExit},
+    interrupt,
+};
+
+/// Two clients to be compared.
+#[derive(Clone, Debug)]
+pub struct ClientPair {
+    /// The directory of the export.
+    pub dir: PathBuf,
+    /// A, to compare with, and B, which is judged.
+    pub starts: [StartFile; 2],
+    /// What is in memory when a sample starts.
+    pub cache: variant::CacheMode,
+    /// What is judged.
+    pub metrics: Vec<Metric>,
+    /// How often it is tried where nothing is decided.
+    pub attempt_count: usize,
+}
+
+/// Clients of A, B and again A.
+pub struct ClientTrio<'a> {
+    starts: [StartFile; 2],
+    task: Task<'a>,
+    /// By arm.
+    subjects: [Subject<'a>; 3],
+    /// Of A and B, once they were asked.
+    versions: [Option<String>; 2],
+    start_took: Duration,
+    /// Whether nothing was asked of them.
+    are_new: bool,
+    watch: Watch,
+    /// Removed last: the clients have their databases in it.
+    dir: TempDir,
+}
+
+impl<'a> ClientTrio<'a> {
+    /// Makes the databases of both, and copies of them for each arm, in a directory of their own
+    /// below `dir`.
+    ///
+    /// # Errors
+    /// A client cannot make its database.
+    pub fn start(starts: [StartFile; 2], task: Task<'a>, dir: TempDir) -> Result<Self, Failure> {
+        for (side, start) in starts.iter().enumerate() {
+            // It is made here, put in order by a first start, and copied from here.
+            Subject::new(&source(start, &first_dir(dir.path(), side)), task)?;
+        }
+        let begun = Instant::now();
+        let all = |arm: Arm| subject(&starts[arm.side()], dir.path(), arm, task);
+        let subjects = [all(Arm::Base)?, all(Arm::New)?, all(Arm::Null)?];
+        let start_took = begun.elapsed();
+        let watch = Watch::default();
+        let versions = [None, None];
+        Ok(Self { starts, task, dir, subjects, versions, start_took, are_new: true, watch })
+    }
+
+    /// How long making three databases anew takes.
+    pub const fn start_took(&self) -> Duration {
+        self.start_took
+    }
+
+    /// Who they are, A and B.
+    pub fn binaries(&self) -> Vec<Binary> {
+        let binary = |arm: Arm| {
+            let start = &self.starts[arm.side()];
+            let other = &self.starts[1 - arm.side()].start;
+            let version = self.versions[arm.side()].as_deref();
+            let own = start.start.iter().filter(|argument| !other.contains(argument));
+            Binary {
+                arm: arm.letter(),
+                path: start.program.display().to_string(),
+                program: Program {
+                    version: version.unwrap_or("unknown").to_owned(),
+                    commit: None,
+                    features: None,
+                    binary_hash: hash(&start.program),
+                    patched: Vec::new(),
+                    generator_version: GENERATOR_VERSION,
+                },
+                client: Some([&start.name, version.unwrap_or_default()].join(": ")),
+                settings: own.cloned().collect(),
+                slow_read_ns: 0,
+                reads_one_twice: false,
+            }
+        };
+        [Arm::Base, Arm::New].map(binary).into()
+    }
+
+    /// Stops all of them.
+    ///
+    /// # Errors
+    /// One does not stop.
+    pub fn end(&mut self) -> Result<(), Failure> {
+        self.subjects.iter_mut().try_for_each(Subject::stop)
+    }
+
+    /// Gives an arm a database that has seen no block.
+    fn renew_arm(&mut self, arm: Arm) -> Result<(), Failure> {
+        self.subjects[arm as usize].stop()?;
+        let start = &self.starts[arm.side()];
+        self.subjects[arm as usize] = subject(start, self.dir.path(), arm, self.task)?;
+        Ok(())
+    }
+}
+
+impl Taker for ClientTrio<'_> {
+    fn take(&mut self, arm: Arm, _variant: &str) -> Result<Taken, Failure> {
+        if interrupt::happened() {
+            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+        }
+        self.are_new = false;
+        if self.subjects[arm as usize].left_count() == 0 {
+            self.renew_arm(arm)?;
+        }
+        let name = format!("{} ({})", arm.letter(), self.starts[arm.side()].name);
+        let subject = &mut self.subjects[arm as usize];
+        subject.sample().map_err(|failure| match interrupt::happened() {
+            true => Failure { code: Code::Interrupted, error: anyhow!("interrupted") },
+            false => failure.context(name),
+        })?;
+        let version = &mut self.versions[arm.side()];
+        if version.is_none() {
+            *version = subject.version().map(str::to_owned);
+        }
+        let Some(sample) = subject.last() else {
+            return Err(anyhow!("a client gave no sample")).or_exit(Code::Io);
+        };
+        // A client that finds the block valid has come to its state and its receipts.
+        let counters = Counters { gas: sample.gas, ..Counters::default() };
+        Ok(Taken {
+            wall_ns: sample.wall_ns,
+            cpu_ns: sample.cpu_ns,
+            blocks: None,
+            bytes: sample.device_read_bytes,
+            requests: sample.read_syscalls,
+            counters,
+        })
+    }
+
+    fn renew(&mut self) -> Result<Duration, Failure> {
+        if self.are_new {
+            return Ok(self.start_took);
+        }
+        let begun = Instant::now();
+        Arm::ALL.into_iter().try_for_each(|arm| self.renew_arm(arm))?;
+        self.are_new = true;
+        Ok(begun.elapsed())
+    }
+
+    fn confine(&mut self, _variant: &str, _number: usize) -> Option<Vec<usize>> {
+        // A client counts its CPUs when it starts, and would have other threads on fewer.
+        None
+    }
+
+    fn watch(&mut self) {
+        self.watch.resume(std::thread::available_parallelism().map_or(1, usize::from));
+    }
+
+    fn pause_watch(&mut self) {
+        self.watch.pause();
+    }
+
+    fn disturbances(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.watch).disturbances()
+    }
+}
+
+/// Where the first database of a side is kept.
+fn first_dir(dir: &Path, side: usize) -> PathBuf {
+    dir.join(["first-a", "first-b"][side])
+}
+
+fn source(start: &StartFile, dir: &Path) -> Source {
+    Source::Started { start: Box::new(start.clone()), dir: dir.to_owned() }
+}
+
+/// The client of an arm, on a copy of its side's first database.
+fn subject<'a>(
+    start: &StartFile,
+    dir: &Path,
+    arm: Arm,
+    task: Task<'a>,
+) -> Result<Subject<'a>, Failure> {
+    let own = dir.join(arm.letter().to_string());
+    let (from, to) = (first_dir(dir, arm.side()).join(&start.name), own.join(&start.name));
+    let copied = || -> io::Result<()> {
+        if to.exists() {
+            fs::remove_dir_all(&to)?;
+        }
+        copy(&from, &to)
+    };
+    copied().with_context(|| to.display().to_string()).or_exit(Code::Io)?;
+    Subject::new(&source(start, &own), task)
+}
+
+/// Copies a directory with all below it.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, place) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy(&entry.path(), &place)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), place)?;
+        }
+    }
+    Ok(())
+}
+
+/// BLAKE3 of a program's file, by its path or its name on PATH; `None` where it is not found.
+fn hash(program: &Path) -> Option<String> {
+    let on_path = || {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
+    };
+    let file = if program.is_file() { program.to_owned() } else { on_path()? };
+    Some(blake3::hash(&fs::read(file).ok()?).to_string())
+}

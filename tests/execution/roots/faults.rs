@@ -1,0 +1,239 @@
+//! Faults that are planted in a store's tries: each one is found, whatever the form of the tries.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use alloy_primitives::{B256, U256};
+use executor::{
+    sample::Disagreement,
+    store::{
+        Sample, Store, StoreError,
+        memory::{MemoryReader, MemorySample, MemoryStore},
+    },
+    tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
+};
+use trie::{Format, NodeKey, RowRange};
+use variant::{CacheMode, TrieForm, Variant};
+use workload::{AccountState, NetChanges, Workload};
+
+use super::{agree, designs, forms, in_memory, listed, meeting};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The last byte of each stored branch is another, in the state itself.
+    WrongNodes,
+    /// Rows that are read by range have other values, in the sample alone.
+    WrongRows,
+    /// Leaves of slots have other values, in the sample alone: what rows are in `All`.
+    WrongLeaves,
+    /// A commit deletes no node.
+    LostDeletes,
+    /// A commit writes no node.
+    LostNodes,
+}
+
+/// A store with a fault; `opened` tells the sample from the state that it is compared with.
+struct Faulty {
+    store: MemoryStore,
+    fault: Option<Fault>,
+    opened: AtomicUsize,
+}
+
+struct FaultySample {
+    sample: MemorySample,
+    fault: Option<Fault>,
+    number: usize,
+}
+
+struct FaultyTries<'a> {
+    tries: Box<dyn Tries + 'a>,
+    fault: Option<Fault>,
+    number: usize,
+}
+
+struct FaultyReader<'a> {
+    reader: Box<dyn TrieReader + 'a>,
+    fault: Option<Fault>,
+    number: usize,
+}
+
+impl Store for Faulty {
+    type Sample = FaultySample;
+
+    fn name(&self) -> &'static str {
+        "faulty"
+    }
+
+    fn open_sample(&self, cache: CacheMode) -> Result<FaultySample, StoreError> {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        Ok(FaultySample { sample: self.store.open_sample(cache)?, fault: self.fault, number })
+    }
+
+    fn close_sample(&self, sample: FaultySample) -> Result<(), StoreError> {
+        self.store.close_sample(sample.sample)
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        self.store.facts()
+    }
+
+    fn never_cold(&self) -> Option<&'static str> {
+        self.store.never_cold()
+    }
+
+    fn slots_per_block(&self) -> Option<f64> {
+        None
+    }
+
+    fn tries(&self) -> Option<StateTries> {
+        self.store.tries()
+    }
+}
+
+impl Sample for FaultySample {
+    type Reader<'a> = MemoryReader<'a>;
+
+    fn reader(&self) -> Result<MemoryReader<'_>, StoreError> {
+        self.sample.reader()
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.sample.commit(changes)
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        let (fault, number) = (self.fault, self.number);
+        Some(Box::new(FaultyTries { tries: self.sample.tries()?, fault, number }))
+    }
+}
+
+impl Tries for FaultyTries<'_> {
+    fn format(&self) -> Format {
+        self.tries.format()
+    }
+
+    fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
+        let (fault, number) = (self.fault, self.number);
+        Ok(Box::new(FaultyReader { reader: self.tries.reader()?, fault, number }))
+    }
+
+    fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
+        let mut nodes = nodes.to_vec();
+        for changes in &mut nodes {
+            match self.fault {
+                Some(Fault::LostDeletes) => changes.deleted.clear(),
+                Some(Fault::LostNodes) => changes.put = trie::Nodes::default(),
+                _ => {}
+            }
+        }
+        self.tries.commit(changes, &nodes)
+    }
+}
+
+impl TrieReader for FaultyReader<'_> {
+    fn nodes(
+        &mut self,
+        keys: &[(TrieId, NodeKey)],
+        sink: &mut NodeSink<'_>,
+    ) -> Result<(), StoreError> {
+        let (fault, number) = (self.fault, self.number);
+        self.reader.nodes(keys, &mut |index, node| {
+            let mut node = node.map(<[u8]>::to_vec);
+            if let Some(node) = &mut node {
+                let last = node.len() - 1;
+                // Branches have more than one hash; the last item of those in RLP is no child.
+                let at = if node[0] == 0xf9 || node[0] == 0xf8 { last - 1 } else { last };
+                let is_slot_leaf =
+                    matches!(keys[index].0, TrieId::Slots(_)) && (40..72).contains(&node.len());
+                match fault {
+                    Some(Fault::WrongNodes) if node.len() > 120 => node[at] ^= 1,
+                    Some(Fault::WrongLeaves) if number == 0 && is_slot_leaf => node[last] ^= 1,
+                    _ => {}
+                }
+            }
+            sink(index, node.as_deref());
+        })
+    }
+
+    fn slots(
+        &mut self,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<(), StoreError> {
+        let is_wrong = self.fault == Some(Fault::WrongRows) && self.number == 0;
+        self.reader.slots(account, range, &mut |key, value| {
+            sink(key, if is_wrong { value ^ U256::from(1_u64 << 40) } else { value });
+        })
+    }
+
+    fn accounts(
+        &mut self,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<(), StoreError> {
+        self.reader.accounts(range, sink)
+    }
+
+    fn counters(&self) -> executor::store::ReadCounters {
+        self.reader.counters()
+    }
+}
+
+/// The disagreement or error of a sample of `variant` over a store with a fault.
+fn found_by(
+    variant: Variant,
+    workload: &Workload,
+    form: TrieForm,
+    fault: Option<Fault>,
+) -> Option<String> {
+    let store = Faulty { store: in_memory(workload, form), fault, opened: AtomicUsize::new(0) };
+    let lists = agree::lists(workload, variant.list).unwrap();
+    match agree::take(&store, workload, &lists, variant) {
+        Ok(taken) => taken.disagreement.map(|difference| {
+            let of_roots = matches!(
+                difference,
+                Disagreement::Root { .. } | Disagreement::Tries(_) | Disagreement::ReadBack { .. }
+            );
+            assert!(of_roots, "{form}, {fault:?}: {difference}");
+            difference.to_string()
+        }),
+        Err(error) => {
+            let is_of_root = matches!(error, executor::engine::EngineError::Root { .. });
+            assert!(is_of_root, "{form}, {fault:?}: {error}");
+            Some(error.to_string())
+        }
+    }
+}
+
+/// The same of a root after execution.
+fn found(workload: &Workload, form: TrieForm, fault: Option<Fault>) -> Option<String> {
+    found_by(designs()[0], workload, form, fault)
+}
+
+/// A few cleared slots of a state of many: branches collapse, and most subtrees stay untouched.
+fn workload() -> Workload {
+    let head =
+        "[state]\naccounts = 300\nslots = 3_000\n[block]\ngas = \"600k\"\ntx_gas = \"300k\"\n";
+    meeting(head, "kind = \"sstore-storm\"\nop = \"clear\"")
+}
+
+#[test]
+fn every_planted_fault_is_found() {
+    let workload = workload();
+    for form in forms() {
+        for variant in [designs()[0], listed(&designs())[0]] {
+            assert_eq!(found_by(variant, &workload, form, None), None, "{form}, {variant}");
+            for fault in [Fault::WrongNodes, Fault::LostDeletes, Fault::LostNodes] {
+                let found = found_by(variant, &workload, form, Some(fault));
+                assert!(found.is_some(), "{form}, {variant}, {fault:?}");
+            }
+        }
+        // Where no row is read, the wrong leaves are read back wrong before the root is compared.
+        let (fault, said) = match form {
+            TrieForm::All => (Fault::WrongLeaves, "after the commit"),
+            _ => (Fault::WrongRows, "state root"),
+        };
+        let text = found(&workload, form, Some(fault)).unwrap_or_default();
+        assert!(text.contains(said), "{form}, {fault:?}: {text}");
+    }
+}

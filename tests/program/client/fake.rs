@@ -1,0 +1,138 @@
+//! A fake client: an Engine API whose answers are a test's own, in the test's process or in one of
+//! its own. A fake is right for faults; what is true of a real client is tried on go-ethereum.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+/// What the fake does with a request.
+pub(crate) enum Reply {
+    /// Answers with this result.
+    Result(Value),
+    /// Answers with this error of JSON-RPC.
+    Error(i64, &'static str),
+    /// Answers with this status and text.
+    Http(&'static str, &'static str),
+    /// Ends the connection in the middle of the answer.
+    CutOff,
+    /// Does not answer.
+    Silence,
+}
+
+/// A call as the fake sees it.
+pub(crate) struct Call {
+    pub(crate) method: String,
+    /// Hash of the block that it is about.
+    pub(crate) hash: String,
+    pub(crate) authorization: String,
+}
+
+/// Calls so far.
+pub(crate) type Calls = Arc<Mutex<Vec<Call>>>;
+
+/// A status of the Engine API.
+pub(crate) fn status(of: &str) -> Value {
+    json!({"status": of, "latestValidHash": null, "validationError": "a reason of its own"})
+}
+
+/// VALID, of the block that the call is about.
+pub(crate) fn valid_status(call: &Call) -> Value {
+    json!({"status": "VALID", "latestValidHash": call.hash, "validationError": null})
+}
+
+/// The reply of a client that is as it should be.
+pub(crate) fn valid(call: &Call, genesis_hash: &str) -> Reply {
+    Reply::Result(match call.method.as_str() {
+        "eth_getBlockByNumber" => json!({"hash": genesis_hash}),
+        "eth_getBlockByHash" => Value::Null,
+        "engine_getClientVersionV1" => {
+            json!([{"code": "FK", "name": "Fake", "version": "v1", "commit": "c0ffee00"}])
+        }
+        method if method.starts_with("engine_newPayload") => valid_status(call),
+        _ => json!({"payloadStatus": valid_status(call), "payloadId": null}),
+    })
+}
+
+/// Serves on a free port. Gives the URL and the calls that came.
+pub(crate) fn serve(reply: impl Fn(&Call) -> Reply + Send + 'static) -> (String, Calls) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let calls = Calls::default();
+    let seen = Arc::clone(&calls);
+    thread::spawn(move || serve_at(&listener, &seen, reply));
+    (url, calls)
+}
+
+/// Serves for ever, one request a connection.
+pub(crate) fn serve_at(listener: &TcpListener, calls: &Calls, reply: impl Fn(&Call) -> Reply) {
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let Some(call) = call(&stream) else { continue };
+        let reply = reply(&call);
+        calls.lock().unwrap().push(call);
+        let http = |status: &str, body: &str| {
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n");
+            format!("{head}Connection: close\r\n\r\n{body}")
+        };
+        let text = match reply {
+            Reply::Result(result) => {
+                http("200 OK", &json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string())
+            }
+            Reply::Error(code, message) => {
+                let error = json!({"code": code, "message": message});
+                http("200 OK", &json!({"jsonrpc": "2.0", "id": 1, "error": error}).to_string())
+            }
+            Reply::Http(status, text) => http(status, text),
+            Reply::CutOff => {
+                "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"jsonrpc\"".to_owned()
+            }
+            Reply::Silence => {
+                thread::spawn(move || {
+                    thread::sleep(Duration::from_secs(60));
+                    drop(stream);
+                });
+                continue;
+            }
+        };
+        // Who has what he wants may hang up.
+        let _ = stream.write_all(text.as_bytes());
+    }
+}
+
+/// The next call; `None` of a connection that says nothing.
+fn call(stream: &TcpStream) -> Option<Call> {
+    let mut reader = BufReader::new(stream);
+    let (mut length, mut authorization) = (0, String::new());
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let (name, value) = line.split_once(':').unwrap_or(("", ""));
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap(),
+            "authorization" => authorization = value.trim().to_owned(),
+            _ => {}
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let first = &body["params"][0];
+    let hash = first["blockHash"].as_str().or(first["headBlockHash"].as_str()).or(first.as_str());
+    Some(Call {
+        method: body["method"].as_str().unwrap().to_owned(),
+        hash: hash.unwrap_or_default().to_owned(),
+        authorization,
+    })
+}
