@@ -239,8 +239,9 @@ fn thread_counts(
 }
 
 /// Decides before each round which cells it has. Rounds of all cells come first, so that their
-/// samples are taken through the same time. When those no longer fit, the fastest cells get the
-/// samples that their intervals still need.
+/// samples are taken through the same time. When those no longer fit, some cells get the samples that
+/// their intervals still need: the fastest of each design on each store first, as these are
+/// compared with each other, then the other cells; the faster ones first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Samples of each cell, where the user said so.
@@ -250,8 +251,10 @@ pub struct Rounds {
 }
 
 /// Samples of a cell so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Taken {
+    /// The cell.
+    pub cell: PlannedCell,
     /// Their number.
     pub sample_count: usize,
     /// Time of the last of them, with the work before and after its clock.
@@ -281,21 +284,31 @@ impl Rounds {
         self.without_interval(spent, cells)
     }
 
-    /// The fastest cells whose intervals fit in two and a half budgets.
+    /// The cells whose intervals fit in two and a half budgets.
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
         let mut left = (self.budget * 5 / 2).saturating_sub(spent);
-        let mut indices: Vec<usize> =
-            (0..cells.len()).filter(|i| cells[*i].sample_count < INTERVAL_COUNT_MIN).collect();
-        indices.sort_by_key(|index| cells[*index].last);
+        let mut indices: Vec<usize> = (0..cells.len()).collect();
+        indices.sort_by_key(|index| (!is_best(*index, cells), cells[*index].last));
         indices.retain(|index| {
-            let fits = left.checked_sub(cells[*index].time_to_interval());
-            // The slower ones after the first that does not fit do not fit either.
-            left = fits.unwrap_or_default();
-            fits.is_some()
+            let time = cells[*index].time_to_interval();
+            let fits = !time.is_zero() && time <= left;
+            if fits {
+                left -= time;
+            }
+            fits
         });
         indices.sort_unstable();
         indices
     }
+}
+
+/// Whether no other cell of its store and design is faster than that at `index`.
+fn is_best(index: usize, cells: &[Taken]) -> bool {
+    let own = &cells[index];
+    let rivals = (0..).zip(cells).filter(|(_, other)| {
+        other.cell.store == own.cell.store && other.cell.variant.design == own.cell.variant.design
+    });
+    rivals.map(|(place, other)| (other.last, place)).min() == Some((own.last, index))
 }
 
 /// The order of a round's cells. Rounds come in pairs, a row and the same row backwards, so that

@@ -54,14 +54,15 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Samples of each cell so far.
-    fn taken(&self) -> Vec<Taken> {
-        let cells = self.by_cell.iter().zip(&self.last_took);
-        let taken = |(samples, last): (&CellSamples, &Duration)| Taken {
+    /// Samples of each of the planned cells so far.
+    fn taken(&self, planned: &[PlannedCell]) -> Vec<Taken> {
+        let done = self.by_cell.iter().zip(&self.last_took);
+        let taken = |(cell, (samples, last)): (&PlannedCell, (&CellSamples, &Duration))| Taken {
+            cell: *cell,
             sample_count: samples.count(),
             last: *last,
         };
-        cells.map(taken).collect()
+        planned.iter().zip(done).map(taken).collect()
     }
 
     /// Whether all samples equal the reference; `None` before the first.
@@ -162,7 +163,7 @@ impl<'a> Sampling<'a> {
         let mut sampled = Sampled { by_cell, known_costs, last_took, ..Sampled::default() };
         let mut round = 0;
         loop {
-            let cells = rounds.next(round, sampled.spent, &sampled.taken());
+            let cells = rounds.next(round, sampled.spent, &sampled.taken(&self.planned));
             if cells.is_empty() {
                 break;
             }

@@ -1,8 +1,8 @@
 //! Engines: ways to bring a batch from the state below it to its outcome. Each one implements
 //! `clock::Engine`; the clock runs them all. None knows the expected outcome.
 //!
-//! To add an engine: a file here that implements the trait, its arm in [`execute`], and its value
-//! and preset in the crate `variant`.
+//! To add an engine: a file here that implements the trait (or `alone::Loop`, if one thread runs in
+//! order), its arm in [`execute`], and its value and preset in the crate `variant`.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -13,6 +13,7 @@ use evm::TxResult;
 use variant::{Engine, ListForm};
 
 use self::{
+    alone::Alone,
     bal::{Bal, Declared, Listed, Undeclared},
     bare_revm::BareRevm,
     block_stm::BlockStm,
@@ -22,6 +23,7 @@ use self::{
 };
 use crate::store::Sample;
 
+mod alone;
 pub(crate) mod bal;
 mod bare_revm;
 mod block_stm;
@@ -55,8 +57,8 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
     let stop = AtomicBool::new(false);
     let at = Execution { sample, task, stop: &stop };
     let mut executed = match task.variant.engine {
-        Engine::Sequential => clock::run(&Sequential(at), at)?,
-        Engine::BareRevm => clock::run(&BareRevm(at), at)?,
+        Engine::Sequential => clock::run(&Alone::<_, Sequential>::new(at), at)?,
+        Engine::BareRevm => clock::run(&Alone::<_, BareRevm>::new(at), at)?,
         Engine::BlockStm => clock::run(&BlockStm(at), at)?,
         Engine::Prewarm(warming) => clock::run(&Prewarm::new(at, warming), at)?,
         Engine::Bal => match task.variant.list {

@@ -213,9 +213,15 @@ fn cells_share_places_and_neighbours_evenly() {
     }
 }
 
+/// Cells of one design of which so many samples were taken, each of so many seconds.
 fn taken(cells: &[(usize, u64)]) -> Vec<Taken> {
-    let of = |&(sample_count, seconds)| Taken { sample_count, last: Duration::from_secs(seconds) };
-    cells.iter().map(of).collect()
+    cells.iter().map(|&(count, seconds)| taken_of(Design::BatchedIo, count, seconds)).collect()
+}
+
+fn taken_of(design: Design, sample_count: usize, seconds: u64) -> Taken {
+    let variant = Variant::of(design, NonZeroUsize::MIN, NonZeroUsize::MIN);
+    let cell = PlannedCell { store: StoreKind::Rocksdb, variant };
+    Taken { cell, sample_count, last: Duration::from_secs(seconds) }
 }
 
 #[test]
@@ -243,6 +249,23 @@ fn the_fastest_cells_get_an_interval_in_two_and_a_half_budgets() {
     let cells = taken(&[(1, 25), (1, 16), (6, 5), (6, 5), (6, 4)]);
     assert!(rounds.next(6, 125 * second, &cells).is_empty(), "80 s do not fit in 25");
     assert!(rounds.next(1, 140 * second, &taken(&[(1, 79), (1, 15)])).is_empty());
+}
+
+#[test]
+fn the_best_cell_of_each_design_comes_before_the_second_of_another() {
+    let rounds = Rounds { sample_count: None, budget: Duration::from_secs(60) };
+    let cells = [
+        taken_of(Design::Sequential, 1, 26),
+        taken_of(Design::ParallelIo, 1, 17),
+        taken_of(Design::ParallelIo, 1, 8),
+        taken_of(Design::BatchedIo, 1, 7),
+        taken_of(Design::BatchedIo, 1, 6),
+    ];
+    // 80 s are left: 5 x 6 and 5 x 8 fit, then 5 x 7 does not.
+    assert_eq!(rounds.next(1, Duration::from_secs(70), &cells), [2, 4]);
+    assert_eq!(rounds.next(1, Duration::from_secs(40), &cells), [2, 3, 4]);
+    // What one design cannot use is another's.
+    assert_eq!(rounds.next(1, Duration::from_secs(112), &cells), [4]);
 }
 
 proptest! {

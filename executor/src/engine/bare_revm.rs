@@ -15,84 +15,49 @@ use revm::{
     database_interface::{DatabaseCommitExt, bal::EvmDatabaseError},
     handler::{MainnetContext, MainnetEvm},
 };
-use variant::Phase;
 use workload::{Block, BlockAccessIndex, StepKind, Steps, Withdrawal, Workload};
 
 use super::{
-    clock::{Engine, Execution, Turn},
+    alone::Loop,
     database::StoreDatabase,
     error::{EngineError, ViewError},
-    executed::{BatchResult, Executed},
+    executed::Executed,
+    in_order::Ran,
     laps::Laps,
     task::Task,
 };
-use crate::{
-    error::StoreError,
-    pool::WorkerPool,
-    store::{Reader, Sample},
-};
+use crate::store::Reader;
 
-/// The engine.
-pub(super) struct BareRevm<'a, S>(pub(super) Execution<'a, S>);
+/// The loop.
+pub(super) struct BareRevm;
 
-impl<'a, S: Sample> Engine for BareRevm<'a, S> {
-    type Job = ();
-    type Lead = StoreDatabase<'a, S::Reader<'a>>;
-    type Leavings = ();
-
+impl Loop for BareRevm {
     const NAME: &'static str = "bare-revm";
 
-    fn work(&self, _worker: usize, _pool: &WorkerPool<'_, ()>) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
-        Ok(StoreDatabase::recording(self.0.sample, self.0.task)?)
-    }
-
-    fn run_batch(
-        &self,
-        database: &mut Self::Lead,
-        turn: &Turn<'_, ()>,
+    fn run<R: Reader>(
+        database: &mut StoreDatabase<'_, R>,
+        task: &Task<'_>,
+        place: usize,
         executed: &mut Executed,
-    ) -> Result<BatchResult, EngineError> {
-        let start = turn.spans.elapsed();
-        let result = run_batch(database, self.0.task, turn.index, executed)?;
-        turn.spans.close(Phase::Execute, start);
-        Ok(result)
-    }
-
-    fn leave(&self, database: Self::Lead, executed: &mut Executed) {
-        database.close(self.0.task, executed);
-    }
-
-    fn gather(&self, _left: Vec<()>, _executed: &mut Executed) {}
-}
-
-/// Runs the batch at `place` over `database`.
-fn run_batch<R: Reader>(
-    database: &mut StoreDatabase<'_, R>,
-    task: &Task<'_>,
-    place: usize,
-    executed: &mut Executed,
-) -> Result<BatchResult, EngineError> {
-    let (workload, batch) = (task.workload, &task.workload.batches[place]);
-    let state = State::builder().with_database(database).with_bundle_update().build();
-    let cfg = env::cfg_env(workload.fork, workload.chain_id);
-    let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
-    let mut laps = Laps::start(place, executed);
-    for (index, step) in Steps::of(batch).iter() {
-        if task.cancel.load(Ordering::Relaxed) {
-            return Err(EngineError::Cancelled);
+    ) -> Result<Ran, EngineError> {
+        let (workload, batch) = (task.workload, &task.workload.batches[place]);
+        let state = State::builder().with_database(database).with_bundle_update().build();
+        let cfg = env::cfg_env(workload.fork, workload.chain_id);
+        let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
+        let mut laps = Laps::start(place, executed);
+        for (index, step) in Steps::of(batch).iter() {
+            if task.cancel.load(Ordering::Relaxed) {
+                return Err(EngineError::Cancelled);
+            }
+            let block = &batch.blocks[step.block];
+            let result = run_step(&mut evm, workload, block, step.kind)
+                .map_err(|error| failed(place, index, error))?;
+            laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
         }
-        let block = &batch.blocks[step.block];
-        let result = run_step(&mut evm, workload, block, step.kind)
-            .map_err(|error| failed(place, index, error))?;
-        laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
+        let mut result = laps.finish();
+        result.net_changes = net_changes(&evm.ctx.db_mut().take_bundle());
+        Ok(Ran::without_list(result))
     }
-    let mut result = laps.finish();
-    result.net_changes = net_changes(&evm.ctx.db_mut().take_bundle());
-    Ok(result)
 }
 
 /// Stock revm over its own state.

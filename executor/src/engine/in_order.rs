@@ -46,6 +46,11 @@ pub(super) struct Ran {
 }
 
 impl Ran {
+    /// A batch of which no list was built.
+    pub(super) const fn without_list(result: BatchResult) -> Self {
+        Self { result, list: None }
+    }
+
     /// The encoding of the list; empty if none was built.
     pub(super) fn encoded_list(self) -> Bytes {
         self.list.map_or_else(Bytes::new, |list| list::encode(&list.into_alloy_bal()))

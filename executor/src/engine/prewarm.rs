@@ -1,7 +1,7 @@
 //! In order on the leading thread, while the workers run transactions that are not yet due on the
 //! state before the batch, only for their reads: the run in order then finds those in the shared
 //! cache. As in reth, Nethermind and ethrex, the two begin together; a worker skips all that the
-//! run in order has begun, and gives up all that it has finished. With a barrier between the two
+//! run in order has begun, and gives up a transaction that it comes to. With a barrier between the two
 //! (`ReadTime::Before`) all transactions are run ahead before the first one is due. No list.
 //!
 //! The pass may be wrong in all but values: it cached the state before the batch, so a transaction
@@ -144,7 +144,11 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             place: turn.index,
             steps: Steps::of(turn.batch),
             next_step: AtomicU32::new(0),
-            passed_count: AtomicU32::new(0),
+            // The run in order is at its first transaction at once: nobody gets ahead of it there.
+            passed_count: AtomicU32::new(match self.warming.time {
+                ReadTime::Before => 0,
+                ReadTime::While => 1,
+            }),
             cache: (self.warming.cache == WarmCache::Shared).then(Cache::default),
             spans: Arc::clone(turn.spans),
             read: Mutex::default(),

@@ -1,60 +1,34 @@
 //! In order on one thread; reads as the EVM asks.
 
 use alloy_primitives::Bytes;
-use variant::Phase;
 
 use super::{
-    clock::{Engine, Execution, Turn},
+    alone::Loop,
     database::StoreDatabase,
     error::EngineError,
-    executed::{BatchResult, Executed},
-    in_order::{self, Below, Purpose},
+    executed::Executed,
+    in_order::{self, Below, Purpose, Ran},
     task::Task,
 };
 use crate::{
-    error::StoreError,
-    pool::WorkerPool,
     store::{Reader, Sample},
     trace::Recorder,
 };
 
-/// The engine.
-pub(super) struct Sequential<'a, S>(pub(super) Execution<'a, S>);
+/// The loop.
+pub(super) struct Sequential;
 
-impl<'a, S: Sample> Engine for Sequential<'a, S> {
-    type Job = ();
-    type Lead = StoreDatabase<'a, S::Reader<'a>>;
-    type Leavings = ();
-
+impl Loop for Sequential {
     const NAME: &'static str = "sequential";
 
-    fn work(&self, _worker: usize, _pool: &WorkerPool<'_, ()>) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn lead(&self) -> Result<Self::Lead, EngineError> {
-        Ok(StoreDatabase::recording(self.0.sample, self.0.task)?)
-    }
-
-    fn run_batch(
-        &self,
-        database: &mut Self::Lead,
-        turn: &Turn<'_, ()>,
+    fn run<R: Reader>(
+        database: &mut StoreDatabase<'_, R>,
+        task: &Task<'_>,
+        place: usize,
         executed: &mut Executed,
-    ) -> Result<BatchResult, EngineError> {
-        let start = turn.spans.elapsed();
-        let (task, index) = (self.0.task, turn.index);
-        let purpose = Purpose::of(&task.variant);
-        let ran = in_order::run_batch(database, task, index, purpose, executed)?;
-        turn.spans.close(Phase::Execute, start);
-        ran.close(task, index, turn.spans)
+    ) -> Result<Ran, EngineError> {
+        in_order::run_batch(database, task, place, Purpose::of(&task.variant), executed)
     }
-
-    fn leave(&self, database: Self::Lead, executed: &mut Executed) {
-        database.close(self.0.task, executed);
-    }
-
-    fn gather(&self, _left: Vec<()>, _executed: &mut Executed) {}
 }
 
 /// Rebuilds the list of each batch by executing in order (EIP-7928), outside any clock: how an

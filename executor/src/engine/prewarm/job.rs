@@ -13,7 +13,8 @@ pub(crate) struct Job {
     pub(super) place: usize,
     pub(super) steps: Steps,
     pub(super) next_step: AtomicU32,
-    /// Steps that the run in order has finished.
+    /// Steps that the run in order has finished, or runs past at once: the next one is no longer
+    /// ahead of it.
     pub(super) passed_count: AtomicU32,
     /// The one cache, if there is one.
     pub(super) cache: Option<Cache>,

@@ -1,7 +1,8 @@
 //! The speculative pass: each transaction alone on the state before the batch. Its sender has
 //! whatever nonce and balance it takes to begin; what it comes to, and whether it comes to
-//! anything, is nobody's concern. Writes go nowhere. A transaction that the run in order has
-//! finished is given up at its next read.
+//! anything, is nobody's concern. Writes go nowhere. A transaction that the run in order comes to is
+//! given up at its next read: it finds the values of all reads so far, and two that wait for the same
+//! next value are no faster than one.
 
 use std::{
     hash::BuildHasher,
@@ -123,13 +124,13 @@ impl<R: Reader> Before<'_, R> {
         self.lifted = (tx.sender, tx.nonce, most);
     }
 
-    /// Checks that the transaction at hand is still to come in the run in order, or running there.
+    /// Checks that the transaction at hand is still to come in the run in order.
     ///
     /// # Errors
     /// [`ViewError::Cancelled`]: it is not.
     fn is_wanted(&self) -> Result<(), ViewError> {
         let passed_count = self.ahead.job.passed_count.load(Ordering::Relaxed);
-        if passed_count > self.index { Err(ViewError::Cancelled) } else { Ok(()) }
+        if passed_count >= self.index { Err(ViewError::Cancelled) } else { Ok(()) }
     }
 
     fn note(&mut self, key: Key, arrival: Arrival) {
