@@ -99,13 +99,15 @@ pub struct Work {
     pub scenario: Option<Scenario>,
     /// The variants of the run.
     pub variants: Vec<Shared>,
+    /// One of them whose threads would take turns on the only CPU.
+    in_turns: Option<String>,
 }
 
 impl Work {
     /// Generates or reads the work of `input`, and writes one file for all.
     ///
     /// # Errors
-    /// The work is not valid, or threads would take turns on one CPU.
+    /// The work is not valid.
     pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
         let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         on_one_database(&run, "builds are compared")?;
@@ -125,14 +127,8 @@ impl Work {
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
-        if let Some(cell) = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN) {
-            let error = anyhow!(
-                "{}: there is one CPU, and threads that take turns on it say nothing of a parallel \
-                 run; --threads 1, or allow more CPUs",
-                cell.name()
-            );
-            return Err(error).or_exit(Code::Usage);
-        }
+        let parallel = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN);
+        let in_turns = parallel.map(PlannedCell::name);
         let names: Vec<_> = cells.iter().map(PlannedCell::name).collect();
         let words_of = |settings: &[Override]| own_words(&run, settings, &names, &machine);
         let [of_base, of_new] = &input.settings;
@@ -156,6 +152,7 @@ impl Work {
             facts,
             expected: counters::expected(&workload),
             variants: variants.collect(),
+            in_turns,
             run,
             words,
             given,
@@ -183,11 +180,18 @@ impl Work {
         Ok(path)
     }
 
-    /// Checks that the build `name` has all variants of the run.
+    /// Checks that the variants of the run can be compared, and that the build `name` has them all.
     ///
     /// # Errors
-    /// It lacks one.
+    /// It lacks one, or threads would take turns on one CPU.
     pub fn has_all(&self, name: &Path, loaded: &Loaded) -> Result<(), Failure> {
+        if let Some(variant) = &self.in_turns {
+            let error = anyhow!(
+                "{variant}: there is one CPU, and threads that take turns on it say nothing of a \
+                 parallel run; --threads 1, or allow more CPUs"
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
         let is_missing = |variant: &&Shared| !loaded.variants.contains(&variant.name);
         let Some(missing) = self.variants.iter().find(is_missing) else { return Ok(()) };
         let error = anyhow!(
