@@ -14,7 +14,7 @@ use spec::Override;
 use crate::{
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
-    gate::builds::{Driving, WorkInput},
+    gate::{builds::Driving, work::WorkInput},
     minimal,
     prepare::{InUse, Size, Source},
     run::RunInput,

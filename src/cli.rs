@@ -63,7 +63,7 @@ pub struct Cli {
     /// The verb; without one, a workload is run.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Take samples for another process that asks on standard input (docs/gate.md)
+    /// Take samples for another process that asks on standard input (docs/formats.md)
     #[arg(long, hide = true)]
     pub worker: bool,
     /// The work and the settings of a run.
@@ -78,7 +78,7 @@ pub enum Command {
     List,
     /// Run a scenario or a workload file: the same as without a subcommand
     Run(Box<RunArgs>),
-    /// Print a scenario with every key resolved
+    /// Print a scenario with every key resolved, or a workload file, also as JSON
     Show(ShowArgs),
     /// Check a scenario without running it
     Validate(ValidateArgs),

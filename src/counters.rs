@@ -1,4 +1,4 @@
-//! Exact counters of a sample ([`Counters`]).
+//! Exact counters of a sample ([`Counters`]), and those that a correct one has.
 
 use alloy_primitives::Keccak256;
 use executor::sample::Measurement;
@@ -31,6 +31,33 @@ pub fn of(
         unique_keys,
         store_reads: variant.engine.runs_steps_once().then_some(executed.counters.key_count),
     }
+}
+
+/// The counters that every correct sample of `workload` has, by its expected outcome; those of a
+/// variant are left at nothing.
+pub fn expected(workload: &Workload) -> Counters {
+    let (mut receipts, mut changes) = (Keccak256::new(), Keccak256::new());
+    for expected in workload.batches.iter().map(|batch| &batch.expected) {
+        expected.transactions.iter().for_each(|outcome| add(&mut receipts, outcome));
+        changes.update(expected.net_changes);
+    }
+    Counters {
+        gas: workload.gas_used(),
+        receipts: receipts.finalize().to_string(),
+        net_changes: changes.finalize().to_string(),
+        ..Counters::default()
+    }
+}
+
+/// Differences of a sample's outcome from the expected one, of gas and digests.
+pub fn wrong(expected: &Counters, sample: &Counters) -> Vec<String> {
+    let outcome = |of: &Counters| Counters {
+        gas: of.gas,
+        receipts: of.receipts.clone(),
+        net_changes: of.net_changes.clone(),
+        ..Counters::default()
+    };
+    expected.differences(&outcome(sample))
 }
 
 fn add(digest: &mut Keccak256, outcome: &TxOutcome) {

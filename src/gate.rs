@@ -2,9 +2,10 @@
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
 //! `taker` who is asked for samples, `cell` a variant on its way to its verdict, `measure` takes octets
-//! until all is decided, and `builds` drives the processes, `clients` real clients. `baseline` judges
-//! results against stored ones instead (`side`: those of one program), `claimed` adds the claims,
-//! `calibration` estimates the change that a machine can decide. `judge` makes a gate's result of these.
+//! until all is decided, and `builds` drives the processes, which share a `work`, `clients` real
+//! clients. `baseline` judges results against stored ones instead (`side`: those of one program),
+//! `claimed` adds the claims, `calibration` estimates the change that a machine can decide. `judge`
+//! makes a gate's result of these.
 //! Nothing here knows the command line.
 
 pub mod baseline;
@@ -23,6 +24,7 @@ mod octet;
 mod settings;
 mod side;
 pub mod taker;
+pub mod work;
 
 pub use octet::Arm;
 

@@ -133,6 +133,11 @@ impl PlannedCell {
     pub fn name(&self) -> String {
         format!("{}/{}", self.store.name(), self.variant)
     }
+
+    /// Threads that it keeps busy.
+    pub const fn busy_count(&self) -> usize {
+        self.variant.thread_count + self.variant.io_thread_count
+    }
 }
 
 /// All cells of a run on `machine`, without doubles.

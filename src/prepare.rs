@@ -24,7 +24,7 @@ pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{Request, Size, Source, claim_not_run, on_one_database, on_same_keys, scenario};
 pub use stores::{Databases, InUse, StoreOpener};
-pub use work::{generate, generate_by_load, read_workload};
+pub use work::{generate, generate_by_load, read_workload, write_json};
 
 /// How a workload is prepared.
 #[derive(Clone, Copy, Debug)]

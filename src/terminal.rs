@@ -23,6 +23,11 @@ pub fn out(text: &str) {
     drop(std::io::stdout().write_all(text.as_bytes()));
 }
 
+/// Standard output for a text that is written as it is made.
+pub fn stream() -> impl Write {
+    std::io::stdout().lock()
+}
+
 /// From now on neither notes nor progress are written.
 pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The worker protocol (`docs/gate.md`): one process drives another over its standard input
+//! The worker protocol (`docs/formats.md`): one process drives another over its standard input
 //! and output, in lines of JSON. The other one loads a workload file and takes samples. So two
 //! builds get the same work, and a crash of one is an error message of the other.
 //!
@@ -12,6 +12,6 @@ mod serve;
 mod settings;
 
 pub use driver::{Driver, Timeouts};
-pub use message::{Load, Sampled};
+pub use message::{Load, Loaded, Sampled, WorkloadForm};
 pub use serve::serve;
 pub use settings::{of_expect, of_run};

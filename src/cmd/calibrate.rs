@@ -17,9 +17,10 @@ use crate::{
     exit::{Code, Failure, OrExit},
     gate::{
         Metric, Verdict,
-        builds::{self, Trio, Work},
+        builds::{self, Trio},
         calibration, measure,
         taker::Plan,
+        work::{Work, subjects},
     },
     prepare,
     progress::Progress,
@@ -66,7 +67,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let this = builds::this_program()?;
     let mut trio = Trio::start(&this, &this, driving.timeout, &work, &progress)?;
     let plan = Plan {
-        subjects: work.subjects(Some(&[Metric::Wall])),
+        subjects: subjects(&work.variants, Some(&[Metric::Wall])),
         delta: 1.0,
         slot_ns: driving.slot_ns,
         coin_seed: driving.coin_seed.unwrap_or(work.facts.seed),

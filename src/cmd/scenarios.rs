@@ -1,20 +1,43 @@
-//! `stress list`, `stress show`, `stress validate`: scenarios as texts.
+//! `stress list`, `stress show`, `stress validate`: scenarios and workload files as texts.
 
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
 use clap::Args;
 use spec::{Scenario, shipped};
 
 use crate::{
-    args::ScenarioArgs,
+    args::{ScenarioArgs, Which},
     exit::{Code, Failure, OrExit},
-    prepare, terminal,
+    prepare,
+    progress::Progress,
+    terminal,
 };
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  stress show sload-storm --gas 64M             every key of a scenario
+  stress show storm.workload                    the keys that a workload file was generated from
+  stress show --workload storm.workload --json | jq '.batches[0].blocks[0].env'
+
+docs/formats.md has the keys of the JSON.";
 
 /// Arguments of `stress show`.
 #[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArgs {
     /// The scenario
     #[command(flatten)]
     pub of: ScenarioArgs,
+    /// A workload file that `stress generate` or `stress import` wrote
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// Print all of a workload file as JSON: state, blocks, lists, expected outcome
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `stress validate`.
@@ -36,10 +59,50 @@ pub fn list() -> Result<Code, Failure> {
     Ok(Code::Fine)
 }
 
-/// Prints a scenario with every key resolved.
+/// Prints a scenario with every key resolved, or a workload file.
 pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
-    terminal::out(&args.of.load()?.to_toml());
-    Ok(Code::Fine)
+    match args.of.which(args.workload.as_deref()).or_exit(Code::Usage)? {
+        Some(Which::Workload(path)) => show_workload(args, &path),
+        _ if args.json => {
+            let error = anyhow!(
+                "--json prints a workload file: write one by `stress generate` and name it \
+                 (--workload FILE); the JSON Schema of scenarios is `stress schema`"
+            );
+            Err(error).or_exit(Code::Usage)
+        }
+        _ => {
+            terminal::out(&args.of.load()?.to_toml());
+            Ok(Code::Fine)
+        }
+    }
+}
+
+fn show_workload(args: &ShowArgs, path: &Path) -> Result<Code, Failure> {
+    let of_work = args.of.work.overrides().or_exit(Code::Usage)?.into_iter();
+    let mut given = of_work.chain(args.of.how.overrides()).map(|given| given.origin);
+    let quick = args.of.quick.then(|| "--quick".to_owned());
+    if let Some(origin) = given.next().or(quick) {
+        let error = anyhow!("{origin}: a workload file is shown as it is; leave {origin} out");
+        return Err(error).or_exit(Code::Usage);
+    }
+    let progress = Progress::new(terminal::look());
+    let workload = prepare::read_workload(path, &progress)?;
+    progress.clear();
+    if !args.json {
+        if workload.work.is_empty() {
+            terminal::note("the file was made of given blocks: no scenario's keys, only --json");
+        }
+        terminal::out(&workload.work);
+        return Ok(Code::Fine);
+    }
+    match prepare::write_json(&workload, terminal::stream()) {
+        // The reader has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Code::Fine),
+        written => {
+            written.context("cannot write the JSON to standard output").or_exit(Code::Io)?;
+            Ok(Code::Fine)
+        }
+    }
 }
 
 /// Checks a scenario, and warns of claims that no run of it can judge.

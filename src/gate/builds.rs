@@ -1,53 +1,32 @@
 //! Three processes of two builds on one workload file, for the gate and for calibrating it.
 
 use std::{
-    num::NonZeroUsize,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime},
 };
 
-use anyhow::{Context, anyhow};
-use serde_json::Value;
-use spec::{Override, RunSpec, Scenario};
-use tempfile::TempDir;
-use variant::{CacheMode, StoreKind};
-use workload::file;
-
 use super::{
-    Arm, Metric,
-    settings::{Words, own_words},
-    taker::{Rule, Subject, Taken, Taker},
+    Arm,
+    taker::{Taken, Taker},
+    work::{Shared, Work, in_both},
 };
-use result::{Program, WorkloadFacts, gate::Binary};
+use anyhow::{Context, anyhow};
+use result::{Program, gate::Binary};
+use serde_json::Value;
 
 use crate::{
+    counters,
     environment::Watch,
     exit::{Code, Failure, OrExit},
-    facts,
-    plan::{self, Machine, PlannedCell},
-    prepare::{Request, Source, on_one_database},
     progress::Progress,
-    worker::{self, Driver, Load, Timeouts, confine},
+    worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine},
 };
 
 /// How much longer than for a sample a build may take to load: its state may have to be built.
 const LOAD_FACTOR: u32 = 20;
 /// Samples of each variant on which claims are judged.
 const JUDGED_SAMPLE_COUNT: usize = 24;
-
-/// The work of all builds.
-#[derive(Clone, Debug)]
-pub struct WorkInput {
-    /// Where the work comes from.
-    pub source: Source,
-    /// Overrides of how it is run.
-    pub how: Vec<Override>,
-    /// Overrides beside them of how A runs it, and of how B does.
-    pub settings: [Vec<Override>; 2],
-    /// Where state databases are kept, if the user said so.
-    pub data_dir: Option<PathBuf>,
-}
 
 /// How builds are driven.
 #[derive(Clone, Copy, Debug)]
@@ -60,104 +39,6 @@ pub struct Driving {
     pub coin_seed: Option<u64>,
 }
 
-/// The work of all builds.
-pub struct Work {
-    file: PathBuf,
-    /// Where the file is, unless it is the user's.
-    _dir: Option<TempDir>,
-    data_dir: Option<PathBuf>,
-    /// Known facts of it.
-    pub facts: WorkloadFacts,
-    /// How it is run, but for the settings of one build.
-    pub run: RunSpec,
-    /// How A is told to run it, and B, as keys and values.
-    words: [Words; 2],
-    /// Settings of A alone, and of B: `run.read=get`.
-    settings: [Vec<String>; 2],
-    /// The scenario that it is of, if any.
-    pub scenario: Option<Scenario>,
-    /// Names of the variants.
-    pub variants: Vec<String>,
-    /// By variant: threads that it keeps busy.
-    busy_counts: Vec<usize>,
-    /// By variant: whether it reads a state that is cold on a disk.
-    are_cold: Vec<bool>,
-}
-
-impl Work {
-    /// Generates or reads the work of `input`, and writes one file for all.
-    ///
-    /// # Errors
-    /// The work is not valid, or threads would take turns on one CPU.
-    pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
-        let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
-        on_one_database(&run, "builds are compared")?;
-        let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
-        let facts = facts::workload(&workload, overridden.unwrap_or_default());
-        let (file, dir) = match &input.source {
-            Source::File(file) => (std::path::absolute(file).or_exit(Code::Io)?, None),
-            Source::Scenario { .. } => {
-                let dir =
-                    tempfile::tempdir().context("cannot make a directory").or_exit(Code::Io)?;
-                let file = dir.path().join("gate.workload");
-                file::write(&file, &workload).or_exit(Code::Io)?;
-                (file, Some(dir))
-            }
-        };
-        let data_dir = input.data_dir.as_ref().map(std::path::absolute);
-        let data_dir = data_dir.transpose().or_exit(Code::Io)?;
-        let machine = Machine::this();
-        let cells = plan::cells(&run, &machine);
-        let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
-        if let Some(cell) = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN) {
-            let error = anyhow!(
-                "{}: there is one CPU, and threads that take turns on it say nothing of a parallel \
-                 run; --threads 1, or allow more CPUs",
-                cell.name()
-            );
-            return Err(error).or_exit(Code::Usage);
-        }
-        let variants: Vec<_> = cells.iter().map(PlannedCell::name).collect();
-        let words_of = |settings: &[Override]| own_words(&run, settings, &variants, &machine);
-        let [of_base, of_new] = &input.settings;
-        let words = [words_of(of_base)?, words_of(of_new)?];
-        let said = |set: &Override| format!("{}={}", set.key, set.value);
-        let settings = input.settings.each_ref().map(|all| all.iter().map(said).collect());
-        let busy = |cell: &PlannedCell| cell.variant.thread_count + cell.variant.io_thread_count;
-        let busy_counts = cells.iter().map(busy).collect();
-        let is_cold =
-            |cell: &PlannedCell| run.cache == CacheMode::Cold && cell.store != StoreKind::Memory;
-        let are_cold = cells.iter().map(is_cold).collect();
-        Ok(Self {
-            file,
-            _dir: dir,
-            data_dir,
-            facts,
-            run,
-            words,
-            settings,
-            scenario,
-            variants,
-            busy_counts,
-            are_cold,
-        })
-    }
-
-    /// The judged metrics of each variant: `metrics`, or, where the user named none, its time; on a
-    /// cold disk, whose noise may leave that open, its reads too.
-    pub fn subjects(&self, metrics: Option<&[Metric]>) -> Vec<Subject> {
-        let subject = |(variant, is_cold): (&String, &bool)| {
-            let (metrics, rule) = match (metrics, is_cold) {
-                (Some(metrics), _) => (metrics.to_vec(), Rule::All),
-                (None, true) => (Metric::ALL.to_vec(), Rule::Counters),
-                (None, false) => (vec![Metric::Wall], Rule::All),
-            };
-            Subject { variant: variant.clone(), metrics, rule }
-        };
-        self.variants.iter().zip(&self.are_cold).map(subject).collect()
-    }
-}
-
 /// Processes of A, B and again A.
 pub struct Trio<'a> {
     work: &'a Work,
@@ -165,6 +46,8 @@ pub struct Trio<'a> {
     timeouts: Timeouts,
     /// By arm.
     drivers: [Driver; 3],
+    /// Those of all three.
+    variants: Vec<Shared>,
     /// How often all three were started.
     start_count: usize,
     /// How long it took at first.
@@ -207,9 +90,11 @@ impl<'a> Trio<'a> {
         let stamps = binaries.each_ref().map(|path| stamp(path));
         let stage = progress.stage("starting the builds", 0);
         let begun = Instant::now();
-        let drivers = all_started(&binaries, timeouts, work, 0)?;
+        let started = all_started(&binaries, timeouts, work, 0)?;
         let start_took = begun.elapsed();
         stage.finish();
+        let variants = variants(work, &binaries, &started)?;
+        let drivers = started.map(|started| started.driver);
         let hashes = drivers.each_ref().map(|driver| driver.who().binary_hash.clone());
         if hashes[Arm::Base as usize] != hashes[Arm::Null as usize] {
             replaced(base)?;
@@ -223,6 +108,7 @@ impl<'a> Trio<'a> {
             binaries,
             timeouts,
             drivers,
+            variants,
             start_count: 1,
             start_took,
             are_new: true,
@@ -238,6 +124,16 @@ impl<'a> Trio<'a> {
     /// How long starting all three took.
     pub const fn start_took(&self) -> Duration {
         self.start_took
+    }
+
+    /// The variants that all of them sample.
+    pub fn variants(&self) -> &[Shared] {
+        &self.variants
+    }
+
+    /// The executor that B is, if it is not this project's.
+    pub fn executor(&self) -> Option<&str> {
+        self.drivers[Arm::New as usize].who().executor.as_deref()
     }
 
     /// The fault.
@@ -265,7 +161,7 @@ impl<'a> Trio<'a> {
                     patched: who.patched.clone(),
                     generator_version: who.generator,
                 },
-                client: None,
+                client: who.executor.clone(),
                 settings: self.work.settings[arm.side()].clone(),
                 slow_read_ns: who.slow_read_ns,
                 reads_one_twice: who.reads_one_twice,
@@ -279,12 +175,12 @@ impl<'a> Trio<'a> {
     pub fn judge(mut self, expects: Vec<String>) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
         let binary = &self.binaries[Arm::New as usize];
-        let mut new = started(binary, self.timeouts, self.work, Arm::New)?;
+        let mut new = started(binary, self.timeouts, self.work, Arm::New)?.driver;
         self.is_same(Arm::New, &new)?;
         self.watch.resume(self.cpus.len().max(1));
         for _ in 0..JUDGED_SAMPLE_COUNT {
-            for variant in &self.work.variants {
-                new.sample(variant)?;
+            for variant in &self.variants {
+                sampled(&mut new, &variant.name, self.work)?;
             }
         }
         self.watch.pause();
@@ -323,6 +219,12 @@ fn replaced(path: &Path) -> Result<(), Failure> {
     Err(error).or_exit(Code::Io)
 }
 
+/// A process that has loaded the work.
+struct Started {
+    driver: Driver,
+    loaded: Loaded,
+}
+
 /// Starts all three, the one at `first` before the others: what comes first may get better
 /// memory.
 fn all_started(
@@ -330,47 +232,79 @@ fn all_started(
     timeouts: Timeouts,
     work: &Work,
     first: usize,
-) -> Result<[Driver; 3], Failure> {
-    let mut drivers = Vec::with_capacity(binaries.len());
+) -> Result<[Started; 3], Failure> {
+    let mut all = Vec::with_capacity(binaries.len());
     for place in 0..binaries.len() {
         let arm = Arm::ALL[(first + place) % binaries.len()];
-        drivers.push(started(&binaries[arm as usize], timeouts, work, arm)?);
+        all.push(started(&binaries[arm as usize], timeouts, work, arm)?);
     }
-    drivers.rotate_right(first % binaries.len());
-    Ok(drivers.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
+    all.rotate_right(first % binaries.len());
+    Ok(all.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
 }
 
-fn started(binary: &Path, timeouts: Timeouts, work: &Work, arm: Arm) -> Result<Driver, Failure> {
+fn started(binary: &Path, timeouts: Timeouts, work: &Work, arm: Arm) -> Result<Started, Failure> {
     let mut driver = Driver::start(binary, timeouts)?;
-    let loaded = driver.load(Load {
-        protocol: driver.who().protocol,
+    let who = driver.who();
+    let words = if who.executor.is_some() { &work.given } else { &work.words };
+    let load = Load {
+        protocol: who.protocol,
         workload: work.file.clone(),
+        workload_json: match who.reads {
+            WorkloadForm::File => None,
+            WorkloadForm::Json => Some(work.json()?),
+        },
         data_dir: work.data_dir.clone(),
-        run: work.words[arm.side()].clone(),
-    })?;
-    let name = binary.display();
+        run: words[arm.side()].clone(),
+    };
+    let loaded = driver.load(load)?;
     if loaded.digest != work.facts.digest {
         let error = anyhow!(
-            "{name} reads the workload file as {}, and it is {}: it would do other work",
+            "{} reads the workload as {}, and it is {}: it would do other work",
+            binary.display(),
             loaded.digest,
             work.facts.digest
         );
         return Err(error).or_exit(Code::Disagree);
     }
-    if let Some(missing) = work.variants.iter().find(|variant| !loaded.variants.contains(variant)) {
-        let error = anyhow!(
-            "{name} has no variant {missing}: it has {}; name designs and threads that both have",
-            loaded.variants.join(", ")
-        );
-        return Err(error).or_exit(Code::Usage);
+    Ok(Started { driver, loaded })
+}
+
+/// The variants of all three: those of the run, or those that executors of their own name.
+fn variants(
+    work: &Work,
+    binaries: &[PathBuf; 3],
+    started: &[Started; 3],
+) -> Result<Vec<Shared>, Failure> {
+    if started.iter().any(|started| started.driver.who().executor.is_some()) {
+        let [base, new] = [Arm::Base, Arm::New].map(|arm| &started[arm as usize].loaded);
+        return in_both(base, new);
     }
-    Ok(driver)
+    for (binary, started) in binaries.iter().zip(started) {
+        work.has_all(binary, &started.loaded)?;
+    }
+    Ok(work.variants.clone())
+}
+
+/// A sample whose gas and digests are those of the workload. A process of this project has compared
+/// them itself, another one need not have.
+fn sampled(driver: &mut Driver, variant: &str, work: &Work) -> Result<Sampled, Failure> {
+    let sampled = driver.sample(variant)?;
+    let wrong = counters::wrong(&work.expected, &sampled.counters);
+    if wrong.is_empty() {
+        return Ok(sampled);
+    }
+    let error = anyhow!(
+        "{}: its sample of {variant} is wrong; expected → got: {}",
+        driver.name(),
+        wrong.join("; ")
+    );
+    Err(error).or_exit(Code::Disagree)
 }
 
 impl Taker for Trio<'_> {
     fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
         self.are_new = false;
-        let sampled = self.drivers[arm as usize].sample(variant)?;
+        let sampled = sampled(&mut self.drivers[arm as usize], variant, self.work)?;
         let worker::Sampled { wall_ns, cpu_ns, counters, facts, .. } = sampled;
         // Keys of a sample in a result: a build that does not know one leaves it out.
         let count = |key: &str| facts[key].as_u64();
@@ -388,7 +322,8 @@ impl Taker for Trio<'_> {
         // generations have in memory would not always fit.
         self.end()?;
         self.are_same()?;
-        self.drivers = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
+        let started = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
+        self.drivers = started.map(|started| started.driver);
         Arm::ALL.into_iter().zip(&self.drivers).try_for_each(|(arm, it)| self.is_same(arm, it))?;
         self.start_count += 1;
         self.are_new = true;
@@ -399,8 +334,9 @@ impl Taker for Trio<'_> {
         if self.unconfined.is_some() {
             return None;
         }
-        let place = self.work.variants.iter().position(|name| name == variant);
-        let busy_count = place.map_or(self.cpus.len(), |place| self.work.busy_counts[place]);
+        let shared = self.variants.iter().find(|shared| shared.name == variant);
+        let busy_count = shared.and_then(|shared| shared.busy_count);
+        let busy_count = busy_count.unwrap_or(self.cpus.len());
         let turn = confine::turn(&self.cpus, busy_count, number);
         let to = |cpus: &[usize]| self.drivers.iter().try_for_each(|driver| driver.confine(cpus));
         match to(turn.as_ref().unwrap_or(&self.cpus)) {

@@ -19,12 +19,13 @@ use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
 use super::{
     Metric, Outcome, Verdict,
     baseline::{self, Compared, Times},
-    builds::{self, Driving, Trio, Work, WorkInput},
+    builds::{self, Driving, Trio},
     calibration, claimed,
     clients::{ClientPair, ClientTrio},
     measure,
     side::Side,
     taker::{Plan, Rule, Subject, Taker},
+    work::{Work, WorkInput, subjects},
 };
 
 use crate::{
@@ -200,11 +201,15 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     let progress = Progress::new(terminal::look());
     let work = Work::of(&builds.work, &progress)?;
     judgement.workload = Some(work.facts.clone());
-    let expects = expects(builds.deadline, &work);
-    judgement.warnings = calibrated(builds.calibration.as_deref(), &work.variants, frame)?;
+    let mut expects = expects(builds.deadline, &work);
     let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
     let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
     judgement.binaries = trio.binaries();
+    let names: Vec<_> = trio.variants().iter().map(|variant| variant.name.clone()).collect();
+    judgement.warnings = calibrated(builds.calibration.as_deref(), &names, frame)?;
+    if let Some(executor) = trio.executor() {
+        judgement.warnings.extend(without_claims(executor, &mut expects, builds.deadline)?);
+    }
     let handicapped = judgement.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
     judgement.warnings.extend(handicapped.map(|binary| {
         format!(
@@ -213,7 +218,7 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
         )
     }));
     let plan = Plan {
-        subjects: work.subjects(builds.metrics.as_deref()),
+        subjects: subjects(trio.variants(), builds.metrics.as_deref()),
         delta: frame.delta,
         slot_ns: builds.driving.slot_ns,
         coin_seed: builds.driving.coin_seed.unwrap_or(work.facts.seed),
@@ -235,6 +240,25 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     progress.clear();
     judgement.outcome = Some(outcome);
     Ok(())
+}
+
+/// Leaves out the claims of a scenario, which are on designs: `executor` has none. Gives the warning.
+fn without_claims(
+    executor: &str,
+    expects: &mut Vec<Expect>,
+    deadline: Option<Duration>,
+) -> Result<Option<String>, Failure> {
+    if deadline.is_some() {
+        let error = anyhow!(
+            "--deadline is a claim on designs of stress, and B is {executor}: leave it out"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    let count = std::mem::take(expects).len();
+    let warning = || {
+        format!("{count} claims of the scenario are on designs, and B is {executor}: not judged")
+    };
+    Ok((count > 0).then(warning))
 }
 
 /// That this program may say which results are right.

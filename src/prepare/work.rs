@@ -1,6 +1,10 @@
 //! A workload: generated from a scenario, or read from its file and checked.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
 
 use alloy_primitives::Bytes;
 use generator::{
@@ -9,7 +13,7 @@ use generator::{
 };
 use spec::Scenario;
 use variant::{Design, ListForm};
-use workload::{Workload, file};
+use workload::{Workload, file, json::WorkloadJson};
 
 use crate::{
     exit::{Code, Failure, OrExit},
@@ -69,6 +73,17 @@ pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failu
     };
     checked.or_exit(code)?;
     Ok(workload)
+}
+
+/// Writes the JSON form of `workload` and a line's end, key by key.
+///
+/// # Errors
+/// Nothing more can be written. A workload that [`read_workload`] gives has a JSON form.
+pub fn write_json(workload: &Workload, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer(&mut out, &WorkloadJson::new(workload))?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// The lists with all values before each batch, from the reference.

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{
     confine,
-    message::{Answer, Load, Loaded, PROTOCOL, Request, Sampled, Who},
+    message::{Answer, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm},
 };
 use crate::{
     exit::{Code, Failure, OrExit},
@@ -97,6 +97,8 @@ impl Driver {
             binary_hash: None,
             patched: Vec::new(),
             generator: 0,
+            executor: None,
+            reads: WorkloadForm::File,
             slow_read_ns: 0,
             reads_one_twice: false,
         };

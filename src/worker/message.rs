@@ -40,6 +40,9 @@ pub struct Load {
     pub protocol: u32,
     /// The workload file.
     pub workload: PathBuf,
+    /// The same workload as JSON, for a worker whose `hello` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload_json: Option<PathBuf>,
     /// Where state databases are kept; `null`: where this worker would.
     pub data_dir: Option<PathBuf>,
     /// Keys of a scenario's `[run]` and their values, as on a command line.
@@ -90,14 +93,32 @@ pub struct Who {
     /// Libraries in it that are not those of its lockfile.
     #[serde(default)]
     pub patched: Vec<String>,
-    /// Version of its generator.
+    /// Version of its generator; 0 of one that has none.
+    #[serde(default)]
     pub generator: u32,
+    /// Name and version of an executor that is not this project's: it names variants of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executor: Option<String>,
+    /// The form in which it reads workloads.
+    #[serde(default)]
+    pub reads: WorkloadForm,
     /// Time that each read of its memory store is made longer: a test of who measures.
     #[serde(default)]
     pub slow_read_ns: u64,
     /// Whether a sample reads one key twice: as above.
     #[serde(default)]
     pub reads_one_twice: bool,
+}
+
+/// A form of a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadForm {
+    /// The workload file.
+    #[default]
+    File,
+    /// Its JSON form.
+    Json,
 }
 
 /// The loaded workload.
@@ -107,6 +128,9 @@ pub struct Loaded {
     pub digest: String,
     /// Names of the variants that can be sampled.
     pub variants: Vec<String>,
+    /// By variant: threads that it keeps busy. Left out, all CPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread_counts: Vec<usize>,
 }
 
 /// A sample. Its result equals the reference's: a wrong one is an error.
@@ -117,10 +141,12 @@ pub struct Sampled {
     /// From the clock's start to the last commit.
     pub wall_ns: u64,
     /// CPU time of the process in that time.
+    #[serde(default)]
     pub cpu_ns: Option<u64>,
     /// Its exact counters.
     pub counters: Counters,
-    /// The sample as in a result, phases and all.
+    /// The sample as in a result, phases and all; `null` of an executor that is not this project's.
+    #[serde(default)]
     pub facts: Value,
 }
 
@@ -171,6 +197,7 @@ mod tests {
         let load = Request::Load(Load {
             protocol: 1,
             workload: "/w".into(),
+            workload_json: None,
             data_dir: None,
             run: vec![("run.stores".to_owned(), "memory".to_owned())],
         });
@@ -181,6 +208,20 @@ mod tests {
         let expected = json!({"kind": "error", "error": "disagree", "message": "no"});
         assert_eq!(serde_json::to_value(&error).unwrap(), expected);
         assert_eq!(serde_json::to_value(&Request::Exit).unwrap(), json!({"kind": "exit"}));
+    }
+
+    #[test]
+    fn an_executor_of_ones_own_needs_few_words() {
+        let text = r#"{"kind": "hello", "protocol": 1, "program": "0.1", "executor": "mine 0.1",
+            "reads": "json"}"#;
+        let Answer::Hello(who) = serde_json::from_str(text).unwrap() else { panic!("a hello") };
+        assert_eq!((who.executor.as_deref(), who.reads), (Some("mine 0.1"), WorkloadForm::Json));
+        let text = r#"{"kind": "sample", "variant": "mine", "wall_ns": 5, "counters": {"gas": 1,
+            "receipts": "0x1", "net_changes": "0x2", "list_bytes": 0, "unique_keys": 0}}"#;
+        let Answer::Sample(sample) = serde_json::from_str(text).unwrap() else { panic!("one") };
+        assert_eq!((sample.cpu_ns, sample.counters.store_reads), (None, None));
+        let hello = serde_json::to_value(Answer::Hello(who)).unwrap();
+        assert_eq!(hello["reads"], "json");
     }
 
     #[test]

@@ -23,7 +23,9 @@ use spec::{Override, RunSpec};
 use variant::{StoreKind, Variant};
 use workload::file;
 
-use super::message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who};
+use super::message::{
+    Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm,
+};
 use crate::{
     cells::{self, CellSamples},
     claims::{self, Grounds},
@@ -56,6 +58,8 @@ pub fn serve() -> Result<Code, Failure> {
         binary_hash: build.binary_hash,
         patched: environment::patched(),
         generator: GENERATOR_VERSION,
+        executor: None,
+        reads: WorkloadForm::File,
         slow_read_ns: u64::try_from(handicap.read_delay.as_nanos()).unwrap_or(u64::MAX),
         reads_one_twice: handicap.reads_one_twice,
     }));
@@ -180,6 +184,7 @@ impl Worker {
         Loaded {
             digest: self.session.workload().digest().to_string(),
             variants: self.cells.iter().map(PlannedCell::name).collect(),
+            thread_counts: self.cells.iter().map(PlannedCell::busy_count).collect(),
         }
     }
 

@@ -3,13 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod ci;
 mod cli;
 mod client;
 mod cold;
 mod databases;
 mod describe;
 mod export;
+mod formats;
 mod gate;
+mod go_worker;
 mod import;
 mod import_rpc;
 mod interrupted;

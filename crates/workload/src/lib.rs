@@ -7,6 +7,7 @@ pub mod block;
 pub mod file;
 pub mod fork;
 pub mod genesis;
+pub mod json;
 pub mod keccak;
 mod keys;
 pub mod layout;

@@ -1,0 +1,126 @@
+//! A workload as JSON (`docs/formats.md`), for executors that are not this project's. The writer
+//! goes over the workload and keeps no copy of it: one batch's decoded list at a time is the most.
+//! The types here are of the format; those of the workload never follow from it.
+//!
+//! Keys stand in the order of the fields. Hashes, addresses and bytes are `0x` and hexadecimal digits,
+//! two for each byte; integers above 64 bits are `0x` without leading zeros; the others are numbers.
+
+mod block;
+mod genesis;
+mod list;
+mod outcome;
+mod state;
+
+use alloy_primitives::B256;
+use serde::{Serialize, Serializer};
+
+use crate::{
+    block::{Batch, Workload},
+    file::FORMAT_VERSION,
+    fork::Fork,
+};
+
+/// Schema of the JSON form. It grows by keys; a key that changes its meaning is another schema.
+pub const SCHEMA: &str = "stress.workload/1";
+
+/// A workload that serialises as its JSON form, key by key, without being copied.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadJson<'a>(&'a Workload);
+
+impl<'a> WorkloadJson<'a> {
+    /// The JSON form of `workload`, whose plans must fit its genesis. Serialising fails where they
+    /// do not, or where a list is none.
+    pub const fn new(workload: &'a Workload) -> Self {
+        Self(workload)
+    }
+}
+
+impl Serialize for WorkloadJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let workload = self.0;
+        let fork = workload.fork;
+        let whole = Whole {
+            schema: SCHEMA,
+            format_version: FORMAT_VERSION,
+            digest: workload.digest(),
+            scenario: &workload.scenario,
+            work: &workload.work,
+            seed: workload.seed,
+            generator_version: workload.generator_version,
+            fork: fork.name(),
+            rules: Rules::of(fork),
+            chain_id: workload.chain_id,
+            layout: workload.layout.name(),
+            genesis: genesis::Recipe::of(&workload.genesis),
+            first_hash_number: workload.first_hash_number,
+            block_hashes: &workload.block_hashes,
+            batches: workload,
+        };
+        whole.serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    schema: &'static str,
+    format_version: u32,
+    digest: B256,
+    scenario: &'a str,
+    work: &'a str,
+    seed: u64,
+    generator_version: u32,
+    fork: &'static str,
+    rules: Rules,
+    chain_id: u64,
+    layout: &'static str,
+    genesis: genesis::Recipe<'a>,
+    first_hash_number: u64,
+    block_hashes: &'a [B256],
+    #[serde(serialize_with = "batches")]
+    batches: &'a Workload,
+}
+
+/// Parameters of the fork that no block has.
+#[derive(Serialize)]
+struct Rules {
+    tx_gas_cap: u64,
+    blob_fee_update_fraction: u64,
+}
+
+impl Rules {
+    const fn of(fork: Fork) -> Self {
+        Self {
+            tx_gas_cap: fork.tx_gas_cap(),
+            blob_fee_update_fraction: fork.blob_fee_update_fraction(),
+        }
+    }
+}
+
+fn batches<S: Serializer>(workload: &&Workload, serializer: S) -> Result<S::Ok, S::Error> {
+    let of = |batch| BatchJson {
+        state: state::Planned::new(&workload.genesis, batch),
+        plan: genesis::PlanJson::of(&batch.plan),
+        list: list::ListJson(batch),
+        blocks: Blocks(batch),
+        expected: outcome::Expected::of(&batch.expected),
+    };
+    serializer.collect_seq(workload.batches.iter().map(of))
+}
+
+#[derive(Serialize)]
+struct BatchJson<'a> {
+    state: state::Planned<'a>,
+    plan: genesis::PlanJson<'a>,
+    list: list::ListJson<'a>,
+    blocks: Blocks<'a>,
+    expected: outcome::Expected<'a>,
+}
+
+/// Blocks of a batch.
+struct Blocks<'a>(&'a Batch);
+
+impl Serialize for Blocks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.blocks.iter().map(block::BlockJson::of))
+    }
+}

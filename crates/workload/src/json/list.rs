@@ -1,0 +1,128 @@
+//! A batch's block-level access list as JSON: its encoding, and what that says.
+
+use alloy_eip7928::{AccountChanges, BlockAccessList, SlotChanges};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_rlp::Decodable;
+use serde::{Serialize, Serializer, ser::Error};
+
+use crate::block::{Batch, ListSizes};
+
+/// The list of a batch.
+pub(super) struct ListJson<'a>(pub(super) &'a Batch);
+
+impl Serialize for ListJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let encoded = &self.0.list;
+        let mut rest = &encoded[..];
+        let decoded = BlockAccessList::decode(&mut rest)
+            .map_err(|error| S::Error::custom(format!("the list is not RLP of one: {error}")))?;
+        if !rest.is_empty() {
+            let error = format!("the list has {} bytes more than its RLP", rest.len());
+            return Err(S::Error::custom(error));
+        }
+        let ListSizes { parallel_io_bytes, batched_io_bytes, full_bytes } = self.0.list_sizes;
+        let list = Whole {
+            encoded,
+            keccak256: keccak256(encoded),
+            sizes: Sizes { parallel_io_bytes, batched_io_bytes, full_bytes },
+            accounts: &decoded,
+        };
+        list.serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    encoded: &'a Bytes,
+    keccak256: B256,
+    sizes: Sizes,
+    #[serde(serialize_with = "accounts")]
+    accounts: &'a [AccountChanges],
+}
+
+#[derive(Serialize)]
+struct Sizes {
+    parallel_io_bytes: u64,
+    batched_io_bytes: u64,
+    full_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct AccountJson<'a> {
+    address: &'a Address,
+    #[serde(serialize_with = "slots")]
+    storage_changes: &'a [SlotChanges],
+    storage_reads: &'a [U256],
+    balance_changes: Vec<Balance>,
+    nonce_changes: Vec<Nonce>,
+    code_changes: Vec<CodeJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct SlotJson {
+    slot: U256,
+    changes: Vec<Value>,
+}
+
+#[derive(Serialize)]
+struct Value {
+    index: u64,
+    value: U256,
+}
+
+#[derive(Serialize)]
+struct Balance {
+    index: u64,
+    balance: U256,
+}
+
+#[derive(Serialize)]
+struct Nonce {
+    index: u64,
+    nonce: u64,
+}
+
+#[derive(Serialize)]
+struct CodeJson<'a> {
+    index: u64,
+    code: &'a Bytes,
+}
+
+fn accounts<S: Serializer>(all: &&[AccountChanges], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(all.iter().map(account))
+}
+
+fn account(of: &AccountChanges) -> AccountJson<'_> {
+    let balances = of
+        .balance_changes
+        .iter()
+        .map(|change| Balance { index: change.block_access_index.0, balance: change.post_balance });
+    let nonces = of
+        .nonce_changes
+        .iter()
+        .map(|change| Nonce { index: change.block_access_index.0, nonce: change.new_nonce });
+    let codes = of
+        .code_changes
+        .iter()
+        .map(|change| CodeJson { index: change.block_access_index.0, code: &change.new_code });
+    AccountJson {
+        address: &of.address,
+        storage_changes: &of.storage_changes,
+        storage_reads: &of.storage_reads,
+        balance_changes: balances.collect(),
+        nonce_changes: nonces.collect(),
+        code_changes: codes.collect(),
+    }
+}
+
+fn slots<S: Serializer>(all: &&[SlotChanges], serializer: S) -> Result<S::Ok, S::Error> {
+    let of = |slot: &SlotChanges| SlotJson {
+        slot: slot.slot,
+        changes: slot
+            .changes
+            .iter()
+            .map(|change| Value { index: change.block_access_index.0, value: change.new_value })
+            .collect(),
+    };
+    serializer.collect_seq(all.iter().map(of))
+}

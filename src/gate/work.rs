@@ -1,0 +1,256 @@
+//! The work of the processes of a gate: the workload in the forms that they read, how each side is
+//! told to run it, and the variants that both can sample.
+
+use std::{
+    cell::RefCell,
+    fs::File,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use spec::{Override, RunSpec, Scenario};
+use tempfile::TempDir;
+use variant::{CacheMode, StoreKind};
+use workload::file;
+
+use super::{
+    Metric,
+    settings::{Words, own_words},
+    taker::{Rule, Subject},
+};
+use result::{Counters, WorkloadFacts};
+
+use crate::{
+    counters,
+    exit::{Code, Failure, OrExit},
+    facts,
+    plan::{self, Machine, PlannedCell},
+    prepare::{self, Request, Source, on_one_database},
+    progress::Progress,
+    worker::Loaded,
+};
+
+/// The work of all builds.
+#[derive(Clone, Debug)]
+pub struct WorkInput {
+    /// Where the work comes from.
+    pub source: Source,
+    /// Overrides of how it is run.
+    pub how: Vec<Override>,
+    /// Overrides beside them of how A runs it, and of how B does.
+    pub settings: [Vec<Override>; 2],
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<PathBuf>,
+}
+
+/// A variant that both sides sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Its name.
+    pub name: String,
+    /// Threads that it keeps busy; `None` where its executor does not tell.
+    pub busy_count: Option<usize>,
+    /// Whether it reads a state that is cold on a disk.
+    pub is_cold: bool,
+}
+
+impl Shared {
+    /// Its judged metrics: `metrics`, or, where the user named none, its time; on a cold disk, whose
+    /// noise may leave that open, its reads too.
+    fn subject(&self, metrics: Option<&[Metric]>) -> Subject {
+        let (metrics, rule) = match (metrics, self.is_cold) {
+            (Some(metrics), _) => (metrics.to_vec(), Rule::All),
+            (None, true) => (Metric::ALL.to_vec(), Rule::Counters),
+            (None, false) => (vec![Metric::Wall], Rule::All),
+        };
+        Subject { variant: self.name.clone(), metrics, rule }
+    }
+}
+
+/// Each variant with its judged metrics.
+pub fn subjects(variants: &[Shared], metrics: Option<&[Metric]>) -> Vec<Subject> {
+    variants.iter().map(|variant| variant.subject(metrics)).collect()
+}
+
+/// The work of all builds.
+pub struct Work {
+    /// The workload file.
+    pub file: PathBuf,
+    /// Where the file is, unless it is the user's.
+    _dir: Option<TempDir>,
+    /// Its JSON form, once a process reads that.
+    json: RefCell<Option<(TempDir, PathBuf)>>,
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<PathBuf>,
+    /// Known facts of it.
+    pub facts: WorkloadFacts,
+    /// Gas and digests of a correct sample.
+    pub expected: Counters,
+    /// How it is run, but for the settings of one build.
+    pub run: RunSpec,
+    /// How A is told to run it, and B, as keys and values.
+    pub words: [Words; 2],
+    /// The keys of these that the user gave, with their values: for an executor that knows no others.
+    pub given: [Words; 2],
+    /// Settings of A alone, and of B: `run.read=get`.
+    pub settings: [Vec<String>; 2],
+    /// The scenario that it is of, if any.
+    pub scenario: Option<Scenario>,
+    /// The variants of the run.
+    pub variants: Vec<Shared>,
+    /// One of them whose threads would take turns on the only CPU.
+    in_turns: Option<String>,
+}
+
+impl Work {
+    /// Generates or reads the work of `input`, and writes one file for all.
+    ///
+    /// # Errors
+    /// The work is not valid.
+    pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
+        let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
+        on_one_database(&run, "builds are compared")?;
+        let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
+        let facts = facts::workload(&workload, overridden.unwrap_or_default());
+        let (file, dir) = match &input.source {
+            Source::File(file) => (std::path::absolute(file).or_exit(Code::Io)?, None),
+            Source::Scenario { .. } => {
+                let dir = temporary()?;
+                let file = dir.path().join("gate.workload");
+                file::write(&file, &workload).or_exit(Code::Io)?;
+                (file, Some(dir))
+            }
+        };
+        let data_dir = input.data_dir.as_ref().map(std::path::absolute);
+        let data_dir = data_dir.transpose().or_exit(Code::Io)?;
+        let machine = Machine::this();
+        let cells = plan::cells(&run, &machine);
+        let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
+        let parallel = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN);
+        let in_turns = parallel.map(PlannedCell::name);
+        let names: Vec<_> = cells.iter().map(PlannedCell::name).collect();
+        let words_of = |settings: &[Override]| own_words(&run, settings, &names, &machine);
+        let [of_base, of_new] = &input.settings;
+        let words = [words_of(of_base)?, words_of(of_new)?];
+        let said = |set: &Override| format!("{}={}", set.key, set.value);
+        let settings = input.settings.each_ref().map(|all| all.iter().map(said).collect());
+        let word = |given: &Override| (given.key.clone(), given.value.clone());
+        let given = input.settings.each_ref();
+        let given = given.map(|own| input.how.iter().chain(own).map(word).collect());
+        let is_cold = |store| run.cache == CacheMode::Cold && store != StoreKind::Memory;
+        let variants = cells.iter().zip(names).map(|(cell, name)| Shared {
+            name,
+            busy_count: Some(cell.busy_count()),
+            is_cold: is_cold(cell.store),
+        });
+        Ok(Self {
+            file,
+            _dir: dir,
+            json: RefCell::default(),
+            data_dir,
+            facts,
+            expected: counters::expected(&workload),
+            variants: variants.collect(),
+            in_turns,
+            run,
+            words,
+            given,
+            settings,
+            scenario,
+        })
+    }
+
+    /// The workload's JSON form, which is written when it is asked for first.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn json(&self) -> Result<PathBuf, Failure> {
+        if let Some((_, path)) = &*self.json.borrow() {
+            return Ok(path.clone());
+        }
+        let dir = temporary()?;
+        let path = dir.path().join("gate.json");
+        // The reference has run on it.
+        let workload = file::read(&self.file).or_exit(Code::Io)?;
+        let written = File::create(&path).and_then(|out| prepare::write_json(&workload, out));
+        let context = || format!("cannot write the workload as JSON to {}", path.display());
+        written.with_context(context).or_exit(Code::Io)?;
+        *self.json.borrow_mut() = Some((dir, path.clone()));
+        Ok(path)
+    }
+
+    /// Checks that the variants of the run can be compared, and that the build `name` has them all.
+    ///
+    /// # Errors
+    /// It lacks one, or threads would take turns on one CPU.
+    pub fn has_all(&self, name: &Path, loaded: &Loaded) -> Result<(), Failure> {
+        if let Some(variant) = &self.in_turns {
+            let error = anyhow!(
+                "{variant}: there is one CPU, and threads that take turns on it say nothing of a \
+                 parallel run; --threads 1, or allow more CPUs"
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
+        let is_missing = |variant: &&Shared| !loaded.variants.contains(&variant.name);
+        let Some(missing) = self.variants.iter().find(is_missing) else { return Ok(()) };
+        let error = anyhow!(
+            "{} has no variant {}: it has {}; name designs and threads that both have",
+            name.display(),
+            missing.name,
+            loaded.variants.join(", ")
+        );
+        Err(error).or_exit(Code::Usage)
+    }
+}
+
+/// The variants of two sides of which one is an executor that is not this project's, and names its
+/// own: those that both name, in the order of A.
+///
+/// # Errors
+/// There is none.
+pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<Shared>, Failure> {
+    let both = base.variants.iter().enumerate().filter(|(_, name)| new.variants.contains(name));
+    let shared: Vec<_> = both
+        .map(|(place, name)| Shared {
+            name: name.clone(),
+            busy_count: base.thread_counts.get(place).copied(),
+            is_cold: false,
+        })
+        .collect();
+    if shared.is_empty() {
+        let error = anyhow!(
+            "A has the variants {}, and B has {}: an executor is compared with one that names a \
+             variant alike, such as another build of it",
+            base.variants.join(", "),
+            new.variants.join(", ")
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    Ok(shared)
+}
+
+fn temporary() -> Result<TempDir, Failure> {
+    tempfile::tempdir().context("cannot make a directory").or_exit(Code::Io)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(variants: &[&str], thread_counts: &[usize]) -> Loaded {
+        let variants = variants.iter().map(|name| (*name).to_owned()).collect();
+        Loaded { digest: String::new(), variants, thread_counts: thread_counts.to_vec() }
+    }
+
+    #[test]
+    fn executors_share_the_variants_that_both_name_with_the_threads_that_a_tells() {
+        let shared =
+            |name: &str, busy_count| Shared { name: name.to_owned(), busy_count, is_cold: false };
+        let base = loaded(&["x@1", "y@2", "z@3"], &[1, 2]);
+        let both = in_both(&base, &loaded(&["z@3", "w", "y@2"], &[])).unwrap();
+        assert_eq!(both, [shared("y@2", Some(2)), shared("z@3", None)]);
+        let error = in_both(&base, &loaded(&["w"], &[])).unwrap_err().to_string();
+        assert!(error.contains("x@1, y@2, z@3") && error.contains("B has w"), "{error}");
+    }
+}
