@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use result::RunResult;
 use spec::{Override, RunSpec};
-use variant::{Named, RootTime, TrieForm};
+use variant::{RootTime, TrieForm};
 
 use super::run::{show_json, show_table, written};
 use crate::{

@@ -9,15 +9,12 @@
 
 use std::{
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::{
         OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
