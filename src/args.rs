@@ -49,12 +49,9 @@ pub struct RunArgs {
     /// How it is run
     #[command(flatten)]
     pub how: HowArgs,
-    /// Where state databases are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
-    pub data_dir: Option<PathBuf>,
-    /// Wait while another process uses the state database, instead of ending with 6
-    #[arg(long)]
-    pub wait: bool,
+    /// Where its states are
+    #[command(flatten)]
+    pub databases: DatabaseArgs,
     /// Exit with 4 where a claim of the scenario ([[expect]]) cannot be judged
     #[arg(long)]
     pub strict: bool,
@@ -78,6 +75,24 @@ pub struct RunArgs {
     /// The flame graph's file [default: flame-graph-START.svg, in DIR of --out where given]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub flame_graph: Option<PathBuf>,
+}
+
+/// State databases of a run.
+#[derive(Debug, Default, Args)]
+pub struct DatabaseArgs {
+    /// Where state databases are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
+    /// Wait while another process uses the state database, instead of ending with 6
+    #[arg(long)]
+    pub wait: bool,
+}
+
+impl DatabaseArgs {
+    /// Reaction where another process uses one.
+    pub const fn in_use(&self) -> InUse {
+        if self.wait { InUse::Wait } else { InUse::Refuse }
+    }
 }
 
 /// How builds are driven.
@@ -114,8 +129,8 @@ impl RunArgs {
             source: self.source()?,
             how: self.how.overrides(),
             command,
-            data_dir: self.data_dir.clone(),
-            in_use: if self.wait { InUse::Wait } else { InUse::Refuse },
+            data_dir: self.databases.data_dir.clone(),
+            in_use: self.databases.in_use(),
             strictness: self.strictness(),
             out: self.out.clone(),
             extras: Wishes {
@@ -149,7 +164,7 @@ impl RunArgs {
             source: self.source()?,
             how: self.how.overrides(),
             settings,
-            data_dir: self.data_dir.clone(),
+            data_dir: self.databases.data_dir.clone(),
         })
     }
 

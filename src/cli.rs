@@ -7,6 +7,7 @@ use crate::{
     args::RunArgs,
     cmd::{
         calibrate::{self, CalibrateArgs},
+        calibrate_against::{self, CalibrateAgainstArgs},
         client::{self, ClientArgs},
         compare::{self, CompareArgs},
         describe::{self, DescribeArgs},
@@ -45,6 +46,7 @@ Examples:
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?
+  stress calibrate-against geth --out against/  does geth rank all storms as our designs do?
 
 Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
 3 designs disagree or a list is wrong, 4 a claim cannot be judged or the gate is
@@ -106,6 +108,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Run an exported block on a real client, beside our designs
     Client(Box<ClientArgs>),
+    /// Rank workloads by time on a client and in our designs, and explain where the ranks part
+    CalibrateAgainst(Box<CalibrateAgainstArgs>),
     /// List, verify or remove state databases
     State(StateArgs),
     /// Print a completion script for a shell
@@ -166,6 +170,7 @@ impl Command {
             Self::Import(args) => import::import(&args),
             Self::Export(args) => export::export(&args),
             Self::Client(args) => client::client(&args),
+            Self::CalibrateAgainst(args) => calibrate_against::calibrate_against(&args),
             Self::State(args) => state::state(&args),
             Self::Completions(args) => help::completions(&args, Cli::command()),
             Self::Man(args) => help::man(&args, Cli::command()),

@@ -1,22 +1,30 @@
-//! A real client on an exported block, by its Engine API (`docs/client.md`). `export` has the block
-//! and its siblings, `engine` sends one, `refusal` says why there is no sample. `start_file` says how
-//! a client is started, `home` where its database is and how cold, `process` and `log` are the client
-//! that runs. `subject` takes its samples, `run` those of all clients in turn, beside our designs;
-//! `deadline` judges all of them.
+//! A real client on an exported block or chain, by its Engine API (`docs/client.md`). `export` has the
+//! blocks and their siblings, `engine` sends one, `refusal` says why there is no sample. `start_file`
+//! says how a client is started, `home` where its database is and how cold, `scratch` where databases of
+//! one run are, `process` and `log` are the client that runs. `sampled` takes its samples, which
+//! `measured` sums over blocks, `run` those of
+//! all clients in turn, beside our designs; `deadline` judges all of them. `calibrate` does so for many
+//! scenarios.
 
+mod calibrate;
 mod deadline;
 mod engine;
 mod export;
 mod home;
 mod log;
+mod measured;
 mod process;
 mod refusal;
 mod run;
+mod sampled;
+mod scratch;
 mod start_file;
-mod subject;
 mod token;
 
+pub use calibrate::CalibrateInput;
 pub use export::{Export, workload_path};
+pub use home::copy_dir;
 pub use run::{ClientInput, Clients};
+pub use sampled::{SampledClient, Source, Task};
+pub use scratch::Scratch;
 pub use start_file::StartFile;
-pub use subject::{Source, Subject, Task, passing_dir};

@@ -1,6 +1,7 @@
 //! Verbs, one file each: its arguments, their plain values, and its output.
 
 pub mod calibrate;
+pub mod calibrate_against;
 pub mod client;
 pub mod compare;
 pub mod describe;

@@ -64,6 +64,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Code, Failure> {
+    child::become_another().or_exit(Code::Io)?;
     let cli = Cli::parse();
     interrupt::listen(terminal::error).or_exit(Code::Io)?;
     cli.run()

@@ -1,9 +1,9 @@
 //! The deadline of a block, judged on our designs and on clients alike: by the upper end of the
 //! interval.
 
-use std::time::Duration;
+use std::{cmp::Ordering, time::Duration};
 
-use result::{Bound, Claim, ClientCell, Expects, RunResult, Verdict};
+use result::{Bound, Claim, ClientCell, Estimate, Expects, RunResult, Verdict};
 use spec::{Expect, Metric, When};
 use variant::Design;
 
@@ -44,7 +44,12 @@ pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expec
 }
 
 fn of_client(client: &ClientCell, most_ms: f64) -> Claim {
-    let time = &client.ms_per_block;
+    // The block whose upper end is the highest; that of a chain is one of several.
+    let end = |time: &Estimate| time.ci95.map_or(f64::INFINITY, |[_, high]| high);
+    let slowest = client.ms_by_block().into_iter().max_by(|a, b| {
+        end(a).total_cmp(&end(b)).then(a.median.partial_cmp(&b.median).unwrap_or(Ordering::Equal))
+    });
+    let time = slowest.unwrap_or_default();
     let near_end = time.ci95.map(|[_, high]| high);
     let verdict = match near_end {
         Some(high) if high <= most_ms => Verdict::Holds,
@@ -81,6 +86,22 @@ mod tests {
         // Three designs and the client; its slowest sample took 25.1 s.
         assert_eq!(verdicts(26.0), (4, Some(Verdict::Holds), Some("holds".to_owned())));
         assert_eq!(verdicts(25.0), (4, Some(Verdict::Fails), Some("fails".to_owned())));
+    }
+
+    #[test]
+    fn the_slowest_block_of_a_chain_decides() {
+        let base = result::RunResult { cells: Vec::new(), ..example::typical() };
+        let mut cell = client::timed(&[100, 101, 102, 103, 104, 105]);
+        for sample in &mut cell.samples {
+            let slow = sample.blocks[0].clone();
+            sample.blocks.insert(0, slow);
+            sample.blocks[0].new_payload_ns *= 2;
+        }
+        let verdict = |ms| {
+            let judged = judged(Duration::from_millis(ms), &base, &[cell.clone()]);
+            judged.claims[0].verdict
+        };
+        assert_eq!((verdict(211), verdict(200)), (Verdict::Holds, Verdict::Fails));
     }
 
     #[test]

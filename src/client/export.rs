@@ -1,5 +1,5 @@
-//! A directory that `stress export` wrote: which block it has, and the calls that give each of its
-//! siblings to a client. Calls are read one block at a time: a payload has many megabytes.
+//! A directory that `stress export` wrote: its blocks, and the calls that give each of their siblings to a
+//! client. Calls are read one block at a time: a payload has many megabytes.
 
 use std::{
     fs::File,
@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
+use variant::CacheMode;
 use workload::{Workload, file};
 
 use crate::export::WORKLOAD;
@@ -17,7 +18,7 @@ use crate::export::WORKLOAD;
 const SCHEMA: &str = "stress-export/1";
 const CALLS: &str = "payloads.txt";
 
-/// An export of one block.
+/// An export of a block, or of a chain of blocks.
 #[derive(Clone, Debug)]
 pub struct Export {
     dir: PathBuf,
@@ -26,7 +27,7 @@ pub struct Export {
     lines: Vec<(u64, usize)>,
 }
 
-/// What is read of `export.json`.
+/// The read part of `export.json`.
 #[derive(Clone, Debug, Deserialize)]
 struct Manifest {
     workload: String,
@@ -39,6 +40,15 @@ struct Manifest {
 #[derive(Clone, Debug, Deserialize)]
 struct Block {
     sibling_hashes: Vec<String>,
+}
+
+/// A block of the chain and one of its siblings, both by their index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The block.
+    pub block: usize,
+    /// Its sibling.
+    pub sibling: usize,
 }
 
 /// The calls of one block.
@@ -56,7 +66,7 @@ impl Export {
     /// Opens the export in `dir`.
     ///
     /// # Errors
-    /// It is none, lacks the calls or the workload, or has several blocks.
+    /// It is none, or lacks the calls or the workload.
     pub fn open(dir: &Path) -> Result<Self> {
         let name = dir.display();
         let text = std::fs::read_to_string(dir.join("export.json")).with_context(|| {
@@ -75,27 +85,25 @@ impl Export {
         if lacks(WORKLOAD) {
             bail!("{name}: {WORKLOAD} is missing: export again with this stress");
         }
-        let [block] = manifest.blocks.as_slice() else {
-            bail!(
-                "{name}: a chain of {} blocks; a client's samples are siblings of one block: export \
-                 with --blocks 1",
-                manifest.blocks.len()
-            );
-        };
         let lines = lines(&dir.join(CALLS))?;
+        let siblings = manifest.blocks.iter().flat_map(|block| &block.sibling_hashes);
+        let mut hashes: Vec<_> = siblings.collect();
         ensure!(
-            lines.len() == 2 * block.sibling_hashes.len(),
+            lines.len() == 2 * hashes.len() && !hashes.is_empty(),
             "{name}/{CALLS}: {} calls for {} blocks, two for each are due: export again",
             lines.len(),
-            block.sibling_hashes.len()
+            hashes.len()
         );
-        let mut hashes = block.sibling_hashes.clone();
         hashes.sort_unstable();
-        hashes.dedup();
         ensure!(
-            hashes.len() == block.sibling_hashes.len(),
+            hashes.windows(2).all(|pair| pair[0] != pair[1]),
             "{name}: a block is there twice, and the second would be answered without an execution: \
              export again"
+        );
+        let count = manifest.blocks[0].sibling_hashes.len();
+        ensure!(
+            manifest.blocks.iter().all(|block| block.sibling_hashes.len() == count),
+            "{name}: the blocks have not as many siblings as each other: export again"
         );
         Ok(Self { dir: dir.to_owned(), manifest, lines })
     }
@@ -131,18 +139,49 @@ impl Export {
         self.manifest.differing_tx_count
     }
 
-    /// Hashes of the block's siblings, itself included.
-    pub fn hashes(&self) -> &[String] {
-        self.manifest.blocks.first().map_or(&[], |block| &block.sibling_hashes)
+    /// Blocks of the chain.
+    pub const fn block_count(&self) -> usize {
+        self.manifest.blocks.len()
     }
 
-    /// The calls of the sibling at `index`.
+    /// Whether there are several blocks, each the parent of the next.
+    pub const fn is_chain(&self) -> bool {
+        self.block_count() > 1
+    }
+
+    /// Siblings of each block, itself included. The last of them is the parent of the next block.
+    pub fn sibling_count(&self) -> usize {
+        self.manifest.blocks.first().map_or(0, |block| block.sibling_hashes.len())
+    }
+
+    /// Refuses a chain whose blocks nothing can warm.
+    ///
+    /// # Errors
+    /// It has no siblings, and samples are to be warm.
+    pub fn check(&self, cache: CacheMode) -> Result<()> {
+        ensure!(
+            !self.is_chain() || cache == CacheMode::Cold || self.sibling_count() > 1,
+            "{}: a chain of {} blocks, and samples are warm: a sibling of each block warms the client for \
+             it, and there is none: export with --siblings 2, or start the client cold (--client)",
+            self.dir.display(),
+            self.block_count()
+        );
+        Ok(())
+    }
+
+    /// Hash of a sibling.
+    pub fn hash(&self, of: Place) -> &str {
+        &self.manifest.blocks[of.block].sibling_hashes[of.sibling]
+    }
+
+    /// The calls of a sibling.
     ///
     /// # Errors
     /// They cannot be read, or are of another block.
-    pub fn calls(&self, index: usize) -> Result<Calls> {
+    pub fn calls(&self, of: Place) -> Result<Calls> {
         let path = self.dir.join(CALLS);
-        let hash = self.hashes()[index].clone();
+        let hash = self.hash(of).to_owned();
+        let index = of.block * self.sibling_count() + of.sibling;
         let mut file = File::open(&path).with_context(|| path.display().to_string())?;
         let mut line = |(start, length): (u64, usize)| {
             let mut text = vec![0; length];

@@ -1,5 +1,5 @@
-//! What a client says on its standard output and error: kept in a file, and read for the line that
-//! says that it is ready and for its own time of a block.
+//! Standard output and error of a client: kept in a file, and read for the line that says that it is
+//! ready and for its own times of blocks.
 
 use std::{
     collections::VecDeque,
@@ -14,11 +14,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::start_file::StartFile;
+use super::start_file::{OwnTimes, StartFile};
 
+/// Blocks whose times are kept until they are asked for: a warm client may tell of a block when the
+/// next one is under way.
+const TOLD_BLOCKS_MAX: usize = 16;
 /// Lines that an error shows.
 const TAIL_LINES: usize = 12;
-/// Longest line; what is longer counts as several.
+/// Longest line; a longer one counts as several.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// How long the last lines of a client that has ended may take to be read.
@@ -38,21 +41,22 @@ struct Heard {
     file: File,
     tail: VecDeque<String>,
     is_ready: bool,
-    own_ns: Option<u64>,
+    /// The last blocks that it told of, by their hashes.
+    told: VecDeque<(String, OwnTimes)>,
 }
 
 impl Log {
-    /// A log that goes to the file at `path`, after what it has.
+    /// A log that is appended to the file at `path`.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn new(path: &Path, start: StartFile) -> io::Result<Arc<Self>> {
         let file = File::options().create(true).append(true).open(path)?;
-        let heard = Heard { file, tail: VecDeque::new(), is_ready: false, own_ns: None };
+        let heard = Heard { file, tail: VecDeque::new(), is_ready: false, told: VecDeque::new() };
         Ok(Arc::new(Self { start, heard: Mutex::new(heard), open_count: AtomicUsize::new(0) }))
     }
 
-    /// Reads `stream` on a thread until it ends: a client stops when nobody reads what it says.
+    /// Reads `stream` on a thread until it ends: a client stops when nobody reads its output.
     pub fn listen(self: &Arc<Self>, stream: impl Read + Send + 'static) {
         let log = Arc::clone(self);
         log.open_count.fetch_add(1, Ordering::Relaxed);
@@ -69,12 +73,15 @@ impl Log {
 
     fn hear(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
-        let (is_ready, own_ns) = (self.start.is_ready(&text), self.start.own_ns(&text));
+        let (is_ready, told) = (self.start.is_ready(&text), self.start.own_times(&text));
         let mut heard = self.heard();
         // A full disk must not end the client; the tail is kept all the same.
         let _ = heard.file.write_all(line);
         heard.is_ready |= is_ready;
-        heard.own_ns = own_ns.or(heard.own_ns);
+        if let Some(told) = told {
+            heard.told.truncate(TOLD_BLOCKS_MAX - 1);
+            heard.told.push_front(told);
+        }
         if heard.tail.len() == TAIL_LINES {
             heard.tail.pop_front();
         }
@@ -90,9 +97,11 @@ impl Log {
         self.start.ready.is_empty() || self.heard().is_ready
     }
 
-    /// The client's own time of the last block, which is forgotten.
-    pub fn take_own_ns(&self) -> Option<u64> {
-        self.heard().own_ns.take()
+    /// The client's own times of the block with this hash, which are forgotten.
+    pub fn take_own_times(&self, hash: &str) -> Option<OwnTimes> {
+        let mut heard = self.heard();
+        let index = heard.told.iter().position(|(of, _)| of == hash)?;
+        heard.told.remove(index).map(|(_, times)| times)
     }
 
     /// Whether it is to tell the time of a block.
@@ -106,6 +115,11 @@ impl Log {
         while self.open_count.load(Ordering::Acquire) > 0 && begun.elapsed() < LAST_WORDS_MAX {
             thread::sleep(Duration::from_millis(5));
         }
+        self.tail_so_far()
+    }
+
+    /// The last lines of a client that runs.
+    pub fn tail_so_far(&self) -> String {
         let heard = self.heard();
         let lines: Vec<_> = heard.tail.iter().map(String::as_str).collect();
         lines.join("\n")

@@ -1,12 +1,12 @@
 //! A client that was started: it runs alone, on a free port, until it is stopped. When the user
-//! interrupts it is asked to stop, and killed if it does not in time. It outlives this program only where
-//! that is killed, or told twice to stop.
+//! interrupts it is asked to stop, and killed if it does not in time. It is killed when this program ends
+//! in another way.
 
 use std::{
     io,
     net::TcpListener,
-    os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, Command, ExitStatus, Stdio},
+    os::unix::process::ExitStatusExt,
+    process::{Child, ExitStatus, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -14,24 +14,25 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use executor::process;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 
 use super::{
     engine::Engine,
     home::{Home, not_started},
     log::Log,
     refusal::Refusal,
-    start_file::{Places, StartFile},
+    start_file::{OwnTimes, Places, StartFile},
     token::Secret,
 };
 use crate::{
+    child::{self, Reach},
     exit::{Code, Failure, OrExit},
     interrupt,
 };
 
 /// How long a client may take to be ready.
 const START_MAX: Duration = Duration::from_secs(600);
-/// How long it may take to stop: it writes what it has in memory.
+/// How long it may take to stop: it writes its memory to disk.
 const STOP_MAX: Duration = Duration::from_secs(600);
 /// How long it may take once the user interrupts: less than the program itself has.
 const INTERRUPTED_STOP_MAX: Duration = Duration::from_secs(8);
@@ -41,8 +42,6 @@ const GLANCE: Duration = Duration::from_millis(20);
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// A client that used less CPU time than a tenth of this window has settled.
 const SETTLED_WINDOW: Duration = Duration::from_millis(300);
-/// How long it is waited for that.
-const SETTLE_MAX: Duration = Duration::from_secs(120);
 /// How long its own time of a block may come after its answer.
 const OWN_TIME_MAX: Duration = Duration::from_secs(1);
 /// How long a process that failed to answer may take to end.
@@ -79,7 +78,7 @@ impl Running {
         };
         running.stop_at_interrupt();
         running.wait_until_ready()?;
-        running.wait_until_settled()?;
+        running.wait_until_settled(start.settle())?;
         Ok(running)
     }
 
@@ -98,17 +97,12 @@ impl Running {
         &self.command
     }
 
-    /// Forgets its own time of an earlier block.
-    pub fn forget_own_time(&self) {
-        self.log.take_own_ns();
-    }
-
-    /// Its own time of the last block, in nanoseconds; `None` where it does not tell.
-    pub fn own_ns(&self) -> Option<u64> {
+    /// Its own time of the block with this hash; `None` where it does not tell.
+    pub fn own_times(&self, hash: &str) -> Option<OwnTimes> {
         let begun = Instant::now();
         while self.log.tells_time() && begun.elapsed() < OWN_TIME_MAX {
-            if let Some(ns) = self.log.take_own_ns() {
-                return Some(ns);
+            if let Some(times) = self.log.take_own_times(hash) {
+                return Some(times);
             }
             thread::sleep(Duration::from_millis(1));
         }
@@ -135,7 +129,7 @@ impl Running {
     /// # Errors
     /// It does not.
     pub fn stop(self) -> Result<(), Failure> {
-        send(&self.child(), Signal::TERM);
+        child::send(&self.child(), Signal::TERM, Reach::Group);
         let begun = Instant::now();
         while begun.elapsed() < STOP_MAX {
             if self.child().try_wait().or_exit(Code::Io)?.is_some() {
@@ -188,11 +182,11 @@ impl Running {
         Err(error).or_exit(Code::Io)
     }
 
-    /// Waits until it uses hardly any CPU: what it does after its start is no part of a sample.
-    fn wait_until_settled(&self) -> Result<(), Failure> {
+    /// Waits until it uses hardly any CPU: its work after the start is no part of a sample.
+    fn wait_until_settled(&self, most: Duration) -> Result<(), Failure> {
         let begun = Instant::now();
         let mut before = process::cpu_time_of(self.pid);
-        while begun.elapsed() < SETTLE_MAX {
+        while begun.elapsed() < most {
             thread::sleep(SETTLED_WINDOW);
             self.is_alive()?;
             let now = process::cpu_time_of(self.pid);
@@ -202,7 +196,13 @@ impl Running {
             }
             before = now;
         }
-        Ok(())
+        let error = anyhow!(
+            "the client still works {} s after its start, and its times would be those of that work,              too: let it finish once on a database that is kept (--datadir), or wait longer (settle_s in \
+             its start file); the end of its log:\n{}",
+            most.as_secs_f64(),
+            self.log.tail_so_far()
+        );
+        Err(error).or_exit(Code::Io)
     }
 
     fn is_alive(&self) -> Result<(), Failure> {
@@ -229,11 +229,11 @@ impl Running {
                 }
                 match &told {
                     None if interrupt::happened() => {
-                        send(&child, Signal::TERM);
+                        child::send(&child, Signal::TERM, Reach::Group);
                         told = Some((Instant::now(), interrupt::hold()));
                     }
                     Some((since, _)) if since.elapsed() > INTERRUPTED_STOP_MAX => {
-                        send(&child, Signal::KILL);
+                        child::send(&child, Signal::KILL, Reach::Group);
                     }
                     _ => {}
                 }
@@ -247,7 +247,7 @@ impl Drop for Running {
         let mut child = self.child();
         if let Ok(None) = child.try_wait() {
             // Where it was not stopped its database is given up, or was only read.
-            send(&child, Signal::KILL);
+            child::send(&child, Signal::KILL, Reach::Group);
             let _ = child.wait();
         }
     }
@@ -260,26 +260,16 @@ fn spawned(
     log: &Arc<Log>,
 ) -> Result<(Child, Vec<String>), Failure> {
     let arguments = places.filled(&start.start);
-    let mut command = Command::new(&start.program);
-    command.args(&arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // In a group of its own, so that Ctrl-C does not reach it twice: a second signal may end a
-    // client before it has written what it has in memory.
-    command.process_group(0);
-    let child = command.spawn().map_err(|error| not_started(&start.program, error));
+    let bound = child::bound(&start.program).and_then(|mut command| {
+        command.args(&arguments).envs(&start.env);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    });
+    let child = bound.map_err(|error| not_started(&start.program, error));
     let mut child = child.or_exit(Code::Io)?;
     child.stdout.take().into_iter().for_each(|stream| log.listen(stream));
     child.stderr.take().into_iter().for_each(|stream| log.listen(stream));
     let program = start.program.display().to_string();
     Ok((child, [program].into_iter().chain(arguments).collect()))
-}
-
-/// Signals the client and the processes that it started: it leads a group of its own.
-fn send(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        // One that has just ended is not there any more, and that is as good.
-        let _ = kill_process_group(pid, signal);
-    }
 }
 
 /// A port that nobody listens at now.

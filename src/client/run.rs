@@ -8,14 +8,18 @@ use std::{
 
 use anyhow::anyhow;
 use report::Out;
-use result::{Environment, Expects, RunResult, SCHEMA, WorkloadFacts, ratios};
+use result::{
+    CLIENT_DISAGREES, Environment, Expects, RunResult, SCHEMA, WorkloadFacts, ratios,
+    stats::INTERVAL_COUNT_MIN,
+};
 use variant::CacheMode;
 
 use super::{
     deadline,
     export::Export,
+    sampled::{SampledClient, Source, Task},
+    scratch::Scratch,
     start_file::StartFile,
-    subject::{Source, Subject, Task, passing_dir},
 };
 use crate::{
     environment,
@@ -26,7 +30,7 @@ use crate::{
     terminal,
 };
 
-/// Which clients are sampled.
+/// The sampled clients.
 #[derive(Clone, Debug)]
 pub enum Clients {
     /// One that runs.
@@ -47,7 +51,7 @@ pub enum Clients {
     },
 }
 
-/// What clients are to run.
+/// A run of clients.
 #[derive(Clone, Debug)]
 pub struct ClientInput {
     /// The export.
@@ -56,7 +60,7 @@ pub struct ClientInput {
     pub clients: Clients,
     /// Samples of each; as many as the export has where it is `None`.
     pub sample_count: Option<usize>,
-    /// What is in memory when a sample starts; cold where clients are started if it is `None`.
+    /// Content of memory when a sample starts; cold where clients are started if it is `None`.
     pub cache: Option<CacheMode>,
     /// How long an answer may take.
     pub timeout: Duration,
@@ -68,12 +72,12 @@ pub struct ClientInput {
     pub out: Option<PathBuf>,
     /// The command line.
     pub command: Vec<String>,
-    /// Shows what had finished where the user interrupts and the run cannot stop in time.
+    /// Shows the finished part where the user interrupts and the run cannot stop in time.
     pub show_kept: fn(&RunResult),
 }
 
 impl ClientInput {
-    /// What is in memory when a sample starts.
+    /// Content of memory when a sample starts.
     fn cache(&self) -> Result<CacheMode, Failure> {
         match (&self.clients, self.cache) {
             (Clients::Attached { .. }, Some(CacheMode::Cold)) => Err(anyhow!(
@@ -88,14 +92,18 @@ impl ClientInput {
 
     /// Samples of each client.
     fn sample_count(&self, export: &Export, cache: CacheMode) -> Result<usize, Failure> {
+        export.check(cache).or_exit(Code::Usage)?;
         let warm_up_count = usize::from(cache == CacheMode::Warm);
-        let most = export.hashes().len().saturating_sub(warm_up_count);
+        if export.is_chain() {
+            return self.chain_sample_count(export);
+        }
+        let most = export.sibling_count().saturating_sub(warm_up_count);
         let wanted = self.sample_count.unwrap_or(most);
         if wanted > most || most == 0 {
             let error = anyhow!(
                 "the export has {} of its block, {} cache takes {} of them for {} samples: export with \
                  --siblings {}, or take fewer --samples",
-                report::units::things(export.hashes().len() as u64, "sibling"),
+                report::units::things(export.sibling_count() as u64, "sibling"),
                 cache,
                 wanted.max(1) + warm_up_count,
                 wanted.max(1),
@@ -106,14 +114,32 @@ impl ClientInput {
         Ok(wanted)
     }
 
+    /// Samples of each client on a chain: a client that is started has a copy of its database for each.
+    fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
+        let is_attached = matches!(self.clients, Clients::Attached { .. });
+        let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
+        let refused = |words: String| Err(anyhow!(words)).or_exit(Code::Usage);
+        if is_attached && wanted != 1 {
+            return refused(format!(
+                "a chain of {} blocks: a client that runs takes it once: --samples 1, or name --client in \
+                 place of --url, which begins each sample on a copy of the database",
+                export.block_count()
+            ));
+        }
+        if wanted == 0 {
+            return refused("--samples 0: a sample is wanted at least".to_owned());
+        }
+        Ok(wanted)
+    }
+
     /// Samples the designs and then the clients.
     ///
     /// # Errors
     /// There is no result: nothing could be sampled.
     pub fn run(&self) -> Result<Finished, Failure> {
         let export = Export::open(&self.dir).or_exit(Code::Usage)?;
-        // An interrupt stops the clients that were started, and what is finished is kept.
-        let _hold = interrupt::hold();
+        // An interrupt stops the clients that were started, and the finished part is kept.
+        let _hold = matches!(self.clients, Clients::Started { .. }).then(interrupt::hold);
         let cache = self.cache()?;
         let sample_count = self.sample_count(&export, cache)?;
         let mut out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
@@ -128,16 +154,16 @@ impl ClientInput {
         };
         let Start { environment, result } = base;
         let progress = Progress::new(terminal::look());
-        let gas = result.workload.gas;
+        let (gas, batch_count) = (result.workload.gas, result.workload.batch_count);
         let mut course = Course { input: self, environment, base: result, files: Vec::new() };
-        let task = Task { export: &export, gas, cache, timeout: self.timeout };
-        let passing = self.passing_dir()?;
-        let mut subjects = Vec::new();
+        let task = Task { export: &export, gas, batch_count, cache, timeout: self.timeout };
+        let scratch = self.scratch()?;
+        let mut sampled = Vec::new();
         let mut failure = None;
-        for source in self.sources(passing.as_ref().map(tempfile::TempDir::path)) {
+        for source in self.sources(scratch.as_ref().map(Scratch::path)) {
             let stage = progress.stage("making the client's database", 0);
-            match Subject::new(&source, task) {
-                Ok(subject) => subjects.push(subject),
+            match SampledClient::new(&source, task) {
+                Ok(client) => sampled.push(client),
                 Err(error) => failure = Some(error),
             }
             stage.finish();
@@ -146,15 +172,15 @@ impl ClientInput {
             }
         }
         if failure.is_none() {
-            let taken = course.rounds(&mut subjects, sample_count, &progress, &mut out);
+            let taken = course.rounds(&mut sampled, sample_count, &progress, &mut out);
             failure = taken.err();
         }
         interrupt::finishing();
-        for subject in &mut subjects {
-            failure = failure.or(subject.stop().err());
+        for client in &mut sampled {
+            failure = failure.or(client.stop().err());
         }
         progress.clear();
-        course.finished(&subjects, failure, out)
+        course.finished(&sampled, failure, out)
     }
 
     /// The result without clients: that of our designs, or one without cells.
@@ -189,22 +215,22 @@ impl ClientInput {
     }
 
     /// A directory for databases that nobody wants to keep.
-    fn passing_dir(&self) -> Result<Option<tempfile::TempDir>, Failure> {
+    fn scratch(&self) -> Result<Option<Scratch>, Failure> {
         match &self.clients {
             Clients::Started { datadir: None, .. } => {
-                passing_dir(&self.dir).map(Some).or_exit(Code::Io)
+                Scratch::beside(&self.dir).map(Some).or_exit(Code::Io)
             }
             _ => Ok(None),
         }
     }
 
-    fn sources(&self, passing: Option<&Path>) -> Vec<Source> {
+    fn sources(&self, scratch: Option<&Path>) -> Vec<Source> {
         match &self.clients {
             Clients::Attached { url, jwt, pid } => {
                 vec![Source::Attached { url: url.clone(), jwt: jwt.clone(), pid: *pid }]
             }
             Clients::Started { starts, datadir } => {
-                let dir = datadir.as_deref().or(passing).unwrap_or(&self.dir);
+                let dir = datadir.as_deref().or(scratch).unwrap_or(&self.dir);
                 let source = |start: &StartFile| Source::Started {
                     start: Box::new(start.clone()),
                     dir: dir.to_owned(),
@@ -215,7 +241,7 @@ impl ClientInput {
     }
 }
 
-/// What our designs came to.
+/// The outcome of our designs.
 enum Base {
     /// They ended the run.
     Ended(Box<Finished>),
@@ -241,35 +267,38 @@ impl Course<'_> {
     /// Takes so many samples of each client, in turn.
     fn rounds(
         &mut self,
-        subjects: &mut [Subject<'_>],
+        sampled: &mut [SampledClient<'_>],
         sample_count: usize,
         progress: &Progress,
         out: &mut Option<Out>,
     ) -> Result<(), Failure> {
         for round in 0..u32::try_from(sample_count).unwrap_or(u32::MAX) {
-            let order = plan::order(subjects.len(), round, self.base.workload.seed);
+            let order = plan::order(sampled.len(), round, self.base.workload.seed);
             for (done, index) in (0..).zip(order) {
-                let subject = &mut subjects[index];
-                let name = subject.name().to_owned();
+                let name = sampled[index].name().to_owned();
                 let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
-                stage.set(done, subjects.len() as u64);
+                stage.set(done, sampled.len() as u64);
                 let paused = progress.pause();
-                let taken = subjects[index].sample();
+                let taken = sampled[index].sample();
                 drop(paused);
                 stage.finish();
                 if interrupt::happened() {
                     return Ok(());
                 }
                 taken.map_err(|failure| failure.context(name))?;
-                self.keep(subjects, out)?;
+                self.keep(sampled, out)?;
             }
         }
         Ok(())
     }
 
     /// Writes the result so far, and keeps it for a run that cannot stop in time.
-    fn keep(&mut self, subjects: &[Subject<'_>], out: &mut Option<Out>) -> Result<(), Failure> {
-        let mut result = self.result(subjects, None);
+    fn keep(
+        &mut self,
+        sampled: &[SampledClient<'_>],
+        out: &mut Option<Out>,
+    ) -> Result<(), Failure> {
+        let mut result = self.result(sampled, None);
         // The run goes on: if nothing is written after this, it was ended.
         result.interrupted = true;
         self.write(&result, out)?;
@@ -287,31 +316,31 @@ impl Course<'_> {
 
     fn finished(
         mut self,
-        subjects: &[Subject<'_>],
+        sampled: &[SampledClient<'_>],
         failure: Option<Failure>,
         mut out: Option<Out>,
     ) -> Result<Finished, Failure> {
         let mut failure = failure.filter(|failure| failure.code != Code::Interrupted);
-        let has_samples = subjects.iter().any(|subject| !subject.is_empty());
+        let has_samples = sampled.iter().any(|client| !client.is_empty());
         let is_wrong = failure.as_ref().is_some_and(|failure| failure.code == Code::Disagree);
         if !has_samples && !is_wrong && self.base.cells.is_empty() {
             let interrupted = || Failure { code: Code::Interrupted, error: anyhow!("interrupted") };
             return Err(failure.unwrap_or_else(interrupted));
         }
-        let mut result = self.result(subjects, failure.as_ref());
+        let mut result = self.result(sampled, failure.as_ref());
         if let Err(error) = self.write(&result, &mut out) {
             let failure = failure.get_or_insert(error);
-            result = self.result(subjects, Some(failure));
+            result = self.result(sampled, Some(failure));
         }
         // A wrong block is told by the result.
         let failure = failure.filter(|_| !is_wrong);
         Ok(Finished { result, failure, written: self.files })
     }
 
-    /// The result of what came out so far.
-    fn result(&self, subjects: &[Subject<'_>], failure: Option<&Failure>) -> RunResult {
-        let sampled = subjects.iter().filter(|subject| !subject.is_empty());
-        let mut clients: Vec<_> = sampled.map(Subject::cell).collect();
+    /// The result so far.
+    fn result(&self, sampled: &[SampledClient<'_>], failure: Option<&Failure>) -> RunResult {
+        let with_samples = sampled.iter().filter(|client| !client.is_empty());
+        let mut clients: Vec<_> = with_samples.map(SampledClient::cell).collect();
         ratios::fill_clients(&self.base.cells, &mut clients);
         let is_wrong = failure.is_some_and(|failure| failure.code == Code::Disagree);
         let mut result = RunResult {
@@ -324,7 +353,7 @@ impl Course<'_> {
         match failure {
             Some(failure) if is_wrong => {
                 result.agree = Some(false);
-                result.disagreements.push(failure.to_string());
+                result.disagreements.push(format!("{CLIENT_DISAGREES}{failure}"));
             }
             Some(failure) => {
                 let ended = facts::doubts([], &[], Some(&failure.error));

@@ -1,10 +1,11 @@
-//! How a client is started: a TOML file with its program, its commands, and what its log says. One
-//! for go-ethereum is shipped.
+//! How a client is started: a TOML file with its program, its commands, and the lines of its log that are
+//! read. One for go-ethereum is shipped.
 
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,8 +15,11 @@ use serde_json::Value;
 /// The start files that come with the program, by name.
 const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../clients/geth.toml"))];
 
+/// Longest wait for a client to rest, in seconds.
+const SETTLE_MAX_S: f64 = 86_400.0;
+
 /// How a client is started.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartFile {
     /// Its name in results.
@@ -30,6 +34,12 @@ pub struct StartFile {
     /// Texts of the line of the log that says that it is ready.
     #[serde(default)]
     pub ready: Vec<String>,
+    /// Seconds within which it must use hardly any CPU after its start.
+    #[serde(default = "settle_s")]
+    pub settle_s: f64,
+    /// Variables of its environment, beside those of this program.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
     /// Where its log has the time of a block.
     pub own_time: Option<OwnTime>,
     /// Files that are written for it, by name.
@@ -43,11 +53,29 @@ pub struct StartFile {
 pub struct OwnTime {
     /// Text of the lines that have it.
     pub line: String,
-    /// Place of the milliseconds in the line's JSON (RFC 6901).
+    /// Place of the block's hash in the line's JSON (RFC 6901).
+    pub hash: String,
+    /// That of the milliseconds.
     pub json: String,
+    /// That of the milliseconds in which it hashed the state; none where it does not tell.
+    pub root: Option<String>,
 }
 
-/// What stands for a placeholder.
+/// A client's own times of a block, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnTimes {
+    /// All of it.
+    pub all_ns: u64,
+    /// Its part for hashing the state.
+    pub root_ns: Option<u64>,
+}
+
+/// Seconds within which a client must rest where its start file does not say.
+const fn settle_s() -> f64 {
+    120.0
+}
+
+/// Values of placeholders.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// The client's database.
@@ -74,7 +102,7 @@ impl Places {
         ]
     }
 
-    /// `arguments` with what stands for their placeholders.
+    /// `arguments` with the values of their placeholders.
     pub fn filled(&self, arguments: &[String]) -> Vec<String> {
         let fill = |text: &String| {
             let values = self.values().into_iter();
@@ -115,6 +143,11 @@ impl StartFile {
             file.name
         );
         ensure!(!file.start.is_empty(), "start file {name}: start has no argument");
+        ensure!(
+            file.settle_s > 0.0 && file.settle_s <= SETTLE_MAX_S,
+            "start file {name}: settle_s = {}: a number of seconds up to {SETTLE_MAX_S} is wanted",
+            file.settle_s
+        );
         for own in file.files.keys() {
             ensure!(
                 !own.is_empty() && own.chars().all(is_plain) && !own.starts_with('.'),
@@ -144,13 +177,23 @@ impl StartFile {
         !self.ready.is_empty() && self.ready.iter().all(|text| line.contains(text))
     }
 
-    /// The time of a block in a line of the log, in nanoseconds.
-    pub fn own_ns(&self, line: &str) -> Option<u64> {
+    /// Hash and times of the block in a line of the log.
+    pub fn own_times(&self, line: &str) -> Option<(String, OwnTimes)> {
         let own = self.own_time.as_ref().filter(|own| line.contains(&own.line))?;
         let json = &line[line.find('{')?..];
         let json: Value = serde_json::from_str(json.trim_end()).ok()?;
-        let ms = json.pointer(&own.json)?.as_f64()?;
-        (ms.is_finite() && ms >= 0.0).then_some((ms * 1e6) as u64)
+        let ns = |place: &str| {
+            let ms = json.pointer(place)?.as_f64()?;
+            (ms.is_finite() && ms >= 0.0).then_some((ms * 1e6) as u64)
+        };
+        let hash = json.pointer(&own.hash)?.as_str()?.to_owned();
+        let root_ns = own.root.as_deref().and_then(ns);
+        Some((hash, OwnTimes { all_ns: ns(&own.json)?, root_ns }))
+    }
+
+    /// How long it may use CPU after its start.
+    pub fn settle(&self) -> Duration {
+        Duration::try_from_secs_f64(self.settle_s).unwrap_or_default()
     }
 }
 
@@ -188,11 +231,15 @@ mod tests {
     #[test]
     fn the_time_of_a_block_is_read_from_the_line_that_has_it() {
         let file = StartFile::load("geth").unwrap();
-        let line = r#"WARN [01-02|15:04:05.000] {"level":"warn","msg":"Slow block","block":{"number":1},"timing":{"total_ms":12.5}}"#;
-        assert_eq!(file.own_ns(line), Some(12_500_000));
-        assert_eq!(file.own_ns(&line.replace("Slow block", "Fast block")), None);
-        assert_eq!(file.own_ns(&line.replace("12.5", "\"12.5\"")), None);
-        assert_eq!(file.own_ns(&line.replace("}}", "")), None);
+        let line = r#"WARN [01-02|15:04:05.000] {"level":"warn","msg":"Slow block","block":{"number":1,"hash":"0x7"},"timing":{"total_ms":12.5,"state_hash_ms":2}}"#;
+        let times = |line: &str| file.own_times(line);
+        let of_block = |root_ns| Some(("0x7".to_owned(), OwnTimes { all_ns: 12_500_000, root_ns }));
+        assert_eq!(times(line), of_block(Some(2_000_000)));
+        assert_eq!(times(&line.replace("state_hash_ms", "other_ms")), of_block(None));
+        assert_eq!(times(&line.replace("Slow block", "Fast block")), None);
+        assert_eq!(times(&line.replace("12.5", "\"12.5\"")), None);
+        assert_eq!(times(&line.replace("\"hash\"", "\"number\"")), None, "of which block?");
+        assert_eq!(times(&line.replace("}}", "")), None);
         assert!(file.is_ready("INFO HTTP server started endpoint=127.0.0.1:8551 auth=true"));
         assert!(!file.is_ready("INFO HTTP server started endpoint=127.0.0.1:8545 auth=false"));
     }
@@ -211,6 +258,8 @@ mod tests {
         assert!(missing.contains("must say {jwt}"), "{missing}");
         let name = with(|text| text.replace("name = \"geth\"", "name = \"../geth\""));
         assert!(name.contains("make a name"), "{name}");
+        let settle = with(|text| text.replace("program =", "settle_s = 0\nprogram ="));
+        assert!(settle.contains("settle_s = 0") && settle.contains("seconds"), "{settle}");
         let error = format!("{:#}", StartFile::load("/nonexistent.toml").unwrap_err());
         assert!(error.contains("shipped are: geth"), "{error}");
     }

@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use result::RunResult;
-use spec::RunSpec;
+use spec::{Override, RunSpec};
+use variant::{RootTime, TrieForm};
 
 use super::run::{show_json, show_table, written};
 use crate::{
-    args::{DATA_DIR_HELP, Format, HowArgs},
+    args::{DatabaseArgs, Format, HowArgs},
     client::{self, ClientInput, Clients, StartFile},
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
     minimal,
-    prepare::{InUse, Source},
+    prepare::Source,
     run::RunInput,
     terminal,
 };
@@ -26,11 +27,16 @@ Examples:
   stress client storm/ --client geth --design batched-io,sequential --out results/
   stress client storm/ --client a.toml,b.toml --samples 8  two versions or settings, in turn
   stress client storm/ --client geth --cache warm --deadline 4s
+  stress client chain/ --client geth --samples 6           a chain of blocks, on a new copy each time
   stress client storm/ --url http://127.0.0.1:8551 --jwt jwt.hex        one that runs already
 
 Without --datadir the clients' databases are made beside DIR and removed after the run.
 Exit codes: 0 fine, 1 the deadline fails, 2 usage, another genesis or known blocks, 3 a client
 finds the block invalid, 6 a client gives no answer, 130 interrupted. docs/client.md says more.";
+
+/// Help of the option that says when our designs compute the state root.
+pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after or \
+    from-list [default: after, where their stores keep tries]";
 
 const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551";
 
@@ -38,7 +44,7 @@ const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551"
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ClientArgs {
-    /// A directory that `stress export` wrote, of one block with siblings
+    /// A directory that `stress export` wrote: one block with siblings, or a chain of blocks
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
     /// Clients to start: a shipped start file's name (geth), or the paths of start files, separated
@@ -76,12 +82,12 @@ pub struct ClientArgs {
     /// Samples and cache state of all, and our designs: they run first where --design names some
     #[command(flatten)]
     pub how: HowArgs,
-    /// Where state databases of our designs are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
-    pub data_dir: Option<PathBuf>,
-    /// Wait while another process uses the state database, instead of ending with 6
-    #[arg(long)]
-    pub wait: bool,
+    /// When our designs compute the state root.
+    #[arg(long, value_name = "WHEN", requires = "design", help = ROOT_HELP)]
+    pub root: Option<String>,
+    /// Where the states of our designs are
+    #[command(flatten)]
+    pub databases: DatabaseArgs,
     /// Exit with 4 where the deadline cannot be judged
     #[arg(long)]
     pub strict: bool,
@@ -93,7 +99,7 @@ pub struct ClientArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Runs what the arguments ask for, and prints the result.
+/// Carries out the arguments, and prints the result.
 pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };
     let show: fn(&RunResult) = match args.format {
@@ -121,12 +127,13 @@ fn input(
     let duration = |option: &str, text: &str| minimal::duration(option, text).or_exit(Code::Usage);
     let deadline = args.deadline.as_deref().map(|text| duration("--deadline", text));
     let command: Vec<String> = std::env::args().collect();
+    let how = with_root(&args.how, args.root.as_deref(), &run);
     let designs = args.how.design.as_ref().map(|_| RunInput {
         source: Source::File(client::workload_path(&args.dir)),
-        how: args.how.overrides(),
+        how: how.clone(),
         command: command.clone(),
-        data_dir: args.data_dir.clone(),
-        in_use: if args.wait { InUse::Wait } else { InUse::Refuse },
+        data_dir: args.databases.data_dir.clone(),
+        in_use: args.databases.in_use(),
         strictness,
         out: None,
         extras: Wishes::default(),
@@ -146,7 +153,24 @@ fn input(
     })
 }
 
-/// How clients are sampled; refuses what only designs have, where none is named.
+/// How our designs are run: with a state root where their stores keep tries, as a client has one.
+fn with_root(how: &HowArgs, root: Option<&str>, run: &RunSpec) -> Vec<Override> {
+    let mut overrides = how.overrides();
+    let keep_tries = run.stores.iter().all(|store| store.keeps_tries());
+    let root = root.unwrap_or(if keep_tries { "after" } else { "none" });
+    if root != RootTime::Nothing.name() {
+        let origin = format!("--root {root}");
+        let of = |key: &str, value: &str| Override {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            origin: origin.clone(),
+        };
+        overrides.extend([of("run.trie", TrieForm::Cut.name()), of("run.root", root)]);
+    }
+    overrides
+}
+
+/// How clients are sampled. Refuses options of designs where none is named.
 fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
     let overrides = args.how.overrides();
     let of_designs = |key: &str| !["run.samples", "run.cache"].contains(&key);

@@ -141,7 +141,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
     let strictness = args.run.strictness();
     let command = std::env::args().collect();
-    let frame = Frame::new(args.run.data_dir.as_deref(), delta, strictness, command);
+    let frame = Frame::new(args.run.databases.data_dir.as_deref(), delta, strictness, command);
     let mut judgement = Judgement::default();
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
     let judged = match (&args.against, &args.baseline) {

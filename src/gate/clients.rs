@@ -11,14 +11,14 @@ use std::{
 use anyhow::{Context, anyhow};
 use generator::GENERATOR_VERSION;
 use result::{Counters, Program, gate::Binary};
-use tempfile::TempDir;
 
 use super::{
     Arm, Metric,
     taker::{Taken, Taker},
 };
 use crate::{
-    client::{Source, StartFile, Subject, Task},
+    child,
+    client::{SampledClient, Scratch, Source, StartFile, Task, copy_dir},
     environment::Watch,
     exit::{Code, Failure, OrExit},
     interrupt,
@@ -31,9 +31,9 @@ pub struct ClientPair {
     pub dir: PathBuf,
     /// A, to compare with, and B, which is judged.
     pub starts: [StartFile; 2],
-    /// What is in memory when a sample starts.
+    /// Content of memory when a sample starts.
     pub cache: variant::CacheMode,
-    /// What is judged.
+    /// The judged metrics.
     pub metrics: Vec<Metric>,
     /// How often it is tried where nothing is decided.
     pub attempt_count: usize,
@@ -44,7 +44,7 @@ pub struct ClientTrio<'a> {
     starts: [StartFile; 2],
     task: Task<'a>,
     /// By arm.
-    subjects: [Subject<'a>; 3],
+    clients: [SampledClient<'a>; 3],
     /// Of A and B, once they were asked.
     versions: [Option<String>; 2],
     start_took: Duration,
@@ -52,7 +52,7 @@ pub struct ClientTrio<'a> {
     are_new: bool,
     watch: Watch,
     /// Removed last: the clients have their databases in it.
-    dir: TempDir,
+    dir: Scratch,
 }
 
 impl<'a> ClientTrio<'a> {
@@ -61,18 +61,18 @@ impl<'a> ClientTrio<'a> {
     ///
     /// # Errors
     /// A client cannot make its database.
-    pub fn start(starts: [StartFile; 2], task: Task<'a>, dir: TempDir) -> Result<Self, Failure> {
+    pub fn start(starts: [StartFile; 2], task: Task<'a>, dir: Scratch) -> Result<Self, Failure> {
         for (side, start) in starts.iter().enumerate() {
             // It is made here, put in order by a first start, and copied from here.
-            Subject::new(&source(start, &first_dir(dir.path(), side)), task)?;
+            SampledClient::new(&source(start, &first_dir(dir.path(), side)), task)?;
         }
         let begun = Instant::now();
-        let all = |arm: Arm| subject(&starts[arm.side()], dir.path(), arm, task);
-        let subjects = [all(Arm::Base)?, all(Arm::New)?, all(Arm::Null)?];
+        let all = |arm: Arm| sampled(&starts[arm.side()], dir.path(), arm, task);
+        let clients = [all(Arm::Base)?, all(Arm::New)?, all(Arm::Null)?];
         let start_took = begun.elapsed();
         let watch = Watch::default();
         let versions = [None, None];
-        Ok(Self { starts, task, dir, subjects, versions, start_took, are_new: true, watch })
+        Ok(Self { starts, task, dir, clients, versions, start_took, are_new: true, watch })
     }
 
     /// How long making three databases anew takes.
@@ -84,9 +84,11 @@ impl<'a> ClientTrio<'a> {
     pub fn binaries(&self) -> Vec<Binary> {
         let binary = |arm: Arm| {
             let start = &self.starts[arm.side()];
-            let other = &self.starts[1 - arm.side()].start;
+            let other = &self.starts[1 - arm.side()];
             let version = self.versions[arm.side()].as_deref();
-            let own = start.start.iter().filter(|argument| !other.contains(argument));
+            let own = start.start.iter().filter(|argument| !other.start.contains(argument));
+            let env = start.env.iter().filter(|(name, value)| other.env.get(*name) != Some(*value));
+            let env = env.map(|(name, value)| format!("{name}={value}"));
             Binary {
                 arm: arm.letter(),
                 path: start.program.display().to_string(),
@@ -99,7 +101,7 @@ impl<'a> ClientTrio<'a> {
                     generator_version: GENERATOR_VERSION,
                 },
                 client: Some([&start.name, version.unwrap_or_default()].join(": ")),
-                settings: own.cloned().collect(),
+                settings: own.cloned().chain(env).collect(),
                 slow_read_ns: 0,
                 reads_one_twice: false,
             }
@@ -112,14 +114,14 @@ impl<'a> ClientTrio<'a> {
     /// # Errors
     /// One does not stop.
     pub fn end(&mut self) -> Result<(), Failure> {
-        self.subjects.iter_mut().try_for_each(Subject::stop)
+        self.clients.iter_mut().try_for_each(SampledClient::stop)
     }
 
     /// Gives an arm a database that has seen no block.
     fn renew_arm(&mut self, arm: Arm) -> Result<(), Failure> {
-        self.subjects[arm as usize].stop()?;
+        self.clients[arm as usize].stop()?;
         let start = &self.starts[arm.side()];
-        self.subjects[arm as usize] = subject(start, self.dir.path(), arm, self.task)?;
+        self.clients[arm as usize] = sampled(start, self.dir.path(), arm, self.task)?;
         Ok(())
     }
 }
@@ -130,20 +132,20 @@ impl Taker for ClientTrio<'_> {
             return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
         }
         self.are_new = false;
-        if self.subjects[arm as usize].left_count() == 0 {
+        if !self.clients[arm as usize].has_next() {
             self.renew_arm(arm)?;
         }
         let name = format!("{} ({})", arm.letter(), self.starts[arm.side()].name);
-        let subject = &mut self.subjects[arm as usize];
-        subject.sample().map_err(|failure| match interrupt::happened() {
+        let client = &mut self.clients[arm as usize];
+        client.sample().map_err(|failure| match interrupt::happened() {
             true => Failure { code: Code::Interrupted, error: anyhow!("interrupted") },
             false => failure.context(name),
         })?;
         let version = &mut self.versions[arm.side()];
         if version.is_none() {
-            *version = subject.version().map(str::to_owned);
+            *version = client.version().map(str::to_owned);
         }
-        let Some(sample) = subject.last() else {
+        let Some(sample) = client.last() else {
             return Err(anyhow!("a client gave no sample")).or_exit(Code::Io);
         };
         // A client that finds the block valid has come to its state and its receipts.
@@ -196,45 +198,25 @@ fn source(start: &StartFile, dir: &Path) -> Source {
 }
 
 /// The client of an arm, on a copy of its side's first database.
-fn subject<'a>(
+fn sampled<'a>(
     start: &StartFile,
     dir: &Path,
     arm: Arm,
     task: Task<'a>,
-) -> Result<Subject<'a>, Failure> {
+) -> Result<SampledClient<'a>, Failure> {
     let own = dir.join(arm.letter().to_string());
     let (from, to) = (first_dir(dir, arm.side()).join(&start.name), own.join(&start.name));
     let copied = || -> io::Result<()> {
         if to.exists() {
             fs::remove_dir_all(&to)?;
         }
-        copy(&from, &to)
+        copy_dir(&from, &to)
     };
     copied().with_context(|| to.display().to_string()).or_exit(Code::Io)?;
-    Subject::new(&source(start, &own), task)
-}
-
-/// Copies a directory with all below it.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, place) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&entry.path(), &place)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), place)?;
-        }
-    }
-    Ok(())
+    SampledClient::new(&source(start, &own), task)
 }
 
 /// BLAKE3 of a program's file, by its path or its name on PATH; `None` where it is not found.
 fn hash(program: &Path) -> Option<String> {
-    let on_path = || {
-        let path = std::env::var_os("PATH")?;
-        std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
-    };
-    let file = if program.is_file() { program.to_owned() } else { on_path()? };
-    Some(blake3::hash(&fs::read(file).ok()?).to_string())
+    Some(blake3::hash(&fs::read(child::found(program)?).ok()?).to_string())
 }

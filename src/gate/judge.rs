@@ -31,7 +31,7 @@ use super::{
 use crate::{
     child::{self, Ended},
     claims::{self, Grounds},
-    client::{self, Export, Task},
+    client::{Export, Scratch, Task},
     environment,
     exit::{Code, Failure, OrExit, Strictness},
     facts,
@@ -288,11 +288,13 @@ pub fn clients(
     let _hold = interrupt::hold();
     let progress = Progress::new(terminal::look());
     let export = Export::open(&pair.dir).or_exit(Code::Usage)?;
+    export.check(pair.cache).or_exit(Code::Usage)?;
     let work = facts::workload(&export.workload().or_exit(Code::Usage)?, Vec::new());
-    let (gas, seed) = (work.gas, work.seed);
+    let (gas, batch_count, seed) = (work.gas, work.batch_count, work.seed);
     judgement.workload = Some(work);
-    let task = Task { export: &export, gas, cache: pair.cache, timeout: driving.timeout };
-    let dir = client::passing_dir(&pair.dir).or_exit(Code::Io)?;
+    let task =
+        Task { export: &export, gas, batch_count, cache: pair.cache, timeout: driving.timeout };
+    let dir = Scratch::beside(&pair.dir).or_exit(Code::Io)?;
     let stage = progress.stage("making the clients' databases", 0);
     let mut trio = ClientTrio::start(pair.starts.clone(), task, dir)?;
     stage.finish();

@@ -9,26 +9,26 @@
 
 use std::{
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::{
         OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use self::fake::{Call, Calls, Reply, serve, serve_at, status, valid};
+use self::fake::{Call, Calls, Reply, serve, status, valid, written};
 use crate::{
     machine,
     tool::{printed, stress, text},
 };
 
+mod calibrated;
+mod chains;
+mod ended;
 mod fake;
 
 const SIBLINGS: usize = 9;
@@ -199,7 +199,8 @@ fn an_invalid_block_is_a_disagreement_with_its_reason_and_no_figure() {
     let output = attached(&url, &[]);
     let page = text(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    assert!(page.contains("DISAGREE") && page.contains("a reason of its own"), "{page}");
+    assert!(page.starts_with("A CLIENT DISAGREES\n"), "{page}");
+    assert!(page.contains("client attached: ") && page.contains("a reason of its own"), "{page}");
     assert!(!page.contains("MGas/s"), "{page}");
     assert_eq!(payloads(&calls).len(), 1);
 }
@@ -223,57 +224,10 @@ fn samples_before_a_fault_are_kept_and_the_fault_is_told() {
     assert!(result["warnings"].to_string().contains("cut off"), "{}", result["warnings"]);
 }
 
-/// The fake as a process, which other tests start as a client.
-#[test]
-#[ignore = "it is the client of other tests, started with a port"]
-fn fake_client() {
-    let words: Vec<String> = std::env::args().collect();
-    let word = |name: &str| {
-        let at = words.iter().position(|word| word == name)?;
-        words.get(at + 1).cloned()
-    };
-    let (Some(port), Some(datadir)) = (word("port"), word("datadir")) else { return };
-    let known = PathBuf::from(datadir).join("known");
-    let listener = TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
-    println!("fake is ready");
-    serve_at(&listener, &Calls::default(), |call| {
-        let sent = fs::read_to_string(&known).unwrap_or_default();
-        if call.method == "eth_getBlockByHash" && sent.contains(&call.hash) {
-            return Reply::Result(json!({"hash": call.hash}));
-        }
-        if call.method.starts_with("engine_newPayload") {
-            if words.iter().any(|word| word == "dies") {
-                eprintln!("fake: out of memory");
-                std::process::exit(7);
-            }
-            if words.iter().any(|word| word == "slow") {
-                thread::sleep(Duration::from_millis(30));
-            }
-            fs::write(&known, format!("{sent}{}\n", call.hash)).unwrap();
-            println!(r#"WARN {{"msg":"Slow block","timing":{{"total_ms":1.5}}}}"#);
-        }
-        valid(call, genesis_of(&words))
-    });
-}
-
-fn genesis_of(words: &[String]) -> &str {
-    words.iter().find_map(|word| word.strip_prefix("genesis=")).unwrap_or_default()
-}
-
-/// A start file of the fake, with more words for it.
+/// A start file of the fake on the shared export, with more words for it.
 fn start_file(dir: &Path, name: &str, more: &str) -> String {
-    let program = std::env::current_exe().unwrap();
-    let genesis = genesis_hash();
-    let text = format!(
-        "name = {name:?}\nprogram = {program:?}\n\
-         start = [\"--exact\", \"client::fake_client\", \"--ignored\", \"--nocapture\", \"port\", \
-         \"{{port}}\", \"datadir\", \"{{datadir}}\", \"{{jwt}}\", \"genesis={genesis}\"{more}]\n\
-         ready = [\"fake is ready\"]\n\
-         [own_time]\nline = \"Slow block\"\njson = \"/timing/total_ms\"\n"
-    );
-    let path = dir.join(format!("{name}.toml"));
-    fs::write(&path, text).unwrap();
-    path.to_str().unwrap().to_owned()
+    let words = format!(", \"genesis={}\"{more}", genesis_hash());
+    written(dir, name, "", &words, "")
 }
 
 #[test]
@@ -295,7 +249,7 @@ fn clients_are_started_anew_for_each_cold_sample_and_take_turns() {
     for cell in cells {
         let samples = cell["samples"].as_array().unwrap();
         assert_eq!((samples.len(), &cell["warm_up_sample_count"]), (3, &0.into()));
-        assert!(samples.iter().all(|sample| sample["own_ns"] == 1_500_000), "{cell}");
+        assert!(samples.iter().all(|sample| sample["blocks"][0]["own_ns"] == 1_500_000), "{cell}");
         assert!(samples.iter().all(|sample| sample["cpu_ns"].is_u64()), "{cell}");
         assert_eq!(cell["cache"]["want"], "cold");
         assert!(cell["start"].as_array().unwrap().len() > 5);
@@ -308,6 +262,31 @@ fn clients_are_started_anew_for_each_cold_sample_and_take_turns() {
     let output = stress(&again, dir());
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("known to the client"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_late_line_of_the_log_is_not_the_time_of_the_next_block() {
+    let own = tempfile::tempdir().unwrap();
+    let file = start_file(own.path(), "late", ", \"late\"");
+    let args = ["client", "out", "--client", &file, "--cache", "warm", "--samples", "2"];
+    let output = stress(&[&args[..], &["--format", "json"]].concat(), dir());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let samples = result["clients"][0]["samples"].as_array().unwrap();
+    assert_eq!(samples.len(), 3);
+    assert!(samples.iter().all(|sample| sample["blocks"][0]["own_ns"].is_null()), "{samples:?}");
+}
+
+#[test]
+fn a_client_that_does_not_rest_is_not_sampled() {
+    let own = tempfile::tempdir().unwrap();
+    let words = format!(", \"busy\", \"genesis={}\"", genesis_hash());
+    let file = written(own.path(), "busy", "settle_s = 1\n", &words, "");
+    let output = stress(&["client", "out", "--client", &file], dir());
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{error}");
+    assert!(error.contains("still works 1 s after its start"), "{error}");
+    assert!(error.contains("settle_s") && error.contains("fake is ready"), "{error}");
 }
 
 #[test]
@@ -379,7 +358,6 @@ fn a_client_that_dies_is_told_with_the_end_of_its_log() {
 
 #[test]
 fn what_cannot_be_run_is_one_error_that_says_what_to_write() {
-    let own = tempfile::tempdir().unwrap();
     let refused = |args: &[&str], words: &[&str]| {
         let output = stress(&[&["client"], args].concat(), dir());
         let error = text(&output.stderr);
@@ -398,12 +376,8 @@ fn what_cannot_be_run_is_one_error_that_says_what_to_write() {
     refused(&with(&["--cache", "cold"]), &["--client in place of --url"]);
     refused(&with(&["--samples", "9"]), &["--siblings 10", "--samples"]);
     refused(&with(&["--store", "memory"]), &["--store memory", "--design"]);
+    refused(&with(&["--root", "after"]), &["--design"]);
     refused(&["out", "--url", "127.0.0.1:9", "--jwt", "jwt.hex"], &["http://HOST:PORT"]);
-    let several = own.path().join("several");
-    let args =
-        ["export", "--scenario", "sload-storm", "--gas", "1M", "--slots", "9k", "--blocks", "2"];
-    printed(&[&args[..], &["--output", several.to_str().unwrap()]].concat(), own.path());
-    refused(&[several.to_str().unwrap(), "--client", "geth"], &["2 blocks", "--blocks 1"]);
 }
 
 /// go-ethereum; `None`, said aloud, where there is none.
@@ -435,8 +409,10 @@ fn geth_is_started_cold_and_stands_beside_our_designs_in_one_result() {
     let samples = client["samples"].as_array().unwrap();
     assert_eq!(samples.len(), 6);
     for sample in samples {
-        let (own, wall) = (sample["own_ns"].as_u64().unwrap(), sample["wall_ns"].as_u64().unwrap());
-        assert!(own > 0 && own < wall, "geth's own time is a part of ours: {sample}");
+        let block = &sample["blocks"][0];
+        let own = |key: &str| block[key].as_u64().unwrap();
+        assert!(own("own_ns") < sample["wall_ns"].as_u64().unwrap(), "a part of ours: {sample}");
+        assert!(own("own_root_ns") > 0 && own("own_root_ns") < own("own_ns"), "{sample}");
         assert!(sample["cpu_ns"].as_u64() > Some(0), "{sample}");
         assert!(sample["data_bytes"].as_u64() > Some(0), "{sample}");
     }
@@ -444,6 +420,9 @@ fn geth_is_started_cold_and_stands_beside_our_designs_in_one_result() {
     // One table has both.
     let page = printed(&["report", out.to_str().unwrap()], dir());
     assert!(page.contains("client `geth`") && page.contains("batched-io"), "{page}");
+    // Like is compared with like: a client computes a root.
+    let cells = result["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["root"] == "after"), "{cells:?}");
 }
 
 #[test]

@@ -18,18 +18,18 @@ const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 /// Most time that the end may take.
 const LIMIT: Duration = Duration::from_secs(20);
 /// Most time until something is under way.
-const BEGIN_LIMIT: Duration = Duration::from_secs(120);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const BEGIN_LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A program under way, whose standard output and error go to files.
-struct UnderWay {
-    child: Child,
-    dir: tempfile::TempDir,
+pub(crate) struct UnderWay {
+    pub(crate) child: Child,
+    pub(crate) dir: tempfile::TempDir,
     _share: machine::Shared,
 }
 
 impl UnderWay {
-    fn start(args: &[&str], dir: tempfile::TempDir) -> Self {
+    pub(crate) fn start(args: &[&str], dir: tempfile::TempDir) -> Self {
         let file = |name: &str| fs::File::create(dir.path().join(name)).unwrap();
         let share = machine::shared();
         let mut command = Command::new(STRESS);
@@ -38,7 +38,7 @@ impl UnderWay {
         Self { child: command.spawn().unwrap(), dir, _share: share }
     }
 
-    fn said(&self, name: &str) -> String {
+    pub(crate) fn said(&self, name: &str) -> String {
         fs::read_to_string(self.dir.path().join(name)).unwrap()
     }
 
@@ -54,7 +54,7 @@ impl UnderWay {
     }
 
     /// Sends a signal, after which it must end by itself with 130.
-    fn ends_at(&mut self, signal: &str) {
+    pub(crate) fn ends_at(&mut self, signal: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
         let begun = Instant::now();
@@ -76,7 +76,7 @@ fn dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn json(path: &Path) -> Value {
+pub(crate) fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 

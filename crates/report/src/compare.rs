@@ -236,15 +236,15 @@ fn client_rows(results: &[Stored]) -> Vec<Row> {
             let ratio = match (base, index) {
                 (None, _) => Ratio::default(),
                 (Some(_), 0) => {
-                    Ratio { median: client.ms_per_block.median.map(|_| 1.0), ci95: None }
+                    Ratio { median: client.ms_per_batch.median.map(|_| 1.0), ci95: None }
                 }
                 (Some(base), _) => Ratio::of_times(&client.times_ms(), &base.times_ms()),
             };
             Some(Figure {
                 sample_count: client.counted().len() as u64,
                 database_count: None,
-                ms_per_batch: client.ms_per_block.median,
-                ms_per_batch_ci95: client.ms_per_block.ci95,
+                ms_per_batch: client.ms_per_batch.median,
+                ms_per_batch_ci95: client.ms_per_batch.ci95,
                 mgas_per_s: client.mgas_per_s.median,
                 device_fraction: None,
                 time_ratio: ratio.median,

@@ -23,7 +23,8 @@ pub fn conclude(result: &RunResult) -> Option<String> {
 /// [`conclude`] of a result that was read already.
 pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
     if reading.disagrees {
-        return Some("the designs disagree: no figure is to be believed".to_owned());
+        let who = facts::disagreement(reading.result);
+        return Some(format!("{who}: no figure is to be believed"));
     }
     let result = reading.result;
     let many = reading.stores.len() > 1;
@@ -46,7 +47,7 @@ pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
 /// `geth 25.0 s (0.81 times in order)`: every client; `None` without one.
 fn of_clients(result: &RunResult) -> Option<String> {
     let words = result.clients.iter().filter_map(|client| {
-        let time = words_of(client.ms_per_block.median?);
+        let time = words_of(client.ms_per_batch.median?);
         let ratio = client.in_order_ratio.filter(|ratio| ratio.is_finite());
         let ratio = ratio.map(|ratio| format!(" ({} times in order)", units::ratio(ratio)));
         let few = client.counted().len() < INTERVAL_COUNT_MIN;

@@ -1,6 +1,6 @@
 //! The facts of a result that the table and the finding share, worked out once.
 
-use result::{Cell, ClientCell, HOST_CACHE_RATIO, RunResult};
+use result::{CLIENT_DISAGREES, Cell, ClientCell, HOST_CACHE_RATIO, RunResult};
 use variant::{CacheMode, Design, StoreKind};
 
 use super::units;
@@ -166,6 +166,15 @@ fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
 pub(super) fn client_words(client: &ClientCell) -> String {
     let version = client.version.as_ref().map(|version| format!("{version}; "));
     format!("{}{}", version.unwrap_or_default(), client_cache(client))
+}
+
+/// Who disagrees with the reference in a run with a disagreement.
+pub(super) fn disagreement(result: &RunResult) -> &'static str {
+    let is_of_client = |text: &String| text.starts_with(CLIENT_DISAGREES);
+    match !result.disagreements.is_empty() && result.disagreements.iter().all(is_of_client) {
+        true => "a client disagrees",
+        false => "the designs disagree",
+    }
 }
 
 /// How cold a client was, and why.

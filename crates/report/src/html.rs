@@ -6,6 +6,7 @@
 //! but that. `verdict` comes first, then one file a figure; `data` has their common rows, `markup`
 //! and `chart` draw.
 
+mod calibrated;
 mod chart;
 mod clients;
 mod data;
@@ -31,6 +32,11 @@ mod tests;
 use result::Shown;
 
 pub use markup::quote;
+
+use crate::{
+    calibrated::{Calibrated, Figures},
+    units,
+};
 
 use data::Report;
 use figure::{Figure, figure};
@@ -59,7 +65,27 @@ pub fn page(results: &[Shown]) -> String {
     sections.push(ground::warnings(&report));
     sections.push(ground::environment(&report));
     sections.push(verdict::results(&report));
-    let title = title(&report);
+    document(&report, &title(&report), &sections)
+}
+
+/// The page of a client against our designs over many workloads.
+pub fn calibration(calibrated: &Calibrated<'_>) -> String {
+    let report = Report::new(calibrated.results);
+    let figures = Figures::of(calibrated);
+    let sections = [
+        calibrated::ranks(&figures),
+        calibrated::workloads(&figures, calibrated.unfinished),
+        ground::warnings(&report),
+        ground::environment(&report),
+        verdict::results(&report),
+    ];
+    let client = figures.rows.first().map_or("a client", |row| row.client.client.as_str());
+    let count = units::things(figures.rows.len() as u64, "workload");
+    let title = esc(&format!("{client} against our designs on {count}"));
+    document(&report, &title, &sections)
+}
+
+fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
@@ -70,16 +96,16 @@ pub fn page(results: &[Shown]) -> String {
          <a class=\"skip\" href=\"#verdict\">To the verdict</a>\n<header>\n\
          <p class=\"maker\">stress report</p>\n<h1>{title}</h1>\n{}</header>\n<main>\n",
         look::style(STYLE),
-        work(&report)
+        work(report)
     );
-    html.push_str(&verdict::html(&report));
+    html.push_str(&verdict::html(report));
     html.push_str("<nav aria-label=\"Contents\"><ul>");
-    for section in &sections {
+    for section in sections {
         html.push_str(&format!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title));
     }
     html.push_str("</ul></nav>\n");
-    for section in &sections {
-        html.push_str(&section.html(&report));
+    for section in sections {
+        html.push_str(&section.html(report));
     }
     html.push_str(&format!(
         "</main>\n<footer><p>Made by stress {} from {}. Each number carries its place in the \
@@ -110,7 +136,6 @@ fn title(report: &Report<'_>) -> String {
 
 /// The work, in a line: of the first result, where there are several.
 fn work(report: &Report<'_>) -> String {
-    use crate::units;
     let Some(source) = report.sources.first() else { return String::new() };
     let work = source.workload();
     let of = work.as_ref();

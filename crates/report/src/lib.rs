@@ -2,6 +2,8 @@
 //! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
 //! exit code, and nothing shows a figure of a run whose designs disagree.
 
+mod calibrated;
+mod calibration_table;
 mod cells;
 mod checks;
 pub mod compare;
@@ -34,6 +36,8 @@ mod tests;
 
 pub use result::json;
 
+pub use calibrated::{Calibrated, Unfinished};
+pub use calibration_table::calibration_table;
 pub use checks::checks;
 pub use comparison::comparison;
 pub use conclude::conclude;

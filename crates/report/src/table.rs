@@ -4,7 +4,7 @@ use result::{Bound, Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
 
 use super::{
     Paint, cells, conclude, databases,
-    facts::Reading,
+    facts::{self, Reading},
     head,
     page::{Page, Tone},
     profile, units,
@@ -69,7 +69,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
 }
 
 fn disagreements(page: &mut Page, result: &RunResult) {
-    page.line(Tone::Alarm, "THE DESIGNS DISAGREE");
+    page.line(Tone::Alarm, &facts::disagreement(result).to_uppercase());
     page.line(Tone::Alarm, "No figure of this run is to be believed; none is shown.");
     for text in result.disagreements.iter().take(SHOWN_DISAGREEMENT_COUNT) {
         page.labelled(Tone::Alarm, "differs", text);

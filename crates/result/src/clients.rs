@@ -1,11 +1,14 @@
-//! What a run says of a real client that took its block by the Engine API. A client has none of
-//! the axes of a design: its cells stand beside those of the designs, not among them.
+//! A run's facts of a real client that took its blocks by the Engine API. A client has none of the axes
+//! of a design: its cells stand beside those of the designs, not among them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{facts::CacheFacts, figures::Estimate, stats};
 
-/// A client on the block of the run.
+/// Beginning of a disagreement of a run that is a client's: it found a block invalid.
+pub const CLIENT_DISAGREES: &str = "client ";
+
+/// A client on the blocks of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientCell {
     /// Its name: that of its start file, or `attached`.
@@ -14,7 +17,7 @@ pub struct ClientCell {
     pub version: Option<String>,
     /// The command that started it; empty where it ran already.
     pub start: Vec<String>,
-    /// What its time includes, in one sentence.
+    /// Work that its time includes, in one sentence.
     pub time_includes: String,
     /// The first samples that count for no figure.
     pub warm_up_sample_count: u64,
@@ -22,29 +25,21 @@ pub struct ClientCell {
     pub samples: Vec<ClientSample>,
     /// Gas per second over the samples.
     pub mgas_per_s: Estimate,
-    /// Milliseconds per block over the samples.
-    pub ms_per_block: Estimate,
-    /// Milliseconds per block by the client's own log.
-    pub own_ms_per_block: Estimate,
+    /// Milliseconds per batch over the samples.
+    pub ms_per_batch: Estimate,
+    /// Milliseconds per batch by the client's own log.
+    pub own_ms_per_batch: Estimate,
     /// Its speed as a multiple of the first `sequential` cell, from medians; `null` without one.
     pub in_order_ratio: Option<f64>,
     /// Whether it was cold.
     pub cache: CacheFacts,
 }
 
-/// One block that a client found valid.
+/// All blocks of the workload in order, each of which a client found valid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientSample {
-    /// Hash of the block; each sample has another one with the same work.
-    pub block_hash: String,
-    /// From the request of the new payload to the answer on the fork choice.
+    /// Sum over the blocks, each from the request of the new payload to the answer on the fork choice.
     pub wall_ns: u64,
-    /// Of that the new payload.
-    pub new_payload_ns: u64,
-    /// Of that the update of the fork choice.
-    pub forkchoice_ns: u64,
-    /// Time by the client's own log; `null` where it does not tell.
-    pub own_ns: Option<u64>,
     /// Gas used.
     pub gas: u64,
     /// CPU time of the client's process, user and system.
@@ -57,10 +52,46 @@ pub struct ClientSample {
     pub disk_requests: Option<u64>,
     /// Bytes of them.
     pub disk_bytes: Option<u64>,
-    /// Bytes of the data directory just before the request, of a cold sample.
+    /// Bytes of the data directory just before the first request, of a cold sample.
     pub data_bytes: Option<u64>,
     /// Those of them that were in the page cache.
     pub resident_data_bytes: Option<u64>,
+    /// The blocks.
+    pub blocks: Vec<ClientBlock>,
+}
+
+/// One block that a client found valid.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientBlock {
+    /// Its hash. Each sample of a single block has another one with the same work.
+    pub block_hash: String,
+    /// From the request to the answer on a new payload.
+    pub new_payload_ns: u64,
+    /// The same of the update of the fork choice.
+    pub forkchoice_ns: u64,
+    /// Time by the client's own log; `null` where it does not tell.
+    pub own_ns: Option<u64>,
+    /// Part of that in which it hashed the state; `null` where it does not tell.
+    pub own_root_ns: Option<u64>,
+}
+
+impl ClientBlock {
+    /// Both calls.
+    pub const fn wall_ns(&self) -> u64 {
+        self.new_payload_ns.saturating_add(self.forkchoice_ns)
+    }
+}
+
+impl ClientSample {
+    /// Time of all blocks by the client's own log; `None` where it does not tell one.
+    pub fn own_ns(&self) -> Option<u64> {
+        self.blocks.iter().map(|block| block.own_ns).sum()
+    }
+
+    /// Time in which it hashed the state, by its own log; `None` where it does not tell one.
+    pub fn own_root_ns(&self) -> Option<u64> {
+        self.blocks.iter().map(|block| block.own_root_ns).sum()
+    }
 }
 
 impl ClientCell {
@@ -75,22 +106,35 @@ impl ClientCell {
         self.counted().iter().map(|sample| sample.wall_ns as f64 / 1e6).collect()
     }
 
+    /// Milliseconds of each block of the workload, over the samples that count.
+    pub fn ms_by_block(&self) -> Vec<Estimate> {
+        let block_count = self.counted().iter().map(|sample| sample.blocks.len()).min();
+        let of_block = |index: usize| {
+            let blocks = self.counted().iter().map(|sample| &sample.blocks[index]);
+            let times: Vec<f64> = blocks.map(|block| block.wall_ns() as f64 / 1e6).collect();
+            stats::estimate(&times)
+        };
+        (0..block_count.unwrap_or(0)).map(of_block).collect()
+    }
+
     /// The median over the samples that count; `None` where one does not tell.
     pub fn median(&self, figure: impl Fn(&ClientSample) -> Option<u64>) -> Option<f64> {
         let of = |sample| figure(sample).map(|value| value as f64);
         stats::median(&self.counted().iter().map(of).collect::<Option<Vec<_>>>()?)
     }
 
-    /// Works out the figures over the samples.
-    pub fn estimate(&mut self) {
+    /// Estimates the figures over the samples of a workload of so many batches.
+    pub fn estimate(&mut self, batch_count: u64) {
         let counted = self.counted();
         let rates: Vec<_> =
             counted.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
-        let own: Option<Vec<_>> = counted.iter().map(|s| Some(s.own_ns? as f64 / 1e6)).collect();
-        let times = self.times_ms();
-        self.own_ms_per_block = stats::estimate(&own.unwrap_or_default());
+        let batch_count = batch_count.max(1) as f64;
+        let ms = |ns: u64| ns as f64 / 1e6 / batch_count;
+        let own: Option<Vec<_>> = counted.iter().map(|s| s.own_ns().map(ms)).collect();
+        let times: Vec<_> = counted.iter().map(|s| ms(s.wall_ns)).collect();
+        self.own_ms_per_batch = stats::estimate(&own.unwrap_or_default());
         self.mgas_per_s = stats::estimate(&rates);
-        self.ms_per_block = stats::estimate(&times);
+        self.ms_per_batch = stats::estimate(&times);
     }
 }
 
@@ -102,15 +146,33 @@ mod tests {
     fn a_warm_up_counts_for_no_figure_and_a_sample_that_does_not_tell_makes_one_unknown() {
         let mut cell = example::client::timed(&[900, 100, 110, 120]);
         cell.warm_up_sample_count = 1;
-        cell.estimate();
-        assert_eq!(cell.ms_per_block.median, Some(110.0));
-        assert_eq!(cell.own_ms_per_block.median, Some(108.0));
+        cell.estimate(1);
+        assert_eq!(cell.ms_per_batch.median, Some(110.0));
+        assert_eq!(cell.own_ms_per_batch.median, Some(108.0));
         assert_eq!(cell.median(|sample| Some(sample.wall_ns)), Some(110e6));
-        cell.samples[0].own_ns = None;
-        cell.estimate();
-        assert_eq!(cell.own_ms_per_block.median, Some(108.0), "it does not count");
-        cell.samples[3].own_ns = None;
-        cell.estimate();
-        assert_eq!(cell.own_ms_per_block.median, None);
+        cell.samples[0].blocks[0].own_ns = None;
+        cell.estimate(1);
+        assert_eq!(cell.own_ms_per_batch.median, Some(108.0), "it does not count");
+        cell.samples[3].blocks[0].own_ns = None;
+        cell.estimate(1);
+        assert_eq!(cell.own_ms_per_batch.median, None);
+    }
+
+    #[test]
+    fn a_chain_has_a_time_for_each_block_and_one_for_each_batch() {
+        let mut cell = example::client::timed(&[100, 100, 100]);
+        for sample in &mut cell.samples {
+            let mut second = sample.blocks[0].clone();
+            second.new_payload_ns *= 3;
+            sample.wall_ns += second.wall_ns();
+            sample.blocks.push(second);
+        }
+        cell.estimate(2);
+        let of_blocks: Vec<_> = cell.ms_by_block().iter().filter_map(|ms| ms.median).collect();
+        assert_eq!(of_blocks, [100.0, 299.8]);
+        assert_eq!(cell.ms_per_batch.median, Some(199.9), "two batches of a block each");
+        assert_eq!(cell.samples[0].own_ns(), Some(196_000_000));
+        cell.samples[0].blocks[1].own_ns = None;
+        assert_eq!(cell.samples[0].own_ns(), None);
     }
 }

@@ -24,6 +24,7 @@ mod names;
 mod phases;
 mod pooled;
 mod program;
+pub mod ranks;
 pub mod ratios;
 mod run;
 mod schema;
@@ -31,7 +32,7 @@ pub mod stats;
 pub mod stored;
 pub mod sweep;
 
-pub use clients::{ClientCell, ClientSample};
+pub use clients::{CLIENT_DISAGREES, ClientBlock, ClientCell, ClientSample};
 pub use counters::Counters;
 pub use environment::Environment;
 pub use error::Error;

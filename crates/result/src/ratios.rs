@@ -39,7 +39,7 @@ pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
         |cell: &&Cell| cell.design == Design::Sequential && cell.list_duty == ListDuty::Nothing;
     let base = cells.iter().find(plain).and_then(|cell| cell.ms_per_batch.median);
     for client in clients {
-        let own = client.ms_per_block.median.filter(|ms| *ms > 0.0);
+        let own = client.ms_per_batch.median.filter(|ms| *ms > 0.0);
         client.in_order_ratio = base.zip(own).map(|(base, own)| base / own);
     }
 }

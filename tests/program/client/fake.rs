@@ -2,8 +2,10 @@
 //! its own. A fake is right for faults; what is true of a real client is tried on go-ethereum.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     thread,
     time::Duration,
@@ -135,4 +137,79 @@ fn call(stream: &TcpStream) -> Option<Call> {
         hash: hash.unwrap_or_default().to_owned(),
         authorization,
     })
+}
+
+/// The fake as a process, which tests start as a client. Its words say how it misbehaves.
+#[test]
+#[ignore = "it is the client of other tests, started with a port"]
+fn process() {
+    let words: Vec<String> = std::env::args().collect();
+    let word = |name: &str| {
+        let at = words.iter().position(|word| word == name)?;
+        words.get(at + 1).cloned()
+    };
+    let has = |name: &str| words.iter().any(|word| word == name);
+    let Some(datadir) = word("datadir").map(PathBuf::from) else { return };
+    if let Some(genesis) = word("init") {
+        let manifest = fs::read(Path::new(&genesis).with_file_name("export.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        fs::write(datadir.join("genesis"), manifest["genesis_hash"].as_str().unwrap()).unwrap();
+        return;
+    }
+    let Some(port) = word("port") else { return };
+    let given = words.iter().find_map(|word| word.strip_prefix("genesis="));
+    let in_database = || fs::read_to_string(datadir.join("genesis")).unwrap_or_default();
+    let genesis = given.map_or_else(in_database, str::to_owned);
+    let listener = TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    println!("fake is ready");
+    if has("busy") {
+        thread::spawn(|| while std::hint::black_box(true) {});
+    }
+    let known = datadir.join("known");
+    serve_at(&listener, &Calls::default(), |call| {
+        let sent = fs::read_to_string(&known).unwrap_or_default();
+        if call.method == "eth_getBlockByHash" && sent.contains(&call.hash) {
+            return Reply::Result(json!({"hash": call.hash}));
+        }
+        if call.method.starts_with("engine_newPayload") {
+            if has("dies") {
+                eprintln!("fake: out of memory");
+                std::process::exit(7);
+            }
+            if let (Some(marker), true) = (word("hangs"), sent.lines().count() == 2) {
+                fs::write(marker, std::process::id().to_string()).unwrap();
+                thread::sleep(Duration::from_secs(600));
+            }
+            if has("slow") {
+                thread::sleep(Duration::from_millis(30));
+            }
+            fs::write(&known, format!("{sent}{}\n", call.hash)).unwrap();
+            let told = match has("late") {
+                true => sent.lines().last().unwrap_or_default().to_owned(),
+                false => call.hash.clone(),
+            };
+            let block = json!({"hash": told});
+            let timing = json!({"total_ms": 1.5, "state_hash_ms": 0.5});
+            println!("WARN {}", json!({"msg": "Slow block", "block": block, "timing": timing}));
+        }
+        valid(call, &genesis)
+    });
+}
+
+/// Writes a start file of the fake: `first` stands before all tables, `last` after them, and `words` are
+/// more words for it.
+pub(crate) fn written(dir: &Path, name: &str, first: &str, words: &str, last: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    let test = r#""--exact", "client::fake::process", "--ignored", "--nocapture""#;
+    let text = format!(
+        "name = {name:?}\nprogram = {program:?}\n{first}\
+         init = [{test}, \"init\", \"{{genesis}}\", \"datadir\", \"{{datadir}}\"]\n\
+         start = [{test}, \"port\", \"{{port}}\", \"datadir\", \"{{datadir}}\", \"{{jwt}}\"{words}]\n\
+         ready = [\"fake is ready\"]\n\
+         [own_time]\nline = \"Slow block\"\nhash = \"/block/hash\"\njson = \"/timing/total_ms\"\n\
+         root = \"/timing/state_hash_ms\"\n{last}"
+    );
+    let path = dir.join(format!("{name}.toml"));
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
 }

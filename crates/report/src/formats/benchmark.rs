@@ -63,7 +63,7 @@ fn of_result(run: &RunResult, better: Better) -> Vec<Entry> {
     };
     let of_client = |client: &ClientCell| {
         let samples = units::things(client.counted().len() as u64, "sample");
-        entry(&client.client, client.mgas_per_s, client.ms_per_block, samples)
+        entry(&client.client, client.mgas_per_s, client.ms_per_batch, samples)
     };
     let cells = run.cells.iter().filter_map(of_cell);
     cells.chain(run.clients.iter().filter_map(of_client)).collect()

@@ -134,9 +134,9 @@ fn of_client(column: &str, client: &ClientCell) -> String {
         "mgas_per_s" => client.mgas_per_s.median.text(),
         "mgas_per_s_low" => low(client.mgas_per_s),
         "mgas_per_s_high" => high(client.mgas_per_s),
-        "ms_per_batch" => client.ms_per_block.median.text(),
-        "ms_per_batch_low" => low(client.ms_per_block),
-        "ms_per_batch_high" => high(client.ms_per_block),
+        "ms_per_batch" => client.ms_per_batch.median.text(),
+        "ms_per_batch_low" => low(client.ms_per_batch),
+        "ms_per_batch_high" => high(client.ms_per_batch),
         _ => String::new(),
     }
 }

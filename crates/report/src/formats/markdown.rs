@@ -5,7 +5,7 @@ use result::{
     Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict, gate,
 };
 
-use crate::{html, units};
+use crate::{facts, html, units};
 
 /// Most lines of the table, results that are told, claims and warnings.
 const ROW_COUNT: usize = 12;
@@ -52,7 +52,13 @@ fn headline(results: &[Shown]) -> String {
         (0, [], 0) => "nothing was compared".to_owned(),
         (0, [], _) => "a claim fails".to_owned(),
         (0, gates, _) => gates.join(", "),
-        _ => "THE DESIGNS DISAGREE: no figure is to be believed".to_owned(),
+        _ => {
+            let runs = results.iter().filter_map(Shown::run);
+            let wrong = runs.filter(|run| run.agree == Some(false)).map(facts::disagreement);
+            // Designs come before clients, where several results disagree.
+            let who = wrong.max().unwrap_or("the designs disagree").to_uppercase();
+            format!("{who}: no figure is to be believed")
+        }
     };
     format!("### stress: {scenario}: {verdict}")
 }
@@ -157,7 +163,7 @@ fn client_row(client: &ClientCell) -> String {
         code(&client.client),
         number(client.mgas_per_s.median, units::number),
         ends(client.mgas_per_s, client.counted().len()),
-        number(client.ms_per_block.median, units::plain),
+        number(client.ms_per_batch.median, units::plain),
         units::UNKNOWN,
         units::UNKNOWN,
     )

@@ -1,13 +1,14 @@
 //! Clients beside the designs: real programs that took the same block by their Engine API.
 
-use result::{ClientCell, RunResult};
+use result::{ClientCell, RunResult, stats::INTERVAL_COUNT_MIN};
+use variant::Design;
 
 use super::{
     data::{Report, Source},
     figure::{Figure, Part, figure, interval, part},
     markup::{self, Section, esc, number, unknown},
 };
-use crate::{facts, units};
+use crate::{duties, facts, units};
 
 /// The part on clients; `None` where no result has one.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
@@ -23,9 +24,19 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
             includes.push(&client.time_includes);
         }
     }
+    let cells = with_clients.iter().flat_map(|of| &of.run.value.cells);
+    let cells: Vec<_> = cells.filter(|cell| cell.design == Design::Sequential).collect();
+    let chains: Vec<_> = with_clients.iter().flat_map(|of| of.blocks(report)).collect();
+    let chains = match chains.is_empty() {
+        true => String::new(),
+        false => {
+            let heads = ["Client", "Block", "ms", "95 %"];
+            markup::table("Blocks of a chain", &heads, &chains)
+        }
+    };
     let heads = [
         "Client",
-        "ms a block",
+        "ms a batch",
         "95 %",
         "MGas/s",
         "Times in order",
@@ -39,11 +50,11 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         title: "Clients on the same block",
         lede: format!(
             "Medians over the samples that count. A client’s time is {}. <em>Times in order</em>: its \
-             speed as a multiple of the design <code>sequential</code>, which keeps flat state and \
-             computes no root.",
-            includes.into_iter().map(esc).collect::<Vec<_>>().join("; or ")
+             speed as a multiple of the design <code>sequential</code>: {}.",
+            includes.into_iter().map(esc).collect::<Vec<_>>().join("; or "),
+            duties::commit_and_root(cells)
         ),
-        body: markup::table("Clients on the same block", &heads, &rows),
+        body: format!("{}{chains}", markup::table("Clients on the same block", &heads, &rows)),
         results: with_clients.iter().map(|of| of.source.index).collect(),
     })
 }
@@ -60,19 +71,46 @@ fn clients<'s, 'a>(source: &'s Source<'a>) -> Option<WithClients<'s, 'a>> {
 }
 
 impl WithClients<'_, '_> {
+    fn label(&self, report: &Report<'_>) -> String {
+        match report.sources.len() {
+            1 => String::new(),
+            _ => format!("{} · ", self.source.label),
+        }
+    }
+
+    /// A row for each block of a chain.
+    fn blocks(&self, report: &Report<'_>) -> Vec<Vec<String>> {
+        let label = self.label(report);
+        let mut rows = Vec::new();
+        for client in &self.run.value.clients {
+            let blocks = client.ms_by_block();
+            for (index, ms) in blocks.iter().enumerate().filter(|_| blocks.len() > 1) {
+                let count = client.counted().len();
+                let ends = ms.ci95.filter(|_| count >= INTERVAL_COUNT_MIN);
+                rows.push(vec![
+                    format!("{label}<code>{}</code>", esc(&client.client)),
+                    format!("block {}", index + 1),
+                    ms.median.map_or_else(unknown, units::plain),
+                    ends.map_or_else(
+                        || format!("<span class=\"none\">n={count}</span>"),
+                        |[low, high]| format!("{} to {}", units::plain(low), units::plain(high)),
+                    ),
+                ]);
+            }
+        }
+        rows
+    }
+
     fn rows(&self, report: &Report<'_>) -> Vec<Vec<String>> {
         let all = 0..self.run.value.clients.len();
         let clients = all.filter_map(|place| part!(self.run, clients[place]));
-        let label = match report.sources.len() {
-            1 => String::new(),
-            _ => format!("{} · ", self.source.label),
-        };
+        let label = self.label(report);
         clients.map(|client| row(&label, &client)).collect()
     }
 }
 
 fn row(label: &str, client: &Part<'_, ClientCell>) -> Vec<String> {
-    let ends = interval!(client, ms_per_block.ci95);
+    let ends = interval!(client, ms_per_batch.ci95);
     let version = client
         .version
         .as_deref()
@@ -83,11 +121,11 @@ fn row(label: &str, client: &Part<'_, ClientCell>) -> Vec<String> {
         median(client, "device_read_bytes", client.median(|sample| sample.device_read_bytes));
     vec![
         format!("{label}<code>{}</code>{version}", esc(&client.client)),
-        plain(figure!(client, ms_per_block.median)),
+        plain(figure!(client, ms_per_batch.median)),
         markup::interval(ends.as_ref(), client.counted().len(), units::plain),
         number(figure!(client, mgas_per_s.median).as_ref(), units::number),
         ratio(client),
-        plain(figure!(client, own_ms_per_block.median)),
+        plain(figure!(client, own_ms_per_batch.median)),
         number(cpu.as_ref(), units::time_ns),
         number(read.as_ref(), |bytes| units::bytes(bytes as u64)),
         esc(&facts::client_cache(client.value)),

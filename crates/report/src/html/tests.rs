@@ -9,7 +9,8 @@ mod rendered;
 
 mod in_a_browser;
 
-use super::page;
+use super::{calibration, page};
+use crate::{Calibrated, Unfinished};
 use page::{Element, compared, elements};
 use result::{
     Content, FrameFacts, ProfileFacts, RunResult, Shown, Stored, Verdict, example, gate,
@@ -110,10 +111,10 @@ fn every_number_of_a_client_is_the_one_of_its_result() {
     let elements = elements(&page(&results));
     let places = compared(&elements, &jsons(&results));
     for key in [
-        "ms_per_block/median",
-        "ms_per_block/ci95/1",
+        "ms_per_batch/median",
+        "ms_per_batch/ci95/1",
         "mgas_per_s/median",
-        "own_ms_per_block/median",
+        "own_ms_per_batch/median",
         "in_order_ratio",
         "samples/*/cpu_ns",
         "samples/*/device_read_bytes",
@@ -414,4 +415,32 @@ fn a_profile_names_its_functions_and_its_flame_graph() {
     let places = compared(&elements(&html), &jsons(&results));
     assert!(places.iter().any(|(_, at)| at == "/profile/frames/0/self_share"));
     assert!(html.contains("flame-graph-1.svg") && html.contains("executor::engine::run"));
+}
+
+#[test]
+fn a_calibration_has_the_times_of_its_results_and_those_without_figures() {
+    let of = |scenario: &str| {
+        let mut run = example::client::beside_designs();
+        run.workload.scenario = scenario.to_owned();
+        shown(run)
+    };
+    let results = [of("storm"), of("<chase>"), of("copies")];
+    let unfinished =
+        [Unfinished { scenario: "dapps".to_owned(), reason: "exit code <6>".to_owned() }];
+    let page = calibration(&Calibrated { results: &results, unfinished: &unfinished });
+    let elements = elements(&page);
+    let places = compared(&elements, &jsons(&results));
+    for result in 0..3 {
+        for at in ["/clients/0/ms_per_batch/median", "/cells/4/ms_per_batch/median"] {
+            assert!(
+                places.contains(&(result, at.to_owned())),
+                "{at} of {result} is not on the page"
+            );
+        }
+    }
+    for id in ["ranks", "workloads", "environment", "results"] {
+        assert!(ids(&elements).contains(&id), "{id}");
+    }
+    assert!(page.contains("geth against our designs on 3 workloads"));
+    assert!(page.contains("&lt;chase&gt;") && page.contains("exit code &lt;6&gt;"));
 }

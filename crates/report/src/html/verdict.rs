@@ -9,7 +9,7 @@ use super::{
     markup::{self, Section, command, esc, number, unknown},
     settings::OF_VARIANT,
 };
-use crate::units;
+use crate::{facts, units};
 
 /// Differences and claims that are shown; all are in the result.
 const SHOWN_COUNT: usize = 12;
@@ -159,11 +159,11 @@ fn agreement(run: &RunResult) -> Line {
             let shown = run.disagreements.iter().take(SHOWN_COUNT);
             let items: String =
                 shown.map(|text| format!("<li><code>{}</code></li>", esc(text))).collect();
+            let mut who = facts::disagreement(run).to_owned();
+            who[..1].make_ascii_uppercase();
             Line {
                 grade: Grade::Bad,
-                text: "The designs disagree: no figure of this run is to be believed; none is \
-                       shown"
-                    .to_owned(),
+                text: format!("{who}: no figure of this run is to be believed; none is shown"),
                 more: format!("<ul class=\"differs\">{items}</ul>"),
             }
         }

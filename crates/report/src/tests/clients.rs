@@ -62,7 +62,7 @@ fn clients_are_in_every_form_of_a_report_and_are_compared_by_their_names() {
     for sample in &mut slower.result.clients[0].samples {
         sample.wall_ns *= 2;
     }
-    slower.result.clients[0].estimate();
+    slower.result.clients[0].estimate(1);
     let comparison = compare::compare(&[stored(), slower]).unwrap();
     let changed: Vec<_> = comparison.changes.iter().map(|change| change.key.as_str()).collect();
     assert_eq!(changed, ["clients.geth.version"]);

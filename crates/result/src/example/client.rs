@@ -4,7 +4,7 @@ use variant::CacheMode;
 
 use super::{GAS, sampled};
 use crate::{
-    clients::{ClientCell, ClientSample},
+    clients::{ClientBlock, ClientCell, ClientSample},
     facts::CacheFacts,
     figures::Estimate,
     ratios,
@@ -14,11 +14,7 @@ use crate::{
 /// A client whose cold samples took these milliseconds.
 pub fn timed(times_ms: &[u64]) -> ClientCell {
     let sample = |(index, ms): (usize, &u64)| ClientSample {
-        block_hash: format!("0x{index:064x}"),
         wall_ns: ms * 1_000_000,
-        new_payload_ns: ms * 999_000,
-        forkchoice_ns: ms * 1_000,
-        own_ns: Some((ms - 2) * 1_000_000),
         gas: GAS,
         cpu_ns: Some(ms * 1_500_000),
         device_read_bytes: Some(1_540_000_000),
@@ -27,6 +23,13 @@ pub fn timed(times_ms: &[u64]) -> ClientCell {
         disk_bytes: Some(1_541_000_000),
         data_bytes: Some(10_400_000_000),
         resident_data_bytes: Some(7_000_000),
+        blocks: vec![ClientBlock {
+            block_hash: format!("0x{index:064x}"),
+            new_payload_ns: ms * 999_000,
+            forkchoice_ns: ms * 1_000,
+            own_ns: Some((ms - 2) * 1_000_000),
+            own_root_ns: Some(ms * 200_000),
+        }],
     };
     let mut cell = ClientCell {
         client: "geth".to_owned(),
@@ -36,8 +39,8 @@ pub fn timed(times_ms: &[u64]) -> ClientCell {
         warm_up_sample_count: 0,
         samples: times_ms.iter().enumerate().map(sample).collect(),
         mgas_per_s: Estimate::default(),
-        ms_per_block: Estimate::default(),
-        own_ms_per_block: Estimate::default(),
+        ms_per_batch: Estimate::default(),
+        own_ms_per_batch: Estimate::default(),
         in_order_ratio: None,
         cache: CacheFacts {
             want: CacheMode::Cold,
@@ -45,7 +48,7 @@ pub fn timed(times_ms: &[u64]) -> ClientCell {
             reason: "0.1 % of the data directory was in the page cache".to_owned(),
         },
     };
-    cell.estimate();
+    cell.estimate(1);
     cell
 }
 

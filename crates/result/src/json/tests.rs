@@ -53,7 +53,7 @@ fn run(of: &mut Figures<'_>) -> RunResult {
     let mut run = example::sampled(7);
     run.clients = vec![example::client::timed(&[100, 110])];
     run.clients[0].in_order_ratio = of.maybe();
-    run.clients[0].ms_per_block.ci95 = of.maybe().map(|low| [low, of.next()]);
+    run.clients[0].ms_per_batch.ci95 = of.maybe().map(|low| [low, of.next()]);
     for cell in &mut run.cells {
         cell.mgas_per_s.median = of.maybe();
         cell.ms_per_batch.ci95 = of.maybe().map(|low| [low, of.next()]);

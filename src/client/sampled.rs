@@ -1,19 +1,17 @@
 //! A client that is sampled: one that runs already, or one that is started, restarted and stopped.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::anyhow;
-use executor::process::{BlockDevice, DiskReads, IoCounters, cpu_time_of};
-use result::{CacheFacts, ClientCell, ClientSample, Estimate};
+use executor::process::BlockDevice;
+use result::{ClientCell, ClientSample, Estimate};
 use variant::CacheMode;
 
 use super::{
-    engine::{Engine, Times},
-    export::{Calls, Export},
-    home::{Home, Pages},
+    engine::Engine,
+    export::{Calls, Export, Place},
+    home::Home,
+    measured::{self, Counted, MeasuredBlock},
     process::Running,
     refusal::Refusal,
     start_file::StartFile,
@@ -24,14 +22,11 @@ use crate::exit::{Code, Failure, OrExit};
 /// Name in results of a client that ran already.
 const ATTACHED: &str = "attached";
 
-/// Largest share of a cold database in the page cache just before the request.
-const RESIDENT_MAX: f64 = 0.05;
-
-/// What a client's time includes.
+/// Work that a client's time includes.
 const TIME_INCLUDES: &str = "from the request of engine_newPayload to the answer VALID of \
     engine_forkchoiceUpdated, over HTTP on one machine: JSON, the block's hash, signatures of all \
-    transactions, execution, receipts, the list's check, the state's hashing and its root; what the client \
-    writes to disk later is not in it";
+    transactions, execution, receipts, the list's check, the state's hashing and its root; later writes to \
+    disk are not in it";
 
 /// Where a client comes from.
 #[derive(Clone, Debug)]
@@ -54,21 +49,23 @@ pub enum Source {
     },
 }
 
-/// What a client is to do.
+/// The task of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// The block with its siblings.
+    /// The blocks with their siblings.
     pub export: &'a Export,
-    /// Gas that it uses: the sum of its receipts.
+    /// Gas that the blocks use: the sum of their receipts.
     pub gas: u64,
-    /// What is in memory when a sample starts.
+    /// Batches that our designs run the blocks in.
+    pub batch_count: u64,
+    /// Content of memory when a sample starts.
     pub cache: CacheMode,
     /// How long an answer may take.
     pub timeout: Duration,
 }
 
 /// A client that is sampled.
-pub struct Subject<'a> {
+pub struct SampledClient<'a> {
     name: String,
     task: Task<'a>,
     kind: Kind,
@@ -85,25 +82,7 @@ enum Kind {
     Started { start: Box<StartFile>, home: Home, running: Option<Running> },
 }
 
-/// What a process and the device below its database have done so far.
-#[derive(Clone, Copy, Debug)]
-struct Counted {
-    cpu: Option<Duration>,
-    io: Option<IoCounters>,
-    disk: Option<DiskReads>,
-}
-
-impl Counted {
-    fn now(pid: Option<u32>, device: Option<BlockDevice>) -> Self {
-        Self {
-            cpu: pid.and_then(cpu_time_of),
-            io: pid.and_then(IoCounters::of_process),
-            disk: device.and_then(BlockDevice::reads),
-        }
-    }
-}
-
-impl<'a> Subject<'a> {
+impl<'a> SampledClient<'a> {
     /// The client of `source`, which is to do `task`; its database is made where it has none.
     ///
     /// # Errors
@@ -119,10 +98,12 @@ impl<'a> Subject<'a> {
             Source::Started { start, dir } => {
                 let home = Home::new(dir, &start.name).or_exit(Code::Io)?;
                 let genesis = task.export.genesis_path();
-                if home.init(start, genesis.as_deref()).or_exit(Code::Io)? {
+                if home.init(start, genesis.as_deref())? {
                     // A new database is put in order at its first start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }
+                // The blocks of a chain have children: a client takes them once.
+                let home = if task.export.is_chain() { home.on_copy() } else { home };
                 let kind = Kind::Started { start: start.clone(), home, running: None };
                 (start.name.clone(), kind)
             }
@@ -155,18 +136,27 @@ impl<'a> Subject<'a> {
     /// The client gives none, or cannot be started.
     pub fn sample(&mut self) -> Result<(), Failure> {
         self.make_ready()?;
-        if self.task.cache == CacheMode::Warm && self.samples.is_empty() {
+        if self.task.export.is_chain() {
+            self.take_chain()?;
+        } else {
+            if self.task.cache == CacheMode::Warm && self.samples.is_empty() {
+                self.take()?;
+                self.warm_up_count = 1;
+            }
             self.take()?;
-            self.warm_up_count = 1;
         }
-        self.take()?;
         // Nothing of it runs beside the sample of another client.
-        if self.task.cache == CacheMode::Cold { self.stop() } else { Ok(()) }
+        if self.begins_anew() { self.stop() } else { Ok(()) }
     }
 
-    /// Siblings that were not sent yet.
-    pub fn left_count(&self) -> usize {
-        self.task.export.hashes().len().saturating_sub(self.next)
+    /// Whether each sample has a new process.
+    fn begins_anew(&self) -> bool {
+        self.task.cache == CacheMode::Cold || self.task.export.is_chain()
+    }
+
+    /// Whether another sample can be taken on this database.
+    pub fn has_next(&self) -> bool {
+        self.task.export.is_chain() || self.next < self.task.export.sibling_count()
     }
 
     /// The last sample.
@@ -185,7 +175,10 @@ impl<'a> Subject<'a> {
     /// It does not stop.
     pub fn stop(&mut self) -> Result<(), Failure> {
         match &mut self.kind {
-            Kind::Started { running, .. } => running.take().map_or(Ok(()), Running::stop),
+            Kind::Started { running, home, .. } => {
+                running.take().map_or(Ok(()), Running::stop)?;
+                home.remove_copy().or_exit(Code::Io)
+            }
             Kind::Attached { .. } => Ok(()),
         }
     }
@@ -193,11 +186,12 @@ impl<'a> Subject<'a> {
     /// A client as it must be before a sample: started, and started anew where samples are cold.
     fn make_ready(&mut self) -> Result<(), Failure> {
         let is_cold = self.task.cache == CacheMode::Cold;
-        if is_cold {
+        if self.begins_anew() {
             self.stop()?;
         }
         match &mut self.kind {
             Kind::Started { start, home, running: running @ None } => {
+                home.renew_copy().or_exit(Code::Io)?;
                 if is_cold {
                     home.drop_pages().or_exit(Code::Io)?;
                 }
@@ -230,41 +224,71 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The calls of the next sibling that the client does not have.
-    fn next_calls(&mut self) -> Result<Calls, Failure> {
-        let all = self.task.export.hashes().len();
+    /// The next sibling of a single block that the client does not have.
+    fn next_sibling(&mut self) -> Result<Place, Failure> {
+        let all = self.task.export.sibling_count();
         let first = self.next;
         while self.next < all {
-            let index = self.next;
+            let place = Place { block: 0, sibling: self.next };
             self.next += 1;
-            let hash = &self.task.export.hashes()[index];
-            if !self.explained(self.engine()?.knows(hash))? {
-                return self.task.export.calls(index).or_exit(Code::Io);
+            if !self.explained(self.engine()?.knows(self.task.export.hash(place)))? {
+                return Ok(place);
             }
         }
         Err(Refusal::KnownBlocks { count: all - first }.into())
     }
 
     fn take(&mut self) -> Result<(), Failure> {
-        let calls = self.next_calls()?;
+        let place = self.next_sibling()?;
+        let calls = self.task.export.calls(place).or_exit(Code::Io)?;
+        let mut sample = self.begun();
+        measured::add(&mut sample, self.executed(calls)?);
+        self.samples.push(sample);
+        Ok(())
+    }
+
+    /// Sends all blocks of a chain, each the head's child. A sibling goes before each for a warm client.
+    fn take_chain(&mut self) -> Result<(), Failure> {
+        let export = self.task.export;
+        let last = export.sibling_count() - 1;
+        let main = |block| Place { block, sibling: last };
+        if self.explained(self.engine()?.knows(export.hash(main(0))))? {
+            return Err(Refusal::KnownBlocks { count: export.block_count() }.into());
+        }
+        let mut sample = None;
+        for block in 0..export.block_count() {
+            if self.task.cache == CacheMode::Warm && last > 0 {
+                let sibling = export.calls(Place { block, sibling: 0 }).or_exit(Code::Io)?;
+                self.explained(self.engine()?.execute(&sibling))?;
+            }
+            let calls = export.calls(main(block)).or_exit(Code::Io)?;
+            let sample = sample.get_or_insert_with(|| self.begun());
+            measured::add(sample, self.executed(calls)?);
+        }
+        self.samples.extend(sample);
+        Ok(())
+    }
+
+    /// A sample just before its first request.
+    fn begun(&self) -> ClientSample {
         let pages = match (&self.kind, self.task.cache) {
             (Kind::Started { home, .. }, CacheMode::Cold) => home.pages(),
             _ => None,
         };
+        measured::begun(self.task.gas, pages)
+    }
+
+    /// Sends a block.
+    fn executed(&self, calls: Calls) -> Result<MeasuredBlock, Failure> {
         let (pid, device) = (self.pid(), self.device());
-        if let Kind::Started { running: Some(running), .. } = &self.kind {
-            running.forget_own_time();
-        }
         let before = Counted::now(pid, device);
         let times = self.explained(self.engine()?.execute(&calls))?;
         let after = Counted::now(pid, device);
-        let own_ns = match &self.kind {
-            Kind::Started { running: Some(running), .. } => running.own_ns(),
+        let own = match &self.kind {
+            Kind::Started { running: Some(running), .. } => running.own_times(&calls.hash),
             _ => None,
         };
-        let measured = Measured { times, before, after, own_ns, pages };
-        self.samples.push(measured.sample(calls.hash, self.task.gas));
-        Ok(())
+        Ok(MeasuredBlock { hash: calls.hash, times, own, before, after })
     }
 
     /// Adds to a refusal that the client has died, where it has.
@@ -289,7 +313,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// What the result says of it.
+    /// Its cell in the result.
     pub fn cell(&self) -> ClientCell {
         let mut cell = ClientCell {
             client: self.name.clone(),
@@ -299,105 +323,12 @@ impl<'a> Subject<'a> {
             warm_up_sample_count: self.warm_up_count,
             samples: self.samples.clone(),
             mgas_per_s: Estimate::default(),
-            ms_per_block: Estimate::default(),
-            own_ms_per_block: Estimate::default(),
+            ms_per_batch: Estimate::default(),
+            own_ms_per_batch: Estimate::default(),
             in_order_ratio: None,
-            cache: cache(self.task.cache, &self.samples),
+            cache: measured::cache(self.task.cache, &self.samples),
         };
-        cell.estimate();
+        cell.estimate(self.task.batch_count);
         cell
-    }
-}
-
-/// A sample as it was taken.
-struct Measured {
-    times: Times,
-    before: Counted,
-    after: Counted,
-    own_ns: Option<u64>,
-    pages: Option<Pages>,
-}
-
-impl Measured {
-    fn sample(&self, block_hash: String, gas: u64) -> ClientSample {
-        let Self { times, before, after, .. } = self;
-        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let cpu = after.cpu.zip(before.cpu).map(|(after, before)| after.saturating_sub(before));
-        let io = after.io.zip(before.io).map(|(after, before)| after.since(&before));
-        let disk = after.disk.zip(before.disk).map(|(after, before)| after.since(&before));
-        ClientSample {
-            block_hash,
-            wall_ns: ns(times.new_payload + times.forkchoice),
-            new_payload_ns: ns(times.new_payload),
-            forkchoice_ns: ns(times.forkchoice),
-            own_ns: self.own_ns,
-            gas,
-            cpu_ns: cpu.map(ns),
-            device_read_bytes: io.map(|io| io.device_read_bytes),
-            read_syscalls: io.map(|io| io.read_call_count),
-            disk_requests: disk.map(|disk| disk.request_count),
-            disk_bytes: disk.map(|disk| disk.byte_count),
-            data_bytes: self.pages.map(|pages| pages.byte_count),
-            resident_data_bytes: self.pages.map(|pages| pages.resident_byte_count),
-        }
-    }
-}
-
-/// Whether samples were as cold as asked: each was the first block of a new process, and hardly any
-/// of its database was in the page cache just before it.
-fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
-    let facts = |proved, reason: String| CacheFacts { want, proved, reason };
-    if want == CacheMode::Warm {
-        let reason = "the client ran before, and keeps what it read for earlier blocks; the first \
-             block counts for no figure";
-        return facts(None, reason.to_owned());
-    }
-    let share = |sample: &ClientSample| {
-        let (resident, all) = (sample.resident_data_bytes?, sample.data_bytes?);
-        (all > 0).then(|| resident as f64 / all as f64)
-    };
-    let shares: Option<Vec<f64>> = samples.iter().map(share).collect();
-    let Some(most) = shares.and_then(|all| all.into_iter().max_by(f64::total_cmp)) else {
-        return facts(
-            None,
-            "the kernel does not tell what of the database is in memory".to_owned(),
-        );
-    };
-    let reason = format!(
-        "restarted for each sample; at most {:.1} % of the database was in the page cache just before \
-         the request",
-        100.0 * most
-    );
-    facts(Some(most <= RESIDENT_MAX), reason)
-}
-
-/// Where the clients' databases are kept for as long as a run lasts: beside `export`.
-///
-/// # Errors
-/// It cannot be made.
-pub fn passing_dir(export: &Path) -> anyhow::Result<tempfile::TempDir> {
-    let beside = std::path::absolute(export)?;
-    let beside = beside.parent().unwrap_or(Path::new("/")).to_owned();
-    Ok(tempfile::Builder::new().prefix(".stress-client-").tempdir_in(beside)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use result::example;
-
-    use super::*;
-
-    #[test]
-    fn cold_is_proved_by_an_empty_page_cache_in_every_sample_and_unknown_where_nobody_tells() {
-        let mut samples = example::client::timed(&[100, 100]).samples;
-        assert_eq!(cache(CacheMode::Cold, &samples).proved, Some(true));
-        assert_eq!(cache(CacheMode::Warm, &samples).proved, None);
-        let all = samples[1].data_bytes.unwrap();
-        samples[1].resident_data_bytes = Some(all / 10);
-        let facts = cache(CacheMode::Cold, &samples);
-        assert_eq!(facts.proved, Some(false));
-        assert!(facts.reason.contains("10.0 %"), "{}", facts.reason);
-        samples[1].resident_data_bytes = None;
-        assert_eq!(cache(CacheMode::Cold, &samples).proved, None);
     }
 }

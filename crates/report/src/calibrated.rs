@@ -1,0 +1,338 @@
+//! A client against our designs over many workloads: the figures of both on each, the rank correlation of
+//! their times, and the workloads on which their ranks part.
+//!
+//! The terms of a time are device reads a key, CPU time and the root. A term explains why ranks part
+//! where the client's share of it, relative to ours, is as far from the usual one as that of the time.
+
+use std::fmt;
+
+use result::{Cell, ClientCell, RunResult, SampleFacts, Shown, ranks, stats};
+use variant::{Design, Phase};
+
+use crate::facts;
+
+/// Ranks that are closer than this do not part, whatever the number of workloads is.
+const PARTED_RANKS_MIN: f64 = 2.0;
+/// Share of the ranks from which on they part, where there are many.
+const PARTED_SHARE: f64 = 0.25;
+/// A term explains a difference of which it is so large a share, in logarithms.
+const EXPLAINED_SHARE: f64 = 0.5;
+/// A root that is a smaller share of both times explains nothing.
+const ROOT_SHARE_MIN: f64 = 0.1;
+
+/// A workload without figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Its scenario.
+    pub scenario: String,
+    /// Why it has none.
+    pub reason: String,
+}
+
+/// The results of a calibration.
+#[derive(Clone, Copy, Debug)]
+pub struct Calibrated<'a> {
+    /// One for each workload, with the cell of a client.
+    pub results: &'a [Shown],
+    /// Workloads without one.
+    pub unfinished: &'a [Unfinished],
+}
+
+/// Figures of a program on a workload: medians over its samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Side {
+    /// Milliseconds a batch.
+    pub(crate) ms: f64,
+    /// Device requests by keys of the lists.
+    pub(crate) reads_per_key: Option<f64>,
+    /// Bytes of a device request.
+    pub(crate) bytes_per_read: Option<f64>,
+    /// CPU milliseconds a batch.
+    pub(crate) cpu_ms: Option<f64>,
+    /// Milliseconds a batch for the state root.
+    pub(crate) root_ms: Option<f64>,
+}
+
+/// A workload with both.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<'a> {
+    /// Place of its result.
+    pub(crate) result: usize,
+    pub(crate) run: &'a RunResult,
+    pub(crate) client: &'a ClientCell,
+    pub(crate) theirs: Side,
+    /// The best cell of each design, in the order of the designs.
+    pub(crate) ours: Vec<Option<(&'a Cell, Side)>>,
+}
+
+/// A term of a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Term {
+    Reads,
+    Cpu,
+    Root,
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reads => "device reads a key",
+            Self::Cpu => "CPU time",
+            Self::Root => "the root",
+        })
+    }
+}
+
+/// A workload on which the ranks part.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Parted {
+    /// Place among the rows.
+    pub(crate) row: usize,
+    /// Rank of the client's time among the workloads, the fastest first, and of ours.
+    pub(crate) ranks: [f64; 2],
+    /// The client's time by ours, as a multiple of the median of all workloads.
+    pub(crate) times_usual: f64,
+    /// The term that explains it, and the same multiple of it.
+    pub(crate) term: Option<(Term, f64)>,
+}
+
+/// A design against the client.
+#[derive(Clone, Debug)]
+pub(crate) struct OfDesign {
+    pub(crate) design: Design,
+    /// Workloads with both.
+    pub(crate) count: usize,
+    pub(crate) spearman: Option<f64>,
+    /// Median of the client's time by ours.
+    pub(crate) times_ours: Option<f64>,
+    pub(crate) parted: Vec<Parted>,
+}
+
+/// All workloads and all designs.
+#[derive(Clone, Debug)]
+pub(crate) struct Figures<'a> {
+    pub(crate) rows: Vec<Row<'a>>,
+    pub(crate) designs: Vec<OfDesign>,
+}
+
+impl<'a> Figures<'a> {
+    pub(crate) fn of(calibrated: &Calibrated<'a>) -> Self {
+        let runs = calibrated.results.iter().enumerate();
+        let runs = runs.filter_map(|(place, shown)| Some((place, shown.run()?)));
+        let sound: Vec<_> = runs.filter(|(_, run)| run.is_sound()).collect();
+        let mut designs: Vec<Design> = Vec::new();
+        for cell in sound.iter().flat_map(|(_, run)| &run.cells) {
+            if !designs.contains(&cell.design) {
+                designs.push(cell.design);
+            }
+        }
+        let rows: Vec<_> =
+            sound.iter().filter_map(|(place, run)| Row::new(*place, run, &designs)).collect();
+        let designs = designs.iter().enumerate();
+        let designs = designs.map(|(index, design)| of_design(*design, index, &rows)).collect();
+        Self { rows, designs }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn new(result: usize, run: &'a RunResult, designs: &[Design]) -> Option<Self> {
+        let client = run.clients.first()?;
+        let best = |design: &Design| {
+            let cell = facts::best(run.cells.iter().filter(|cell| cell.design == *design))?;
+            Some((cell, of_cell(run, cell)?))
+        };
+        let ours = designs.iter().map(best).collect();
+        Some(Self { result, run, client, theirs: of_client(run, client)?, ours })
+    }
+}
+
+fn key_count(run: &RunResult) -> f64 {
+    (run.workload.list_account_count + run.workload.list_slot_count).max(1) as f64
+}
+
+fn batch_count(run: &RunResult) -> f64 {
+    run.workload.batch_count.max(1) as f64
+}
+
+fn of_client(run: &RunResult, client: &ClientCell) -> Option<Side> {
+    let requests = client.median(|sample| sample.disk_requests);
+    let bytes = client.median(|sample| sample.disk_bytes);
+    let ms = |ns: f64| ns / 1e6 / batch_count(run);
+    Some(Side {
+        ms: client.ms_per_batch.median?,
+        reads_per_key: requests.map(|count| count / key_count(run)),
+        bytes_per_read: bytes_per_read(requests, bytes),
+        cpu_ms: client.median(|sample| sample.cpu_ns).map(ms),
+        root_ms: client.median(|sample| sample.own_root_ns()).map(ms),
+    })
+}
+
+fn of_cell(run: &RunResult, cell: &Cell) -> Option<Side> {
+    let median = |figure: &dyn Fn(&SampleFacts) -> Option<u64>| {
+        let samples = cell.counted().into_iter().flatten();
+        let values: Option<Vec<f64>> = samples.map(|sample| Some(figure(sample)? as f64)).collect();
+        stats::median(&values?)
+    };
+    let requests = median(&|sample| sample.disk_requests);
+    let bytes = median(&|sample| sample.disk_bytes);
+    let ms = |ns: f64| ns / 1e6 / batch_count(run);
+    let root = |sample: &SampleFacts| {
+        let phases = [Phase::RootPlan, Phase::RootRead, Phase::RootFold];
+        Some(phases.iter().map(|phase| sample.phases_ns[*phase]).sum())
+    };
+    Some(Side {
+        ms: facts::time_ms(cell)?,
+        reads_per_key: requests.map(|count| count / key_count(run)),
+        bytes_per_read: bytes_per_read(requests, bytes),
+        cpu_ms: median(&|sample| sample.cpu_ns).map(ms),
+        root_ms: median(&root).filter(|ns| *ns > 0.0).map(ms),
+    })
+}
+
+fn bytes_per_read(requests: Option<f64>, bytes: Option<f64>) -> Option<f64> {
+    requests.zip(bytes).filter(|(requests, _)| *requests > 0.0).map(|(count, bytes)| bytes / count)
+}
+
+/// A workload on which both sides have figures.
+#[derive(Clone, Copy)]
+struct Pair {
+    row: usize,
+    theirs: Side,
+    ours: Side,
+}
+
+impl Pair {
+    /// The client's value of a term by ours; `None` where one of them is unknown or nothing.
+    fn ratio(&self, term: Term) -> Option<f64> {
+        let of = |side: &Side| match term {
+            Term::Reads => side.reads_per_key,
+            Term::Cpu => side.cpu_ms,
+            Term::Root => side.root_ms,
+        };
+        let ratio = of(&self.theirs)? / of(&self.ours)?;
+        (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+    }
+
+    fn times(&self) -> f64 {
+        self.theirs.ms / self.ours.ms
+    }
+
+    /// Whether the root is large enough to matter to one of both.
+    fn has_root(&self) -> bool {
+        let share = |side: &Side| side.root_ms.unwrap_or(0.0) / side.ms;
+        share(&self.theirs).max(share(&self.ours)) >= ROOT_SHARE_MIN
+    }
+}
+
+fn of_design(design: Design, index: usize, rows: &[Row<'_>]) -> OfDesign {
+    let pairs: Vec<Pair> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, of)| Some(Pair { row, theirs: of.theirs, ours: of.ours[index]?.1 }))
+        .collect();
+    let times: Vec<[f64; 2]> = pairs.iter().map(|pair| [pair.theirs.ms, pair.ours.ms]).collect();
+    OfDesign {
+        design,
+        count: pairs.len(),
+        spearman: ranks::spearman(&times),
+        times_ours: stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()),
+        parted: parted(&pairs, &times),
+    }
+}
+
+fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
+    let ranks_of =
+        |side: usize| ranks::ranks(&times.iter().map(|pair| pair[side]).collect::<Vec<_>>());
+    let (theirs, ours) = (ranks_of(0), ranks_of(1));
+    let least = PARTED_RANKS_MIN.max(PARTED_SHARE * pairs.len() as f64);
+    let Some(usual) = stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (index, pair) in pairs.iter().enumerate() {
+        let ranks = [theirs[index], ours[index]];
+        if (ranks[0] - ranks[1]).abs() < least {
+            continue;
+        }
+        let times_usual = pair.times() / usual;
+        all.push(Parted {
+            row: pair.row,
+            ranks,
+            times_usual,
+            term: term(pair, pairs, times_usual),
+        });
+    }
+    all
+}
+
+/// The term whose ratio is the farthest from the usual one, on the side of the time's.
+fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
+    let of_term = |term: Term| {
+        let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.ratio(term)).collect();
+        let own = pair.ratio(term).filter(|_| term != Term::Root || pair.has_root())?;
+        Some((term, own / stats::median(&all)?))
+    };
+    let terms = [Term::Reads, Term::Cpu, Term::Root].into_iter().filter_map(of_term);
+    let explains = |(_, ratio): &(Term, f64)| {
+        let share = ratio.ln() / times_usual.ln();
+        share.is_finite() && share >= EXPLAINED_SHARE
+    };
+    terms.filter(explains).max_by(|(_, a), (_, b)| a.ln().abs().total_cmp(&b.ln().abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(ms: f64, cpu_ms: f64) -> Side {
+        Side { ms, cpu_ms: Some(cpu_ms), reads_per_key: Some(1.0), ..Side::default() }
+    }
+
+    fn pairs() -> Vec<Pair> {
+        // The client takes twice our time, by twice our CPU time; on the first workload 20 times.
+        let usual = (1..8).map(|n| Pair {
+            row: n,
+            theirs: side(20.0 * n as f64, 10.0 * n as f64),
+            ours: side(10.0 * n as f64, 5.0 * n as f64),
+        });
+        let first = Pair { row: 0, theirs: side(100.0, 80.0), ours: side(5.0, 4.0) };
+        [first].into_iter().chain(usual).collect()
+    }
+
+    fn of(pairs: &[Pair]) -> Vec<Parted> {
+        let times: Vec<_> = pairs.iter().map(|pair| [pair.theirs.ms, pair.ours.ms]).collect();
+        parted(pairs, &times)
+    }
+
+    #[test]
+    fn ranks_part_where_one_side_is_slow_and_the_term_that_is_as_far_off_explains_it() {
+        let found = of(&pairs());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].row, found[0].ranks), (0, [5.5, 1.0]));
+        assert_eq!(found[0].times_usual, 10.0);
+        assert_eq!(found[0].term, Some((Term::Cpu, 10.0)));
+    }
+
+    #[test]
+    fn nothing_explains_ranks_that_part_without_a_term_that_does() {
+        let mut pairs = pairs();
+        pairs[0].theirs.cpu_ms = Some(8.0);
+        assert_eq!(of(&pairs)[0].term, None);
+        pairs[0].theirs.cpu_ms = None;
+        pairs[0].theirs.reads_per_key = Some(4.0);
+        assert_eq!(of(&pairs)[0].term, Some((Term::Reads, 4.0)));
+        // A root of a hundredth of the time is no reason.
+        pairs[0].theirs = Side { root_ms: Some(1.0), reads_per_key: None, ..pairs[0].theirs };
+        for pair in &mut pairs {
+            pair.ours.root_ms = Some(0.01);
+        }
+        assert_eq!(of(&pairs)[0].term, None);
+    }
+
+    #[test]
+    fn equal_orders_do_not_part() {
+        let pairs = pairs();
+        assert!(of(&pairs[1..]).is_empty());
+        assert!(of(&[]).is_empty());
+    }
+}

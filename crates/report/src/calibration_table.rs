@@ -1,0 +1,171 @@
+//! A client against our designs in the terminal: ranks first, then the workloads on which they part,
+//! then the figures of each.
+
+use super::{
+    Paint,
+    calibrated::{Calibrated, Figures, OfDesign, Parted, Row, Side},
+    page::{Page, Tone, clip, pad_left, pad_right},
+    units::{self, UNKNOWN},
+};
+
+/// Widest name of a scenario before it is cut.
+const MAX_NAME_WIDTH: usize = 44;
+/// Heads of the figures, and their width.
+const HEADS: [[&str; 2]; 5] =
+    [["ms per", "batch"], ["reads", "a key"], ["bytes", "a read"], ["CPU", "ms"], ["root", "ms"]];
+const FIGURE_WIDTH: usize = 9;
+
+/// The calibration as a page of `width` columns.
+pub fn calibration_table(calibrated: &Calibrated<'_>, width: usize, paint: Paint) -> String {
+    let figures = Figures::of(calibrated);
+    let mut page = Page::new(width);
+    for design in &figures.designs {
+        ranks(&mut page, &figures, design);
+    }
+    page.gap();
+    workloads(&mut page, &figures);
+    let wrong = calibrated.results.iter().filter(|shown| shown.agrees() == Some(false));
+    for shown in wrong {
+        let name = shown.workload().map_or("a workload", |work| work.scenario.as_str());
+        page.labelled(Tone::Alarm, "DISAGREE", &format!("{name}: {}", shown.path.display()));
+    }
+    for unfinished in calibrated.unfinished {
+        let text = format!("{}: {}", unfinished.scenario, unfinished.reason);
+        page.labelled(Tone::Warning, "missing", &text);
+    }
+    page.gap();
+    if let Some(row) = figures.rows.first() {
+        let text = format!("time of a client: {}", row.client.time_includes);
+        page.labelled(Tone::Faint, "note", &text);
+    }
+    page.render(paint)
+}
+
+/// `ranks    sequential 0.83 over 14 workloads; the client takes 2.10 times as long`.
+fn ranks(page: &mut Page, figures: &Figures<'_>, of: &OfDesign) {
+    let workloads = units::things(of.count as u64, "workload");
+    let known = of.spearman.map_or_else(
+        || "no rank correlation".to_owned(),
+        |r| format!("Spearman's rank correlation {}", units::ratio(r)),
+    );
+    let times = of.times_ours.map(|times| {
+        format!("; the client takes {} times as long, by the median", units::ratio(times))
+    });
+    let text = format!("{}: {known} over {workloads}{}", of.design, times.unwrap_or_default());
+    page.labelled(Tone::Strong, "ranks", &text);
+    for parted in &of.parted {
+        page.labelled(Tone::Plain, "", &format!("parts at {}", parted_words(figures, parted)));
+    }
+}
+
+/// `test_x: rank 3 on the client, 9 in ours; its ratio of times is 4.2 times the usual one, which CPU time
+/// explains (4.0 times)`.
+pub(crate) fn parted_words(figures: &Figures<'_>, parted: &Parted) -> String {
+    let name = &figures.rows[parted.row].run.workload.scenario;
+    let [theirs, ours] = parted.ranks;
+    let why = match parted.term {
+        Some((term, times)) => format!("which {term} explains ({} times)", units::ratio(times)),
+        None => "which no measured term explains".to_owned(),
+    };
+    format!(
+        "{name}: rank {theirs} on the client, {ours} in ours; its ratio of times is {} times the usual \
+         one, {why}",
+        units::ratio(parted.times_usual)
+    )
+}
+
+fn workloads(page: &mut Page, figures: &Figures<'_>) {
+    if figures.rows.is_empty() {
+        page.line(Tone::Warning, "no workload was measured");
+        return;
+    }
+    let room = page.width().saturating_sub(HEADS.len() * FIGURE_WIDTH);
+    for line in 0..2 {
+        let heads = HEADS.map(|head| pad_left(head[line], FIGURE_WIDTH)).concat();
+        page.line(Tone::Faint, &format!("{}{heads}", pad_right("", room.min(MAX_NAME_WIDTH))));
+    }
+    for row in &figures.rows {
+        page.line(Tone::Plain, &row.run.workload.scenario);
+        for (name, side) in sides(row) {
+            let width = room.min(MAX_NAME_WIDTH);
+            let name = pad_right(&clip(&format!("  {name}"), width), width);
+            let figures = side_figures(&side).map(|text| pad_left(&text, FIGURE_WIDTH)).concat();
+            page.line(Tone::Plain, &format!("{name}{figures}"));
+        }
+    }
+    page.gap();
+}
+
+/// The client and our designs, by name.
+pub(crate) fn sides(row: &Row<'_>) -> Vec<(String, Side)> {
+    let ours = row.ours.iter().flatten();
+    let ours = ours.map(|(cell, side)| (cell.design.name().to_owned(), *side));
+    [(row.client.client.clone(), row.theirs)].into_iter().chain(ours).collect()
+}
+
+fn side_figures(side: &Side) -> [String; 5] {
+    let of = |value: Option<f64>, text: fn(f64) -> String| {
+        value.map_or_else(|| UNKNOWN.to_owned(), text)
+    };
+    [
+        units::plain(side.ms),
+        of(side.reads_per_key, units::ratio),
+        of(side.bytes_per_read, |bytes| units::bytes(bytes as u64)),
+        of(side.cpu_ms, units::plain),
+        of(side.root_ms, units::plain),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use result::{Shown, Stored, example::client};
+
+    use super::*;
+    use crate::Unfinished;
+
+    /// Workloads of which the first is slow on the client alone, by its CPU time.
+    fn results() -> Vec<Shown> {
+        let result = |index: u64| {
+            let mut result = client::beside_designs();
+            result.workload.scenario = format!("storm-{index}");
+            for cell in &mut result.cells {
+                cell.ms_per_batch.median = cell.ms_per_batch.median.map(|ms| ms * index as f64);
+            }
+            let ms = if index == 1 { 900_000 } else { 25_000 * index };
+            result.clients = vec![client::timed(&[ms; 6])];
+            Stored::new(format!("{index}.json").into(), result).into()
+        };
+        (1..=8).map(result).collect()
+    }
+
+    #[test]
+    fn ranks_come_first_then_where_they_part_then_the_figures() {
+        let results = results();
+        let missing =
+            [Unfinished { scenario: "dapps".to_owned(), reason: "exit code 6".to_owned() }];
+        let calibrated = Calibrated { results: &results, unfinished: &missing };
+        for width in [80, 120] {
+            let text = calibration_table(&calibrated, width, Paint::Plain);
+            assert!(text.starts_with("ranks    sequential: Spearman's rank correlation"), "{text}");
+            assert!(text.contains("over 8 workloads"), "{text}");
+            assert!(text.contains("parts at storm-1: rank 8 on the client, 1 in"), "{text}");
+            assert!(text.contains("  geth ") && text.contains("  batched-io "), "{text}");
+            assert!(text.contains("missing  dapps: exit code 6"), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
+        let none = Calibrated { results: &[], unfinished: &missing };
+        assert!(calibration_table(&none, 80, Paint::Plain).contains("no workload was measured"));
+    }
+
+    #[test]
+    fn a_result_that_disagrees_has_no_figure() {
+        let mut results = results();
+        results.truncate(1);
+        if let result::Content::Run(run) = &mut results[0].content {
+            run.agree = Some(false);
+        }
+        let calibrated = Calibrated { results: &results, unfinished: &[] };
+        let text = calibration_table(&calibrated, 80, Paint::Plain);
+        assert!(text.contains("DISAGREE storm-1: 1.json") && !text.contains("geth "), "{text}");
+    }
+}

@@ -1,0 +1,110 @@
+//! A client against our designs over many workloads.
+
+use result::{Cell, ClientCell};
+
+use super::{
+    figure::{Figure, Part, figure, part},
+    markup::{self, Section, esc, number, unknown},
+};
+use crate::{
+    calibrated::{Figures, Row, Side, Unfinished},
+    calibration_table::parted_words,
+    units,
+};
+
+/// The part on ranks, and on the workloads where they part.
+pub(super) fn ranks(figures: &Figures<'_>) -> Section {
+    let mut rows = Vec::new();
+    let mut parts = String::new();
+    for of in &figures.designs {
+        rows.push(vec![
+            format!("<code>{}</code>", of.design),
+            units::count(of.count as u64),
+            of.spearman.map_or_else(unknown, units::ratio),
+            of.times_ours.map_or_else(unknown, units::ratio),
+            units::count(of.parted.len() as u64),
+        ]);
+        for parted in &of.parted {
+            let words = esc(&parted_words(figures, parted));
+            parts.push_str(&format!("<li><code>{}</code> at {words}</li>", of.design));
+        }
+    }
+    let heads = ["Design", "Workloads", "Spearman", "Client’s time by ours", "Ranks part at"];
+    let parts = match parts.is_empty() {
+        true => "<p>The ranks part nowhere.</p>".to_owned(),
+        false => format!("<ul>{parts}</ul>"),
+    };
+    Section {
+        id: "ranks",
+        title: "Does a workload that is slow in our designs make the client slow?",
+        lede: "Workloads are ranked by time, of the client and of the best cell of each design. \
+               <em>Spearman</em>: the rank correlation of both; 1 is the same order. Ranks part where \
+               they differ by a quarter of the workloads, and by two at least; a term explains it \
+               where the client’s share of it by ours is as far from the median of all \
+               workloads, to half of the logarithm, as that of the time."
+            .to_owned(),
+        body: format!("{}{parts}", markup::table("Rank correlation", &heads, &rows)),
+        results: Vec::new(),
+    }
+}
+
+/// The part with the figures of each workload.
+pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Section {
+    let rows: Vec<_> = figures.rows.iter().flat_map(of_row).collect();
+    let heads = [
+        "Workload",
+        "Program",
+        "ms a batch",
+        "Device reads a key",
+        "Bytes a read",
+        "CPU, ms",
+        "Root, ms",
+    ];
+    let missing = unfinished
+        .iter()
+        .map(|of| format!("<li><code>{}</code>: {}</li>", esc(&of.scenario), esc(&of.reason)));
+    let missing = missing.collect::<String>();
+    let missing = match missing.is_empty() {
+        true => String::new(),
+        false => format!("<p>Without figures:</p><ul>{missing}</ul>"),
+    };
+    let includes = figures.rows.first().map_or("", |row| row.client.time_includes.as_str());
+    Section {
+        id: "workloads",
+        title: "Each workload",
+        lede: format!(
+            "Medians over the samples that count; of a design its best cell. A client’s time is {}. Reads \
+             are requests of the whole device, by the accounts and slots that the lists name. The \
+             client’s root is by its own log.",
+            esc(includes)
+        ),
+        body: format!("{}{missing}", markup::table("Each workload", &heads, &rows)),
+        results: figures.rows.iter().map(|row| row.result).collect(),
+    }
+}
+
+fn of_row(row: &Row<'_>) -> Vec<Vec<String>> {
+    let run = Part::whole(row.result, row.run);
+    let line = |name: &str, time: Option<Figure>, side: &Side| {
+        let of = |value: Option<f64>, text: fn(f64) -> String| value.map_or_else(unknown, text);
+        vec![
+            format!("<code>{}</code>", esc(&row.run.workload.scenario)),
+            format!("<code>{}</code>", esc(name)),
+            number(time.as_ref(), units::plain),
+            of(side.reads_per_key, units::ratio),
+            of(side.bytes_per_read, |bytes| units::bytes(bytes as u64)),
+            of(side.cpu_ms, units::plain),
+            of(side.root_ms, units::plain),
+        ]
+    };
+    let client: Option<Part<'_, ClientCell>> = part!(run, clients[0]);
+    let time = client.and_then(|client| figure!(client, ms_per_batch.median));
+    let mut lines = vec![line(&row.client.client, time, &row.theirs)];
+    for (cell, side) in row.ours.iter().flatten() {
+        let place = row.run.cells.iter().position(|other| std::ptr::eq(other, *cell));
+        let part: Option<Part<'_, Cell>> = place.and_then(|place| part!(run, cells[place]));
+        let time = part.and_then(|cell| figure!(cell, ms_per_batch.median));
+        lines.push(line(&cell.variant, time, side));
+    }
+    lines
+}

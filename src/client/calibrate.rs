@@ -1,0 +1,305 @@
+//! A client against our designs over many scenarios: each is exported and run by processes of this
+//! program, one after the other, and its result is kept in a directory of its own. The same command goes
+//! on where it ended.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow};
+use report::{Calibrated, Unfinished};
+use result::{Shown, Stored};
+use serde_json::{Value, json};
+use spec::{Override, Scenario, shipped};
+
+use crate::{
+    child::{self, Ended},
+    exit::{Code, Failure, OrExit},
+    interrupt, terminal,
+};
+
+/// Says which calibration a directory is of.
+const MANIFEST: &str = "calibration.json";
+/// The page.
+const PAGE: &str = "calibration.html";
+/// Beginning of the names of twins of official tests.
+const OFFICIAL: &str = "official/";
+
+/// A calibration.
+#[derive(Clone, Debug)]
+pub struct CalibrateInput {
+    /// Names of shipped scenarios; all twins and storms where there are none.
+    pub scenarios: Vec<String>,
+    /// Overrides of their work, each left out where a scenario has no such key.
+    pub work: Vec<Override>,
+    /// Siblings that a sample each needs.
+    pub sibling_count: u64,
+    /// Options of `stress client`, without export and output.
+    pub client: Vec<OsString>,
+    /// Where all of it is kept.
+    pub out: PathBuf,
+}
+
+/// The outcome of a calibration.
+#[derive(Debug)]
+pub struct CalibrationResult {
+    /// A result for each scenario that has one.
+    pub results: Vec<Shown>,
+    /// The others.
+    pub unfinished: Vec<Unfinished>,
+    /// How the program ends.
+    pub code: Code,
+    /// The page.
+    pub page: PathBuf,
+}
+
+impl CalibrationResult {
+    /// For the report.
+    pub fn calibrated(&self) -> Calibrated<'_> {
+        Calibrated { results: &self.results, unfinished: &self.unfinished }
+    }
+}
+
+impl CalibrateInput {
+    /// Runs all scenarios that have no result yet.
+    ///
+    /// # Errors
+    /// A scenario is not known, or the directory cannot be written or is another calibration's.
+    pub fn run(&self) -> Result<CalibrationResult, Failure> {
+        let names = self.names().or_exit(Code::Usage)?;
+        self.claim()?;
+        let page = self.out.join(PAGE);
+        let (results, unfinished) = (Vec::new(), Vec::new());
+        let mut all = CalibrationResult { results, unfinished, code: Code::Fine, page };
+        for (index, name) in names.iter().enumerate() {
+            if interrupt::happened() {
+                all.code = Code::Interrupted;
+                break;
+            }
+            terminal::note(&format!("{name} ({} of {})", index + 1, names.len()));
+            self.add(name, &mut all)?;
+            let html = report::html::calibration(&all.calibrated());
+            report::replace(&all.page, html.as_bytes()).or_exit(Code::Io)?;
+        }
+        Ok(all)
+    }
+
+    /// Adds a scenario: the result that is there, or a new one.
+    fn add(&self, name: &str, all: &mut CalibrationResult) -> Result<(), Failure> {
+        let dir = self.out.join(name);
+        let ended = match finished(&dir) {
+            Some(_) => Outcome::Whole,
+            None => self.measure(name, &dir)?,
+        };
+        // A run that was ended keeps the finished part, which is shown.
+        if let Ok(stored) = Stored::read(&dir)
+            && !stored.result.clients.is_empty()
+        {
+            all.results.push(stored.into());
+        }
+        match ended {
+            Outcome::Whole => {}
+            Outcome::Interrupted => all.code = Code::Interrupted,
+            Outcome::Failed { step, ended } => {
+                let reason = format!("stress {step}: {}", ended.words());
+                all.unfinished.push(Unfinished { scenario: name.to_owned(), reason });
+                let is_wrong = ended == Ended::Code(Code::Disagree as i32);
+                all.code = match all.code {
+                    Code::Disagree => Code::Disagree,
+                    _ if is_wrong => Code::Disagree,
+                    _ => Code::Io,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Exports a scenario and runs it on the client and in our designs.
+    fn measure(&self, name: &str, dir: &Path) -> Result<Outcome, Failure> {
+        let export = dir.with_extension("export");
+        for leftover in [dir, &export] {
+            if leftover.exists() {
+                fs::remove_dir_all(leftover)
+                    .with_context(|| leftover.display().to_string())
+                    .or_exit(Code::Io)?;
+            }
+        }
+        let siblings = self.sibling_count.to_string();
+        let mut words: Vec<OsString> = vec!["export".into(), "--scenario".into(), name.into()];
+        words.extend([
+            "--siblings".into(),
+            siblings.into(),
+            "--output".into(),
+            export.clone().into(),
+        ]);
+        for given in self.overrides_of(name) {
+            words.extend(["--set".into(), format!("{}={}", given.key, given.value).into()]);
+        }
+        if let Some(outcome) = step("export", words)? {
+            return Ok(outcome);
+        }
+        let mut words: Vec<OsString> = vec!["client".into(), export.clone().into()];
+        words.extend(self.client.iter().cloned());
+        words.extend(["--out".into(), dir.into()]);
+        let outcome = step("client", words)?;
+        let removed = fs::remove_dir_all(&export);
+        removed.with_context(|| export.display().to_string()).or_exit(Code::Io)?;
+        Ok(outcome.unwrap_or(Outcome::Whole))
+    }
+
+    /// The overrides that the scenario has keys for: transfers have no slots.
+    fn overrides_of(&self, name: &str) -> Vec<Override> {
+        let text = shipped::find(name).unwrap_or_default();
+        let mut taken: Vec<Override> = Vec::new();
+        for given in &self.work {
+            let with = [&taken[..], std::slice::from_ref(given)].concat();
+            if Scenario::parse(name, text, &with).is_ok() {
+                taken = with;
+            }
+        }
+        taken
+    }
+
+    fn names(&self) -> Result<Vec<String>> {
+        if self.scenarios.is_empty() {
+            return Ok(twins_and_storms());
+        }
+        let name = |name: &String| {
+            let official = format!("{OFFICIAL}{name}");
+            [name, &official].into_iter().find(|name| shipped::find(name).is_some()).cloned()
+        };
+        let known = |given: &String| {
+            name(given).with_context(|| {
+                format!("{given}: no shipped scenario; `stress list` shows their names")
+            })
+        };
+        self.scenarios.iter().map(known).collect()
+    }
+
+    /// Makes the directory, or finds that it is of the same calibration.
+    fn claim(&self) -> Result<(), Failure> {
+        let out = &self.out;
+        let cannot = || format!("--out {}: cannot be written", out.display());
+        fs::create_dir_all(out).with_context(cannot).or_exit(Code::Io)?;
+        let own = self.manifest();
+        let path = out.join(MANIFEST);
+        match fs::read(&path) {
+            Ok(text) if serde_json::from_slice::<Value>(&text).is_ok_and(|there| there == own) => {
+                Ok(())
+            }
+            Ok(_) => {
+                let error = anyhow!(
+                    "--out {}: holds a calibration with other settings ({MANIFEST}); name another \
+                     directory",
+                    out.display()
+                );
+                Err(error).or_exit(Code::Usage)
+            }
+            Err(_) => {
+                let text = format!("{own:#}\n");
+                report::replace(&path, text.as_bytes()).with_context(cannot).or_exit(Code::Io)
+            }
+        }
+    }
+
+    /// The settings on which figures depend.
+    fn manifest(&self) -> Value {
+        let work = self.work.iter().map(|given| format!("{} = {}", given.key, given.value));
+        let words = self.client.iter().map(|word| word.to_string_lossy().into_owned());
+        json!({
+            "work": work.collect::<Vec<_>>(),
+            "siblings": self.sibling_count,
+            "client": words.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// How a scenario ended.
+enum Outcome {
+    /// It has a whole result.
+    Whole,
+    Interrupted,
+    Failed {
+        step: &'static str,
+        ended: Ended,
+    },
+}
+
+/// Runs a verb in a process of its own; `None` where all went well.
+fn step(name: &'static str, words: Vec<OsString>) -> Result<Option<Outcome>, Failure> {
+    let ended = child::run_bound(&words).or_exit(Code::Io)?;
+    Ok(match ended {
+        Ended::Code(0) => None,
+        _ if interrupt::happened() => Some(Outcome::Interrupted),
+        ended => Some(Outcome::Failed { step: name, ended }),
+    })
+}
+
+/// The whole result in a directory.
+fn finished(dir: &Path) -> Option<Stored> {
+    let stored = Stored::read(dir).ok()?;
+    let result = &stored.result;
+    (!result.interrupted && result.is_sound() && !result.clients.is_empty()).then_some(stored)
+}
+
+/// Twins of official benchmark tests, and storms.
+fn twins_and_storms() -> Vec<String> {
+    let is_one = |name: &str, text: &str| {
+        let loads = || Scenario::parse(name, text, &[]).ok().map(|scenario| scenario.loads);
+        name.starts_with(OFFICIAL)
+            || loads().is_some_and(|loads| loads.iter().all(|load| load.kind.is_storm()))
+    };
+    let all = shipped::all().iter().filter(|(name, text)| is_one(name, text));
+    all.map(|(name, _)| (*name).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(scenarios: &[&str], out: &Path) -> CalibrateInput {
+        let of = |key: &str, value: &str| Override {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            origin: key.to_owned(),
+        };
+        CalibrateInput {
+            scenarios: scenarios.iter().map(|name| (*name).to_owned()).collect(),
+            work: vec![of("block.gas", "20M"), of("state.slots", "60k")],
+            sibling_count: 3,
+            client: vec!["--client".into(), "geth".into()],
+            out: out.to_owned(),
+        }
+    }
+
+    #[test]
+    fn twins_and_storms_are_meant_where_nothing_is_named_and_a_twin_needs_no_prefix() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = input(&[], dir.path()).names().unwrap();
+        assert!(all.contains(&"sload-storm".to_owned()) && !all.contains(&"erc20".to_owned()));
+        let twins = shipped::all().iter().filter(|(name, _)| name.starts_with(OFFICIAL));
+        assert!(twins.clone().count() > 0);
+        for (name, _) in twins {
+            assert!(all.contains(&(*name).to_owned()), "{name}");
+        }
+        let named = input(&["test_sload_bloated", "transfers"], dir.path()).names().unwrap();
+        assert_eq!(named, ["official/test_sload_bloated", "transfers"]);
+        let error = input(&["sload"], dir.path()).names().unwrap_err().to_string();
+        assert!(error.contains("sload:") && error.contains("stress list"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_is_of_one_calibration() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        input(&[], &out).claim().unwrap();
+        input(&["transfers"], &out).claim().unwrap();
+        let mut other = input(&[], &out);
+        other.work[0].value = "30M".to_owned();
+        let error = other.claim().unwrap_err();
+        assert_eq!(error.code, Code::Usage);
+        assert!(error.to_string().contains("other settings"), "{error}");
+    }
+}

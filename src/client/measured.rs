@@ -1,0 +1,169 @@
+//! A sample under way: times and counts are summed over its blocks, so that nothing between two blocks
+//! is in them.
+
+use std::time::Duration;
+
+use executor::process::{BlockDevice, DiskReads, IoCounters, cpu_time_of};
+use result::{CacheFacts, ClientBlock, ClientSample};
+use variant::CacheMode;
+
+use super::{engine::Times, home::Pages, start_file::OwnTimes};
+
+/// Largest share of a cold database in the page cache just before the request.
+const RESIDENT_MAX: f64 = 0.05;
+
+/// Counts of a process, and of the device below its database, since they began.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    cpu: Option<Duration>,
+    io: Option<IoCounters>,
+    disk: Option<DiskReads>,
+}
+
+impl Counted {
+    /// Those of now.
+    pub fn now(pid: Option<u32>, device: Option<BlockDevice>) -> Self {
+        Self {
+            cpu: pid.and_then(cpu_time_of),
+            io: pid.and_then(IoCounters::of_process),
+            disk: device.and_then(BlockDevice::reads),
+        }
+    }
+}
+
+/// A block that was found valid.
+#[derive(Clone, Debug)]
+pub struct MeasuredBlock {
+    /// Its hash.
+    pub hash: String,
+    /// Its times.
+    pub times: Times,
+    /// The client's own times of it.
+    pub own: Option<OwnTimes>,
+    /// Counts just before it.
+    pub before: Counted,
+    /// Counts just after it.
+    pub after: Counted,
+}
+
+/// A sample without a block.
+pub fn begun(gas: u64, pages: Option<Pages>) -> ClientSample {
+    ClientSample {
+        wall_ns: 0,
+        gas,
+        cpu_ns: Some(0),
+        device_read_bytes: Some(0),
+        read_syscalls: Some(0),
+        disk_requests: Some(0),
+        disk_bytes: Some(0),
+        data_bytes: pages.map(|pages| pages.byte_count),
+        resident_data_bytes: pages.map(|pages| pages.resident_byte_count),
+        blocks: Vec::new(),
+    }
+}
+
+/// Adds a block to a sample.
+pub fn add(sample: &mut ClientSample, block: MeasuredBlock) {
+    let MeasuredBlock { hash, times, own, before, after } = block;
+    let cpu = after.cpu.zip(before.cpu).map(|(after, before)| after.saturating_sub(before));
+    let io = after.io.zip(before.io).map(|(after, before)| after.since(&before));
+    let disk = after.disk.zip(before.disk).map(|(after, before)| after.since(&before));
+    let plus = |sum: Option<u64>, more: Option<u64>| sum.zip(more).map(|(sum, more)| sum + more);
+    let block = ClientBlock {
+        block_hash: hash,
+        new_payload_ns: ns(times.new_payload),
+        forkchoice_ns: ns(times.forkchoice),
+        own_ns: own.map(|own| own.all_ns),
+        own_root_ns: own.and_then(|own| own.root_ns),
+    };
+    sample.wall_ns += block.wall_ns();
+    sample.cpu_ns = plus(sample.cpu_ns, cpu.map(ns));
+    sample.device_read_bytes = plus(sample.device_read_bytes, io.map(|io| io.device_read_bytes));
+    sample.read_syscalls = plus(sample.read_syscalls, io.map(|io| io.read_call_count));
+    sample.disk_requests = plus(sample.disk_requests, disk.map(|disk| disk.request_count));
+    sample.disk_bytes = plus(sample.disk_bytes, disk.map(|disk| disk.byte_count));
+    sample.blocks.push(block);
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Whether samples were as cold as asked: each began in a new process, and hardly any of its database was
+/// in the page cache just before it.
+pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
+    let facts = |proved, reason: String| CacheFacts { want, proved, reason };
+    let is_chain = samples.iter().any(|sample| sample.blocks.len() > 1);
+    if want == CacheMode::Warm {
+        let reason = match is_chain {
+            true => "a sibling of each block ran just before it, which counts for no figure",
+            false => {
+                "the client ran before, and keeps what it read for earlier blocks; the first block \
+                 counts for no figure"
+            }
+        };
+        return facts(None, reason.to_owned());
+    }
+    let share = |sample: &ClientSample| {
+        let (resident, all) = (sample.resident_data_bytes?, sample.data_bytes?);
+        (all > 0).then(|| resident as f64 / all as f64)
+    };
+    let shares: Option<Vec<f64>> = samples.iter().map(share).collect();
+    let Some(most) = shares.and_then(|all| all.into_iter().max_by(f64::total_cmp)) else {
+        return facts(
+            None,
+            "the kernel does not tell which of the database's pages are in memory".to_owned(),
+        );
+    };
+    let of_chain = if is_chain { " of the first block; the others find what it read" } else { "" };
+    let reason = format!(
+        "restarted for each sample; at most {:.1} % of the database was in the page cache just before \
+         the request{of_chain}",
+        100.0 * most
+    );
+    facts(Some(most <= RESIDENT_MAX), reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example;
+
+    use super::*;
+
+    #[test]
+    fn cold_is_proved_by_an_empty_page_cache_in_every_sample_and_unknown_where_nobody_tells() {
+        let mut samples = example::client::timed(&[100, 100]).samples;
+        assert_eq!(cache(CacheMode::Cold, &samples).proved, Some(true));
+        assert_eq!(cache(CacheMode::Warm, &samples).proved, None);
+        let all = samples[1].data_bytes.unwrap();
+        samples[1].resident_data_bytes = Some(all / 10);
+        let facts = cache(CacheMode::Cold, &samples);
+        assert_eq!(facts.proved, Some(false));
+        assert!(facts.reason.contains("10.0 %"), "{}", facts.reason);
+        samples[1].resident_data_bytes = None;
+        assert_eq!(cache(CacheMode::Cold, &samples).proved, None);
+    }
+
+    #[test]
+    fn a_sample_is_the_sum_of_its_blocks_and_unknown_where_one_block_is() {
+        let counted = |cpu| Counted { cpu, io: None, disk: None };
+        let block = |after| MeasuredBlock {
+            hash: "0x1".to_owned(),
+            times: Times {
+                new_payload: Duration::from_millis(3),
+                forkchoice: Duration::from_millis(1),
+            },
+            own: Some(OwnTimes { all_ns: 2_000_000, root_ns: None }),
+            before: counted(Some(Duration::from_millis(10))),
+            after: counted(after),
+        };
+        let mut sample = begun(7, None);
+        add(&mut sample, block(Some(Duration::from_millis(15))));
+        add(&mut sample, block(Some(Duration::from_millis(16))));
+        assert_eq!((sample.wall_ns, sample.cpu_ns), (8_000_000, Some(11_000_000)));
+        assert_eq!((sample.own_ns(), sample.own_root_ns()), (Some(4_000_000), None));
+        assert_eq!(sample.device_read_bytes, None);
+        add(&mut sample, block(None));
+        assert_eq!((sample.blocks.len(), sample.cpu_ns), (3, None));
+    }
+}

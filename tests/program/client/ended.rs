@@ -1,0 +1,143 @@
+//! A client does not outlive the program, however that ends, and the directory of a run that was killed
+//! goes with the next one.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Instant,
+};
+
+use super::{dir, fake::written, genesis_hash};
+use crate::{
+    interrupted::{BEGIN_LIMIT, POLL_INTERVAL, UnderWay, json},
+    tool::stress,
+};
+
+/// A run whose client hangs at its third block.
+struct Hanging {
+    run: UnderWay,
+    client_pid: String,
+}
+
+/// Waits until `is_so`.
+fn wait_until(words: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < BEGIN_LIMIT, "{words}");
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+fn is_alive(pid: &str) -> bool {
+    // A process that nobody waits for has no memory any more.
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.contains("VmRSS")
+}
+
+impl Hanging {
+    /// `stubborn`: the shell's words before the client begins.
+    fn start(stubborn: &str) -> Self {
+        let own = tempfile::tempdir().unwrap();
+        let export = own.path().join("out");
+        fs::create_dir(&export).unwrap();
+        for file in fs::read_dir(dir().join("out")).unwrap() {
+            let file = file.unwrap();
+            fs::copy(file.path(), export.join(file.file_name())).unwrap();
+        }
+        let marker = own.path().join("client.pid");
+        let words = format!(", \"genesis={}\", \"hangs\", {marker:?}", genesis_hash());
+        let file = written(own.path(), "fake", "", &words, "");
+        if !stubborn.is_empty() {
+            let program = std::env::current_exe().unwrap();
+            let script = own.path().join("client.sh");
+            let text = format!("#!/bin/sh\n{stubborn}\nexec {program:?} \"$@\"\n");
+            fs::write(&script, text).unwrap();
+            assert!(Command::new("chmod").arg("+x").arg(&script).status().unwrap().success());
+            let text = fs::read_to_string(&file).unwrap();
+            let text = text.replace(program.to_str().unwrap(), script.to_str().unwrap());
+            fs::write(&file, text).unwrap();
+        }
+        let args =
+            ["client", "out", "--client", "./fake.toml", "--cache", "warm", "--out", "results"];
+        let run = UnderWay::start(&args, own);
+        wait_until("the client hangs", || {
+            fs::read_to_string(&marker).is_ok_and(|pid| !pid.is_empty())
+        });
+        let client_pid = fs::read_to_string(&marker).unwrap();
+        assert!(is_alive(&client_pid));
+        Self { run, client_pid }
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.run.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+    }
+
+    fn scratch(&self) -> Vec<PathBuf> {
+        scratch(self.run.dir.path())
+    }
+
+    fn assert_dead(&self) {
+        wait_until("the client lives on", || !is_alive(&self.client_pid));
+    }
+
+    /// One sample had finished, after one that does not count.
+    fn assert_kept(&self) {
+        let result = json(&self.run.dir.path().join("results/result.json"));
+        let samples = result["clients"][0]["samples"].as_array().unwrap();
+        assert_eq!((samples.len(), &result["interrupted"]), (2, &true.into()), "{result:#}");
+    }
+}
+
+fn scratch(dir: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|path| path.to_string_lossy().contains(".stress-client-")).collect()
+}
+
+#[test]
+fn an_interrupt_stops_the_client_and_keeps_the_samples_that_are_finished() {
+    let mut hanging = Hanging::start("");
+    assert_eq!(hanging.scratch().len(), 1);
+    hanging.run.ends_at("INT");
+    hanging.assert_dead();
+    assert!(hanging.scratch().is_empty(), "{:?}", hanging.scratch());
+    hanging.assert_kept();
+    assert!(hanging.run.said("stdout").contains("client"), "{}", hanging.run.said("stdout"));
+}
+
+#[test]
+fn a_client_that_ignores_the_request_to_stop_is_killed() {
+    let mut hanging = Hanging::start("trap '' TERM INT");
+    hanging.run.ends_at("TERM");
+    hanging.assert_dead();
+    assert!(hanging.scratch().is_empty(), "{:?}", hanging.scratch());
+    hanging.assert_kept();
+}
+
+#[test]
+fn a_second_interrupt_ends_all_at_once() {
+    let mut hanging = Hanging::start("trap '' TERM INT");
+    hanging.signal("INT");
+    hanging.signal("INT");
+    let status = hanging.run.child.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "{}", hanging.run.said("stderr"));
+    hanging.assert_dead();
+}
+
+#[test]
+fn a_run_that_is_killed_takes_its_client_along_and_the_next_run_removes_its_directory() {
+    let mut hanging = Hanging::start("");
+    hanging.signal("KILL");
+    hanging.run.child.wait().unwrap();
+    hanging.assert_dead();
+    hanging.assert_kept();
+    assert_eq!(hanging.scratch().len(), 1, "nobody was left to remove it");
+    // A run that fails at once removes it all the same.
+    let start = "name = \"none\"\nprogram = \"/nonexistent\"\nstart = [\"{port}\", \"{jwt}\"]\n";
+    fs::write(hanging.run.dir.path().join("none.toml"), start).unwrap();
+    let output = stress(&["client", "out", "--client", "./none.toml"], hanging.run.dir.path());
+    assert_eq!(output.status.code(), Some(6));
+    assert!(hanging.scratch().is_empty(), "{:?}", hanging.scratch());
+}
