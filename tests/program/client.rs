@@ -84,7 +84,7 @@ fn a_client_that_runs_is_sampled_by_every_sibling_once() {
     );
     let samples = client["samples"].as_array().unwrap();
     assert_eq!((samples.len(), &client["warm_up_sample_count"]), (SIBLINGS, &1.into()));
-    assert!(client["ms_per_block"]["ci95"].is_array(), "eight samples have an interval");
+    assert!(client["ms_per_batch"]["ci95"].is_array(), "eight samples have an interval");
     assert!(samples.iter().all(|sample| sample["wall_ns"].as_u64() > Some(0)));
     assert_eq!((&result["agree"], &result["interrupted"]), (&true.into(), &false.into()));
     assert_eq!(result["expects"]["claims"][0]["verdict"], "holds");

@@ -34,7 +34,7 @@ fn all_scenarios_are_ranked_on_one_page_and_the_same_command_goes_on() {
     assert_eq!(code, 0, "{error}");
     assert_eq!(modified(dir, "sload-storm"), before, "it was there");
     assert!(page.contains("Spearman's rank correlation"), "{page}");
-    assert!(page.contains("over 4 workloads") && page.contains("test_sload_bloated"), "{page}");
+    assert!(page.contains("over 4 workloads") && page.contains("test-sload-bloated"), "{page}");
     let html = fs::read_to_string(dir.join("against/calibration.html")).unwrap();
     for part in ["id=\"ranks\"", "id=\"workloads\"", "sstore-storm", "fake against our designs"] {
         assert!(html.contains(part), "{part}");
