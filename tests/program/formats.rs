@@ -10,8 +10,8 @@ use crate::tool::{printed, stress, text};
 
 /// Writes a small workload file, and gives its name.
 fn generate(dir: &Path) -> &'static str {
-    let args = ["generate", "erc20", "--gas", "2M", "--slots", "5k", "-o", "a.workload"];
-    printed(&[&args[..], &["--set", "state.accounts=2k"]].concat(), dir);
+    let args = ["generate", "sload-storm", "--gas", "2M", "--slots", "5k", "-o", "a.workload"];
+    printed(&[&args[..], &["--set", "state.accounts=100"]].concat(), dir);
     "a.workload"
 }
 

@@ -13,11 +13,11 @@ use json::{
     draw::workloads,
     read::{self, array, hash, number, text, word},
 };
-use proptest::prelude::*;
+use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::Value;
 use workload::{
     AccountState, Batch, KeyRule, SlotFamily, ValueRule, Workload, block::IndexRange, file,
-    json::WorkloadJson,
+    json::WorkloadJson, list,
 };
 
 fn written(workload: &Workload) -> String {
@@ -113,7 +113,8 @@ proptest! {
     fn the_decoded_list_encodes_to_the_encoded_one(workload in workloads()) {
         for said in array(&parsed(&workload)["batches"]) {
             let encoded = read::bytes(&said["list"]["encoded"]);
-            prop_assert_eq!(workload::list::encode(&read::list(&said["list"]["accounts"])), &encoded);
+            let again = list::encode(&read::list(&said["list"]["accounts"]));
+            prop_assert_eq!(&again, &encoded);
             prop_assert_eq!(hash(&said["list"]["keccak256"]), keccak256(&encoded));
         }
     }
@@ -167,7 +168,7 @@ fn every_key_of_the_json_is_in_the_page() {
         }
     }
     let page = include_str!("../../../docs/formats.md");
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut runner = TestRunner::deterministic();
     let mut all = BTreeSet::new();
     for _ in 0..64 {
         let tree = workloads().new_tree(&mut runner).expect("workloads can be drawn");
