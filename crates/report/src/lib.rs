@@ -3,6 +3,7 @@
 //! exit code, and nothing shows a figure of a run whose designs disagree.
 
 mod cells;
+mod certainty;
 mod checks;
 pub mod compare;
 mod comparison;
