@@ -1,6 +1,6 @@
 //! The number of values that an interval of a given width needs, from the spread of those at hand.
 
-use super::{INTERVAL_COUNT_MIN, median};
+use super::sample::{INTERVAL_COUNT_MIN, sorted};
 
 /// Half of an interval as a share of its median: the precision that reports ask for.
 pub const PRECISION_SHARE: f64 = 0.03;
@@ -17,8 +17,12 @@ const NORMAL_95: f64 = 1.96;
 /// The standard error of a median of n normal values is sqrt(π/2) s/√n, with their standard
 /// deviation s. `None` below [`SPREAD_COUNT_MIN`] values, or without a finite positive median.
 pub fn count_needed(values: &[f64], share: f64) -> Option<usize> {
-    let middle = median(values).filter(|middle| *middle > 0.0)?;
     if values.len() < SPREAD_COUNT_MIN {
+        return None;
+    }
+    let sorted = sorted(values)?;
+    let middle = f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+    if middle <= 0.0 {
         return None;
     }
     let count = values.len() as f64;
