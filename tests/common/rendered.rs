@@ -101,9 +101,7 @@ fn compare(page: &Page, results: &[Value], checked: &mut Checked) {
         for table in &section.tables {
             tables::compare(section, table, results, checked);
         }
-        for picture in &section.pictures {
-            pictures::compare(picture, results, checked);
-        }
+        pictures::compare(&section.pictures, results, checked);
         for chart in &section.charts {
             charts::compare(section, chart, results, checked);
         }

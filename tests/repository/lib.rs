@@ -11,7 +11,9 @@ mod manifests;
 mod modules;
 mod paths;
 mod references;
+mod scripts;
 mod sources;
+mod workflows;
 
 use std::fs;
 

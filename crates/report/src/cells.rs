@@ -9,7 +9,7 @@ use result::{
 };
 
 use super::{
-    duties,
+    certainty, duties,
     facts::{self, OfStore, Reading},
     page::{Page, Tone, clip, pad_left, pad_right},
     units::{self, UNKNOWN},
@@ -60,7 +60,8 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
         return;
     }
     let best = best_per_design(groups);
-    let marks = best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
+    let marks = !best.is_empty()
+        && best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
     let names = clients.iter().map(|client| client.client.clone());
     let labels: Vec<String> = labels(&cells).into_iter().chain(names).collect();
     let label_width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
@@ -119,13 +120,14 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     }
 }
 
+/// The best cell of each design, where its time is more than one sample.
 fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
     let mut best = Vec::new();
     for OfStore { cells, .. } in groups {
         for (index, cell) in cells.iter().enumerate() {
             if !cells[..index].iter().any(|before| before.design == cell.design) {
                 let same = cells.iter().copied().filter(|other| other.design == cell.design);
-                best.extend(facts::best(same));
+                best.extend(facts::best(same).filter(|best| certainty::is_repeated(best)));
             }
         }
     }
@@ -248,9 +250,11 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
     let of =
         |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
     let ns = |value: Option<u64>| value.map(|ns| units::time_ns(ns as f64));
-    // Execution in order is not compared with itself.
-    let ratio_of =
-        |cell: &Cell, ratio| of(ratio, units::ratio).filter(|_| cell.design != Design::Sequential);
+    // Execution in order is not compared with itself, and one sample is no comparison.
+    let ratio_of = |cell: &Cell, ratio| {
+        let is_compared = cell.design != Design::Sequential && certainty::is_repeated(cell);
+        of(ratio, units::ratio).filter(|_| is_compared)
+    };
     let keys = |cell: &Cell| Some(units::count(cell.samples.first()?.unique_keys));
     let p50 = |cell: &Cell| {
         let mark = if cell.read_latency_of_batches { "b" } else { "" };
@@ -262,9 +266,11 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
             2,
             ["times", "in order"],
             &|cell| ratio_of(cell, cell.times.in_order),
-            &|client| of(client.in_order_ratio, units::ratio),
+            &|client| {
+                of(client.in_order_ratio, units::ratio).filter(|_| client.counted().len() > 1)
+            },
         ),
-        column(2, ["times", "1 thread"], &|cell| of(cell.times.one_thread, units::ratio)),
+        column(2, ["times", "1 thread"], &|cell| ratio_of(cell, cell.times.one_thread)),
         column(1, ["", "keys"], &keys),
         column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
         column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),
@@ -387,7 +393,7 @@ fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], best: Option<
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
     parts.push(match (least, most) {
         _ if !result.databases.is_empty() => format!("over {databases}, which n counts"),
-        (1, 1) => "one sample each: no interval".to_owned(),
+        (1, 1) => "one sample each: no interval, no ratio, no best".to_owned(),
         (least, most) if least == most => format!("{least} samples each"),
         (least, most) => format!("{least} to {most} samples each"),
     });

@@ -7,6 +7,7 @@ use variant::Design;
 use result::{Cell, RunResult, stats::INTERVAL_COUNT_MIN};
 
 use super::{
+    certainty,
     facts::{self, OfStore, Reading},
     units,
 };
@@ -48,7 +49,8 @@ pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
 fn of_clients(result: &RunResult) -> Option<String> {
     let words = result.clients.iter().filter_map(|client| {
         let time = words_of(client.ms_per_batch.median?);
-        let ratio = client.in_order_ratio.filter(|ratio| ratio.is_finite());
+        let is_repeated = client.counted().len() > 1;
+        let ratio = client.in_order_ratio.filter(|ratio| is_repeated && ratio.is_finite());
         let ratio = ratio.map(|ratio| format!(" ({} times in order)", units::ratio(ratio)));
         let few = client.counted().len() < INTERVAL_COUNT_MIN;
         let few = if few { ", no interval" } else { "" };
@@ -63,7 +65,7 @@ fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
     let best = facts::best(cells.iter().copied())?;
     let mut parts = vec![times(reading, cells)];
     parts.extend(equal_depth(cells));
-    parts.extend(certainty(cells));
+    parts.extend(certainty::words(cells));
     parts.extend(reads(best));
     parts.extend(best.binds.map(|term| format!("binds: {term}")));
     parts.extend(of.cache.clone());
@@ -169,42 +171,6 @@ fn equal_depth(cells: &[&Cell]) -> Option<String> {
             )
         }
     })
-}
-
-/// How sure the times are: nothing where there are intervals and the two best lie apart.
-fn certainty(cells: &[&Cell]) -> Option<String> {
-    let timed = cells.iter().filter(|cell| facts::time_ms(cell).is_some());
-    let is_over_databases = cells.iter().any(|cell| cell.databases.is_some());
-    let counts = timed.clone().map(|cell| cell.value_count());
-    let (least, most) = (counts.clone().min()?, counts.max()?);
-    if most < INTERVAL_COUNT_MIN {
-        return Some(match least {
-            few if is_over_databases => {
-                format!("{}, no interval", units::things(few as u64, "database"))
-            }
-            0 | 1 => "one sample each".to_owned(),
-            few => format!("{few} samples, no interval"),
-        });
-    }
-    let without: Vec<String> = timed
-        .filter(|cell| cell.value_count() < INTERVAL_COUNT_MIN)
-        .map(|cell| format!("{}@{}", cell.design, facts::threads(cell)))
-        .collect();
-    let mut parts = Vec::new();
-    if two_best_overlap(cells) == Some(true) {
-        parts.push("intervals of the two best overlap".to_owned());
-    }
-    if !without.is_empty() {
-        parts.push(format!("no interval: {}", without.join(", ")));
-    }
-    (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// Whether the intervals of the best cells of both kinds of I/O overlap.
-fn two_best_overlap(cells: &[&Cell]) -> Option<bool> {
-    let batched = best_of(cells, BATCHED)?.ms_per_batch.ci95?;
-    let on_demand = best_of(cells, ON_DEMAND)?.ms_per_batch.ci95?;
-    Some(batched[0] <= on_demand[1] && on_demand[0] <= batched[1])
 }
 
 /// `291k keys, 0.94 blocks a present key, 79 % of the disk`.

@@ -24,6 +24,7 @@ mod profile;
 mod scaling;
 mod settings;
 mod throughput;
+mod varied;
 mod verdict;
 
 #[cfg(test)]
@@ -52,6 +53,10 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 pub fn page(results: &[Shown]) -> String {
     let report = Report::new(results);
     let mut sections: Vec<Section> = Vec::new();
+    // Of a sweep the map is the finding; of a few results it is one figure among others.
+    let is_sweep = report.is_sweep();
+    sections.extend(heat::section(&report).filter(|_| is_sweep));
+    sections.extend(varied::section(&report));
     sections.extend(gate::section(&report));
     sections.extend(throughput::section(&report));
     sections.extend(clients::section(&report));
@@ -61,7 +66,7 @@ pub fn page(results: &[Shown]) -> String {
     sections.extend(phases::section(&report));
     sections.extend(profile::section(&report));
     sections.extend(list_size::section(&report));
-    sections.extend(heat::section(&report));
+    sections.extend(heat::section(&report).filter(|_| !is_sweep));
     sections.push(ground::warnings(&report));
     sections.push(ground::environment(&report));
     sections.push(verdict::results(&report));

@@ -5,6 +5,7 @@
 mod calibrated;
 mod calibration_table;
 mod cells;
+mod certainty;
 mod checks;
 pub mod compare;
 mod comparison;

@@ -54,6 +54,10 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
         let knees: Vec<_> = merged.knees.iter().filter(|knee| knee.over == over).collect();
         knees_over(&mut page, &merged.sweep.axes, what, knees);
     }
+    if merged.knees.is_empty() && merged.points.iter().any(|of| of.mgas_per_s_ci95.is_none()) {
+        let text = "no knee: where more threads stop paying needs intervals (--samples 6)";
+        page.labelled(Tone::Faint, "knees", text);
+    }
     let text = "a knee compares medians of a few samples: noise may move it; times belong to their machine";
     page.labelled(Tone::Faint, "note", text);
     page.render(paint)

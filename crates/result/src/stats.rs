@@ -5,6 +5,7 @@
 //! stray value does not move and their intervals, `steady` finds where a warm-up ends.
 
 mod components;
+mod needed;
 mod sample;
 mod steady;
 mod trimmed;
@@ -14,6 +15,7 @@ use hdrhistogram::Histogram;
 use crate::figures::{Estimate, Percentiles};
 
 pub use components::{CHANCE_P, Components, components};
+pub use needed::{PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed};
 pub use sample::INTERVAL_COUNT_MIN;
 pub use steady::{Warmup, warm_up};
 pub use trimmed::Trimmed;

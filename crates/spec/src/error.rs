@@ -11,6 +11,9 @@ pub enum ScenarioError {
     /// The text, or a value given from outside, breaks a rule.
     #[error("{0}")]
     Invalid(Box<Diagnostic>),
+    /// Several do.
+    #[error("{0}")]
+    Several(Mistakes),
     /// No shipped scenario has this name, and it is not a path.
     #[error("error: no shipped scenario is called {}\n   = help: {help}", shown(.name))]
     UnknownName {
@@ -53,6 +56,66 @@ pub enum ScenarioError {
         /// The most bytes a scenario file may have.
         limit_bytes: u64,
     },
+}
+
+/// Several broken rules of one scenario, in the order of its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes {
+    source_name: String,
+    diagnostics: Vec<Diagnostic>,
+    /// Whether there are more than these.
+    has_more: bool,
+}
+
+impl Mistakes {
+    /// Each of them.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.diagnostics {
+            writeln!(f, "{diagnostic}\n")?;
+        }
+        let (source_name, count) = (&self.source_name, self.diagnostics.len());
+        match self.has_more {
+            false => write!(f, "error: {source_name} has {count} mistakes"),
+            true => {
+                write!(f, "error: {source_name} has more mistakes; the first {count} are shown")
+            }
+        }
+    }
+}
+
+impl ScenarioError {
+    /// The broken rules; none where the text itself could not be had.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Self::Invalid(diagnostic) => std::slice::from_ref(diagnostic),
+            Self::Several(mistakes) => mistakes.diagnostics(),
+            Self::UnknownName { .. }
+            | Self::Unreadable { .. }
+            | Self::NotUtf8 { .. }
+            | Self::TooLarge { .. } => &[],
+        }
+    }
+
+    /// The error of these faults, of which the first `shown_max` are shown.
+    pub(crate) fn of(faults: Vec<Fault>, shown_max: usize, source_name: &str, text: &str) -> Self {
+        let has_more = faults.len() > shown_max;
+        let shown = faults.into_iter().take(shown_max);
+        let mut diagnostics: Vec<_> =
+            shown.map(|fault| Diagnostic::new(fault, source_name, text)).collect();
+        match (diagnostics.pop(), diagnostics.is_empty()) {
+            (Some(only), true) => Self::Invalid(Box::new(only)),
+            (last, _) => {
+                diagnostics.extend(last);
+                Self::Several(Mistakes { source_name: plain(source_name), diagnostics, has_more })
+            }
+        }
+    }
 }
 
 /// One broken rule: key, place, reason, and remedy.

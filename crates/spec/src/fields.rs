@@ -10,6 +10,9 @@ use crate::quantity::{self, grouped, underscored};
 use crate::shape::Shape;
 use crate::tree::{Node, Table, Value};
 
+/// The rule that an unknown key breaks.
+pub(crate) const NO_SUCH_KEY: &str = "no such key";
+
 /// A table's keys, with the table's path for errors.
 pub(crate) struct Fields<'tree> {
     path: String,
@@ -252,7 +255,7 @@ fn unknown_key(given: &str, known: &[&str], all_paths: Vec<String>) -> Misfit {
         (None, Some(meant)) => format!("did you mean {meant}?"),
         (None, None) => format!("keys here are {}", listed(known, "and")),
     };
-    Misfit::new("no such key", Remedy::advice(&advice))
+    Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice))
 }
 
 fn wants(node: &Node, what: &str, example: Remedy) -> Misfit {

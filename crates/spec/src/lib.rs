@@ -1,6 +1,7 @@
 //! Scenarios: the work to generate and its run, read from strict TOML (`docs/scenario.md`).
 //! Owns the format, its defaults and its errors; generates nothing. The path of a text is
-//! `tree` (values with their places) → `overrides` → `read` (rules) → [`Scenario`] → `write`.
+//! `tree` (values with their places) → `overrides` → `read` (rules) → [`Scenario`] → `write`;
+//! `mistakes` goes it again for each mistake.
 
 mod error;
 mod fault;
@@ -10,6 +11,7 @@ mod keys;
 mod load;
 mod mdbx;
 mod metric;
+mod mistakes;
 mod names;
 mod overrides;
 mod paths;
@@ -29,7 +31,7 @@ mod tests;
 mod tree;
 mod write;
 
-pub use error::{Diagnostic, ScenarioError};
+pub use error::{Diagnostic, Mistakes, ScenarioError};
 pub use load::{
     AccountStorm, Airdrop, Amm, BalanceStorm, Bloated, BloatedOp, CalldataByte, Compute,
     ContractChase, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,
@@ -68,13 +70,8 @@ impl Scenario {
         text: &str,
         overrides: &[Override],
     ) -> Result<Self, ScenarioError> {
-        let scenario = tree::parse(text).and_then(|mut tree| {
-            let overridden = overrides::apply(&mut tree, overrides)?;
-            read::scenario(&tree, overridden)
-        });
-        scenario.map_err(|fault| {
-            ScenarioError::Invalid(Box::new(Diagnostic::new(fault, source_name, text)))
-        })
+        mistakes::read(text, overrides)
+            .map_err(|faults| ScenarioError::of(faults, mistakes::MISTAKES_MAX, source_name, text))
     }
 }
 
@@ -96,8 +93,8 @@ pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Scen
 fn unknown_name(name: &str) -> ScenarioError {
     let names: Vec<&str> = shipped::all().iter().map(|(name, _)| *name).collect();
     let all = fault::listed(&names, "and");
-    let meant = fault::nearest(name, names.iter().copied());
-    let question = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+    let question =
+        shipped::nearest(name).map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
     let help = format!("{question}shipped are {all}; a file is given as ./my.toml");
     ScenarioError::UnknownName { name: name.to_owned(), help }
 }

@@ -289,6 +289,10 @@ fn kind<'tree>(
     let any: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
     let fields = around.state_fields.within(path, table, &node.origin, &any)?;
     let Some(given) = fields.text("kind")? else {
+        // A slip of the key itself is told as one.
+        let all_keys: Vec<&str> = KINDS.iter().flat_map(|kind| kind.keys).copied().collect();
+        let known = [keys::LOAD, &all_keys].concat();
+        around.state_fields.within(path, table, &node.origin, &known)?;
         let advice = format!("kinds are {all}");
         let remedy = Remedy::text(names.first().copied().unwrap_or_default()).and(&advice);
         return Err(fields.missing("kind", remedy));

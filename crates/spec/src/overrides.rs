@@ -2,6 +2,7 @@
 //! anything is checked, and an error about one names the option instead of a line.
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
+use crate::fields::NO_SUCH_KEY;
 use crate::keys::ALTERNATIVES;
 use crate::paths::override_paths;
 use crate::tree::{Node, Table, Value};
@@ -25,31 +26,47 @@ enum Target {
     Load { index: Option<usize>, key: String },
 }
 
-/// Puts the overrides into the tree; answers the key paths of those that change the work.
-pub(crate) fn apply(tree: &mut Table, overrides: &[Override]) -> Result<Vec<String>, Fault> {
+/// Puts the overrides into the tree; answers the key paths of those that change the work. An
+/// override that cannot be put there is left out, and is one of the `faults`.
+pub(crate) fn apply(
+    tree: &mut Table,
+    overrides: &[Override],
+    faults: &mut Vec<Fault>,
+) -> Vec<String> {
     let mut overridden = Vec::new();
     for given in overrides {
-        let path = match target(given)? {
-            Target::Top(key) => {
-                set(tree, &key, given)?;
-                key
+        let path = match put(tree, given) {
+            Ok(path) => path,
+            Err(fault) => {
+                faults.push(fault);
+                continue;
             }
-            Target::Table { table, key } => {
-                let entries = subtable(tree, &table, given);
-                if let Some(entries) = entries {
-                    remove_alternative(entries, &table, &key, given)?;
-                    set(entries, &key, given)?;
-                }
-                format!("{table}.{key}")
-            }
-            Target::Load { index, key } => set_load(tree, index, &key, given)?,
         };
         let is_work = !matches!(path.as_str(), "name" | "description") && !path.starts_with("run.");
         if is_work && !overridden.contains(&path) {
             overridden.push(path);
         }
     }
-    Ok(overridden)
+    overridden
+}
+
+/// Puts one override into the tree; answers its key path.
+fn put(tree: &mut Table, given: &Override) -> Result<String, Fault> {
+    match target(given)? {
+        Target::Top(key) => {
+            set(tree, &key, given)?;
+            Ok(key)
+        }
+        Target::Table { table, key } => {
+            let entries = subtable(tree, &table, given);
+            if let Some(entries) = entries {
+                remove_alternative(entries, &table, &key, given)?;
+                set(entries, &key, given)?;
+            }
+            Ok(format!("{table}.{key}"))
+        }
+        Target::Load { index, key } => set_load(tree, index, &key, given),
+    }
 }
 
 fn origin(given: &Override) -> Origin {
@@ -102,7 +119,7 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
             format!("keys are {}", listed(&paths, "and"))
         }
     };
-    Misfit::new("no such key", Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
+    Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
 }
 
 /// The table at a path such as `state` or `run.rocksdb` to set a key in, made if it is missing;

@@ -1,6 +1,8 @@
 //! The scenarios that come with `stress`, embedded: the files of `scenarios/`. Twins of official
 //! benchmark tests lie in `scenarios/official/`, under the tests' own names.
 
+use crate::fault;
+
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
         &[$(($name, include_str!(concat!("../../../scenarios/", $name, ".toml")))),+]
@@ -57,4 +59,9 @@ pub fn all() -> &'static [(&'static str, &'static str)] {
 /// The text of a shipped scenario.
 pub fn find(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
+}
+
+/// The shipped scenario whose name is nearest, if it is near enough to have been meant.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    fault::nearest(name, ALL.iter().map(|(shipped, _)| *shipped))
 }

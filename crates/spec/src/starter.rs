@@ -80,7 +80,7 @@ fn least(name: &str, kind: &str) -> Result<Scenario, ScenarioError> {
     ];
     let read = Scenario::parse("a scenario to start from", BASE, &overrides);
     match read {
-        Err(ScenarioError::Invalid(fault)) if fault.key() == "state.slots" => {
+        Err(error) if error.diagnostics().iter().any(|fault| fault.key() == "state.slots") => {
             overrides.push(given("state.slots", SLOTS, format!("state.slots = {SLOTS}")));
             Scenario::parse("a scenario to start from", BASE, &overrides)
         }

@@ -5,6 +5,7 @@ mod good;
 mod overridden;
 mod panics;
 mod schema;
+mod several;
 mod tries;
 mod wrong;
 

@@ -2,6 +2,7 @@
 //! a value from the command line can take a file's place before anything is checked.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -12,6 +13,9 @@ use crate::shape::Shape;
 
 /// Tables of which a file may have several.
 const TABLE_LISTS: [&str; 2] = ["load", "expect"];
+
+/// Part of the parser's message on a key that is given twice.
+const DUPLICATE: &str = "duplicate key";
 
 /// A value and its place.
 #[derive(Debug, Clone)]
@@ -101,10 +105,65 @@ impl Table {
     }
 }
 
-/// Parses TOML; the error is a syntax error at its place.
-pub(crate) fn parse(text: &str) -> Result<Table, Fault> {
-    let root = DeTable::parse(text).map_err(|error| syntax_fault(&error, text))?;
-    Ok(table(root.get_ref(), text))
+/// A text as a tree, as far as it is TOML.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) table: Table,
+    /// Syntax errors, one a line at most: one slip may confuse the parser more than once.
+    pub(crate) faults: Vec<Fault>,
+    /// Whether the tree has all keys of the text, so that it can be read in spite of the faults.
+    pub(crate) is_whole: bool,
+}
+
+/// Parses TOML. Text without quotes is a fault, and its value is in the tree all the same.
+pub(crate) fn parse(text: &str) -> Parsed {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let mut parsed =
+        Parsed { table: table(root.get_ref(), text), faults: Vec::new(), is_whole: true };
+    let mut lines = BTreeSet::new();
+    for error in &errors {
+        let span = error.span().unwrap_or(0..0);
+        let line = line_start(text, span.start);
+        if !lines.insert(line) {
+            continue;
+        }
+        parsed.faults.push(syntax_fault(error, text));
+        let is_twice = error.message().contains(DUPLICATE);
+        match bare_value(text, &span).filter(|(_, value)| !is_twice && !value.is_empty()) {
+            Some((_, value)) => {
+                let end = line + text[line..].find('\n').unwrap_or(text.len() - line);
+                parsed.is_whole &= quote(&mut parsed.table, &(line..end), value);
+            }
+            // The first of two lines is in the tree.
+            None if is_twice && !text[line..].trim_start().starts_with('[') => {}
+            // What follows may be another error by this one alone.
+            None => {
+                parsed.is_whole = false;
+                break;
+            }
+        }
+    }
+    parsed
+}
+
+/// Gives the value on these bytes of the text its meaning with quotes; whether there is one.
+fn quote(table: &mut Table, line: &Range<usize>, value: &str) -> bool {
+    table.entries.iter_mut().any(|entry| {
+        let is_here = matches!(&entry.key_origin, Origin::File(span) if line.contains(&span.start));
+        match &mut entry.node.value {
+            Value::Table(inner) if !is_here => quote(inner, line, value),
+            Value::List(items) if !is_here => items.iter_mut().any(|item| match &mut item.value {
+                Value::Table(inner) => quote(inner, line, value),
+                _ => false,
+            }),
+            of_line if is_here => {
+                *of_line = Value::Outside(value.to_owned());
+                entry.node.given = shown(value);
+                true
+            }
+            _ => false,
+        }
+    })
 }
 
 fn table(entries: &DeTable<'_>, text: &str) -> Table {
@@ -149,7 +208,7 @@ fn node(spanned: &Spanned<DeValue<'_>>, text: &str) -> Node {
 fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
     let span = error.span().unwrap_or(0..0);
     let (message, advice) = match bare_value(text, &span) {
-        _ if error.message().contains("duplicate key") => twice(text, &span),
+        _ if error.message().contains(DUPLICATE) => twice(text, &span),
         Some((key, "")) => (format!("{} has no value", shown(key)), "write it after the =".into()),
         Some((key, value)) => (
             one_line(error.message()),
@@ -166,8 +225,7 @@ fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
 
 /// The key or table that is given twice, and the remedy.
 fn twice(text: &str, span: &Range<usize>) -> (String, String) {
-    let start = text.floor_char_boundary(span.start);
-    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_start = line_start(text, span.start);
     let line = text[line_start..].lines().next().unwrap_or_default().trim();
     let name = text.get(span.clone()).unwrap_or_default();
     let named = shown(name);
@@ -185,14 +243,19 @@ fn twice(text: &str, span: &Range<usize>) -> (String, String) {
     (message, "keep one of both lines".to_owned())
 }
 
+/// The first byte of the line that has this one.
+fn line_start(text: &str, at: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
 fn one_line(message: &str) -> String {
     message.lines().collect::<Vec<_>>().join("; ")
 }
 
 /// `key = value` on the faulty line, if the value is a bare word, as in `gas = 640M`, or empty.
 fn bare_value<'text>(text: &'text str, span: &Range<usize>) -> Option<(&'text str, &'text str)> {
-    let start = text.floor_char_boundary(span.start);
-    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_start = line_start(text, span.start);
     let line = text[line_start..].lines().next()?;
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.split('#').next()?.trim());

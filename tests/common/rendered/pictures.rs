@@ -17,7 +17,24 @@ const DRAWN_ROW_COUNT: usize = 40;
 const TEXT_TOLERANCE: f64 = 1.5;
 const MEDIAN: &str = "mgas_per_s/median";
 
-pub(crate) fn compare(picture: &Picture, results: &[Value], checked: &mut Checked) {
+/// Compares the pictures of a section, which show all variants together.
+pub(crate) fn compare(pictures: &[Picture], results: &[Value], checked: &mut Checked) {
+    let mut seen = BTreeSet::new();
+    for picture in pictures {
+        seen.extend(compare_one(picture, results, checked));
+    }
+    let all = cells(results);
+    if !pictures.is_empty() && all.len() <= DRAWN_ROW_COUNT {
+        note_missing("the picture of throughput", &all, &seen, checked);
+    }
+}
+
+/// Compares one picture. Returns the cells that it shows.
+fn compare_one(
+    picture: &Picture,
+    results: &[Value],
+    checked: &mut Checked,
+) -> BTreeSet<(usize, usize)> {
     checked.tick_count += picture.ticks.len();
     let mut seen = BTreeSet::new();
     for row in &picture.rows {
@@ -32,10 +49,7 @@ pub(crate) fn compare(picture: &Picture, results: &[Value], checked: &mut Checke
             Err(difference) => checked.note(&row.variant, Err(difference)),
         }
     }
-    let all = cells(results);
-    if all.len() <= DRAWN_ROW_COUNT {
-        note_missing("the picture of throughput", &all, &seen, checked);
-    }
+    seen
 }
 
 /// A row's lines stand below the texts of the head.

@@ -133,7 +133,8 @@ fn row(label: &str, client: &Part<'_, ClientCell>) -> Vec<String> {
 }
 
 fn ratio(client: &Part<'_, ClientCell>) -> String {
-    match figure!(client, in_order_ratio?) {
+    let is_repeated = client.counted().len() > 1;
+    match figure!(client, in_order_ratio?).filter(|_| is_repeated) {
         Some(figure) => number(Some(&figure), units::ratio),
         None => unknown(),
     }

@@ -12,7 +12,9 @@ use result::{
 
 use super::{
     figure::{Figure, Part, figure, part},
-    settings::{DESIGN, DIGEST, Found, OF_DESIGN, OF_VARIANT, SETTINGS, SOURCE, STORE, Setting},
+    settings::{
+        DESIGN, DIGEST, Found, OF_DESIGN, OF_STORE, OF_VARIANT, SETTINGS, SOURCE, STORE, Setting,
+    },
 };
 use crate::{compare, facts};
 
@@ -154,6 +156,11 @@ impl<'a> Report<'a> {
         Self { sources, rows, varying, swept }
     }
 
+    /// Returns whether the results are cells of one sweep.
+    pub(super) fn is_sweep(&self) -> bool {
+        self.sources.len() > 1 && self.sources.iter().all(|of| !of.shown.swept.is_empty())
+    }
+
     /// Name of a setting.
     pub(super) fn setting_name(&self, place: usize) -> &str {
         match place.checked_sub(SETTINGS.len()) {
@@ -263,12 +270,16 @@ fn swept(results: &[&Source<'_>]) -> Vec<String> {
 /// where all else is the same. What follows from the keys that were swept says no more than these
 /// do: gas, that is a little different with each value of another key, would set all rows apart.
 fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
+    let text = |row: &Row<'_>, place: usize| row.setting(place).map(|it| it.text.clone());
     let differs = |place: &usize| {
-        let mut known = rows.iter().filter_map(|row| row.setting(*place));
-        known.next().is_some_and(|first| known.any(|other| other != first))
+        // Facts of a store say no more than its name, unless they differ within one.
+        let is_of_store = OF_STORE.contains(place);
+        let store = |row: &Row<'_>| is_of_store.then(|| text(row, STORE));
+        let mut firsts: BTreeMap<Option<Option<String>>, &Setting> = BTreeMap::new();
+        let known = rows.iter().filter_map(|row| Some((store(row), row.setting(*place)?)));
+        known.into_iter().any(|(store, own)| *firsts.entry(store).or_insert(own) != own)
     };
     let swept = SETTINGS.len()..SETTINGS.len() + swept_count;
-    let text = |row: &Row<'_>, place: usize| row.setting(place).map(|it| it.text.clone());
     let follows = |place: &usize| {
         let of_variant = *place == STORE || OF_VARIANT.contains(place);
         let mut known: BTreeMap<Vec<Option<String>>, Option<String>> = BTreeMap::new();

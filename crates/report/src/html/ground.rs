@@ -13,6 +13,9 @@ use super::{
 };
 use crate::units;
 
+/// Values of a fact that stand open where results differ; the others are folded away.
+const SHOWN_VALUE_COUNT: usize = 3;
+
 /// A fact that is shown first.
 struct First {
     name: &'static str,
@@ -104,10 +107,25 @@ fn facts(source: &Source<'_>) -> Value {
     serde_json::to_value(facts).unwrap_or_default()
 }
 
-/// A warning, and the results that have it.
+/// A warning, and the results that have it, in these words or with other numbers.
 struct Warning<'a> {
     text: &'a str,
     labels: Vec<&'a str>,
+    /// Whether its numbers differ.
+    has_others: bool,
+}
+
+/// A warning without its numbers: the same of two results in which it has others.
+fn wording(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '0'..='9' | '.' if words.ends_with('#') => {}
+            '0'..='9' => words.push('#'),
+            c => words.push(c),
+        }
+    }
+    words
 }
 
 /// Reasons to doubt the figures.
@@ -115,18 +133,30 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
     let mut all: Vec<Warning<'_>> = Vec::new();
     for source in &report.sources {
         for text in source.shown.warnings() {
-            match all.iter_mut().find(|known| known.text == text) {
-                Some(known) => known.labels.push(&source.label),
-                None => all.push(Warning { text, labels: vec![&source.label] }),
+            match all.iter_mut().find(|known| wording(known.text) == wording(text)) {
+                Some(known) => {
+                    known.has_others |= known.text != text;
+                    if known.labels.last() != Some(&source.label.as_str()) {
+                        known.labels.push(&source.label);
+                    }
+                }
+                None => all.push(Warning { text, labels: vec![&source.label], has_others: false }),
             }
         }
     }
-    let item = |Warning { text, labels }: &Warning<'_>| match labels.len() {
-        _ if report.sources.len() == 1 => format!("<li>{}</li>\n", esc(text)),
-        count if count == report.sources.len() => {
-            format!("<li>{} <small>(all results)</small></li>\n", esc(text))
+    let item = |Warning { text, labels, has_others }: &Warning<'_>| {
+        let of = match labels.len() {
+            _ if report.sources.len() == 1 => String::new(),
+            count if count == report.sources.len() => "all results".to_owned(),
+            _ => labels.join(", "),
+        };
+        let others = if *has_others { "with other numbers in the others" } else { "" };
+        let beside: Vec<&str> =
+            [of.as_str(), others].into_iter().filter(|words| !words.is_empty()).collect();
+        match beside.is_empty() {
+            true => format!("<li>{}</li>\n", esc(text)),
+            false => format!("<li>{} <small>({})</small></li>\n", esc(text), beside.join("; ")),
         }
-        _ => format!("<li>{} <small>({})</small></li>\n", esc(text), labels.join(", ")),
     };
     let items: String = all.iter().map(item).collect();
     let body = match items.as_str() {
@@ -169,43 +199,45 @@ pub(super) fn environment(report: &Report<'_>) -> Section {
     }
 }
 
-/// A table of facts: one column where all results say the same, or one for each that differs.
+/// A table of facts: each value once, with the results that have it where they differ.
 fn by_result(report: &Report<'_>, title: &str, rows: &[(String, Vec<String>)]) -> String {
-    let mut columns: Vec<(Vec<&str>, Vec<&String>)> = Vec::new();
-    for (place, source) in report.sources.iter().enumerate() {
-        let facts: Vec<&String> = rows.iter().map(|(_, values)| &values[place]).collect();
-        match columns.iter_mut().find(|(_, known)| same(known, &facts)) {
-            Some((labels, _)) => labels.push(&source.label),
-            None => columns.push((vec![&source.label], facts)),
-        }
-    }
-    let heads: Vec<String> = match columns.len() {
-        1 => vec!["Fact".to_owned(), "Value".to_owned()],
-        _ => {
-            let labels = columns.iter().map(|(labels, _)| labels.join(", "));
-            std::iter::once("Fact".to_owned()).chain(labels).collect()
-        }
-    };
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let lines: Vec<Vec<String>> = rows
-        .iter()
-        .enumerate()
-        .map(|(at, (name, _))| {
-            let values = columns.iter().map(|(_, facts)| facts[at].clone());
-            std::iter::once(esc(name)).chain(values).collect()
-        })
-        .collect();
-    markup::table(title, &heads, &lines)
+    let lines: Vec<Vec<String>> =
+        rows.iter().map(|(name, values)| vec![esc(name), values_of(report, values)]).collect();
+    markup::table(title, &["Fact", "Value"], &lines)
 }
 
-/// The same text, wherever it comes from.
-fn same(a: &[&String], b: &[&String]) -> bool {
-    let bare = |text: &str| {
-        let start = text.find(" data-result=").unwrap_or(text.len());
-        let end = text.find(" data-at=").unwrap_or(text.len());
-        format!("{}{}", &text[..start], &text[end..])
+/// The values of a fact by result, each once.
+fn values_of(report: &Report<'_>, values: &[String]) -> String {
+    let mut distinct: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (value, source) in values.iter().zip(&report.sources) {
+        match distinct.iter_mut().find(|(known, _)| bare(known) == bare(value)) {
+            Some((_, labels)) => labels.push(&source.label),
+            None => distinct.push((value, vec![&source.label])),
+        }
+    }
+    if let [(value, _)] = distinct.as_slice() {
+        return (*value).clone();
+    }
+    let each = distinct
+        .iter()
+        .map(|(value, labels)| format!("{value} <small>({})</small>", labels.join(", ")));
+    let (shown, folded): (Vec<_>, Vec<_>) =
+        each.enumerate().partition(|(place, _)| *place < SHOWN_VALUE_COUNT);
+    let text = |values: Vec<(usize, String)>| {
+        values.into_iter().map(|(_, value)| value).collect::<Vec<_>>().join("; ")
     };
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bare(a) == bare(b))
+    let more = match folded.len() {
+        0 => String::new(),
+        count => markup::fold(&format!("{count} more values"), &text(folded)),
+    };
+    text(shown) + &more
+}
+
+/// A value without the attributes that say where it stands.
+fn bare(text: &str) -> String {
+    let start = text.find(" data-result=").unwrap_or(text.len());
+    let end = text.find('>').filter(|end| *end > start).unwrap_or(text.len());
+    format!("{}{}", &text[..start], &text[end..])
 }
 
 /// A fact of the result at `result`.

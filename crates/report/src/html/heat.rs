@@ -6,7 +6,7 @@ use super::{
     markup::{self, Section, esc, number},
     settings::{SOURCE, Setting},
 };
-use crate::units;
+use crate::{certainty, units};
 
 /// Maps that stand open; the others are folded away.
 const OPEN_MAP_COUNT: usize = 6;
@@ -80,7 +80,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         lede: format!(
             "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across), the two \
              settings that were varied most. A stronger shade is faster within a map; the fastest field is \
-             framed. An empty field was not run.",
+             framed, unless it has one sample. An empty field was not run.",
             esc(down),
             esc(across)
         ),
@@ -160,7 +160,8 @@ fn field(found: Option<(&Row<'_>, usize)>, low: f64, high: f64) -> String {
     };
     let speed = data::speed(row);
     let share = if high > low { (speed / low).ln() / (high / low).ln() } else { 1.0 };
-    let best = if speed >= high { " best" } else { "" };
+    let is_best = speed >= high && certainty::is_repeated(row.cell.value);
+    let best = if is_best { " best" } else { "" };
     let ink = if share > 0.55 { " deep" } else { "" };
     let several = if count > 1 {
         format!("<small title=\"the fastest of {count}\"> of {count}</small>")

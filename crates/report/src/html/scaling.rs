@@ -11,7 +11,7 @@ use super::{
 use result::Cell;
 use variant::CacheMode;
 
-use crate::units;
+use crate::{certainty, units};
 
 /// Charts that stand open; the others are folded away.
 const OPEN_CHART_COUNT: usize = 4;
@@ -93,7 +93,7 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
         id: kind.id,
         title: kind.title,
         lede: "Median throughput with its 95 % interval where there is one; both axes are \
-               logarithmic. A dotted line is <em>ideal</em>, for the first \
+               logarithmic. Single samples are joined by no line. A dotted line is <em>ideal</em>, for the first \
                line of each design: twice the threads, twice the throughput. The dashed line is the <em>device’s \
                ceiling</em>: what the gas would take if the fewest block reads of the lines came \
                at the most reads a second that the device gave in this run, and nothing else \
@@ -223,7 +223,11 @@ fn series(
     nth: usize,
     [x, y]: [Scale; 2],
 ) -> Series {
-    let point = |Counted { count, row }: &Counted<'_, '_>| {
+    // A line says that what lies between is known: not of single samples.
+    let is_repeated = |place: usize| {
+        line.get(place).is_some_and(|point| certainty::is_repeated(point.row.cell.value))
+    };
+    let point = |(place, Counted { count, row }): (usize, &Counted<'_, '_>)| {
         let figure = row.throughput()?;
         let interval = interval!(row.cell, mgas_per_s.ci95);
         let words = format!(
@@ -234,14 +238,15 @@ fn series(
             units::number(figure.value)
         );
         let ends = interval.map(|ends| ends.map(|end| y.at(end.value)));
-        Some(Point { x: x.at(*count), y: y.at(figure.value), ends, words, figure, is_joined: true })
+        let is_joined = place > 0 && is_repeated(place - 1) && is_repeated(place);
+        Some(Point { x: x.at(*count), y: y.at(figure.value), ends, words, figure, is_joined })
     };
     let first = line[0].row;
     Series {
         name: name(report, kind, first),
         design: first.cell.design,
         nth,
-        points: line.iter().filter_map(point).collect(),
+        points: line.iter().enumerate().filter_map(point).collect(),
     }
 }
 

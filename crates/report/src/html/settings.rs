@@ -166,5 +166,7 @@ pub(super) const OF_VARIANT: [usize; 13] =
     [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 32];
 /// Schedule and prefetch: they tell variants of one design apart beside their threads.
 pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=22;
+/// Facts of a store.
+pub(super) const OF_STORE: RangeInclusive<usize> = 23..=28;
 pub(super) const DIGEST: usize = 30;
 pub(super) const SOURCE: usize = 31;

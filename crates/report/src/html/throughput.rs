@@ -8,16 +8,18 @@ use super::{
     markup::{self, Section, esc, interval, number, unknown},
     settings::OF_VARIANT,
 };
-use result::Bottleneck;
+use result::{Bottleneck, Cell};
 
-use crate::{duties, units};
+use crate::{certainty, duties, units};
 
 /// Above this many rows only the best of each design is drawn; the table has all.
 const DRAWN_ROW_COUNT: usize = 40;
 /// The sample whose keys are shown: they are the same in all.
 const FIRST: usize = 0;
-/// The tag of the fastest of several.
+/// The tag of the fastest of several, where intervals show that it is.
 const FASTEST: &str = " <span class=\"tag\">fastest</span>";
+/// Groups of which the fastest rows lie apart by this factor have scales of their own.
+const APART: f64 = 10.0;
 /// Height of a row's picture, in pixels.
 const ROW_HEIGHT: u32 = 30;
 
@@ -30,32 +32,20 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         1..=DRAWN_ROW_COUNT => groups,
         _ => groups.iter().map(|group| Report::best_of_designs(group)).collect(),
     };
-    let all_ends = report.rows.iter().flat_map(|row| {
-        let high = figure!(row.cell, mgas_per_s.ci95?[1]);
-        [high, row.throughput()].into_iter().flatten().map(|figure| figure.value)
-    });
-    let scale = Scale::linear(all_ends);
-    let mut body = String::from(
-        "<figure><div role=\"table\" class=\"rows\" aria-label=\"Throughput by variant\">\n",
-    );
-    body.push_str(&head(scale));
-    for group in &drawn {
-        let title = report.told_apart(group[0], &OF_VARIANT);
-        if drawn.len() > 1 {
-            body.push_str(&format!("<p class=\"group\">{}</p>\n", esc(&title)));
-        }
-        let best = group.iter().map(|row| data::speed(row)).fold(f64::NEG_INFINITY, f64::max);
-        for row in group {
-            let is_fastest = data::speed(row) >= best && group.len() > 1;
-            body.push_str(&line(report, row, scale, if is_fastest { FASTEST } else { "" }));
-        }
+    let pictures = by_scale(drawn.clone());
+    let mut body = String::new();
+    for groups in &pictures {
+        body.push_str(&picture_of(report, groups, drawn.len()));
     }
-    body.push_str("</div></figure>\n");
     let count: usize = drawn.iter().map(Vec::len).sum();
     let of_all = if count < all {
         format!(" Drawn are the {count} best of their designs; the table has all {all} variants.")
     } else {
         String::new()
+    };
+    let scales = match pictures.len() {
+        1 => "",
+        _ => " The groups lie far apart: each has a scale of its own.",
     };
     body.push_str(&markup::fold("All figures by variant, as a table", &table(report)));
     Some(Section {
@@ -63,13 +53,52 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         title: "Throughput by variant",
         lede: format!(
             "Gas over wall time: the median of the samples, and its 95 % interval as the bar \
-             across. <em>n=</em> stands where six samples, which an interval needs, are missing. \
-             The time covers list, reads, execution, checks, {}.{of_all}",
+             across. <em>n=</em> stands where six samples, which an interval needs, are missing; \
+             <em>fastest</em> where its interval overlaps no other. The time covers list, reads, execution, checks, {}.{scales}{of_all}",
             duties::commit_and_root(report.rows.iter().map(|row| row.cell.value))
         ),
         body,
         results: report.results_of(report.rows.iter()),
     })
+}
+
+/// The groups of each picture: all in one with one scale; each by itself where the fastest of two
+/// groups lie apart so far that the slower one's marks would lie on the axis.
+fn by_scale<'r, 'a>(groups: Vec<Vec<&'r Row<'a>>>) -> Vec<Vec<Vec<&'r Row<'a>>>> {
+    let best = groups.iter().map(|group| {
+        group.iter().map(|row| data::speed(row)).filter(|speed| *speed > 0.0).fold(0.0, f64::max)
+    });
+    let (least, most) =
+        best.fold((f64::INFINITY, 0.0_f64), |(low, high), best| (low.min(best), high.max(best)));
+    match most >= APART * least {
+        true => groups.into_iter().map(|group| vec![group]).collect(),
+        false => vec![groups],
+    }
+}
+
+/// A picture of some of the page's groups of rows, with one scale.
+fn picture_of(report: &Report<'_>, groups: &[Vec<&Row<'_>>], group_count: usize) -> String {
+    let ends = groups.iter().flatten().flat_map(|row| {
+        let high = figure!(row.cell, mgas_per_s.ci95?[1]);
+        [high, row.throughput()].into_iter().flatten().map(|figure| figure.value)
+    });
+    let scale = Scale::linear(ends);
+    let mut body = String::from(
+        "<figure><div role=\"table\" class=\"rows\" aria-label=\"Throughput by variant\">\n",
+    );
+    body.push_str(&head(scale));
+    for group in groups {
+        let title = report.told_apart(group[0], &OF_VARIANT);
+        if group_count > 1 {
+            body.push_str(&format!("<p class=\"group\">{}</p>\n", esc(&title)));
+        }
+        let cells: Vec<&Cell> = group.iter().map(|row| row.cell.value).collect();
+        for row in group {
+            let is_fastest = certainty::is_fastest(row.cell.value, cells.iter().copied());
+            body.push_str(&line(report, row, scale, if is_fastest { FASTEST } else { "" }));
+        }
+    }
+    body + "</div></figure>\n"
 }
 
 fn head(scale: Scale) -> String {

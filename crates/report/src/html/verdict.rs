@@ -107,10 +107,27 @@ fn of_result(report: &Report<'_>, source: &Source<'_>, lines: &[Line]) -> String
     html.push_str("</ul>");
     let sound = source.shown.run().filter(|_| source.is_sound);
     if let Some(conclusion) = sound.and_then(|run| run.conclusion.as_ref()) {
-        html.push_str(&format!("<p class=\"found\">{}</p>", esc(conclusion)));
+        html.push_str(&found(conclusion));
     }
     html.push_str("</div>\n");
     html
+}
+
+/// The finding: its first part, the times, stands open; the rest is folded away.
+fn found(conclusion: &str) -> String {
+    let (times, rest) = conclusion.split_once("; ").unwrap_or((conclusion, ""));
+    let items: String = rest
+        .split("; ")
+        .filter(|part| !part.is_empty())
+        .map(|part| format!("<li>{}</li>", esc(part)))
+        .collect();
+    let more = match items.as_str() {
+        "" => String::new(),
+        items => {
+            markup::fold("How sure, by what and on which ground", &format!("<ul>{items}</ul>"))
+        }
+    };
+    format!("<p class=\"found\">{}</p>{more}", esc(times))
 }
 
 fn lines(source: &Source<'_>) -> Vec<Line> {

@@ -1,7 +1,7 @@
 //! Knees: where more threads stop paying. For each combination of everything else, the fewest
-//! threads whose throughput is within a few per cent of the best.
+//! threads whose throughput is within a few per cent of the best. None is named without intervals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -86,12 +86,19 @@ fn knee(
     (keys, way, other_count): Rest<'_>,
     counts: BTreeMap<u64, Vec<&Point>>,
 ) -> Option<Knee> {
+    let has_interval = |points: &Vec<&Point>| points.iter().all(|p| p.mgas_per_s_ci95.is_some());
+    let intervals: BTreeSet<u64> =
+        counts.iter().filter(|(_, points)| has_interval(points)).map(|(n, _)| *n).collect();
     let counts: Vec<_> = counts.into_iter().filter_map(|(n, points)| count(n, &points)).collect();
     let [first, _, ..] = counts.as_slice() else { return None };
     let best = counts
         .iter()
         .fold(first, |best, next| if next.mgas_per_s > best.mgas_per_s { next } else { best });
     let knee = counts.iter().find(|count| count.mgas_per_s >= SHARE * best.mgas_per_s)?;
+    // Medians without intervals show no difference, so none where more threads stop paying.
+    if ![best, knee].iter().all(|count| intervals.contains(&count.count)) {
+        return None;
+    }
     Some(Knee {
         over,
         keys,
@@ -144,7 +151,7 @@ mod tests {
             ms_per_batch: Some(1.0),
             ms_per_batch_ci95: None,
             mgas_per_s: Some(mgas_per_s),
-            mgas_per_s_ci95: None,
+            mgas_per_s_ci95: Some([mgas_per_s * 0.98, mgas_per_s * 1.02]),
         }
     }
 
@@ -206,6 +213,12 @@ mod tests {
         assert_eq!((both[0].counts[0].mgas_per_s, &both[0].counts[0].cells), (20.0, &vec![0, 1]));
         assert_eq!((both[0].knee_count, both[0].best_count), (2, 4));
         assert_eq!(knees(&points[..2]), Vec::new());
+        // Without an interval of the best or of the knee nothing is shown.
+        for without in 0..3 {
+            let mut points = points.clone();
+            points[without].mgas_per_s_ci95 = None;
+            assert_eq!(knees(&points), Vec::new());
+        }
         points.iter_mut().for_each(|point| point.mgas_per_s = None);
         assert_eq!(knees(&points), Vec::new());
     }

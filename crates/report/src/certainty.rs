@@ -1,0 +1,135 @@
+//! Which differences between designs a run shows, and how many more samples would show the others.
+//! Nothing here names a winner where intervals overlap, or where there is one sample.
+
+use variant::Design;
+
+use result::{
+    Cell,
+    stats::{self, INTERVAL_COUNT_MIN, PRECISION_SHARE},
+};
+
+use super::{facts, units};
+
+/// One value of a time of a run on one database.
+const SAMPLE: &str = "sample";
+
+/// Returns whether the cell's own time is more than one observation.
+pub(super) fn is_repeated(cell: &Cell) -> bool {
+    cell.value_count() > 1
+}
+
+/// The 95 % interval of a cell's time, where it has one.
+fn interval(cell: &Cell) -> Option<[f64; 2]> {
+    let finite = cell.ms_per_batch.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
+    finite.filter(|_| cell.value_count() >= INTERVAL_COUNT_MIN)
+}
+
+/// Returns whether `cell` may be called the fastest: it has an interval, and every other time of
+/// `cells`, with its own interval if it has one, lies above.
+pub(super) fn is_fastest<'a>(cell: &Cell, cells: impl IntoIterator<Item = &'a Cell>) -> bool {
+    let Some([_, high]) = interval(cell) else { return false };
+    let others = cells.into_iter().filter(|other| !std::ptr::eq(*other, cell));
+    let lows: Vec<f64> = others
+        .filter_map(|other| interval(other).map(|[low, _]| low).or_else(|| facts::time_ms(other)))
+        .collect();
+    !lows.is_empty() && lows.iter().all(|low| *low > high)
+}
+
+/// How sure the times are: nothing where there are intervals and the best design's lies apart.
+pub(super) fn words(cells: &[&Cell]) -> Option<String> {
+    let timed = || cells.iter().copied().filter(|cell| facts::time_ms(cell).is_some());
+    let counts = timed().map(Cell::value_count);
+    let (least, most) = (counts.clone().min()?, counts.max()?);
+    if most < INTERVAL_COUNT_MIN {
+        let count = match least {
+            0 | 1 if noun(cells) == SAMPLE => "one sample each".to_owned(),
+            few => format!("{}, no interval", units::things(few as u64, noun(cells))),
+        };
+        let designs = best_of_designs(cells);
+        let of_designs = (designs.len() > 1)
+            .then(|| format!(": no difference shown, {}", more_words(cells, &designs)));
+        return Some(count + &of_designs.unwrap_or_default());
+    }
+    let mut parts = Vec::new();
+    parts.extend(overlaps(cells));
+    let without: Vec<String> =
+        timed().filter(|cell| cell.value_count() < INTERVAL_COUNT_MIN).map(name).collect();
+    if !without.is_empty() {
+        parts.push(format!("no interval: {}", without.join(", ")));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// `no difference shown between batched-io@2+64io and parallel-io@64: about 40 more samples for
+/// ±3 %`, of the best design and those whose intervals overlap its own.
+fn overlaps(cells: &[&Cell]) -> Option<String> {
+    let designs = best_of_designs(cells);
+    let best = facts::best(designs.iter().copied().filter(|cell| interval(cell).is_some()))?;
+    let own = interval(best)?;
+    let overlap =
+        |other: &Cell| interval(other).is_some_and(|[low, high]| low <= own[1] && own[0] <= high);
+    let alike = designs.into_iter().filter(|other| !std::ptr::eq(*other, best) && overlap(other));
+    let alike: Vec<&Cell> = alike.collect();
+    if alike.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = alike.iter().map(|cell| name(cell)).collect();
+    let compared: Vec<&Cell> = alike.into_iter().chain([best]).collect();
+    let more = more_words(cells, &compared);
+    let names = names.join(", ");
+    Some(format!("no difference shown between {} and {names}: {more}", name(best)))
+}
+
+/// `about 40 more samples for ±3 %`, by the widest spread of the compared cells.
+fn more_words(cells: &[&Cell], compared: &[&Cell]) -> String {
+    let noun = format!("more {}", noun(cells));
+    let more = |cell: &&Cell| {
+        let needed = stats::count_needed(&times(cell), PRECISION_SHARE)?;
+        Some(needed.saturating_sub(cell.value_count()))
+    };
+    let percent = PRECISION_SHARE * 100.0;
+    let known: Option<Vec<usize>> = compared.iter().map(more).collect();
+    match known.and_then(|known| known.into_iter().max()) {
+        Some(0) => format!("they are known to ±{percent:.0} %"),
+        Some(more) => format!("about {} for ±{percent:.0} %", units::things(more as u64, &noun)),
+        None => {
+            let least = compared.iter().map(|cell| cell.value_count()).min().unwrap_or(0);
+            let more = INTERVAL_COUNT_MIN.saturating_sub(least).max(1);
+            format!("{} for an interval", units::things(more as u64, &noun))
+        }
+    }
+}
+
+/// The values that a cell's time is the median of, up to a factor.
+fn times(cell: &Cell) -> Vec<f64> {
+    match &cell.databases {
+        Some(databases) => {
+            databases.each.iter().filter_map(|database| database.ms_per_batch.median).collect()
+        }
+        None => {
+            let counted = cell.counted().into_iter().flatten();
+            counted.map(|sample| sample.wall_ns as f64).collect()
+        }
+    }
+}
+
+/// The best cell of each design that has a time.
+fn best_of_designs<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
+    let mut designs: Vec<Design> = Vec::new();
+    for cell in cells {
+        if !designs.contains(&cell.design) {
+            designs.push(cell.design);
+        }
+    }
+    let best = |design| facts::best(cells.iter().copied().filter(|cell| cell.design == design));
+    designs.into_iter().filter_map(best).collect()
+}
+
+/// What one value of a time is.
+fn noun(cells: &[&Cell]) -> &'static str {
+    if cells.iter().any(|cell| cell.databases.is_some()) { "database" } else { SAMPLE }
+}
+
+fn name(cell: &Cell) -> String {
+    format!("{}@{}", cell.design, facts::threads(cell))
+}

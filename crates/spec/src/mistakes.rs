@@ -1,0 +1,239 @@
+//! All mistakes of a scenario: after each, the tree is repaired as the remedy says and read again.
+//! A repaired tree is never a scenario; it only lets the reader go on to the next mistake.
+
+use std::collections::BTreeSet;
+
+use crate::fault::{Fault, Literal, Origin};
+use crate::fields::NO_SUCH_KEY;
+use crate::overrides::{self, Override};
+use crate::scenario::Scenario;
+use crate::tree::{self, Node, Parsed, Table, Value};
+use crate::{keys, read};
+
+/// The most mistakes that are shown.
+pub(crate) const MISTAKES_MAX: usize = 10;
+
+/// Values that satisfy the reader in the place of wrong or missing ones, by the last name of
+/// their key. What has a default or a remedy needs none.
+const STAND_INS: [(&str, &str); 5] = [
+    ("name", "stand-in"),
+    ("slots", "2M"),
+    ("gas", "64M"),
+    ("metric", "mgas_per_s(sequential)"),
+    ("kind", "transfers"),
+];
+
+/// Reads a scenario's text with its overrides, or finds its mistakes: at least one, in the order
+/// of the file, and one more than [`MISTAKES_MAX`] where there are more.
+pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<Fault>> {
+    let Parsed { table: mut tree, mut faults, is_whole } = tree::parse(text);
+    if is_whole {
+        let overridden = overrides::apply(&mut tree, overrides, &mut faults);
+        match read::scenario(&tree, overridden) {
+            Ok(scenario) if faults.is_empty() => return Ok(scenario),
+            Ok(_) => {}
+            Err(first) => find(tree, first, &mut faults),
+        }
+    }
+    faults.sort_by_key(|fault| match &fault.origin {
+        Origin::Outside { .. } | Origin::WholeFile => 0,
+        Origin::File(span) => span.start + 1,
+    });
+    faults.truncate(MISTAKES_MAX + 1);
+    Err(faults)
+}
+
+/// Adds the mistake that the reader met in the tree, and those after it.
+fn find(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
+    let mut met = BTreeSet::new();
+    let mut next = first;
+    loop {
+        let is_told = faults.iter().any(|known| known.key == next.key);
+        // A second wrong value of one list has a place of its own; anything else that is wrong
+        // with a repaired key follows from the repair.
+        if !is_told || is_item(&tree, &next.origin) {
+            faults.push(next.clone());
+        }
+        let is_met = !met.insert((next.key.clone(), next.misfit.rule.clone()));
+        if is_met || faults.len() > MISTAKES_MAX {
+            return;
+        }
+        let is_share = next.key.starts_with("load[") && next.key.ends_with(".share");
+        if is_share {
+            share_evenly(&mut tree, &next.key);
+        } else if !repair(&mut tree, "", &next) {
+            return;
+        }
+        match read::scenario(&tree, Vec::new()) {
+            Ok(_) => return,
+            Err(fault) => next = fault,
+        }
+    }
+}
+
+/// Returns whether a list of plain values has one with this origin.
+fn is_item(table: &Table, origin: &Origin) -> bool {
+    table.entries.iter().any(|entry| match &entry.node.value {
+        Value::Table(inner) => is_item(inner, origin),
+        Value::List(items) => items.iter().any(|item| match &item.value {
+            Value::Table(inner) => is_item(inner, origin),
+            _ => item.origin == *origin,
+        }),
+        _ => false,
+    })
+}
+
+/// Repairs the fault in the table at `path`, or in one below it; `false` where no repair is known.
+fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
+    for index in 0..table.entries.len() {
+        let below = join(path, &table.entries[index].key);
+        if repair_below(&mut table.entries[index].node, &below, fault) {
+            drop_emptied(table, index);
+            return true;
+        }
+        let entry = &table.entries[index];
+        let is_value = entry.node.origin == fault.origin && fault.key == below;
+        match entry.key_origin == fault.origin {
+            // A value from outside has its key's place.
+            _ if is_value && fault.misfit.rule != NO_SUCH_KEY => repair_value(table, index, fault),
+            true => repair_key(table, index, fault),
+            false => continue,
+        }
+        return true;
+    }
+    path.is_empty() && fault.origin == Origin::WholeFile && add(table, path, fault)
+}
+
+/// The same below a value.
+fn repair_below(node: &mut Node, path: &str, fault: &Fault) -> bool {
+    let is_here = node.origin == fault.origin;
+    match &mut node.value {
+        Value::Table(inner) => {
+            repair(inner, path, fault)
+                || is_here && is_below(fault, path) && add(inner, path, fault)
+        }
+        Value::List(items) => {
+            let tables = items.iter_mut().enumerate();
+            let tables = tables.filter(|(_, item)| matches!(item.value, Value::Table(_)));
+            for (index, item) in tables {
+                if repair_below(item, &format!("{path}[{index}]"), fault) {
+                    return true;
+                }
+            }
+            let is_wrong =
+                |item: &Node| item.origin == fault.origin && !matches!(item.value, Value::Table(_));
+            let count = items.len();
+            items.retain(|item| !is_wrong(item));
+            items.len() < count
+        }
+        _ => false,
+    }
+}
+
+/// Removes a list that has lost its only value: an empty one may be another mistake.
+fn drop_emptied(table: &mut Table, index: usize) {
+    if matches!(&table.entries[index].node.value, Value::List(items) if items.is_empty()) {
+        table.entries.remove(index);
+    }
+}
+
+/// Gives a value the stand-in of its key, or removes it, so that its default holds.
+fn repair_value(table: &mut Table, index: usize, fault: &Fault) {
+    let key = table.entries[index].key.clone();
+    if key == "kind" {
+        repair_kind(table, fault);
+    } else if let Some(value) = stand_in(&key) {
+        table.entries[index].node = node(value);
+    } else {
+        table.entries.remove(index);
+    }
+}
+
+/// Takes the kind that was meant, or else one for which the load's own keys are gone, too.
+fn repair_kind(table: &mut Table, fault: &Fault) {
+    match meant(fault) {
+        Some(kind) => table.set("kind", node(Value::Text(kind.to_owned()))),
+        None => {
+            table.entries.retain(|entry| keys::LOAD.contains(&entry.key.as_str()));
+            table.set("kind", node(Value::Text("transfers".to_owned())));
+        }
+    }
+}
+
+/// Gives equal shares to the load whose share is wrong and to those with a valid one, so that
+/// their sum is no mistake of its own. Other wrong shares stay.
+fn share_evenly(tree: &mut Table, wrong: &str) {
+    let Some(Value::List(loads)) = tree.get_mut("load").map(|node| &mut node.value) else { return };
+    let equal = 1.0 / loads.len() as f64;
+    for (index, load) in loads.iter_mut().enumerate() {
+        let Value::Table(load) = &mut load.value else { continue };
+        let is_share = match load.get("share").map(|node| &node.value) {
+            Some(Value::Float(share)) => *share > 0.0 && *share <= 1.0,
+            Some(Value::Integer(share)) => *share == Some(1),
+            _ => false,
+        };
+        if is_share || wrong == format!("load[{index}].share") {
+            load.set("share", node(Value::Float(equal)));
+        }
+    }
+}
+
+/// Gives an unknown key the name that was meant, or removes it.
+fn repair_key(table: &mut Table, index: usize, fault: &Fault) {
+    match meant(fault).filter(|key| !key.contains('.') && table.get(key).is_none()) {
+        Some(key) => table.entries[index].key = key.to_owned(),
+        None => drop(table.entries.remove(index)),
+    }
+}
+
+/// Adds what the fault misses in the table at `path`.
+fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
+    // `expect[0]` itself: it has no bound.
+    let key = match fault.key == path {
+        true => "min",
+        false => fault.key.strip_prefix(path).unwrap_or(&fault.key).trim_start_matches('.'),
+    };
+    let written = fault.misfit.remedy.write.as_ref().map(|literal| match literal {
+        Literal::Text(text) | Literal::Bare(text) => Value::Outside(text.clone()),
+    });
+    let bound = (key == "min").then(|| Value::Integer(Some(0)));
+    let Some(value) = stand_in(key).or(written).or(bound) else { return false };
+    table.set(key, node(value));
+    true
+}
+
+/// The value that stands in for a key's, if it has one: a table or list has what it must have.
+fn stand_in(key: &str) -> Option<Value> {
+    let text = |key: &str| STAND_INS.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
+    let with = |key: &'static str| {
+        let mut table = Table::default();
+        table.set(key, node(Value::Text(text(key)?.to_owned())));
+        Some(Value::Table(table))
+    };
+    match key {
+        "schema" => Some(Value::Integer(Some(keys::SCHEMA))),
+        "state" => with("slots"),
+        "block" => with("gas"),
+        "load" => Some(Value::List(vec![node(with("kind")?)])),
+        key => text(key).map(|value| Value::Outside(value.to_owned())),
+    }
+}
+
+/// The name that the remedy asks about.
+fn meant(fault: &Fault) -> Option<&str> {
+    fault.misfit.remedy.advice.strip_prefix("did you mean ")?.strip_suffix('?')
+}
+
+/// Returns whether the fault is about the table at `path`, or about a key that it misses.
+fn is_below(fault: &Fault, path: &str) -> bool {
+    fault.key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// A value that was not in the text.
+fn node(value: Value) -> Node {
+    Node { value, origin: Origin::WholeFile, given: String::new() }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
