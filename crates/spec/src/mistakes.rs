@@ -196,7 +196,7 @@ fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
     let written = fault.misfit.remedy.write.as_ref().map(|literal| match literal {
         Literal::Text(text) | Literal::Bare(text) => Value::Outside(text.clone()),
     });
-    let bound = (key == "min").then(|| Value::Integer(Some(0)));
+    let bound = (key == "min").then_some(Value::Integer(Some(0)));
     let Some(value) = stand_in(key).or(written).or(bound) else { return false };
     table.set(key, node(value));
     true

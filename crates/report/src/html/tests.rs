@@ -8,6 +8,7 @@ mod page;
 mod rendered;
 
 mod in_a_browser;
+mod pages;
 
 use super::{calibration, page};
 use crate::{Calibrated, Unfinished};
@@ -443,69 +444,4 @@ fn a_calibration_has_the_times_of_its_results_and_those_without_figures() {
     }
     assert!(page.contains("geth against our designs on 3 workloads"));
     assert!(page.contains("&lt;chase&gt;") && page.contains("exit code &lt;6&gt;"));
-}
-
-/// A run on three stores whose throughputs lie far apart.
-fn three_stores() -> Shown {
-    use variant::StoreKind;
-    result(|run| {
-        let (own, facts) = (run.cells.clone(), run.stores[0].clone());
-        for (store, times) in [(StoreKind::Mdbx, 0.5), (StoreKind::Memory, 30.0)] {
-            let mut facts = facts.clone();
-            facts.store = store;
-            facts.facts.insert("shape".to_owned(), format!("shape of {store}").into());
-            run.stores.push(facts);
-            run.cells.extend(own.iter().cloned().map(|mut cell| {
-                let faster = |figure: &mut Option<f64>| *figure = figure.map(|one| one * times);
-                cell.store = store;
-                cell.variant = cell.variant.replace("rocksdb", store.name());
-                faster(&mut cell.mgas_per_s.median);
-                cell.mgas_per_s.ci95 = cell.mgas_per_s.ci95.map(|ends| ends.map(|one| one * times));
-                cell
-            }));
-        }
-        run.stores[0].facts.insert("shape".to_owned(), "shape of rocksdb".into());
-    })
-}
-
-#[test]
-fn stores_are_headings_by_their_names_and_far_apart_ones_have_scales_of_their_own() {
-    let results = [three_stores()];
-    let html = page(&results);
-    compared(&elements(&html), &jsons(&results));
-    let groups: Vec<&str> = html.split("<p class=\"group\">").skip(1).collect();
-    let groups: Vec<&str> =
-        groups.iter().filter_map(|rest| Some(rest.split_once('<')?.0)).collect();
-    assert_eq!(groups, ["rocksdb", "mdbx", "memory"]);
-    assert_eq!(html.matches("aria-label=\"Throughput by variant\"").count(), 3);
-    assert!(!html.contains("<p class=\"over\">shape"), "no heading is a store's own fact");
-}
-
-#[test]
-fn a_sweep_opens_with_its_map_and_the_settings_that_vary_and_has_one_machine_table() {
-    let cells = swept(|run| {
-        run.warnings = vec![format!("the load average was {}", run.workload.gas)];
-    });
-    let html = page(&cells);
-    let place = |id: &str| html.find(&format!("<section id=\"{id}\"")).expect(id);
-    assert!(place("verdict") < place("heat") && place("heat") < place("varied"));
-    assert!(place("varied") < place("throughput"));
-    let machine = &html[place("environment")..place("results")];
-    assert!(machine.contains("<th scope=\"col\">Fact</th><th scope=\"col\">Value</th></tr>"));
-    assert_eq!(html[place("warnings")..place("environment")].matches("<li>").count(), 1);
-    // Of a few runs by themselves the map is one figure among others.
-    let html = page(&sweep());
-    assert!(html.find("id=\"heat\"") > html.find("id=\"throughput\""));
-}
-
-#[test]
-fn pages_to_look_at_are_written_where_somebody_names_a_folder() {
-    let Some(folder) = std::env::var_os("STRESS_PAGES") else { return };
-    let folder = std::path::Path::new(&folder);
-    let write = |name: &str, results: &[Shown]| {
-        std::fs::write(folder.join(name), page(results)).expect("the folder is there");
-    };
-    write("run.html", &[result(|_| ())]);
-    write("stores.html", &[three_stores()]);
-    write("sweep.html", &swept(|_| ()));
 }
