@@ -199,8 +199,8 @@ func (e *executor) run(db *state.StateDB, block *block, messages []*core.Message
 	pool := core.NewGasPool(block.Env.GasLimit)
 	var logs []*types.Log
 	for i, message := range messages {
-		// A name for the logs: these transactions have no hash.
-		name := common.BigToHash(new(big.Int).SetUint64(uint64(len(receipts) + 1)))
+		// A name for the logs, of which the state has those of all batches: these transactions have no hash.
+		name := common.BigToHash(new(big.Int).Add(new(big.Int).Lsh(height, 64), big.NewInt(int64(i))))
 		db.SetTxContext(name, i, uint32(i+1))
 		done, err := core.ApplyMessage(evm, message, pool)
 		if err != nil {
