@@ -3,7 +3,7 @@
 //! compares with a baseline; clients are other programs.
 //!
 //! The kernel ends a process with its parent where the process has asked for it
-//! (`PR_SET_PDEATHSIG`). A client does not ask. So this program starts itself, asks, and becomes the
+//! (its death signal, see prctl). A client does not ask. So this program starts itself, asks, and becomes the
 //! client (`exec` keeps the wish).
 
 use std::{
