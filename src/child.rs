@@ -1,5 +1,5 @@
 //! Processes that this program starts, and their ties to it: it passes on that the user interrupted, and
-//! none outlives it. A sweep runs its cells in processes of this program, and the gate those that it
+//! none of them outlives it (those that they start may: a wrapper of a client has to `exec`). A sweep runs its cells in processes of this program, and the gate those that it
 //! compares with a baseline; clients are other programs.
 //!
 //! The kernel ends a process with its parent where the process has asked for it
@@ -18,6 +18,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use rustix::process::{
     Pid, Signal, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+    test_kill_process_group,
 };
 
 use crate::interrupt;
@@ -169,6 +170,12 @@ pub fn send(child: &Child, signal: Signal, reach: Reach) {
         Reach::Process => kill_process(pid, signal),
         Reach::Group => kill_process_group(pid, signal),
     };
+}
+
+/// Whether a child that leads a group, or any process of its group, is still there.
+pub fn has_group(child: &Child) -> bool {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process_group(pid).is_ok())
 }
 
 fn ending(status: ExitStatus) -> Ended {

@@ -197,6 +197,17 @@ impl CalibrateInput {
                 );
                 Err(error).or_exit(Code::Usage)
             }
+            // What is in another directory is not this verb's to remove.
+            Err(_)
+                if fs::read_dir(out).with_context(cannot).or_exit(Code::Io)?.next().is_some() =>
+            {
+                let error = anyhow!(
+                    "--out {}: has files and is of no calibration (there is no {MANIFEST}); name an \
+                     empty or a new directory",
+                    out.display()
+                );
+                Err(error).or_exit(Code::Usage)
+            }
             Err(_) => {
                 let text = format!("{own:#}\n");
                 report::replace(&path, text.as_bytes()).with_context(cannot).or_exit(Code::Io)

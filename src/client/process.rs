@@ -132,9 +132,12 @@ impl Running {
         child::send(&self.child(), Signal::TERM, Reach::Group);
         let begun = Instant::now();
         while begun.elapsed() < STOP_MAX {
-            if self.child().try_wait().or_exit(Code::Io)?.is_some() {
+            let mut child = self.child();
+            // A process that it started may hold the database longer than it lives.
+            if child.try_wait().or_exit(Code::Io)?.is_some() && !child::has_group(&child) {
                 return Ok(());
             }
+            drop(child);
             thread::sleep(GLANCE);
         }
         let error = anyhow!(
@@ -197,7 +200,8 @@ impl Running {
             before = now;
         }
         let error = anyhow!(
-            "the client still works {} s after its start, and its times would be those of that work,              too: let it finish once on a database that is kept (--datadir), or wait longer (settle_s in \
+            "the client still works {} s after its start, and its times would be those of that work, \
+             too: let it finish once on a database that is kept (--datadir), or wait longer (settle_s in \
              its start file); the end of its log:\n{}",
             most.as_secs_f64(),
             self.log.tail_so_far()

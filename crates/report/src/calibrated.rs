@@ -4,7 +4,7 @@
 //! The terms of a time are device reads a key, CPU time and the root. A term explains why ranks part
 //! where the client's share of it, relative to ours, is as far from the usual one as that of the time.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
 use result::{Cell, ClientCell, RunResult, SampleFacts, Shown, ranks, stats};
 use variant::{Design, Phase};
@@ -15,8 +15,10 @@ use crate::facts;
 const PARTED_RANKS_MIN: f64 = 2.0;
 /// Share of the ranks from which on they part, where there are many.
 const PARTED_SHARE: f64 = 0.25;
-/// A term explains a difference of which it is so large a share, in logarithms.
-const EXPLAINED_SHARE: f64 = 0.5;
+/// A term explains a difference of which it is so large a share, in logarithms, and no larger one.
+const EXPLAINED_SHARES: RangeInclusive<f64> = 0.5..=2.0;
+/// A time that is closer to the usual one, by its ratio, has no difference to explain.
+const EXPLAINED_RATIO_MIN: f64 = 1.2;
 /// A root that is a smaller share of both times explains nothing.
 const ROOT_SHARE_MIN: f64 = 0.1;
 
@@ -119,7 +121,8 @@ impl<'a> Figures<'a> {
     pub(crate) fn of(calibrated: &Calibrated<'a>) -> Self {
         let runs = calibrated.results.iter().enumerate();
         let runs = runs.filter_map(|(place, shown)| Some((place, shown.run()?)));
-        let sound: Vec<_> = runs.filter(|(_, run)| run.is_sound()).collect();
+        // The medians of a run that ended early are of fewer samples than the others'.
+        let sound: Vec<_> = runs.filter(|(_, run)| run.is_sound() && !run.interrupted).collect();
         let mut designs: Vec<Design> = Vec::new();
         for cell in sound.iter().flat_map(|(_, run)| &run.cells) {
             if !designs.contains(&cell.design) {
@@ -265,8 +268,11 @@ fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
     all
 }
 
-/// The term whose ratio is the farthest from the usual one, on the side of the time's.
+/// The term whose ratio is the farthest from the usual one, on the side of the time's and about as far.
 fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
+    if times_usual.ln().abs() < EXPLAINED_RATIO_MIN.ln() {
+        return None;
+    }
     let of_term = |term: Term| {
         let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.ratio(term)).collect();
         let own = pair.ratio(term).filter(|_| term != Term::Root || pair.has_root())?;
@@ -275,7 +281,7 @@ fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
     let terms = [Term::Reads, Term::Cpu, Term::Root].into_iter().filter_map(of_term);
     let explains = |(_, ratio): &(Term, f64)| {
         let share = ratio.ln() / times_usual.ln();
-        share.is_finite() && share >= EXPLAINED_SHARE
+        EXPLAINED_SHARES.contains(&share)
     };
     terms.filter(explains).max_by(|(_, a), (_, b)| a.ln().abs().total_cmp(&b.ln().abs()))
 }
@@ -327,6 +333,35 @@ mod tests {
             pair.ours.root_ms = Some(0.01);
         }
         assert_eq!(of(&pairs)[0].term, None);
+    }
+
+    #[test]
+    fn a_time_close_to_the_usual_one_is_explained_by_no_term() {
+        let with = |cpu_ms: f64| {
+            let mut pairs = pairs();
+            pairs[0].theirs.cpu_ms = Some(4.0 * 2.0 * cpu_ms);
+            pairs
+        };
+        let of = |pairs: &[Pair], times_usual: f64| term(&pairs[0], pairs, times_usual);
+        let pairs = with(1.25);
+        for close in [0.84, 0.99, 1.0, 1.01, 1.19] {
+            assert_eq!(of(&pairs, close), None, "{close}");
+        }
+        assert_eq!(of(&pairs, 1.21), Some((Term::Cpu, 1.25)));
+        assert_eq!(of(&with(0.8), 0.83), Some((Term::Cpu, 0.8)));
+    }
+
+    #[test]
+    fn a_term_of_more_than_twice_the_difference_explains_nothing() {
+        let mut pairs = pairs();
+        let mut of = |times: f64| {
+            pairs[0].theirs.cpu_ms = Some(8.0 * times);
+            term(&pairs[0], &pairs, 2.0)
+        };
+        assert_eq!(of(1.4), None);
+        assert_eq!(of(1.5), Some((Term::Cpu, 1.5)));
+        assert_eq!(of(3.9), Some((Term::Cpu, 3.9)));
+        assert_eq!(of(4.1), None);
     }
 
     #[test]

@@ -75,6 +75,21 @@ fn a_scenario_without_figures_is_named_and_the_others_are_kept() {
 }
 
 #[test]
+fn a_directory_of_somebody_else_is_refused_and_stays() {
+    let own = tempfile::tempdir().unwrap();
+    let file = written(own.path(), "fake", "", "", "");
+    let result = own.path().join("mine/sload-storm/result.json");
+    std::fs::create_dir_all(result.parent().unwrap()).unwrap();
+    std::fs::write(&result, "{}").unwrap();
+    let args = ["calibrate-against", &file, "sload-storm", "--out", "mine"];
+    let output = stress(&args, own.path());
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("mine: has files and is of no calibration"), "{error}");
+    assert_eq!(std::fs::read_to_string(&result).unwrap(), "{}");
+}
+
+#[test]
 fn geth_is_ranked_beside_our_designs() {
     let Some(geth) = geth() else { return };
     let own = tempfile::tempdir().unwrap();
