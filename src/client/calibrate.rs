@@ -4,24 +4,26 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs::{self, File, TryLockError},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use report::{Calibrated, Unfinished};
 use result::{Shown, Stored};
 use serde_json::{Value, json};
 use spec::{Override, Scenario, shipped};
 
+use super::StartFile;
 use crate::{
     child::{self, Ended},
+    environment,
     exit::{Code, Failure, OrExit},
     interrupt, terminal,
 };
 
 /// Says which calibration a directory is of.
-const MANIFEST: &str = "calibration.json";
+const MANIFEST: &str = "calibrate-against.json";
 /// The page.
 const PAGE: &str = "calibration.html";
 /// Beginning of the names of twins of official tests.
@@ -32,8 +34,10 @@ const OFFICIAL: &str = "official/";
 pub struct CalibrateInput {
     /// Names of shipped scenarios; all twins and storms where there are none.
     pub scenarios: Vec<String>,
-    /// Overrides of their work, each left out where a scenario has no such key.
+    /// Overrides of their work, each left out where a scenario does not take it.
     pub work: Vec<Override>,
+    /// How the client is started.
+    pub start: StartFile,
     /// Siblings that a sample each needs.
     pub sibling_count: u64,
     /// Options of `stress client`, without export and output.
@@ -66,10 +70,12 @@ impl CalibrateInput {
     /// Runs all scenarios that have no result yet.
     ///
     /// # Errors
-    /// A scenario is not known, or the directory cannot be written or is another calibration's.
+    /// A scenario is not known, no scenario takes an override, or the directory cannot be written, is
+    /// another calibration's or in use.
     pub fn run(&self) -> Result<CalibrationResult, Failure> {
         let names = self.names().or_exit(Code::Usage)?;
-        self.claim()?;
+        self.check_overrides(&names).or_exit(Code::Usage)?;
+        let _lock = self.claim()?;
         let page = self.out.join(PAGE);
         let (results, unfinished) = (Vec::new(), Vec::new());
         let mut all = CalibrationResult { results, unfinished, code: Code::Fine, page };
@@ -79,6 +85,10 @@ impl CalibrateInput {
                 break;
             }
             terminal::note(&format!("{name} ({} of {})", index + 1, names.len()));
+            let left_out = self.overrides_of(name).left_out;
+            for (given, _) in &left_out {
+                terminal::note(&format!("{name} does not take {}", given.origin));
+            }
             self.add(name, &mut all)?;
             let html = report::html::calibration(&all.calibrated());
             report::replace(&all.page, html.as_bytes()).or_exit(Code::Io)?;
@@ -134,7 +144,7 @@ impl CalibrateInput {
             "--output".into(),
             export.clone().into(),
         ]);
-        for given in self.overrides_of(name) {
+        for given in self.overrides_of(name).taken {
             words.extend(["--set".into(), format!("{}={}", given.key, given.value).into()]);
         }
         if let Some(outcome) = step("export", words)? {
@@ -149,17 +159,33 @@ impl CalibrateInput {
         Ok(outcome.unwrap_or(Outcome::Whole))
     }
 
-    /// The overrides that the scenario has keys for: transfers have no slots.
-    fn overrides_of(&self, name: &str) -> Vec<Override> {
+    /// Which overrides the scenario takes: transfers have no slots.
+    fn overrides_of(&self, name: &str) -> OverridesOf {
         let text = shipped::find(name).unwrap_or_default();
-        let mut taken: Vec<Override> = Vec::new();
+        let mut of = OverridesOf::default();
         for given in &self.work {
-            let with = [&taken[..], std::slice::from_ref(given)].concat();
-            if Scenario::parse(name, text, &with).is_ok() {
-                taken = with;
+            let with = [&of.taken[..], std::slice::from_ref(given)].concat();
+            match Scenario::parse(name, text, &with) {
+                Ok(_) => of.taken = with,
+                Err(error) => of.left_out.push((given.clone(), error.to_string())),
             }
         }
-        taken
+        of
+    }
+
+    /// An override that no scenario takes is a mistake.
+    fn check_overrides(&self, names: &[String]) -> Result<()> {
+        let all: Vec<OverridesOf> = names.iter().map(|name| self.overrides_of(name)).collect();
+        for given in &self.work {
+            if all.iter().any(|of| of.taken.contains(given)) {
+                continue;
+            }
+            let errors = all.iter().flat_map(|of| &of.left_out);
+            if let Some((_, error)) = errors.into_iter().find(|(other, _)| other == given) {
+                bail!("{error}\nno scenario of this calibration takes {}", given.origin);
+            }
+        }
+        Ok(())
     }
 
     fn names(&self) -> Result<Vec<String>> {
@@ -178,24 +204,23 @@ impl CalibrateInput {
         self.scenarios.iter().map(known).collect()
     }
 
-    /// Makes the directory, or finds that it is of the same calibration.
-    fn claim(&self) -> Result<(), Failure> {
+    /// Makes the directory, or finds that it is of the same calibration; nobody else has it as long as the
+    /// file lives that is returned.
+    fn claim(&self) -> Result<File, Failure> {
         let out = &self.out;
         let cannot = || format!("--out {}: cannot be written", out.display());
         fs::create_dir_all(out).with_context(cannot).or_exit(Code::Io)?;
         let own = self.manifest();
         let path = out.join(MANIFEST);
         match fs::read(&path) {
-            Ok(text) if serde_json::from_slice::<Value>(&text).is_ok_and(|there| there == own) => {
-                Ok(())
-            }
+            Ok(text) if serde_json::from_slice::<Value>(&text).is_ok_and(|there| there == own) => {}
             Ok(_) => {
                 let error = anyhow!(
-                    "--out {}: holds a calibration with other settings ({MANIFEST}); name another \
-                     directory",
+                    "--out {}: holds a calibration with other settings, or of another program or start \
+                     file ({MANIFEST}); name another directory",
                     out.display()
                 );
-                Err(error).or_exit(Code::Usage)
+                return Err(error).or_exit(Code::Usage);
             }
             // What is in another directory is not this verb's to remove.
             Err(_)
@@ -206,12 +231,25 @@ impl CalibrateInput {
                      empty or a new directory",
                     out.display()
                 );
-                Err(error).or_exit(Code::Usage)
+                return Err(error).or_exit(Code::Usage);
             }
             Err(_) => {
                 let text = format!("{own:#}\n");
-                report::replace(&path, text.as_bytes()).with_context(cannot).or_exit(Code::Io)
+                report::replace(&path, text.as_bytes()).with_context(cannot).or_exit(Code::Io)?;
             }
+        }
+        let lock = File::open(&path).with_context(cannot).or_exit(Code::Io)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(TryLockError::WouldBlock) => {
+                let error = anyhow!(
+                    "--out {}: another calibration runs in it; wait for its end, or name another \
+                     directory",
+                    out.display()
+                );
+                Err(error).or_exit(Code::Usage)
+            }
+            Err(TryLockError::Error(error)) => Err(error).with_context(cannot).or_exit(Code::Io),
         }
     }
 
@@ -220,11 +258,20 @@ impl CalibrateInput {
         let work = self.work.iter().map(|given| format!("{} = {}", given.key, given.value));
         let words = self.client.iter().map(|word| word.to_string_lossy().into_owned());
         json!({
+            "program": environment::build().binary_hash,
+            "start_file": self.start,
             "work": work.collect::<Vec<_>>(),
             "siblings": self.sibling_count,
             "client": words.collect::<Vec<_>>(),
         })
     }
+}
+
+/// Overrides that a scenario takes, and the others with the reason.
+#[derive(Debug, Default)]
+struct OverridesOf {
+    taken: Vec<Override>,
+    left_out: Vec<(Override, String)>,
 }
 
 /// How a scenario ended.
@@ -279,6 +326,7 @@ mod tests {
         CalibrateInput {
             scenarios: scenarios.iter().map(|name| (*name).to_owned()).collect(),
             work: vec![of("block.gas", "20M"), of("state.slots", "60k")],
+            start: StartFile::load("geth").unwrap(),
             sibling_count: 3,
             client: vec!["--client".into(), "geth".into()],
             out: out.to_owned(),
@@ -306,11 +354,34 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
         input(&[], &out).claim().unwrap();
-        input(&["transfers"], &out).claim().unwrap();
+        let held = input(&["transfers"], &out).claim().unwrap();
+        let error = input(&["transfers"], &out).claim().unwrap_err();
+        assert!(error.to_string().contains("another calibration runs"), "{error}");
+        drop(held);
         let mut other = input(&[], &out);
         other.work[0].value = "30M".to_owned();
         let error = other.claim().unwrap_err();
         assert_eq!(error.code, Code::Usage);
         assert!(error.to_string().contains("other settings"), "{error}");
+        let mut other = input(&[], &out);
+        other.start.env.insert("GOGC".to_owned(), "50".to_owned());
+        assert!(other.claim().is_err());
+    }
+
+    #[test]
+    fn an_override_is_left_out_where_a_scenario_does_not_take_it_and_refused_where_none_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let input = input(&[], dir.path());
+        let of = input.overrides_of("transfers");
+        let keys =
+            |given: &[Override]| given.iter().map(|given| given.key.clone()).collect::<Vec<_>>();
+        let left_out: Vec<Override> = of.left_out.into_iter().map(|(given, _)| given).collect();
+        assert_eq!(keys(&of.taken), ["block.gas"]);
+        assert_eq!(keys(&left_out), ["state.slots"]);
+        let names =
+            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        input.check_overrides(&names(&["transfers", "sload-storm"])).unwrap();
+        let error = input.check_overrides(&names(&["transfers"])).unwrap_err().to_string();
+        assert!(error.contains("state.slots"), "{error}");
     }
 }

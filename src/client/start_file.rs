@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The start files that come with the program, by name.
@@ -19,7 +19,7 @@ const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../clients/geth.to
 const SETTLE_MAX_S: f64 = 86_400.0;
 
 /// How a client is started.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartFile {
     /// Its name in results.
@@ -48,7 +48,7 @@ pub struct StartFile {
 }
 
 /// Where a log has the time of a block.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnTime {
     /// Text of the lines that have it.

@@ -101,6 +101,7 @@ fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
     Ok(CalibrateInput {
         scenarios: args.scenarios.clone(),
         work,
+        start: StartFile { program: program.clone(), ..start.clone() },
         // One more is the warm-up of a warm client.
         sibling_count: sample_count + 1,
         client: client_words(args, sample_count)?,
