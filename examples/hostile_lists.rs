@@ -23,12 +23,13 @@ use executor::{
     },
 };
 use generator::reference;
+use result::stats::{median, median_interval};
 use spec::Override;
 use variant::{CacheMode, Design, Io, ListForm, Prefetch, ReadTime, Variant};
 use workload::Workload;
 
-/// Executions of each list; the median by time is shown.
-const SAMPLE_COUNT: usize = 3;
+/// Executions of each list: as many as an interval needs.
+const SAMPLE_COUNT: usize = 6;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -60,8 +61,8 @@ fn table(gas: &str, slots: &str, dir: &std::path::Path) {
     let built = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
     let store = RocksStore::open(built, RocksSettings::default()).unwrap();
     println!("A storm of {gas} gas on {slots} slots, digest {}.\n", workload.digest());
-    println!("| list | way | ms | reads | file bytes | rejected because |");
-    println!("|---|---|--:|--:|--:|---|");
+    println!("| list | way | ms | 95 % | reads | file bytes | rejected because |");
+    println!("|---|---|--:|---|--:|--:|---|");
     for form in ListForm::ALL.iter().copied() {
         let full = || reference::full_lists(&workload, || ()).unwrap();
         let right = sample::lists_for(&workload, Some(form), full).unwrap().remove(0);
@@ -98,9 +99,12 @@ fn row(what: &str, store: &RocksStore, workload: &Workload, list: &Bytes, varian
     let mut samples: Vec<_> =
         (0..SAMPLE_COUNT).map(|_| cost(store, workload, list, variant)).collect();
     samples.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (ms, counters, reason) = &samples[SAMPLE_COUNT / 2];
-    let ReadCounters { key_count, block_bytes, .. } = counters;
-    println!("| {what} | `{variant}` | {ms:.3} | {key_count} | {block_bytes} | {reason} |");
+    let times: Vec<f64> = samples.iter().map(|sample| sample.0).collect();
+    let (median, [low, high]) = (median(&times).unwrap(), median_interval(&times).unwrap());
+    // How far a run comes before a rejection differs with its threads: the counts of the middle.
+    let (_, ReadCounters { key_count, block_bytes, .. }, reason) = &samples[SAMPLE_COUNT / 2];
+    let ms = format!("{median:.3} | {low:.3}–{high:.3}");
+    println!("| {what} | `{variant}` | {ms} | {key_count} | {block_bytes} | {reason} |");
 }
 
 /// Milliseconds, what the store counted, and the reason; for a right list that it is right.
