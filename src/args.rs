@@ -132,6 +132,7 @@ impl RunArgs {
             data_dir: self.databases.data_dir.clone(),
             in_use: self.databases.in_use(),
             strictness: self.strictness(),
+            shared_device: None,
             out: self.out.clone(),
             extras: Wishes {
                 trace: self.trace.clone(),

@@ -148,7 +148,7 @@ fn fact(text: String) -> Value {
 
 /// Ceilings before and after the samples that differ by more than this share of the first make
 /// the device another one.
-const DRIFT_MAX: f64 = 0.2;
+pub const DRIFT_MAX: f64 = 0.2;
 
 /// A sample that reads by this factor faster than the plain ring is not bounded by it.
 const RING_SLOWER_MIN: f64 = 1.05;

@@ -59,6 +59,8 @@ pub struct RunInput {
     pub in_use: InUse,
     /// Whether a claim that is not judged ends the program with an error.
     pub strictness: Strictness,
+    /// The file by which the cells of a sweep share the device's figures; `None` outside of one.
+    pub shared_device: Option<PathBuf>,
     /// Where the result is written.
     pub out: Option<PathBuf>,
     /// Extra samples after the rounds.
@@ -119,6 +121,7 @@ pub fn measure(
         scenario: None,
         draw_seed: draw_seed(run),
         databases,
+        shared_device: None,
         machine: &machine,
         progress,
     };
@@ -305,6 +308,7 @@ impl Course<'_> {
             scenario: scenario.as_ref(),
             draw_seed: self.draw_seed,
             databases: Databases { dir: self.input.data_dir.as_deref(), in_use: self.input.in_use },
+            shared_device: self.input.shared_device.as_deref(),
             machine: &self.machine,
             progress: self.progress,
         };

@@ -2,6 +2,7 @@
 //! directory that their results go to, and their joined results. `running` runs them.
 
 pub mod cell;
+pub mod device;
 pub mod dir;
 pub mod index;
 pub mod lock;

@@ -135,6 +135,7 @@ fn input(
         data_dir: args.databases.data_dir.clone(),
         in_use: args.databases.in_use(),
         strictness,
+        shared_device: None,
         out: None,
         extras: Wishes::default(),
         show_kept,

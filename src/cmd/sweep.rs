@@ -84,6 +84,9 @@ pub struct SweepArgs {
     /// The process that runs the sweep: when it ends, so does this cell.
     #[arg(long, hide = true, value_name = "PID", requires = "cell")]
     pub parent: Option<u32>,
+    /// The file by which the cells of that process share the device's figures.
+    #[arg(long, hide = true, value_name = "FILE", requires = "parent")]
+    pub device: Option<PathBuf>,
 }
 
 /// Carries out the arguments.
@@ -108,11 +111,16 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     match which {
         Some(which) => {
             let asked_by = if args.parent.is_some() { AskedBy::Sweep } else { AskedBy::User };
-            let cell =
-                OneCell { dir: &dir, which: &which, data_dir: args.data_dir.clone(), asked_by };
+            let cell = OneCell {
+                dir: &dir,
+                which: &which,
+                data_dir: args.data_dir.clone(),
+                shared_device: args.device.clone(),
+                asked_by,
+            };
             cell.run(|result| show(result, args.format))
         }
-        None => match running::all(&dir)? {
+        None => match running::all(&dir, args.data_dir.as_deref())? {
             Ending::Finished => merge(&dir, args.format),
             Ending::Interrupted => Ok(Code::Interrupted),
         },

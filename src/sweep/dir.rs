@@ -5,7 +5,9 @@
 //! **Invariant**: whoever fills a cell holds its lock, so leftovers of a cell found while holding
 //! it are those of the dead.
 
-use result::sweep::{CELL_FILE, MANIFEST_SCHEMA, Manifest, Matrix, cell_count};
+use result::sweep::{
+    CELL_FILE, DEVICE_FILE_PREFIX, MANIFEST_SCHEMA, Manifest, Matrix, SweepDevice, cell_count,
+};
 use std::{
     fs::{self, File},
     io,
@@ -21,7 +23,10 @@ use super::{
     lock::{self, CellLock},
 };
 
-use crate::exit::{Code, Failure, OrExit};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    prepare::shared,
+};
 
 /// Says which sweep a directory is of.
 const MANIFEST: &str = "sweep.json";
@@ -174,6 +179,31 @@ impl SweepDir {
             Err(error) => return Err(error).with_context(cannot),
         }
         Ok(place)
+    }
+
+    /// The file for the device's figures of this process, which began then.
+    pub fn device_path(&self, began_unix_s: u64) -> PathBuf {
+        let pid = std::process::id();
+        self.path.join(format!("{DEVICE_FILE_PREFIX}{began_unix_s}-{pid}.json"))
+    }
+
+    /// The device's figures of all processes that ran cells one after the other, by the time of
+    /// their first measurement.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    pub fn devices(&self) -> Result<Vec<SweepDevice>> {
+        let cannot = || format!("cannot list {}", self.path.display());
+        let mut devices = Vec::new();
+        for entry in fs::read_dir(&self.path).with_context(cannot)? {
+            let entry = entry.with_context(cannot)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(DEVICE_FILE_PREFIX) && name.ends_with(".json") {
+                devices.extend(shared::read(&entry.path())?);
+            }
+        }
+        devices.sort_by_key(|device| device.measured_unix_s);
+        Ok(devices)
     }
 
     /// Writes the file of all results.

@@ -5,13 +5,16 @@
 use result::{
     Program,
     databases::OnDatabase,
-    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges},
+    sweep::{
+        self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, SweepDevice,
+        ranges,
+    },
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail};
 
-use super::{cell::FinishedCell, dir::SweepDir};
+use super::{cell::FinishedCell, device, dir::SweepDir};
 
 use crate::exit::{Code, Failure, OrExit};
 
@@ -41,6 +44,9 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     let points: Vec<_> = points.collect();
     let machines = machines(&cells);
     let counted = counters(&cells);
+    let devices = dir.devices().or_exit(Code::Io)?;
+    let mut doubts = doubts(dir.matrix(), &machines, &counted);
+    doubts.extend(drifts(&devices, &machines));
     let disagreeing = cells.iter().filter(|cell| cell.code() == Code::Disagree);
     Ok(Merged {
         schema: MERGED_SCHEMA,
@@ -48,8 +54,9 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
         program,
         missing,
         disagreeing: disagreeing.map(|cell| cell.file.index).collect(),
-        doubts: doubts(dir.matrix(), &machines, &counted),
+        doubts,
         machines,
+        devices,
         knees: sweep::knees(&points),
         points,
         counters: counted.into_iter().map(|counted| counted.counters).collect(),
@@ -217,6 +224,14 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<Str
         }
     }
     doubts
+}
+
+/// Devices that changed; those of machines of one kind are held against each other.
+fn drifts(devices: &[SweepDevice], machines: &[MachineKind]) -> Vec<String> {
+    match machines {
+        [_] => device::drift(devices).into_iter().collect(),
+        _ => devices.iter().filter_map(|one| device::drift([one])).collect(),
+    }
 }
 
 fn either(values: &BTreeSet<u64>) -> String {

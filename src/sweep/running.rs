@@ -3,14 +3,16 @@
 
 use std::{
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::anyhow;
 
-use super::{cell::FinishedCell, dir::SweepDir, index::Which, lock::CellLock, matrix};
+use super::{
+    cell::FinishedCell, device::WatchedDevice, dir::SweepDir, index::Which, lock::CellLock, matrix,
+};
 use report::units;
 use result::RunResult;
 
@@ -36,6 +38,8 @@ pub struct OneCell<'a> {
     pub which: &'a Which,
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
+    /// The file by which the cells of a sweep share the device's figures, if a sweep runs it.
+    pub shared_device: Option<PathBuf>,
     /// Who wants it.
     pub asked_by: AskedBy,
 }
@@ -58,7 +62,7 @@ impl OneCell<'_> {
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
     ) -> Result<Code, Failure> {
-        let Self { dir, which, data_dir, asked_by } = self;
+        let Self { dir, which, data_dir, shared_device, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
         let tell = |text: &str| {
@@ -81,6 +85,7 @@ impl OneCell<'_> {
             data_dir,
             in_use: InUse::Wait,
             strictness: Strictness::Lenient,
+            shared_device,
             out: Some(scratch.path().to_owned()),
             extras: Wishes::default(),
             show_kept: |_| (),
@@ -125,11 +130,12 @@ pub enum Ending {
     Interrupted,
 }
 
-/// Runs all cells that are not finished, each in a process of its own.
+/// Runs all cells that are not finished, each in a process of its own, over the states in `data_dir`,
+/// if the user named one.
 ///
 /// # Errors
 /// A cell failed.
-pub fn all(dir: &SweepDir) -> Result<Ending, Failure> {
+pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     // Each cell stops by itself, and keeps its samples.
     let _hold = interrupt::hold();
     let missing = missing(dir)?;
@@ -138,7 +144,8 @@ pub fn all(dir: &SweepDir) -> Result<Ending, Failure> {
     if finished > 0 {
         terminal::note(&format!("{finished} of {count} cells are finished already"));
     }
-    let mut running = Running { dir, left: missing, took: Vec::new() };
+    let device = WatchedDevice::new(dir, data_dir).or_exit(Code::Io)?;
+    let mut running = Running { dir, left: missing, took: Vec::new(), device };
     let mut failures = Vec::new();
     while let Some(index) = running.next()
         && !interrupt::happened()
@@ -146,6 +153,9 @@ pub fn all(dir: &SweepDir) -> Result<Ending, Failure> {
         if let Err(ended) = running.cell(index)? {
             failures.push(Failed { index, ended });
         }
+    }
+    if !interrupt::happened() {
+        running.device.end().or_exit(Code::Io)?;
     }
     conclude(dir, &failures)
 }
@@ -174,6 +184,8 @@ struct Running<'a> {
     left: Vec<u64>,
     /// How long each took that was run here.
     took: Vec<Duration>,
+    /// The device under their states.
+    device: WatchedDevice<'a>,
 }
 
 impl Running<'_> {
@@ -190,9 +202,11 @@ impl Running<'_> {
         if self.dir.own_cell(index).or_exit(Code::Io)?.is_some() {
             return Ok(Ok(()));
         }
+        self.device.before_cell().or_exit(Code::Io)?;
         terminal::note(&format!("{name}: begins"));
         let began = Instant::now();
-        let ended = child::run(&words(index)).or_exit(Code::Io)?;
+        let ended = child::run(&words(index, self.device.path())).or_exit(Code::Io)?;
+        self.device.after_cell().or_exit(Code::Io)?;
         let Some(cell) = self.dir.own_cell(index).or_exit(Code::Io)? else {
             if !interrupt::happened() {
                 terminal::note(&format!("{name}: no result, {}", ended.words()));
@@ -216,14 +230,16 @@ impl Running<'_> {
     }
 }
 
-/// The arguments of this process, for cell `index` alone.
-fn words(index: u64) -> Vec<OsString> {
+/// The arguments of this process, for cell `index` alone, which shares the device's figures by the
+/// file `device`.
+fn words(index: u64, device: &Path) -> Vec<OsString> {
     let mut words = std::env::args_os().skip(1);
     // The verb comes first, and options may come before the axes.
     let verb = words.next();
     let parent = std::process::id().to_string();
     let own = ["--cell".to_owned(), index.to_string(), "--parent".to_owned(), parent];
-    verb.into_iter().chain(own.map(OsString::from)).chain(words).collect()
+    let own = own.map(OsString::from).into_iter().chain(["--device".into(), device.into()]);
+    verb.into_iter().chain(own).chain(words).collect()
 }
 
 fn cell_name(dir: &SweepDir, index: u64) -> String {

@@ -7,13 +7,17 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use report::Paint;
-use result::{SpeculationFacts, example, sweep::Matrix};
+use result::{
+    SpeculationFacts, example,
+    sweep::{Ceiling, DEVICE_SCHEMA, Matrix, SweepDevice},
+};
 
 use super::{dir::SweepDir, merged};
 
 use crate::{
     cli::{Cli, Command},
     exit::{Code, Failure},
+    prepare::shared,
 };
 
 const AXES: [&str; 3] = ["gas=3M,4M", "io_threads=16,64", "samples=8,9"];
@@ -251,6 +255,52 @@ fn machines_of_two_kinds_are_a_doubt() {
     let merged = merged::merge(&dir).unwrap();
     assert_eq!((merged.machines.len(), merged.machines[1].cells.as_slice()), (2, &[7][..]));
     assert!(merged.doubts[0].contains("cells 0-6; 7"), "{:?}", merged.doubts);
+}
+
+/// Leaves the device's figures of a process that began at the time of the first ceiling.
+fn measure(dir: &SweepDir, ceilings: &[(u64, f64)]) {
+    let ceiling =
+        |&(measured_unix_s, ceiling_iops): &(u64, f64)| Ceiling { measured_unix_s, ceiling_iops };
+    let known = SweepDevice {
+        schema: DEVICE_SCHEMA,
+        measured_unix_s: ceilings[0].0,
+        state: "rocksdb-0123456789abcdef".to_owned(),
+        draw_seed: 9,
+        read_count: 40_000,
+        device: example::typical().device.unwrap(),
+        ceilings: ceilings.iter().map(ceiling).collect(),
+    };
+    shared::write(&dir.device_path(ceilings[0].0), &known).unwrap();
+}
+
+#[test]
+fn a_device_that_changed_within_a_sweep_or_between_its_parts_is_a_doubt() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..8);
+    assert!(merged::merge(&dir).unwrap().devices.is_empty(), "nobody has measured it");
+    measure(&dir, &[(2_000, 101.0)]);
+    measure(&dir, &[(1_000, 100.0), (1_500, 99.0)]);
+    let merged = merged::merge(&dir).unwrap();
+    let times: Vec<_> = merged.devices.iter().map(|device| device.measured_unix_s).collect();
+    assert_eq!((times.as_slice(), merged.doubts.len()), (&[1_000, 2_000][..], 0));
+    measure(&dir, &[(3_000, 70.0), (3_001, 72.0)]);
+    let merged = merged::merge(&dir).unwrap();
+    assert_eq!(merged.doubts.len(), 1, "{:?}", merged.doubts);
+    let doubt = &merged.doubts[0];
+    assert!(doubt.contains("100 reads/s at first, 70 reads/s 2000 s later"), "{doubt}");
+    // Two machines are not held against each other, and each against itself.
+    let mut other = result(&dir, 7);
+    other["environment"]["cpu"]["model"] = json!("another");
+    fs::remove_dir_all(dir.cell_path(7)).unwrap();
+    publish(&dir, 7, &other);
+    let doubts = merged::merge(&dir).unwrap().doubts;
+    assert!(doubts.len() == 1 && doubts[0].contains("2 kinds of machine"), "{doubts:?}");
+    measure(&dir, &[(4_000, 100.0), (5_000, 50.0)]);
+    assert_eq!(merged::merge(&dir).unwrap().doubts.len(), 2);
+    let damaged = path.path().join("device-1-1.json");
+    fs::write(&damaged, "{").unwrap();
+    let failure = refused(&dir);
+    assert!(failure.to_string().contains("device-1-1.json is damaged"), "{failure}");
 }
 
 #[test]

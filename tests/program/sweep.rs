@@ -261,6 +261,52 @@ fn two_who_run_the_same_cell_leave_one_result_and_cells_on_one_state_wait_for_it
     assert!(place.cell(0).exists() && place.cell(1).exists());
 }
 
+/// A sweep of two cells on disk.
+fn on_disk(place: &Place, more: &[&str]) -> Command {
+    let work = ["sweep", "--scenario=sload-storm", "--gas=1M", "--slots=20k", "--store=flat"];
+    let how = ["--set=state.accounts=10", "--design=batched-io", "io_threads=1,2", SHORT];
+    let mut command = place.command(&[&work[..], &how, more].concat());
+    command.arg("--out").arg(place.out());
+    command
+}
+
+#[test]
+fn the_device_is_measured_once_for_all_cells_and_again_where_a_sweep_goes_on() {
+    let place = Place::new();
+    let said = ends(on_disk(&place, &[]), 0);
+    assert_eq!(said.matches("measuring the device: done").count(), 1, "{said}");
+    assert_eq!(said.matches("measured once, for all cells").count(), 1, "{said}");
+    let device = |index: u64| {
+        let json = fs::read(place.cell(index).join("result.json")).unwrap();
+        serde_json::from_slice::<Value>(&json).unwrap()["device"].clone()
+    };
+    let [first, second] = [0, 1].map(device);
+    for key in ["shared", "ceiling_iops", "depth1_p50_ns", "method"] {
+        assert_eq!(first[key], second[key], "{key}");
+    }
+    assert!(first["shared"]["state"].as_str().unwrap().starts_with("flat-"), "{first}");
+    assert!(second["ceiling_end_iops"].is_null() && second["ceiling_drift"].is_null());
+    let merged = place.merged();
+    let measured = &merged["devices"][0];
+    assert_eq!(measured["state"], first["shared"]["state"]);
+    // A folder in memory has no device.
+    if !first["ceiling_iops"].is_null() {
+        assert_eq!(measured["ceilings"].as_array().unwrap().len(), 2, "{measured}");
+        assert!(measured["device"]["ceiling_drift"].is_f64(), "{measured}");
+    }
+    // Nothing is left to run: nothing is measured.
+    assert!(!ends(on_disk(&place, &[]), 0).contains("measuring"));
+    fs::remove_dir_all(place.cell(1)).unwrap();
+    let said = ends(on_disk(&place, &[]), 0);
+    assert!(said.contains("measured again, as the sweep goes on"), "{said}");
+    assert_eq!(place.merged()["devices"].as_array().unwrap().len(), 2);
+    assert_eq!(device(0), first, "a finished cell keeps its figures");
+    // A cell that is run alone measures for itself.
+    fs::remove_dir_all(place.cell(1)).unwrap();
+    ends(on_disk(&place, &["--cell=1"]), 0);
+    assert!(device(1)["shared"].is_null(), "{}", device(1));
+}
+
 #[test]
 fn the_kubernetes_manifest_has_as_many_completions_as_its_sweep_has_cells() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fleet/kubernetes.yaml");

@@ -44,6 +44,6 @@ pub use program::Program;
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
     Percentiles, PrefetchFacts, ProfileFacts, RootFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
-    SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts, WorkloadFacts,
+    SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts, WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};

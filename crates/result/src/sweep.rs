@@ -1,12 +1,17 @@
 //! The files of a sweep: its matrix, the facts of each cell, all results as one.
 
 mod cell;
+mod device;
 mod knee;
 mod matrix;
 mod merged;
 mod points;
 
 pub use cell::{CellFile, FILE as CELL_FILE, SCHEMA as CELL_SCHEMA};
+pub use device::{
+    Ceiling, FILE_PREFIX as DEVICE_FILE_PREFIX, SCHEMA as DEVICE_SCHEMA, SweepDevice,
+    SweepDeviceSchema,
+};
 pub use knee::{Count, Knee, Over, SHARE as KNEE_SHARE, knees};
 pub use matrix::{
     Axis, CELL_COUNT_MAX, Keys, Manifest, Matrix, SCHEMA as MANIFEST_SCHEMA, Setting, cell_count,

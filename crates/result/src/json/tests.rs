@@ -19,7 +19,10 @@ use crate::{
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
     program::Program,
     run::{CacheFacts, Claim, Percentiles, RunResult},
-    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell},
+    sweep::{
+        self, Ceiling, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell,
+        SweepDevice,
+    },
 };
 
 /// Figures that a file may be made of; the last are no numbers for JSON.
@@ -131,6 +134,15 @@ fn merged(of: &mut Figures<'_>) -> Merged {
         disagreeing: Vec::new(),
         doubts: vec!["a doubt".to_owned()],
         machines: vec![machine],
+        devices: vec![SweepDevice {
+            schema: sweep::DEVICE_SCHEMA,
+            measured_unix_s: 7,
+            state: "rocksdb-07".to_owned(),
+            draw_seed: u64::MAX,
+            read_count: 8,
+            device: result.device.clone().unwrap(),
+            ceilings: vec![Ceiling { measured_unix_s: 7, ceiling_iops: of.next() }],
+        }],
         knees: sweep::knees(&points),
         points,
         counters: vec![counters],

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{program::Program, run::RunResult, schema::schema};
 
 use super::{
+    device::SweepDevice,
     knee::Knee,
     matrix::{Keys, Matrix},
     points::Point,
@@ -37,6 +38,9 @@ pub struct Merged {
     pub doubts: Vec<String>,
     /// Each kind of machine.
     pub machines: Vec<MachineKind>,
+    /// The device, as each process that ran cells one after the other measured it.
+    #[serde(default)]
+    pub devices: Vec<SweepDevice>,
     /// One for each cell and variant.
     pub points: Vec<Point>,
     /// Where more threads stop paying.
