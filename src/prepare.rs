@@ -32,7 +32,7 @@ pub use device::measure_again;
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{Request, Size, Source, claim_not_run, on_one_database, on_same_keys, scenario};
-pub use stores::{Databases, InUse, StoreOpener};
+pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use work::{generate, generate_by_load, read_workload, write_json};
 
 /// How a workload is prepared.

@@ -156,7 +156,11 @@ fn show(result: &RunResult, format: Format) -> Result<(), Failure> {
 fn list(matrix: &Matrix) -> Code {
     let width = (matrix.cell_count - 1).to_string().len();
     for index in 0..matrix.cell_count {
-        terminal::out(&format!("{index:width$}  {}\n", matrix.name(index)));
+        let left_out = match matrix.same_as(index) {
+            Some(same_as) => format!("  (left out: the run of cell {same_as})"),
+            None => String::new(),
+        };
+        terminal::out(&format!("{index:width$}  {}{left_out}\n", matrix.name(index)));
     }
     Code::Fine
 }

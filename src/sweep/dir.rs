@@ -6,7 +6,8 @@
 //! it are those of the dead.
 
 use result::sweep::{
-    CELL_FILE, DEVICE_FILE_PREFIX, MANIFEST_SCHEMA, Manifest, Matrix, SweepDevice, cell_count,
+    CELL_FILE, DEVICE_FILE_PREFIX, MANIFEST_FILE, MANIFEST_SCHEMA, Manifest, Matrix, SweepDevice,
+    cell_count, cell_dir_name,
 };
 use std::{
     fs::{self, File},
@@ -28,8 +29,6 @@ use crate::{
     prepare::shared,
 };
 
-/// Says which sweep a directory is of.
-const MANIFEST: &str = "sweep.json";
 /// Locks, and cells that are not whole.
 const RUNNING: &str = "running";
 
@@ -46,10 +45,16 @@ impl SweepDir {
     /// # Errors
     /// It cannot be written ([`Code::Io`]), or is another sweep's ([`Code::Usage`]).
     pub fn open(path: &Path, matrix: Matrix) -> Result<Self, Failure> {
-        let dir = Self { path: path.to_owned(), matrix };
+        let mut dir = Self { path: path.to_owned(), matrix };
         let there = dir.claim().or_exit(Code::Io)?;
-        match there.and_then(|there| dir.matrix.difference(&there)) {
-            None => Ok(dir),
+        match there.as_ref().and_then(|there| dir.matrix.difference(there)) {
+            None => {
+                // A cell that is another's run on one machine may be its own on another.
+                if let Some(there) = there {
+                    dir.matrix.left_out.retain(|left_out| there.left_out.contains(left_out));
+                }
+                Ok(dir)
+            }
             Some(difference) => Err(anyhow!(
                 "{} holds another sweep: {difference}; give this one another --out",
                 path.display()
@@ -62,7 +67,7 @@ impl SweepDir {
     /// what it says.
     fn claim(&self) -> Result<Option<Matrix>> {
         report::Out::at(&self.path)?;
-        let manifest = self.path.join(MANIFEST);
+        let manifest = self.path.join(MANIFEST_FILE);
         let ours = Manifest { schema: MANIFEST_SCHEMA.to_owned(), matrix: self.matrix.clone() };
         let is_first = report::write_new(&manifest, &report::json(&ours)?)?;
         let there = if is_first { None } else { Some(read_manifest(&self.path)?) };
@@ -93,7 +98,7 @@ impl SweepDir {
 
     /// The directory of a cell.
     pub fn cell_path(&self, index: u64) -> PathBuf {
-        self.path.join(format!("cell-{index:04}"))
+        self.path.join(cell_dir_name(index))
     }
 
     /// A cell that has been run, by whichever program.
@@ -235,11 +240,11 @@ fn sync(dir: &Path) -> io::Result<()> {
 }
 
 fn read_manifest(dir: &Path) -> Result<Matrix> {
-    let path = dir.join(MANIFEST);
+    let path = dir.join(MANIFEST_FILE);
     let name = path.display();
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
-            "{} is no directory of a sweep: it has no {MANIFEST}; give the --out of a `stress sweep`",
+            "{} is no directory of a sweep: it has no {MANIFEST_FILE}; give the --out of a `stress sweep`",
             dir.display()
         ),
         text => text.with_context(|| format!("cannot read {name}"))?,

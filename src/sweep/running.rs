@@ -71,6 +71,10 @@ impl OneCell<'_> {
             }
         };
         tell(&format!("the index is of {}", which.source));
+        if let Some(same_as) = dir.matrix().same_as(index) {
+            tell(&format!("left out: it would be the run of cell {same_as}"));
+            return Ok(Code::Fine);
+        }
         let Some(lock) = wait_for(dir, index, &name)? else { return Ok(Code::Interrupted) };
         if let Some(cell) = dir.own_cell(index).or_exit(Code::Io)? {
             let path = dir.cell_path(index);
@@ -139,7 +143,10 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     // Each cell stops by itself, and keeps its samples.
     let _hold = interrupt::hold();
     let missing = missing(dir)?;
-    let count = dir.matrix().cell_count;
+    if let Some(words) = dir.matrix().left_out_words() {
+        terminal::note(&format!("left out: {words}"));
+    }
+    let count = run_count(dir);
     let finished = count - missing.len() as u64;
     if finished > 0 {
         terminal::note(&format!("{finished} of {count} cells are finished already"));
@@ -160,10 +167,16 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     conclude(dir, &failures)
 }
 
+/// Number of the cells that are run.
+fn run_count(dir: &SweepDir) -> u64 {
+    dir.matrix().cell_count - dir.matrix().left_out.len() as u64
+}
+
 /// Cells without a result of this program.
 fn missing(dir: &SweepDir) -> Result<Vec<u64>, Failure> {
     let mut missing = Vec::new();
-    for index in 0..dir.matrix().cell_count {
+    let is_run = |index: &u64| dir.matrix().same_as(*index).is_none();
+    for index in (0..dir.matrix().cell_count).filter(is_run) {
         if dir.own_cell(index).or_exit(Code::Io)?.is_none() {
             missing.push(index);
         }
@@ -263,7 +276,7 @@ fn found(cell: &FinishedCell) -> String {
 
 /// The outcome of a sweep, or how to go on.
 fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
-    let count = dir.matrix().cell_count;
+    let count = run_count(dir);
     let missing = missing(dir)?;
     if missing.is_empty() {
         return Ok(Ending::Finished);

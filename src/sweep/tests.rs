@@ -257,6 +257,52 @@ fn machines_of_two_kinds_are_a_doubt() {
     assert!(merged.doubts[0].contains("cells 0-6; 7"), "{:?}", merged.doubts);
 }
 
+#[test]
+fn a_cell_that_is_left_out_shows_the_figures_of_the_one_that_is_run_and_is_not_missing() {
+    let path = tempfile::tempdir().unwrap();
+    // Threads change nothing in order: cell 2 is cell 0, and cell 3 cell 1.
+    let axes = ["threads=1,2", "gas=3M,4M", "--design", "sequential"];
+    let dir = SweepDir::open(path.path(), matrix_of(&axes)).unwrap();
+    publish(&dir, 0, &result(&dir, 0));
+    let shared = |merged: &result::sweep::Merged| -> Vec<_> {
+        let points = merged.points.iter().filter(|point| point.same_as.is_some());
+        points.map(|point| (point.cell, point.same_as.unwrap(), point.mgas_per_s)).collect()
+    };
+    let merged = merged::merge(&dir).unwrap();
+    assert_eq!(merged.missing, [1], "cell 3 waits for no run of its own");
+    assert_eq!(shared(&merged).len(), 5, "the variants of cell 0");
+    publish(&dir, 1, &result(&dir, 1));
+    let merged = merged::merge(&SweepDir::existing(path.path()).unwrap()).unwrap();
+    assert!(merged.missing.is_empty() && merged.cells.len() == 2);
+    let of_cell = |cell: u64| merged.points.iter().filter(move |point| point.cell == cell);
+    assert_eq!(shared(&merged).len(), 10);
+    assert!(shared(&merged).contains(&(3, 1, of_cell(1).nth(4).unwrap().mgas_per_s)));
+    assert_eq!(of_cell(3).next().unwrap().keys["run.threads"], "2");
+    assert!(merged.points.is_sorted_by_key(|point| point.cell));
+    assert!(merged.counters.iter().all(|counters| counters.cells.iter().all(|cell| *cell < 2)));
+    let page = report::sweep_table(&merged, 100, Paint::Plain);
+    assert!(page.contains("left out") && page.contains("threads changes nothing in cells 2-3"));
+    assert!(page.contains("= cell 0") && page.contains("= cell 1"), "{page}");
+    // Another machine, on which it would be a run of its own, has run it.
+    publish(&dir, 2, &result(&dir, 2));
+    let merged = merged::merge(&dir).unwrap();
+    assert!(shared(&merged).iter().all(|(cell, ..)| *cell == 3), "{:?}", shared(&merged));
+}
+
+#[test]
+fn a_cell_is_left_out_only_where_the_sweep_was_begun_without_it() {
+    let path = tempfile::tempdir().unwrap();
+    let matrix = matrix_of(&["threads=1,2", "--design", "sequential"]);
+    assert_eq!(matrix.left_out.len(), 1);
+    let on_another_machine = Matrix { left_out: Vec::new(), ..matrix.clone() };
+    drop(SweepDir::open(path.path(), on_another_machine.clone()).unwrap());
+    let dir = SweepDir::open(path.path(), matrix.clone()).unwrap();
+    assert!(dir.matrix().left_out.is_empty());
+    let path = tempfile::tempdir().unwrap();
+    assert_eq!(SweepDir::open(path.path(), matrix).unwrap().matrix().left_out.len(), 1);
+    assert!(SweepDir::open(path.path(), on_another_machine).unwrap().matrix().left_out.is_empty());
+}
+
 /// Leaves the device's figures of a process that began at the time of the first ceiling.
 fn measure(dir: &SweepDir, ceilings: &[(u64, f64)]) {
     let ceiling =

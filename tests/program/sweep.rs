@@ -261,6 +261,44 @@ fn two_who_run_the_same_cell_leave_one_result_and_cells_on_one_state_wait_for_it
     assert!(place.cell(0).exists() && place.cell(1).exists());
 }
 
+#[test]
+fn a_cell_that_would_be_the_run_of_another_is_left_out_and_one_that_would_not_is_run() {
+    let place = Place::new();
+    let sweep = |more: &[&str]| {
+        let work = ["sweep", "--scenario=sload-storm", "--gas=1M", "--slots=20k", "--store=memory"];
+        let axes = ["--set=state.accounts=10", SHORT, "design=sequential,parallel-io", "threads=1,2"];
+        let mut command = place.command(&[&work[..], &axes, more].concat());
+        command.arg("--out").arg(place.out());
+        command
+    };
+    let list = sweep(&["--list"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let marked: Vec<_> = list.lines().filter(|line| line.contains("left out")).collect();
+    assert_eq!((list.lines().count(), marked.len()), (4, 1), "{list}");
+    assert!(marked[0].starts_with("1  design=sequential threads=2  (left out"), "{list}");
+    assert!(ends(sweep(&["--cell=1"]), 0).contains("it would be the run of cell 0"));
+    let said = ends(sweep(&[]), 0);
+    let words = "left out: 1 of 4 cells, each the run of another: threads changes nothing in cell 1";
+    assert!(said.contains(words) && said.contains("= cell 0"), "{said}");
+    assert_eq!([0, 1, 2, 3].map(|cell| place.cell(cell).exists()), [true, false, true, true]);
+    let merged = place.merged();
+    assert_eq!(merged["sweep"]["left_out"], serde_json::json!([{"cell": 1, "same_as": 0}]));
+    let points = merged["points"].as_array().unwrap();
+    assert_eq!(points.iter().filter(|point| point["same_as"] == 0).count(), 1, "{points:?}");
+    assert_eq!((points.len(), merged["missing"].as_array().unwrap().len()), (4, 0));
+    // The map has the field, from the joined file and from the cells.
+    let (joined, page) = (place.out().join("merged.json"), place.dir.path().join("page.html"));
+    for from in [joined.clone(), place.out()] {
+        let mut report = place.command(&["report"]);
+        report.arg(from).arg("--out").arg(&page);
+        ends(report, 0);
+        let html = fs::read_to_string(&page).unwrap();
+        assert_eq!(html.matches("<td class=\"field").count(), 4, "{html}");
+        assert_eq!(html.matches("it would be the same run").count(), 1, "{html}");
+        drop(fs::remove_file(&joined));
+    }
+}
+
 /// A sweep of two cells on disk.
 fn on_disk(place: &Place, more: &[&str]) -> Command {
     let work = ["sweep", "--scenario=sload-storm", "--gas=1M", "--slots=20k", "--store=flat"];

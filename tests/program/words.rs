@@ -120,7 +120,7 @@ fn the_newest_of_several_runs_in_a_directory_is_reported_and_compared() {
 fn reports_and_comparisons_take_every_directory_that_the_tool_wrote() {
     let dir = tempfile::tempdir().unwrap();
     let work = ["--scenario", "sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory"];
-    let how = ["--design", "sequential", "--samples", "1", "threads=1,2", "--out", "sweep"];
+    let how = ["--design", "parallel-io", "--samples", "1", "threads=1,2", "--out", "sweep"];
     printed(&[&["sweep"][..], &work, &how].concat(), dir.path());
     let compared = printed(&["compare", "sweep", "--format", "json"], dir.path());
     let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();

@@ -20,8 +20,8 @@ use crate::{
     program::Program,
     run::{CacheFacts, Claim, Percentiles, RunResult},
     sweep::{
-        self, Ceiling, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell,
-        SweepDevice,
+        self, Ceiling, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged,
+        MergedCell, SweepDevice,
     },
 };
 
@@ -121,6 +121,7 @@ fn merged(of: &mut Figures<'_>) -> Merged {
             axes: Vec::new(),
             cell_count: 1,
             settings_digest: "0x1".to_owned(),
+            left_out: vec![LeftOut { cell: 1, same_as: 0 }],
         },
         program: Program {
             version: "0.1.0".to_owned(),

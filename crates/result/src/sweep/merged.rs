@@ -95,19 +95,3 @@ pub struct Counters {
     /// Reads that the store was asked for.
     pub store_reads: BTreeSet<u64>,
 }
-
-/// `0-3, 7` of ascending indices.
-pub fn ranges(indices: &[u64]) -> String {
-    let mut runs: Vec<(u64, u64)> = Vec::new();
-    for index in indices {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *index => *last = *index,
-            _ => runs.push((*index, *index)),
-        }
-    }
-    let texts = runs.into_iter().map(|(first, last)| match last - first {
-        0 => first.to_string(),
-        _ => format!("{first}-{last}"),
-    });
-    texts.collect::<Vec<_>>().join(", ")
-}
