@@ -31,9 +31,9 @@ use crate::{
         self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database,
         on_same_keys,
     },
-    progress::Progress,
+    progress::{Look, Progress},
     sampling::{Sampled, Sampling},
-    seed, terminal,
+    seed,
 };
 
 use files::Files;
@@ -63,6 +63,8 @@ pub struct RunInput {
     pub shared_device: Option<PathBuf>,
     /// Where the result is written.
     pub out: Option<PathBuf>,
+    /// How its progress looks.
+    pub look: Look,
     /// Extra samples after the rounds.
     pub extras: Wishes,
     /// Shows the finished samples where the user interrupts and the run cannot stop in time.
@@ -76,7 +78,7 @@ impl RunInput {
     /// There is no result: nothing could be sampled.
     pub fn run(&self) -> Result<Finished, Failure> {
         let started = SystemTime::now();
-        let progress = Progress::new(terminal::look());
+        let progress = Progress::new(self.look);
         // Before the state is built: the load that is warned of must not be our own.
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));

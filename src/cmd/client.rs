@@ -137,6 +137,7 @@ fn input(
         strictness,
         shared_device: None,
         out: None,
+        look: args.format.look(),
         extras: Wishes::default(),
         show_kept,
     });

@@ -16,6 +16,7 @@ use crate::{
     child,
     exit::{Code, Failure, OrExit},
     prepare::Size,
+    progress::Look,
     sweep::{
         dir::SweepDir,
         index,
@@ -116,6 +117,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
                 which: &which,
                 data_dir: args.data_dir.clone(),
                 shared_device: args.device.clone(),
+                look: cell_look(args),
                 asked_by,
             };
             cell.run(|result| show(result, args.format))
@@ -124,6 +126,15 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
             Ending::Finished => merge(&dir, args.format),
             Ending::Interrupted => Ok(Code::Interrupted),
         },
+    }
+}
+
+/// How the progress of one cell looks. The standard output of the process that runs the sweep, which may
+/// be the same terminal, is not this one's.
+fn cell_look(args: &SweepArgs) -> Look {
+    match (args.parent, args.format) {
+        (Some(_), Format::Json) => terminal::look().without_figures(),
+        (_, format) => format.look(),
     }
 }
 

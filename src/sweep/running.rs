@@ -22,6 +22,7 @@ use crate::{
     extras::Wishes,
     interrupt,
     prepare::InUse,
+    progress::Look,
     run::RunInput,
     terminal,
 };
@@ -40,6 +41,8 @@ pub struct OneCell<'a> {
     pub data_dir: Option<PathBuf>,
     /// The file by which the cells of a sweep share the device's figures, if a sweep runs it.
     pub shared_device: Option<PathBuf>,
+    /// How its progress looks.
+    pub look: Look,
     /// Who wants it.
     pub asked_by: AskedBy,
 }
@@ -62,7 +65,7 @@ impl OneCell<'_> {
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
     ) -> Result<Code, Failure> {
-        let Self { dir, which, data_dir, shared_device, asked_by } = self;
+        let Self { dir, which, data_dir, shared_device, look, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
         let tell = |text: &str| {
@@ -91,6 +94,7 @@ impl OneCell<'_> {
             strictness: Strictness::Lenient,
             shared_device,
             out: Some(scratch.path().to_owned()),
+            look,
             extras: Wishes::default(),
             show_kept: |_| (),
         };
