@@ -104,7 +104,7 @@ pub(crate) fn printable(c: char) -> char {
 }
 
 /// The nearest of `candidates`, if it is near enough to have been meant.
-pub(crate) fn nearest<'a>(
+pub fn nearest<'a>(
     given: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
