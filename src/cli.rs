@@ -146,8 +146,8 @@ impl Cli {
     }
 }
 
-/// Refuses arguments that begin with a misspelt verb or scenario. Whatever follows is not looked at: it
-/// would be told as another error.
+/// Refuses arguments that begin with a misspelt verb or scenario. Whatever follows is not looked
+/// at: it would be told as another error.
 ///
 /// # Errors
 /// The first word is neither, and near to one.

@@ -289,9 +289,9 @@ impl Rounds {
         self.without_interval(spent, cells)
     }
 
-    /// Time that the rounds still take after `spent`: the rest of a round, whose cells at `pending` have no
-    /// sample in it yet, and all rounds after it, by the last sample of each cell. A cell without
-    /// one is taken for an average one. `None` where nothing is known yet.
+    /// Time that the rounds still take after `spent`: the rest of a round, whose cells at
+    /// `pending` have no sample in it yet, and all rounds after it, by the last sample of each
+    /// cell. A cell without one is taken for an average one. `None` where nothing is known yet.
     pub fn left(&self, spent: Duration, pending: &[usize], cells: &[Taken]) -> Option<Duration> {
         let measured = cells.iter().filter(|cell| cell.sample_count > 0);
         let times: Vec<Duration> = measured.map(|cell| cell.last).collect();

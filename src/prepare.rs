@@ -46,7 +46,8 @@ pub struct Preparation<'a> {
     pub draw_seed: u64,
     /// Where its states are.
     pub databases: Databases<'a>,
-    /// The file by which the cells of a sweep share the device's figures; `None`: they are this run's own.
+    /// The file by which the cells of a sweep share the device's figures; `None`: they are this
+    /// run's own.
     pub shared_device: Option<&'a Path>,
     /// On which machine.
     pub machine: &'a Machine,

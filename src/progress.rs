@@ -1,6 +1,6 @@
-//! How far a long step is, on standard error: a bar on a terminal, with the figures of a run so far,
-//! plain lines elsewhere, at most one every few seconds. Nothing here runs by itself: a line is drawn
-//! only from within a call, and none while a sample's clock runs ([`Progress::pause`]).
+//! How far a long step is, on standard error: a bar on a terminal, with the figures of a run so
+//! far, plain lines elsewhere, at most one every few seconds. Nothing here runs by itself: a line
+//! is drawn only from within a call, and none while a sample's clock runs ([`Progress::pause`]).
 
 use std::{
     fmt,
@@ -217,8 +217,8 @@ impl Progress {
         Stage { progress: self }
     }
 
-    /// Begins a sample. A terminal shows `live` from now on, or what it shows of the run already where
-    /// that is `None`; a log gets a line with `name`.
+    /// Begins a sample. A terminal shows `live` from now on, or what it shows of the run already
+    /// where that is `None`; a log gets a line with `name`.
     pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
         let mut screen = self.screen();
         let before = screen.stage.take_if(|stage| stage.live.is_some());
@@ -245,8 +245,9 @@ impl Progress {
         Shown { live, is_drawn: false }
     }
 
-    /// Whether lines of a run are worth making for a sample of about this time, 0 if it is not known: there
-    /// is a terminal, and no lines were drawn on it just now that a short sample may leave there.
+    /// Whether lines of a run are worth making for a sample of about this time, 0 if it is not
+    /// known: there is a terminal, and no lines were drawn on it just now that a short sample may
+    /// leave there.
     pub fn wants_live(&self, time: Duration) -> bool {
         let has_lines = || self.screen().stage.as_ref().is_some_and(|stage| stage.live.is_some());
         let is_long = time.is_zero() || time > BAR_INTERVAL;

@@ -101,8 +101,8 @@ impl Disk {
         Ok(Self::of(DirectFiles::open(paths)?, seed))
     }
 
-    /// The same, where an earlier use with this seed made `read_count` reads: this one goes on after
-    /// their blocks.
+    /// The same, where an earlier use with this seed made `read_count` reads: this one goes on
+    /// after their blocks.
     ///
     /// # Errors
     /// As [`Disk::open`].

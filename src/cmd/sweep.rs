@@ -129,8 +129,8 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     }
 }
 
-/// How the progress of one cell looks. The standard output of the process that runs the sweep, which may
-/// be the same terminal, is not this one's.
+/// How the progress of one cell looks. The standard output of the process that runs the sweep,
+/// which may be the same terminal, is not this one's.
 fn cell_look(args: &SweepArgs) -> Look {
     match (args.parent, args.format) {
         (Some(_), Format::Json) => terminal::look().without_figures(),

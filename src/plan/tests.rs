@@ -279,8 +279,8 @@ fn the_time_left_is_that_of_the_rounds_that_come() {
     let budget = Rounds { sample_count: None, budget: 60 * second };
     let none = taken(&[(0, 0), (0, 0)]);
     assert_eq!(budget.left(Duration::ZERO, &[0, 1], &none), Some(60 * second));
-    // 7 s are spent and 5 s of the round left; then 4 rounds of 12 s fill the budget exactly, and the
-    // interval of the first one needs a sample more.
+    // 7 s are spent and 5 s of the round left; then 4 rounds of 12 s fill the budget exactly, and
+    // the interval of the first one needs a sample more.
     let cells = taken(&[(1, 7), (1, 5)]);
     assert_eq!(budget.left(7 * second, &[1], &cells), Some((5 + 48 + 7) * second));
     // No round of all fits: the interval of the fast one does, in five samples.

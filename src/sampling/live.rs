@@ -1,5 +1,5 @@
-//! The lines of a run on a terminal, as they are before a sample: samples, time left, and the leading
-//! median with its number of samples. They do not change while the sample is taken.
+//! The lines of a run on a terminal, as they are before a sample: samples, time left, and the
+//! leading median with its number of samples. They do not change while the sample is taken.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! The device under the states of a sweep whose cells run one after the other: its first cell on disk
-//! measures it, it is measured again between cells where that was long ago, and at the end. A device
-//! that changed meanwhile is a doubt.
+//! The device under the states of a sweep whose cells run one after the other: its first cell on
+//! disk measures it, it is measured again between cells where that was long ago, and at the end. A
+//! device that changed meanwhile is a doubt.
 
 use std::{
     path::{Path, PathBuf},

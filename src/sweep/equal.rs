@@ -1,6 +1,6 @@
-//! Which cells of a sweep would be the run of another, because a key changes nothing there: those with
-//! the same work, the same variants on stores that are opened in the same way, and the same samples.
-//! It follows from the values that a run hands on, not from a list of keys.
+//! Which cells of a sweep would be the run of another, because a key changes nothing there: those
+//! with the same work, the same variants on stores that are opened in the same way, and the same
+//! samples. It follows from the values that a run hands on, not from a list of keys.
 
 use std::time::Duration;
 

@@ -138,8 +138,8 @@ pub enum Ending {
     Interrupted,
 }
 
-/// Runs all cells that are not finished, each in a process of its own, over the states in `data_dir`,
-/// if the user named one.
+/// Runs all cells that are not finished, each in a process of its own, over the states in
+/// `data_dir`, if the user named one.
 ///
 /// # Errors
 /// A cell failed.

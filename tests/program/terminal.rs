@@ -1,5 +1,5 @@
-//! Progress of a run on a terminal, which `script` makes: figures of the samples so far, and none where
-//! they would stand beside JSON, in a log, or where the user wants quiet.
+//! Progress of a run on a terminal, which `script` makes: figures of the samples so far, and none
+//! where they would stand beside JSON, in a log, or where the user wants quiet.
 
 use std::{
     fs,

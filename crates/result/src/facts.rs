@@ -99,7 +99,8 @@ pub struct Device {
     pub state_age_s: Option<u64>,
     /// Why something is not known.
     pub reason: Option<String>,
-    /// Where and when a sweep measured the figures for all of its cells; `null`: this run measured them.
+    /// Where and when a sweep measured the figures for all of its cells; `null`: this run measured
+    /// them.
     pub shared: Option<SharedDevice>,
 }
 

@@ -42,8 +42,8 @@ impl<'r, 'a> Map<'r, 'a> {
         values
     }
 
-    /// The fastest row of a field, and how many there are. One that stands for a cell that was left out
-    /// counts where there is no other.
+    /// The fastest row of a field, and how many there are. One that stands for a cell that was
+    /// left out counts where there is no other.
     fn field(&self, down: &Setting, across: &Setting) -> Option<(&'r Row<'a>, usize)> {
         let [a, b] = self.axes;
         let is_here =

@@ -179,8 +179,8 @@ impl Shown {
         Ok(results)
     }
 
-    /// The same with the facts of the sweep whose cell lies in `dir`; without them where there is no
-    /// such file: a result is shown all the same.
+    /// The same with the facts of the sweep whose cell lies in `dir`; without them where there is
+    /// no such file: a result is shown all the same.
     fn in_its_sweep(self, dir: &Path) -> Self {
         let Some(cell) = read_json::<CellFile>(&dir.join(CELL_FILE)) else { return self };
         let sweep = dir.parent().unwrap_or(dir);

@@ -123,8 +123,8 @@ impl Matrix {
         own.filter(|own| !is_run(own.cell)).map(|own| self.keys(own.cell)).collect()
     }
 
-    /// `2 of 4 cells, each the run of another: threads changes nothing in cells 1, 3`; `None` where no
-    /// cell is left out.
+    /// `2 of 4 cells, each the run of another: threads changes nothing in cells 1, 3`; `None`
+    /// where no cell is left out.
     pub fn left_out_words(&self) -> Option<String> {
         let mut groups: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
         for LeftOut { cell, same_as } in &self.left_out {
