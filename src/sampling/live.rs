@@ -41,7 +41,7 @@ impl Moment<'_> {
             None => (0, 1),
             Some(left) => (spent.as_millis(), (spent + left).as_millis().max(1)),
         };
-        let number = |millis| u64::try_from(millis).unwrap_or(u64::MAX);
+        let number = |millis: u128| u64::try_from(millis).unwrap_or(u64::MAX);
         Live {
             head: format!("{}, {}", self.progress(spent), self.time_left(left)),
             below: self.leading(),

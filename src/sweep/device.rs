@@ -1,6 +1,5 @@
 //! The device under the states of a sweep whose cells run one after the other: its first cell on
-//! disk measures it, it is measured again between cells where that was long ago, and at the end. A
-//! device that changed meanwhile is a doubt.
+//! disk measures it, it is measured again between cells where that was long ago, and at the end.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,11 +8,10 @@ use std::{
 
 use anyhow::Result;
 use report::units;
-use result::sweep::{Ceiling, SweepDevice};
+use result::sweep::{Ceiling, SweepDevice, drift};
 
 use super::dir::SweepDir;
 use crate::{
-    facts::DRIFT_MAX,
     prepare::shared::{self, Moment},
     progress::Progress,
     terminal,
@@ -129,26 +127,6 @@ fn is_due(known: &SweepDevice, now_unix_s: u64) -> bool {
     known.ceilings.last().is_some_and(|ceiling| age_s(ceiling) >= AGE_MAX.as_secs())
 }
 
-/// The doubt of a device whose ceiling was not the same in all measurements.
-pub fn drift<'d>(devices: impl IntoIterator<Item = &'d SweepDevice>) -> Option<String> {
-    let mut all: Vec<&Ceiling> = devices.into_iter().flat_map(|device| &device.ceilings).collect();
-    all.sort_by_key(|ceiling| ceiling.measured_unix_s);
-    let (first, later) = all.split_first()?;
-    let change = |ceiling: &Ceiling| (ceiling.ceiling_iops / first.ceiling_iops - 1.0).abs();
-    let farthest = later.iter().max_by(|a, b| change(a).total_cmp(&change(b)))?;
-    let after_s = farthest.measured_unix_s - first.measured_unix_s;
-    (change(farthest) > DRIFT_MAX).then(|| {
-        format!(
-            "the device was not the same all through the sweep: {:.0} reads/s at first, {:.0} reads/s \
-             {} later; times of early and late cells are of two devices: run again when nothing \
-             else uses it, and compare variants within a cell only",
-            first.ceiling_iops,
-            farthest.ceiling_iops,
-            units::time(Duration::from_secs(after_s))
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use result::sweep::DEVICE_SCHEMA;
@@ -169,31 +147,6 @@ mod tests {
             device: result::example::typical().device.unwrap(),
             ceilings: ceilings.iter().map(ceiling).collect(),
         }
-    }
-
-    #[test]
-    fn a_device_that_changed_by_more_than_a_fifth_is_a_doubt_also_between_start_and_end() {
-        assert_eq!(drift([&measured(&[])]), None);
-        for (ceilings, is_doubt) in [
-            (&[(1, 100.0)][..], false),
-            (&[(1, 100.0), (9, 81.0)], false),
-            (&[(1, 100.0), (9, 119.0)], false),
-            (&[(1, 100.0), (9, 79.0)], true),
-            (&[(1, 100.0), (9, 121.0)], true),
-            // Slow for a while, and as before at the end.
-            (&[(1, 100.0), (1_900, 60.0), (4_000, 100.0)], true),
-        ] {
-            assert_eq!(drift([&measured(ceilings)]).is_some(), is_doubt, "{ceilings:?}");
-        }
-        let doubt = drift([&measured(&[(1, 100.0), (601, 60.0), (700, 90.0)])]).expect("a doubt");
-        assert!(doubt.contains("100 reads/s at first, 60 reads/s 600 s later"), "{doubt}");
-    }
-
-    #[test]
-    fn a_sweep_that_went_on_is_held_against_its_first_measurement() {
-        let (first, again) = (measured(&[(1, 100.0), (9, 99.0)]), measured(&[(50, 70.0)]));
-        let doubt = drift([&again, &first]).expect("a doubt");
-        assert!(doubt.contains("100 reads/s at first, 70 reads/s 49.0 s later"), "{doubt}");
     }
 
     #[test]

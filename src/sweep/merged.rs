@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail};
 
-use super::{cell::FinishedCell, device, dir::SweepDir};
+use super::{cell::FinishedCell, dir::SweepDir};
 
 use crate::exit::{Code, Failure, OrExit};
 
@@ -257,8 +257,8 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<Str
 /// Devices that changed; those of machines of one kind are held against each other.
 fn drifts(devices: &[SweepDevice], machines: &[MachineKind]) -> Vec<String> {
     match machines {
-        [_] => device::drift(devices).into_iter().collect(),
-        _ => devices.iter().filter_map(|one| device::drift([one])).collect(),
+        [_] => sweep::drift(devices).into_iter().collect(),
+        _ => devices.iter().filter_map(|one| sweep::drift([one])).collect(),
     }
 }
 

@@ -13,6 +13,7 @@ const RUN: &str = "--scenario sload-storm --gas 1M --slots 10k --store memory --
     --design sequential,parallel-io --samples 3";
 
 /// The output of a run on a terminal of 120 columns; `None` where there is no `script`.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn on_terminal(more: &str, dir: &Path) -> Option<String> {
     let line = format!("stty cols 120; '{}' {RUN} {more}", env!("CARGO_BIN_EXE_stress"));
     let mut command = Command::new("script");

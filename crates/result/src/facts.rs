@@ -11,6 +11,10 @@ use crate::{named, program::Program};
 /// that had all blocks before the first pass, as soon after writing them.
 pub const HOST_CACHE_RATIO: f64 = 1.3;
 
+/// Ceilings of the device, early and late, that differ by more than this share of the first make it
+/// another device.
+pub const DRIFT_MAX: f64 = 0.2;
+
 /// The tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {

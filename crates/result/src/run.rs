@@ -21,7 +21,7 @@ use crate::{
 
 pub use crate::{
     facts::{
-        BalBytes, CacheFacts, Device, HOST_CACHE_RATIO, SharedDevice, StoreFacts, Tool,
+        BalBytes, CacheFacts, DRIFT_MAX, Device, HOST_CACHE_RATIO, SharedDevice, StoreFacts, Tool,
         WorkloadFacts,
     },
     figures::{Estimate, Percentiles},

@@ -10,7 +10,7 @@ mod points;
 pub use cell::{CellFile, FILE as CELL_FILE, SCHEMA as CELL_SCHEMA, dir_name as cell_dir_name};
 pub use device::{
     Ceiling, FILE_PREFIX as DEVICE_FILE_PREFIX, SCHEMA as DEVICE_SCHEMA, SweepDevice,
-    SweepDeviceSchema,
+    SweepDeviceSchema, drift,
 };
 pub use knee::{Count, Knee, Over, SHARE as KNEE_SHARE, knees};
 pub use matrix::{

@@ -400,7 +400,8 @@ fn result_of_gate() -> Shown {
     result.gate.baseline =
         Some(gate::Compared { ratios: vec![shift], ..gate::Compared::default() });
     let content = Content::Gate(Box::new(result));
-    Shown { path: "gate.json".into(), content, swept: Keys::new(), left_out: Vec::new() }
+    let (swept, left_out) = (Keys::new(), Vec::new());
+    Shown { path: "gate.json".into(), content, swept, left_out, doubt: None }
 }
 
 #[test]

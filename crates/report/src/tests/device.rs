@@ -1,6 +1,6 @@
 //! The device's figures above the table.
 
-use result::example;
+use result::{RunResult, example};
 
 use crate::{Paint, table};
 
@@ -12,7 +12,7 @@ fn words(text: &str) -> String {
 #[test]
 fn figures_that_a_sweep_shares_say_so_and_how_old_they_are() {
     let mut result = example::typical();
-    let page = |result| words(&table(result, 80, Paint::Plain));
+    let page = |result: &RunResult| words(&table(result, 80, Paint::Plain));
     assert!(!page(&result).contains("for the sweep"), "a run measures by itself");
     result.device.as_mut().unwrap().shared = Some(example::shared_device());
     let text = page(&result);

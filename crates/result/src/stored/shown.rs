@@ -15,8 +15,8 @@ use crate::{
     gate::{GateResult, GateSchema},
     run::{Cell, RunResult, RunSchema, Tool, WorkloadFacts},
     sweep::{
-        CELL_FILE, CellFile, Keys, MANIFEST_FILE, Manifest, Matrix, MergedCell, MergedSchema,
-        cell_dir_name,
+        self, CELL_FILE, CellFile, DEVICE_FILE_PREFIX, Keys, MANIFEST_FILE, Manifest, Matrix,
+        MergedCell, MergedSchema, SweepDevice, cell_dir_name,
     },
 };
 
@@ -43,6 +43,8 @@ pub struct Shown {
     pub swept: Keys,
     /// The values of that sweep's cells that were left out, because each would be this run.
     pub left_out: Vec<Keys>,
+    /// Why the device that the sweep measured for this cell may not be that of other cells.
+    pub doubt: Option<String>,
 }
 
 /// The content of a file.
@@ -58,7 +60,7 @@ impl From<Stored> for Shown {
     fn from(stored: Stored) -> Self {
         let Stored { path, result } = stored;
         let content = Content::Run(Box::new(result));
-        Self { path, content, swept: Keys::new(), left_out: Vec::new() }
+        Self { path, content, swept: Keys::new(), left_out: Vec::new(), doubt: None }
     }
 }
 
@@ -116,11 +118,20 @@ impl Shown {
     }
 
     /// Reasons to doubt its figures.
-    pub fn warnings(&self) -> &[String] {
-        match &self.content {
+    pub fn warnings(&self) -> Vec<&str> {
+        let own = match &self.content {
             Content::Run(run) => &run.warnings,
             Content::Gate(gate) => &gate.warnings,
-        }
+        };
+        own.iter().chain(&self.doubt).map(String::as_str).collect()
+    }
+
+    /// The same with the doubt of that one of `devices` whose figures it has.
+    fn with_device(self, devices: &[SweepDevice]) -> Self {
+        let shared = self.run().and_then(|run| run.device.as_ref()?.shared.as_ref());
+        let device = shared.and_then(|shared| devices.iter().find(|device| device.is_of(shared)));
+        let doubt = sweep::drift(device);
+        Self { doubt, ..self }
     }
 
     /// The work; `None` of a gate that compared two files.
@@ -183,13 +194,13 @@ impl Shown {
     /// no such file: a result is shown all the same.
     fn in_its_sweep(self, dir: &Path) -> Self {
         let Some(cell) = read_json::<CellFile>(&dir.join(CELL_FILE)) else { return self };
-        let sweep = dir.parent().unwrap_or(dir);
-        let manifest = read_json::<Manifest>(&sweep.join(MANIFEST_FILE));
+        let folder = dir.parent().unwrap_or(dir);
+        let manifest = read_json::<Manifest>(&folder.join(MANIFEST_FILE));
         let matrix = manifest.map(|manifest| manifest.matrix);
         let matrix = matrix.filter(|of| of.settings_digest == cell.settings_digest);
-        let is_run = |index| sweep.join(cell_dir_name(index)).exists();
+        let is_run = |index| folder.join(cell_dir_name(index)).exists();
         let left_out = matrix.map_or_else(Vec::new, |of| of.keys_left_out(cell.index, is_run));
-        self.with_swept(cell.keys).with_left_out(left_out)
+        self.with_swept(cell.keys).with_left_out(left_out).with_device(&devices(folder))
     }
 
     /// The results that `json`, found at `path`, is or holds.
@@ -198,7 +209,8 @@ impl Shown {
             Some(GateSchema::NAME) => {
                 let content = Content::Gate(Box::new(typed(path, json)?));
                 let path = path.to_owned();
-                Ok(vec![Self { path, content, swept: Keys::new(), left_out: Vec::new() }])
+                let (swept, left_out) = (Keys::new(), Vec::new());
+                Ok(vec![Self { path, content, swept, left_out, doubt: None }])
             }
             Some(MergedSchema::NAME) => Self::of_merged(path, json),
             _ => Ok(vec![Stored::from_json(path.to_owned(), json)?.into()]),
@@ -212,6 +224,8 @@ impl Shown {
             _ => Vec::new(),
         };
         let matrix: Option<Matrix> = serde_json::from_value(merged["sweep"].take()).ok();
+        let devices: Vec<SweepDevice> =
+            serde_json::from_value(merged["devices"].take()).unwrap_or_default();
         let run: BTreeSet<u64> = cells.iter().filter_map(|cell| cell["index"].as_u64()).collect();
         let left_out = |index| {
             let matrix = matrix.as_ref();
@@ -222,7 +236,7 @@ impl Shown {
             let name = format!("{}, cell {}", path.display(), cell["index"]);
             let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
             let shown = Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys);
-            Ok(shown.with_left_out(left_out(index)))
+            Ok(shown.with_left_out(left_out(index)).with_device(&devices))
         };
         let all = cells.into_iter().map(shown).collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() {
@@ -230,6 +244,16 @@ impl Shown {
         }
         Ok(all)
     }
+}
+
+/// The device's figures in the directory of a sweep.
+fn devices(folder: &Path) -> Vec<SweepDevice> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_device = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(DEVICE_FILE_PREFIX)
+    };
+    files.filter(is_device).filter_map(|path| read_json(&path)).collect()
 }
 
 /// A file of a sweep; `None` where there is none that can be read.
