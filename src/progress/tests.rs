@@ -125,12 +125,9 @@ fn figures_are_drawn_between_samples_on_a_terminal_alone() {
 
 #[test]
 fn only_a_terminal_asks_for_lines_of_a_run() {
-    for (look, is_wanted) in [
-        (Look::Figures, true),
-        (Look::Bars, true),
-        (Look::Lines, false),
-        (Look::Nothing, false),
-    ] {
+    for (look, is_wanted) in
+        [(Look::Figures, true), (Look::Bars, true), (Look::Lines, false), (Look::Nothing, false)]
+    {
         let (progress, _paper) = progress(look, Duration::ZERO);
         for time in [Duration::ZERO, Duration::from_micros(1), Duration::from_secs(9)] {
             assert_eq!(progress.wants_live(time), is_wanted, "{look:?}");

@@ -134,7 +134,8 @@ mod tests {
         // 4 x 10 s, 3 x 4 s, 3 x 1 s.
         assert_eq!(live.head, "round 3, 8 of 18 samples, 35 s, 55 s left");
         assert_eq!((live.position, live.length), (35_000, 90_000));
-        let leading = "highest median so far: 160 MGas/s (n=3), rocksdb/parallel-io/bal+on-demand@1";
+        let leading =
+            "highest median so far: 160 MGas/s (n=3), rocksdb/parallel-io/bal+on-demand@1";
         assert_eq!(live.below, format!("{leading}; now: rocksdb/none/sequential+on-demand@1"));
         let several = Moment { database_count: 6, ..moment }.live();
         assert!(several.head.ends_with("55 s left on this database"), "{}", several.head);

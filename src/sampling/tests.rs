@@ -9,8 +9,7 @@ use crate::session::Session;
 
 #[test]
 fn nothing_agrees_before_the_first_sample() {
-    let mut sampled =
-        Sampled { by_cell: vec![CellSamples::default(); 3], ..Sampled::default() };
+    let mut sampled = Sampled { by_cell: vec![CellSamples::default(); 3], ..Sampled::default() };
     assert_eq!(sampled.agree(), None);
     let error = anyhow::anyhow!("the disk is gone");
     sampled.failure = Some(Failure { code: Code::Io, error });
@@ -35,8 +34,7 @@ fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
     let mut session = Session::new(work);
     session.add(executor::store::any::AnyStore::Memory(store.unwrap()));
     let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
-    let prepared =
-        Prepared { session, device: None, disk: None, fresh: None, signatures: None };
+    let prepared = Prepared { session, device: None, disk: None, fresh: None, signatures: None };
     let progress = Progress::new(crate::progress::Look::Lines);
     test(&Sampling::new(&prepared, &scenario.run, machine, &progress));
 }

@@ -6,8 +6,8 @@ use result::{
     Program,
     databases::OnDatabase,
     sweep::{
-        self, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, Point,
-        SweepDevice, ranges,
+        self, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell,
+        Point, SweepDevice, ranges,
     },
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,11 +67,7 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
 
 /// The points of all cells, those that were left out with the figures of the cell that was run for
 /// them.
-fn with_left_out(
-    matrix: &Matrix,
-    cells: &[FinishedCell],
-    mut points: Vec<Point>,
-) -> Vec<Point> {
+fn with_left_out(matrix: &Matrix, cells: &[FinishedCell], mut points: Vec<Point>) -> Vec<Point> {
     let run: BTreeSet<u64> = cells.iter().map(|cell| cell.file.index).collect();
     let mut more = Vec::new();
     for LeftOut { cell, same_as } in &matrix.left_out {

@@ -266,7 +266,8 @@ fn a_cell_that_would_be_the_run_of_another_is_left_out_and_one_that_would_not_is
     let place = Place::new();
     let sweep = |more: &[&str]| {
         let work = ["sweep", "--scenario=sload-storm", "--gas=1M", "--slots=20k", "--store=memory"];
-        let axes = ["--set=state.accounts=10", SHORT, "design=sequential,parallel-io", "threads=1,2"];
+        let axes =
+            ["--set=state.accounts=10", SHORT, "design=sequential,parallel-io", "threads=1,2"];
         let mut command = place.command(&[&work[..], &axes, more].concat());
         command.arg("--out").arg(place.out());
         command
@@ -278,7 +279,8 @@ fn a_cell_that_would_be_the_run_of_another_is_left_out_and_one_that_would_not_is
     assert!(marked[0].starts_with("1  design=sequential threads=2  (left out"), "{list}");
     assert!(ends(sweep(&["--cell=1"]), 0).contains("it would be the run of cell 0"));
     let said = ends(sweep(&[]), 0);
-    let words = "left out: 1 of 4 cells, each the run of another: threads changes nothing in cell 1";
+    let words =
+        "left out: 1 of 4 cells, each the run of another: threads changes nothing in cell 1";
     assert!(said.contains(words) && said.contains("= cell 0"), "{said}");
     assert_eq!([0, 1, 2, 3].map(|cell| place.cell(cell).exists()), [true, false, true, true]);
     let merged = place.merged();

@@ -45,7 +45,8 @@ impl UnreadBlocks {
 
     /// Share of the blocks that were handed out.
     pub(super) fn taken_share(&self) -> f64 {
-        self.taken_count().min(self.permutation.block_count) as f64 / self.permutation.block_count as f64
+        self.taken_count().min(self.permutation.block_count) as f64
+            / self.permutation.block_count as f64
     }
 
     /// Number of those handed out a second time, or more often.

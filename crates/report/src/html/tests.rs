@@ -221,7 +221,8 @@ fn a_field_of_a_cell_that_was_left_out_has_the_figure_of_the_run_and_says_so() {
     };
     let of = |place: usize| result(|run| run.cells = vec![run.cells[place].clone()]);
     let alone = of(1).with_swept(keys("parallel-io", "16"));
-    let batched = [(3, "16"), (4, "64")].map(|(place, io)| of(place).with_swept(keys("batched-io", io)));
+    let batched =
+        [(3, "16"), (4, "64")].map(|(place, io)| of(place).with_swept(keys("batched-io", io)));
     let left_out = vec![keys("parallel-io", "64")];
     for (left_out, field_count) in [(left_out, 4), (Vec::new(), 0)] {
         let mut cells = vec![alone.clone().with_left_out(left_out)];

@@ -16,7 +16,10 @@ fn figures_that_a_sweep_shares_say_so_and_how_old_they_are() {
     assert!(!page(&result).contains("for the sweep"), "a run measures by itself");
     result.device.as_mut().unwrap().shared = Some(example::shared_device());
     let text = page(&result);
-    assert!(text.contains("one alone, measured once for the sweep, 600 s before this cell"), "{text}");
+    assert!(
+        text.contains("one alone, measured once for the sweep, 600 s before this cell"),
+        "{text}"
+    );
     result.started_unix_s = 1;
     let text = page(&result);
     assert!(text.contains("measured once for the sweep") && !text.contains("before this cell"));

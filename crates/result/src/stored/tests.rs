@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     Claim, Expects, example,
     sweep::{
-        Axis, CELL_FILE, CELL_SCHEMA, CellFile, Ceiling, DEVICE_SCHEMA, LeftOut, MANIFEST_SCHEMA,
+        Axis, CELL_FILE, CELL_SCHEMA, Ceiling, CellFile, DEVICE_SCHEMA, LeftOut, MANIFEST_SCHEMA,
         Manifest, Matrix, MergedSchema, SweepDevice, cell_dir_name,
     },
 };
