@@ -17,7 +17,9 @@ use crate::{
     gate::{builds::Driving, work::WorkInput},
     minimal,
     prepare::{InUse, Size, Source},
+    progress::Look,
     run::RunInput,
+    terminal,
 };
 
 pub use named::{Given, ScenarioArgs, Which};
@@ -119,6 +121,16 @@ pub enum Format {
     Json,
 }
 
+impl Format {
+    /// How progress looks beside it.
+    pub fn look(self) -> Look {
+        match self {
+            Self::Table => terminal::look(),
+            Self::Json => terminal::look_beside_json(),
+        }
+    }
+}
+
 impl RunArgs {
     /// The work of the run, as `command` asked for it.
     ///
@@ -132,7 +144,9 @@ impl RunArgs {
             data_dir: self.databases.data_dir.clone(),
             in_use: self.databases.in_use(),
             strictness: self.strictness(),
+            shared_device: None,
             out: self.out.clone(),
+            look: self.format.look(),
             extras: Wishes {
                 trace: self.trace.clone(),
                 trace_variant: self.trace_variant.clone(),

@@ -105,6 +105,11 @@ impl CellSamples {
         self.median(|sample| Some(sample.wall_ns as f64))
     }
 
+    /// Median of the throughputs so far, in MGas/s.
+    pub fn mgas_per_s(&self) -> Option<f64> {
+        self.median(|sample| stats::mgas_per_s(sample.gas, sample.wall_ns))
+    }
+
     /// Adds a measurement.
     pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
         let executed = &measurement.executed;

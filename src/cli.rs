@@ -1,7 +1,10 @@
 //! The command line: its verbs, and the function that carries each out.
 
+use std::{ffi::OsString, path::Path};
+
 use anyhow::anyhow;
 use clap::{CommandFactory, Parser, Subcommand};
+use spec::shipped;
 
 use crate::{
     args::RunArgs,
@@ -53,6 +56,9 @@ Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or s
 inconclusive (with --strict), 5 the machine gives reason for doubt (gate; doctor
 --strict), 6 input, output or run time, 130 interrupted (finished samples are kept).";
 
+/// The verb that clap adds.
+const HELP: &str = "help";
+
 /// Stress test of Ethereum block execution: worst-case blocks and their access lists
 /// (EIP-7928), executed in every design over the same state on disk.
 #[derive(Debug, Parser)]
@@ -77,6 +83,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the shipped scenarios, one a line, name first
+    #[command(alias = "ls")]
     List,
     /// Run a scenario or a workload file: the same as without a subcommand
     Run(Box<RunArgs>),
@@ -139,6 +146,40 @@ impl Cli {
     }
 }
 
+/// Refuses arguments that begin with a misspelt verb or scenario. Whatever follows is not looked
+/// at: it would be told as another error.
+///
+/// # Errors
+/// The first word is neither, and near to one.
+pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    let is_first = |word: &OsString| word != "-q" && word != "--quiet";
+    let first = words.find(is_first).and_then(|word| word.into_string().ok());
+    match first.as_deref().and_then(meant) {
+        Some(tip) => Err(anyhow!("{tip}")).or_exit(Code::Usage),
+        None => Ok(()),
+    }
+}
+
+/// The error for a word that is near to a verb or a scenario and none of them.
+fn meant(word: &str) -> Option<String> {
+    let line = Cli::command();
+    let is_verb = |word: &str| word == HELP || line.find_subcommand(word).is_some();
+    let is_path = word.contains('/') || Path::new(word).extension().is_some();
+    if word.starts_with('-') || is_path || is_verb(word) || shipped::find(word).is_some() {
+        return None;
+    }
+    let verbs = line.get_subcommands().map(clap::Command::get_name).chain([HELP]);
+    let scenarios = shipped::all().iter().map(|(name, _)| *name);
+    let nearest = spec::nearest(word, verbs.chain(scenarios))?;
+    let none = format!("{word}: this is no verb and no scenario");
+    Some(match is_verb(nearest) {
+        true => format!("{none}; did you mean `stress {nearest}`? `stress --help` shows all verbs"),
+        false => {
+            format!("{none}; did you mean the scenario {nearest}? `stress list` shows all of them")
+        }
+    })
+}
+
 /// Refuses options that a worker would ignore: its work comes on its standard input.
 fn worker_alone() -> Result<(), Failure> {
     let mut others = std::env::args().skip(1).filter(|word| word != "--worker");
@@ -176,6 +217,56 @@ impl Command {
             Self::Man(args) => help::man(&args, Cli::command()),
             Self::Io(args) => io::io(&args),
             Self::Sweep(args) => sweep::sweep(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &[&str]) -> Option<String> {
+        let checked = check_first_word(words.iter().map(OsString::from));
+        checked.err().map(|failure| {
+            assert_eq!(failure.code, Code::Usage);
+            failure.to_string()
+        })
+    }
+
+    #[test]
+    fn a_misspelt_verb_or_scenario_is_told_the_nearest_whatever_follows() {
+        for (words, meant) in [
+            (&["lst"][..], "`stress list`"),
+            (&["sweeep", "--scenario", "x", "threads=1,2", "--merge"], "`stress sweep`"),
+            (&["-q", "gaet", "--against", "x"], "`stress gate`"),
+            (&["hepl"], "`stress help`"),
+            (&["calibrate_against", "geth"], "`stress calibrate-against`"),
+            (&["sload-strom", "--gas", "64M"], "the scenario sload-storm"),
+            (&["test_sload_bloated"], "the scenario official/test_sload_bloated"),
+        ] {
+            let error = refused(words).unwrap_or_else(|| panic!("{words:?} is refused"));
+            assert!(error.contains(meant), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn all_other_first_words_are_left_to_the_command_line() {
+        for words in [
+            &[][..],
+            &["list"],
+            &["ls"],
+            &["help", "sweep"],
+            &["sload-storm"],
+            &["official/test_sload_bloated"],
+            &["sweeep.toml"],
+            &["./lst"],
+            &["sweeep.workload"],
+            &["--scenario", "lst"],
+            &["--sweeep"],
+            &["nothing-like-it"],
+            &["mdbx"],
+        ] {
+            assert_eq!(refused(words), None, "{words:?}");
         }
     }
 }

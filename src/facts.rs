@@ -3,7 +3,7 @@
 use std::fmt;
 
 use result::{
-    BalBytes, Cell, Device, Program, SampleFacts, StoreFacts, Tool, WorkloadFacts,
+    BalBytes, Cell, DRIFT_MAX, Device, Program, SampleFacts, StoreFacts, Tool, WorkloadFacts,
     environment::Build,
 };
 
@@ -145,10 +145,6 @@ fn fact(text: String) -> Value {
     let number = text.parse::<u64>().ok().filter(|number| number.to_string() == text);
     number.map_or(Value::String(text), Value::from)
 }
-
-/// Ceilings before and after the samples that differ by more than this share of the first make
-/// the device another one.
-const DRIFT_MAX: f64 = 0.2;
 
 /// A sample that reads by this factor faster than the plain ring is not bounded by it.
 const RING_SLOWER_MIN: f64 = 1.05;

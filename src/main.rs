@@ -65,6 +65,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<Code, Failure> {
     child::become_another().or_exit(Code::Io)?;
+    cli::check_first_word(std::env::args_os().skip(1))?;
     let cli = Cli::parse();
     interrupt::listen(terminal::error).or_exit(Code::Io)?;
     cli.run()

@@ -289,6 +289,45 @@ impl Rounds {
         self.without_interval(spent, cells)
     }
 
+    /// Time that the rounds still take after `spent`: the rest of a round, whose cells at
+    /// `pending` have no sample in it yet, and all rounds after it, by the last sample of each
+    /// cell. A cell without one is taken for an average one. `None` where nothing is known yet.
+    pub fn left(&self, spent: Duration, pending: &[usize], cells: &[Taken]) -> Option<Duration> {
+        let measured = cells.iter().filter(|cell| cell.sample_count > 0);
+        let times: Vec<Duration> = measured.map(|cell| cell.last).collect();
+        if times.is_empty() {
+            // Rounds of all cells fill the budget.
+            return self.sample_count.is_none().then_some(self.budget.saturating_sub(spent));
+        }
+        let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
+        let average = times.iter().sum::<Duration>() / count;
+        let mut cells = cells.to_vec();
+        for cell in cells.iter_mut().filter(|cell| cell.sample_count == 0) {
+            cell.last = average;
+        }
+        if let Some(count) = self.sample_count {
+            let missing = |cell: &Taken| (count as usize).saturating_sub(cell.sample_count);
+            let time = |cell: &Taken| cell.last * u32::try_from(missing(cell)).unwrap_or(u32::MAX);
+            return Some(cells.iter().map(time).sum());
+        }
+        let mut left = take(&mut cells, pending);
+        let whole: Duration = cells.iter().map(|cell| cell.last).sum();
+        if !whole.is_zero() {
+            let free = self.budget.saturating_sub(spent + left);
+            let round_count = free.as_nanos() / whole.as_nanos();
+            let round_count = u32::try_from(round_count).unwrap_or(u32::MAX);
+            cells.iter_mut().for_each(|cell| cell.sample_count += round_count as usize);
+            left += whole * round_count;
+        }
+        loop {
+            let next = self.without_interval(spent + left, &cells);
+            if next.is_empty() {
+                return Some(left);
+            }
+            left += take(&mut cells, &next);
+        }
+    }
+
     /// The cells whose intervals fit in two and a half budgets.
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
         let mut left = (self.budget * 5 / 2).saturating_sub(spent);
@@ -305,6 +344,12 @@ impl Rounds {
         indices.sort_unstable();
         indices
     }
+}
+
+/// Takes one sample more of each of `cells` at `indices`. Returns the time of these.
+fn take(cells: &mut [Taken], indices: &[usize]) -> Duration {
+    indices.iter().for_each(|index| cells[*index].sample_count += 1);
+    indices.iter().map(|index| cells[*index].last).sum()
 }
 
 /// Whether no other cell of its store and design is faster than that at `index`.

@@ -7,8 +7,11 @@ mod device;
 mod fresh;
 mod lists;
 mod request;
+pub mod shared;
 mod stores;
 mod work;
+
+use std::path::Path;
 
 use executor::{device::Disk, state::BuiltState};
 use spec::{RunSpec, Scenario};
@@ -16,14 +19,20 @@ use workload::{Workload, signing::TxSignatures};
 
 use result::Device;
 
-use crate::{exit::Failure, interrupt, plan::Machine, progress::Progress, session::Session};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt,
+    plan::Machine,
+    progress::Progress,
+    session::Session,
+};
 
 pub use data_dir::{data_dir, data_path};
 pub use device::measure_again;
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{Request, Size, Source, claim_not_run, on_one_database, on_same_keys, scenario};
-pub use stores::{Databases, InUse, StoreOpener};
+pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use work::{generate, generate_by_load, read_workload, write_json};
 
 /// How a workload is prepared.
@@ -37,6 +46,9 @@ pub struct Preparation<'a> {
     pub draw_seed: u64,
     /// Where its states are.
     pub databases: Databases<'a>,
+    /// The file by which the cells of a sweep share the device's figures; `None`: they are this
+    /// run's own.
+    pub shared_device: Option<&'a Path>,
     /// On which machine.
     pub machine: &'a Machine,
     /// Shows the progress of long steps.
@@ -95,18 +107,29 @@ impl Preparation<'_> {
             let open = opener.open(*store, self.run)?;
             // Once a run: all its stores lie in one directory.
             if let (None, Some(state)) = (&device, open.state()) {
-                device = Some(self.measure_device(state));
+                device = Some(self.device_below(state)?);
             }
             session.add(open);
         }
         Ok(device)
     }
 
-    fn measure_device(&self, state: &BuiltState) -> (Device, Option<Disk>) {
+    /// The device, with its unread blocks where this run measures its end, too.
+    fn device_below(&self, state: &BuiltState) -> Result<(Device, Option<Disk>), Failure> {
+        let known = self.shared_device.map(shared::read).transpose().or_exit(Code::Io)?;
+        if let Some(known) = known.flatten() {
+            return Ok((shared::of_cell(&known, state), None));
+        }
         let stage = self.progress.stage("measuring the device", 0);
-        let measured = device::measure(state, self.draw_seed, interrupt::flag());
+        let (facts, disk) = device::measure(state, self.draw_seed, interrupt::flag());
         stage.finish();
-        measured
+        // An interrupted measurement is nobody else's.
+        let Some(path) = self.shared_device.filter(|_| !interrupt::happened()) else {
+            return Ok((facts, disk));
+        };
+        let known = shared::first(facts, disk.as_ref(), state, self.draw_seed);
+        shared::write(path, &known).or_exit(Code::Io)?;
+        Ok((shared::of_cell(&known, state), None))
     }
 }
 

@@ -1,6 +1,6 @@
-//! How far a long step is, on standard error: a bar on a terminal, plain lines elsewhere, at
-//! most one every few seconds. Nothing here runs by itself: a line is drawn only from within a
-//! call, and none while a sample's clock runs ([`Progress::pause`]).
+//! How far a long step is, on standard error: a bar on a terminal, with the figures of a run so
+//! far, plain lines elsewhere, at most one every few seconds. Nothing here runs by itself: a line
+//! is drawn only from within a call, and none while a sample's clock runs ([`Progress::pause`]).
 
 use std::{
     fmt,
@@ -31,12 +31,42 @@ const BAR_INTERVAL: Duration = Duration::from_millis(100);
 /// Where progress goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Bars, on a terminal.
+    /// Bars, and the figures of samples so far, on a terminal.
+    Figures,
+    /// Bars alone, on a terminal.
     Bars,
     /// Plain lines, as in a log.
     Lines,
     /// Nothing.
     Nothing,
+}
+
+impl Look {
+    /// The same without figures of samples.
+    #[must_use]
+    pub const fn without_figures(self) -> Self {
+        match self {
+            Self::Figures => Self::Bars,
+            other => other,
+        }
+    }
+
+    const fn has_bars(self) -> bool {
+        matches!(self, Self::Figures | Self::Bars)
+    }
+}
+
+/// The lines of a run on a terminal while it samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Before the bar: samples and time left.
+    pub head: String,
+    /// Below it: figures.
+    pub below: String,
+    /// Length of the done part of the bar.
+    pub position: u64,
+    /// Length of the bar, above 0.
+    pub length: u64,
 }
 
 /// How much a stage has to do. A plain number is a count, 0 where it is not known.
@@ -108,6 +138,14 @@ struct UnderWay {
     began: Instant,
     /// Whether the bar is this stage's yet.
     has_bar: bool,
+    /// The lines of a run that samples; `None` of other stages.
+    live: Option<Shown>,
+}
+
+/// Lines of a run, and whether they stand on the screen.
+struct Shown {
+    live: Live,
+    is_drawn: bool,
 }
 
 /// A stage that was begun. Dropping it ends nothing: the next stage does.
@@ -173,9 +211,47 @@ impl Progress {
             total: total.into(),
             began: Instant::now(),
             has_bar: false,
+            live: None,
         });
         self.draw();
         Stage { progress: self }
+    }
+
+    /// Begins a sample. A terminal shows `live` from now on, or what it shows of the run already
+    /// where that is `None`; a log gets a line with `name`.
+    pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
+        let mut screen = self.screen();
+        let before = screen.stage.take_if(|stage| stage.live.is_some());
+        let has_bar = before.as_ref().is_some_and(|stage| stage.has_bar);
+        let live = live.map(|live| self.to_be_shown(live)).or_else(|| before?.live);
+        let Some(live) = live.filter(|_| self.look.has_bars()) else {
+            drop(screen);
+            return self.stage(name, 0);
+        };
+        screen.stage = Some(UnderWay {
+            name: name.to_owned(),
+            total: Total::Unknown,
+            began: Instant::now(),
+            has_bar,
+            live: Some(live),
+        });
+        Stage { progress: self }
+    }
+
+    fn to_be_shown(&self, mut live: Live) -> Shown {
+        if self.look != Look::Figures {
+            live.below.clear();
+        }
+        Shown { live, is_drawn: false }
+    }
+
+    /// Whether lines of a run are worth making for a sample of about this time, 0 if it is not
+    /// known: there is a terminal, and no lines were drawn on it just now that a short sample may
+    /// leave there.
+    pub fn wants_live(&self, time: Duration) -> bool {
+        let has_lines = || self.screen().stage.as_ref().is_some_and(|stage| stage.live.is_some());
+        let is_long = time.is_zero() || time > BAR_INTERVAL;
+        self.look.has_bars() && (is_long || self.is_due() || !has_lines())
     }
 
     /// `amount` more of the stage is done. Cheap: most calls only count.
@@ -206,7 +282,7 @@ impl Progress {
     /// Nothing is drawn until the guard is dropped: for the time a sample's clock runs. What
     /// advances is counted.
     pub fn pause(&self) -> PauseGuard<'_> {
-        if self.look == Look::Bars {
+        if self.look.has_bars() {
             // The screen is current.
             self.draw();
         }
@@ -239,8 +315,10 @@ impl Progress {
         screen.say_held();
         let done = self.done.load(Ordering::Relaxed);
         let interval = match self.look {
-            Look::Bars => {
-                screen.draw_bar(done);
+            Look::Figures | Look::Bars => {
+                if !screen.draw_bar(done) {
+                    return;
+                }
                 BAR_INTERVAL
             }
             Look::Lines if self.is_due() => {
@@ -318,8 +396,29 @@ impl Screen {
         }
     }
 
-    fn draw_bar(&mut self, done: u64) {
-        let Some(stage) = &mut self.stage else { return self.bar.finish_and_clear() };
+    /// Whether there was anything to draw.
+    fn draw_bar(&mut self, done: u64) -> bool {
+        let Some(stage) = &mut self.stage else {
+            self.bar.finish_and_clear();
+            return true;
+        };
+        if let Some(Shown { live, is_drawn }) = &mut stage.live {
+            if mem::replace(is_drawn, true) {
+                return false;
+            }
+            if !mem::replace(&mut stage.has_bar, true) {
+                self.bar.finish_and_clear();
+                self.bar = ProgressBar::with_draw_target(Some(live.length), (self.terminal)())
+                    .with_style(live_style(live));
+            }
+            self.bar.set_length(live.length);
+            self.bar.set_prefix(live.head.clone());
+            self.bar.set_message(live.below.clone());
+            self.bar.set_position(live.position);
+            // A long sample may follow: this stands there all the time.
+            self.bar.force_draw();
+            return true;
+        }
         let (total, words) = (stage.total, stage.total.words(done));
         if !mem::replace(&mut stage.has_bar, true) || self.bar.length() != total.amount() {
             self.bar.finish_and_clear();
@@ -331,6 +430,7 @@ impl Screen {
         self.bar.set_message(words);
         self.bar.set_position(done);
         self.bar.tick();
+        true
     }
 
     /// A reader of standard error that went away is no reason to stop.
@@ -362,6 +462,18 @@ fn style(total: Total) -> ProgressStyle {
         Some(total) if total > 0 => "{prefix} [{bar:24}] {msg}, {elapsed} ({eta} left)",
         _ => "{prefix} {msg} {elapsed}",
     };
+    styled(template)
+}
+
+/// A second line for figures, if there are any: those of one terminal always or never have them.
+fn live_style(live: &Live) -> ProgressStyle {
+    styled(match live.below.is_empty() {
+        true => "{prefix} [{bar:24}]",
+        false => "{prefix} [{bar:24}]\n  {wide_msg}",
+    })
+}
+
+fn styled(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|e| panic!("the template is constant: {e}")).progress_chars("=> ")
 }

@@ -31,9 +31,9 @@ use crate::{
         self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database,
         on_same_keys,
     },
-    progress::Progress,
+    progress::{Look, Progress},
     sampling::{Sampled, Sampling},
-    seed, terminal,
+    seed,
 };
 
 use files::Files;
@@ -59,8 +59,12 @@ pub struct RunInput {
     pub in_use: InUse,
     /// Whether a claim that is not judged ends the program with an error.
     pub strictness: Strictness,
+    /// The file by which the cells of a sweep share the device's figures; `None` outside of one.
+    pub shared_device: Option<PathBuf>,
     /// Where the result is written.
     pub out: Option<PathBuf>,
+    /// How its progress looks.
+    pub look: Look,
     /// Extra samples after the rounds.
     pub extras: Wishes,
     /// Shows the finished samples where the user interrupts and the run cannot stop in time.
@@ -74,7 +78,7 @@ impl RunInput {
     /// There is no result: nothing could be sampled.
     pub fn run(&self) -> Result<Finished, Failure> {
         let started = SystemTime::now();
-        let progress = Progress::new(terminal::look());
+        let progress = Progress::new(self.look);
         // Before the state is built: the load that is warned of must not be our own.
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
@@ -119,6 +123,7 @@ pub fn measure(
         scenario: None,
         draw_seed: draw_seed(run),
         databases,
+        shared_device: None,
         machine: &machine,
         progress,
     };
@@ -305,6 +310,7 @@ impl Course<'_> {
             scenario: scenario.as_ref(),
             draw_seed: self.draw_seed,
             databases: Databases { dir: self.input.data_dir.as_deref(), in_use: self.input.in_use },
+            shared_device: self.input.shared_device.as_deref(),
             machine: &self.machine,
             progress: self.progress,
         };

@@ -2,6 +2,9 @@
 //! in the result.
 
 mod asked;
+mod live;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::BTreeMap,
@@ -28,6 +31,7 @@ use crate::{
 };
 
 use asked::AskedBefore;
+use live::Moment;
 
 /// Samples of a cell from which on a series that does not settle is told from chance.
 const UNSTEADY_COUNT_MIN: usize = 20;
@@ -156,7 +160,7 @@ impl<'a> Sampling<'a> {
     /// A failure of a store or of `after_sample` ends it too, and is in what is returned beside
     /// what was taken before it.
     pub fn run(&self, mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>) -> Sampled {
-        let rounds = Rounds { sample_count: self.run.sample_count, budget: self.run.budget };
+        let rounds = self.rounds();
         let by_cell = vec![CellSamples::default(); self.planned.len()];
         let known_costs = vec![Vec::new(); self.planned.len()];
         let last_took = vec![Duration::ZERO; self.planned.len()];
@@ -193,15 +197,14 @@ impl<'a> Sampling<'a> {
         sampled: &mut Sampled,
         mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>,
     ) {
-        let total = cells.len() as u64;
         let first_number = u64::from(round) * self.planned.len() as u64;
         let order = plan::order(cells.len(), round, self.workload().seed);
-        for (done, place) in (0..).zip(order) {
-            let index = cells[place];
+        let indices: Vec<usize> = order.into_iter().map(|place| cells[place]).collect();
+        for (at, index) in indices.iter().copied().enumerate() {
             let begun = Instant::now();
             let cell = &self.planned[index];
             let name = cell.name();
-            let fresh = match self.fresh_work(cell, first_number + done) {
+            let fresh = match self.fresh_work(cell, first_number + at as u64) {
                 Ok(fresh) => fresh,
                 Err(Failure { code: Code::Interrupted, .. }) => return,
                 Err(failure) => {
@@ -209,8 +212,7 @@ impl<'a> Sampling<'a> {
                     return;
                 }
             };
-            let stage = self.progress.stage(&format!("round {}, {name}", round + 1), 0);
-            stage.set(done, total);
+            self.begin(round, &indices, at, sampled);
             let subject = Subject::of(fresh.as_ref(), self.prepared);
             let asked_before = sampled.asked_before.entry(cell.store).or_default();
             let measuring = Measuring {
@@ -245,6 +247,32 @@ impl<'a> Sampling<'a> {
                 return;
             }
         }
+    }
+
+    /// Shows that the sample of the cell at `indices[at]`, those of a round, begins.
+    fn begin(&self, round: u32, indices: &[usize], at: usize, sampled: &Sampled) {
+        let index = indices[at];
+        let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
+            let taken = sampled.taken(&self.planned);
+            let medians: Vec<_> = sampled.by_cell.iter().map(CellSamples::mgas_per_s).collect();
+            let moment = Moment {
+                rounds: self.rounds(),
+                round,
+                done: &indices[..at],
+                pending: &indices[at..],
+                spent: sampled.spent,
+                taken: &taken,
+                medians: &medians,
+                database_count: self.run.database_count,
+            };
+            moment.live()
+        });
+        let name = format!("round {}, {}", round + 1, self.name(index));
+        self.progress.sample(&name, live).set(at as u64, indices.len() as u64);
+    }
+
+    const fn rounds(&self) -> Rounds {
+        Rounds { sample_count: self.run.sample_count, budget: self.run.budget }
     }
 
     /// A work of its own for the sample of this number, if it is to have one.
@@ -375,85 +403,5 @@ impl<'a> Sampling<'a> {
             }));
         }
         logs
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::num::NonZeroUsize;
-
-    use variant::ListForm;
-
-    use super::*;
-    use crate::session::Session;
-
-    #[test]
-    fn nothing_agrees_before_the_first_sample() {
-        let mut sampled =
-            Sampled { by_cell: vec![CellSamples::default(); 3], ..Sampled::default() };
-        assert_eq!(sampled.agree(), None);
-        let error = anyhow::anyhow!("the disk is gone");
-        sampled.failure = Some(Failure { code: Code::Io, error });
-        assert_eq!(sampled.agree(), None);
-        // A list that is rejected gives no sample, and is wrong all the same.
-        sampled.disagreements.push("list rejected".to_owned());
-        assert_eq!(sampled.agree(), Some(false));
-    }
-
-    /// Calls `test` with a run of five rounds of milliseconds.
-    fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
-        let text = "schema = 1\nname = \"t\"\ndescription = \"\"\n[state]\naccounts = 10\n\
-            slots = 1_000\n[block]\ngas = \"200k\"\n[[load]]\nkind = \"sload-storm\"\n\
-            [run]\nstores = [\"memory\"]\nsamples = 5\nthreads = [2]\n";
-        let scenario = spec::Scenario::parse("t.toml", text, &[]).unwrap();
-        let workload = generator::generate(&scenario, |_| {}).unwrap();
-        let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
-        let mut work = Work::new(workload);
-        for form in [None, Some(ListForm::BatchedIo), Some(ListForm::ParallelIo)] {
-            work.add_lists(form, Vec::new()).unwrap();
-        }
-        let mut session = Session::new(work);
-        session.add(executor::store::any::AnyStore::Memory(store.unwrap()));
-        let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
-        let prepared =
-            Prepared { session, device: None, disk: None, fresh: None, signatures: None };
-        let progress = Progress::new(crate::progress::Look::Lines);
-        test(&Sampling::new(&prepared, &scenario.run, machine, &progress));
-    }
-
-    #[test]
-    fn a_failure_in_a_late_round_ends_the_run_and_loses_no_sample() {
-        with_sampling(|sampling| {
-            // The last one of the third round.
-            let mut sample = 0;
-            let sampled = sampling.run(|_| {
-                sample += 1;
-                if sample == 9 { Err(anyhow::anyhow!("no space")) } else { Ok(()) }
-            });
-            assert_eq!((sample, sampled.agree()), (9, Some(true)));
-            assert_eq!(sampled.failure.as_ref().unwrap().to_string(), "no space");
-            let cells = sampling.cells(&sampled);
-            assert_eq!(cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>(), [3, 3, 3]);
-            let keys = cells.iter().map(|cell| cell.samples[0].unique_keys).collect::<Vec<_>>();
-            assert!(keys[0] > 0 && keys.iter().all(|count| *count == keys[0]), "{keys:?}");
-            // One of transactions and one of reads for each cell.
-            assert_eq!(sampling.logs(&sampled).len(), 6);
-        });
-    }
-
-    #[test]
-    fn what_is_done_after_a_sample_is_not_of_the_budget() {
-        with_sampling(|sampling| {
-            let (begun, pause) = (Instant::now(), Duration::from_millis(20));
-            let mut paused = Duration::ZERO;
-            let sampled = sampling.run(|_| {
-                std::thread::sleep(pause);
-                paused += pause;
-                Ok(())
-            });
-            let all = begun.elapsed();
-            assert!(paused == 15 * pause && !sampled.spent.is_zero());
-            assert!(sampled.spent + paused <= all, "{:?} of {all:?}", sampled.spent);
-        });
     }
 }

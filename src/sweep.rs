@@ -2,7 +2,9 @@
 //! directory that their results go to, and their joined results. `running` runs them.
 
 pub mod cell;
+pub mod device;
 pub mod dir;
+pub mod equal;
 pub mod index;
 pub mod lock;
 pub mod matrix;

@@ -56,9 +56,15 @@ pub fn width() -> usize {
 pub fn look() -> Look {
     match (IS_QUIET.load(Ordering::Relaxed), std::io::stderr().is_terminal()) {
         (true, _) => Look::Nothing,
-        (false, true) => Look::Bars,
+        (false, true) => Look::Figures,
         (false, false) => Look::Lines,
     }
+}
+
+/// The same where the result goes to standard output as JSON: no figure stands beside it on one
+/// terminal.
+pub fn look_beside_json() -> Look {
+    if std::io::stdout().is_terminal() { look().without_figures() } else { look() }
 }
 
 /// Whether standard output takes colour: a terminal, and nobody said no (`NO_COLOR`).

@@ -101,9 +101,29 @@ impl Disk {
         Ok(Self::of(DirectFiles::open(paths)?, seed))
     }
 
+    /// The same, where an earlier use with this seed made `read_count` reads: this one goes on
+    /// after their blocks.
+    ///
+    /// # Errors
+    /// As [`Disk::open`].
+    pub fn open_after<P: AsRef<Path>>(
+        read_count: u64,
+        paths: &[P],
+        seed: u64,
+    ) -> Result<Self, Unmeasured> {
+        let files = DirectFiles::open(paths)?;
+        let unread = UnreadBlocks::after(read_count, files.block_count(), seed);
+        Ok(Self { files, unread })
+    }
+
     fn of(files: DirectFiles, seed: u64) -> Self {
         let unread = UnreadBlocks::new(files.block_count(), seed);
         Self { files, unread }
+    }
+
+    /// Reads so far, also by earlier uses with this seed.
+    pub fn read_count(&self) -> u64 {
+        self.unread.taken_count()
     }
 
     /// Share of the blocks that were read.

@@ -49,6 +49,7 @@ fn device() -> Device {
         repeated_read_count: 0,
         state_age_s: None,
         reason: None,
+        shared: None,
     }
 }
 

@@ -135,7 +135,9 @@ fn input(
         data_dir: args.databases.data_dir.clone(),
         in_use: args.databases.in_use(),
         strictness,
+        shared_device: None,
         out: None,
+        look: args.format.look(),
         extras: Wishes::default(),
         show_kept,
     });

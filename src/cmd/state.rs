@@ -32,6 +32,7 @@ pub struct StateArgs {
 #[derive(Debug, Subcommand)]
 pub enum StateCommand {
     /// List the databases with their sizes
+    #[command(alias = "ls")]
     List,
     /// Read a database through and compare it with its manifest
     Verify {

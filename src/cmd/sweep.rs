@@ -16,6 +16,7 @@ use crate::{
     child,
     exit::{Code, Failure, OrExit},
     prepare::Size,
+    progress::Look,
     sweep::{
         dir::SweepDir,
         index,
@@ -84,6 +85,9 @@ pub struct SweepArgs {
     /// The process that runs the sweep: when it ends, so does this cell.
     #[arg(long, hide = true, value_name = "PID", requires = "cell")]
     pub parent: Option<u32>,
+    /// The file by which the cells of that process share the device's figures.
+    #[arg(long, hide = true, value_name = "FILE", requires = "parent")]
+    pub device: Option<PathBuf>,
 }
 
 /// Carries out the arguments.
@@ -108,14 +112,29 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     match which {
         Some(which) => {
             let asked_by = if args.parent.is_some() { AskedBy::Sweep } else { AskedBy::User };
-            let cell =
-                OneCell { dir: &dir, which: &which, data_dir: args.data_dir.clone(), asked_by };
+            let cell = OneCell {
+                dir: &dir,
+                which: &which,
+                data_dir: args.data_dir.clone(),
+                shared_device: args.device.clone(),
+                look: cell_look(args),
+                asked_by,
+            };
             cell.run(|result| show(result, args.format))
         }
-        None => match running::all(&dir)? {
+        None => match running::all(&dir, args.data_dir.as_deref())? {
             Ending::Finished => merge(&dir, args.format),
             Ending::Interrupted => Ok(Code::Interrupted),
         },
+    }
+}
+
+/// How the progress of one cell looks. The standard output of the process that runs the sweep,
+/// which may be the same terminal, is not this one's.
+fn cell_look(args: &SweepArgs) -> Look {
+    match (args.parent, args.format) {
+        (Some(_), Format::Json) => terminal::look().without_figures(),
+        (_, format) => format.look(),
     }
 }
 
@@ -148,7 +167,11 @@ fn show(result: &RunResult, format: Format) -> Result<(), Failure> {
 fn list(matrix: &Matrix) -> Code {
     let width = (matrix.cell_count - 1).to_string().len();
     for index in 0..matrix.cell_count {
-        terminal::out(&format!("{index:width$}  {}\n", matrix.name(index)));
+        let left_out = match matrix.same_as(index) {
+            Some(same_as) => format!("  (left out: the run of cell {same_as})"),
+            None => String::new(),
+        };
+        terminal::out(&format!("{index:width$}  {}{left_out}\n", matrix.name(index)));
     }
     Code::Fine
 }

@@ -268,7 +268,57 @@ fn the_best_cell_of_each_design_comes_before_the_second_of_another() {
     assert_eq!(rounds.next(1, Duration::from_secs(112), &cells), [4]);
 }
 
+#[test]
+fn the_time_left_is_that_of_the_rounds_that_come() {
+    let second = Duration::from_secs(1);
+    let counted = Rounds { sample_count: Some(6), budget: second };
+    assert_eq!(counted.left(Duration::ZERO, &[0, 1], &taken(&[(0, 0), (0, 0)])), None);
+    // Of a cell without a sample the time is that of the others.
+    let cells = taken(&[(1, 4), (1, 2), (0, 0)]);
+    assert_eq!(counted.left(6 * second, &[2], &cells), Some((5 * 4 + 5 * 2 + 6 * 3) * second));
+    let budget = Rounds { sample_count: None, budget: 60 * second };
+    let none = taken(&[(0, 0), (0, 0)]);
+    assert_eq!(budget.left(Duration::ZERO, &[0, 1], &none), Some(60 * second));
+    // 7 s are spent and 5 s of the round left; then 4 rounds of 12 s fill the budget exactly, and
+    // the interval of the first one needs a sample more.
+    let cells = taken(&[(1, 7), (1, 5)]);
+    assert_eq!(budget.left(7 * second, &[1], &cells), Some((5 + 48 + 7) * second));
+    // No round of all fits: the interval of the fast one does, in five samples.
+    let cells = taken(&[(1, 50), (1, 5)]);
+    assert_eq!(budget.left(55 * second, &[], &cells), Some(25 * second));
+    assert_eq!(budget.left(56 * second, &[], &taken(&[(6, 50), (6, 5)])), Some(Duration::ZERO));
+}
+
 proptest! {
+    /// Before any round and any cell of it the time left is that of all samples that follow.
+    #[test]
+    fn the_time_left_comes_true_where_cells_take_as_long_as_before(
+        seconds in vec(1..100_u64, 1..6), budget in 1..400_u64, count in 0..20_u32,
+    ) {
+        let sample_count = Some(count).filter(|count| *count > 0);
+        let rounds = Rounds { sample_count, budget: Duration::from_secs(budget) };
+        let mut cells: Vec<(usize, u64)> = seconds.iter().map(|s| (0, *s)).collect();
+        let (mut spent, mut said) = (0, Vec::new());
+        for round in 0.. {
+            let next = rounds.next(round, Duration::from_secs(spent), &taken(&cells));
+            if next.is_empty() {
+                break;
+            }
+            for (at, index) in next.iter().enumerate() {
+                if round > 0 {
+                    let now = Duration::from_secs(spent);
+                    let left = rounds.left(now, &next[at..], &taken(&cells)).expect("is known");
+                    said.push((spent, left.as_secs()));
+                }
+                cells[*index].0 += 1;
+                spent += cells[*index].1;
+            }
+        }
+        for (at, left) in said {
+            prop_assert_eq!(at + left, spent);
+        }
+    }
+
     /// Whatever cells take, a run is over, and only its first round may be longer than the time
     /// for intervals.
     #[test]

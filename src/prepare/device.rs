@@ -2,6 +2,7 @@
 //! from a host's cache.
 
 use std::{
+    fmt::Display,
     sync::atomic::AtomicBool,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -21,7 +22,6 @@ pub(super) fn measure(
     draw_seed: u64,
     cancel: &AtomicBool,
 ) -> (Device, Option<Disk>) {
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
     let mut facts = Device {
         ceiling_iops: None,
         ceiling_end_iops: None,
@@ -31,8 +31,9 @@ pub(super) fn measure(
         host_cache_ratio: None,
         probed_block_share: None,
         repeated_read_count: 0,
-        state_age_s: now_s.map(|now_s| now_s.saturating_sub(state.manifest().created_unix_s)),
+        state_age_s: state_age_s(state),
         reason: None,
+        shared: None,
     };
     let disk = match Disk::open(&state.table_files(), draw_seed) {
         Ok(disk) => Some(disk),
@@ -49,6 +50,12 @@ pub(super) fn measure(
         facts.repeated_read_count = disk.repeated_count();
     }
     (facts, disk)
+}
+
+/// Seconds since `state` was built.
+pub(super) fn state_age_s(state: &BuiltState) -> Option<u64> {
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    Some(now_s.saturating_sub(state.manifest().created_unix_s))
 }
 
 /// Measures the ceiling again, once all samples are taken, and so the device's drift. `before` has
@@ -70,7 +77,7 @@ pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Devic
 }
 
 /// Beside other reasons, if any.
-fn add_reason(facts: &mut Device, reason: &Unmeasured) {
+pub(super) fn add_reason(facts: &mut Device, reason: &impl Display) {
     let reasons = facts.reason.take().into_iter().chain([reason.to_string()]);
     facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
 }

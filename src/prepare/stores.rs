@@ -52,6 +52,55 @@ pub struct Databases<'a> {
     pub in_use: InUse,
 }
 
+/// How a run has a store built and opened: all of its keys that reach the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreSettings {
+    /// In memory.
+    Memory {
+        /// Nodes of tries that it keeps.
+        trie: TrieForm,
+    },
+    /// `RocksDB`.
+    Rocksdb {
+        /// Shape of its files.
+        format: RocksFormat,
+        /// How they are opened and read.
+        settings: RocksSettings,
+    },
+    /// MDBX.
+    Mdbx {
+        /// Shape of its file.
+        format: MdbxFormat,
+        /// How it is committed to.
+        settings: MdbxSettings,
+    },
+    /// A flat file.
+    Flat {
+        /// How it is read and committed to.
+        settings: FlatSettings,
+    },
+}
+
+impl StoreSettings {
+    /// Those that `run` asks for on `machine`.
+    pub fn of(store: StoreKind, run: &RunSpec, machine: &Machine) -> Self {
+        let durability = run.commit;
+        match store {
+            StoreKind::Memory => Self::Memory { trie: run.trie },
+            StoreKind::Rocksdb => {
+                Self::Rocksdb { format: rocks_format(run), settings: rocks_settings(run, machine) }
+            }
+            StoreKind::Mdbx => Self::Mdbx {
+                format: MdbxFormat { slots: run.mdbx.storage },
+                settings: MdbxSettings { durability },
+            },
+            StoreKind::Flat => {
+                Self::Flat { settings: FlatSettings { durability, ..FlatSettings::default() } }
+            }
+        }
+    }
+}
+
 /// The wanted state, its directory, and the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOpener<'a> {
@@ -72,7 +121,6 @@ pub struct StoreOpener<'a> {
 impl StoreOpener<'_> {
     /// The store of this name, as `run` asks for it.
     pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<AnyStore, Failure> {
-        let durability = run.commit;
         if run.trie != TrieForm::Nothing && self.layout == Layout::Plain {
             let error = anyhow!(
                 "run.trie = {}: rows of this workload have the plain layout, which has no trie; take \
@@ -81,20 +129,17 @@ impl StoreOpener<'_> {
             );
             return Err(error).or_exit(Code::Usage);
         }
-        Ok(match name {
-            StoreKind::Memory => AnyStore::Memory(self.memory(run)?),
-            StoreKind::Rocksdb => {
-                let built = self.state(&rocks_format(run))?;
-                let store = RocksStore::open(built, rocks_settings(run, self.machine));
+        Ok(match StoreSettings::of(name, run, self.machine) {
+            StoreSettings::Memory { .. } => AnyStore::Memory(self.memory(run)?),
+            StoreSettings::Rocksdb { format, settings } => {
+                let store = RocksStore::open(self.state(&format)?, settings);
                 AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
             }
-            StoreKind::Mdbx => {
-                let built = self.state(&MdbxFormat { slots: run.mdbx.storage })?;
-                let store = MdbxStore::open(built, MdbxSettings { durability });
+            StoreSettings::Mdbx { format, settings } => {
+                let store = MdbxStore::open(self.state(&format)?, settings);
                 AnyStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
             }
-            StoreKind::Flat => {
-                let settings = FlatSettings { durability, ..FlatSettings::default() };
+            StoreSettings::Flat { settings } => {
                 let store = FlatStore::open(self.state(&FlatFormat)?, settings);
                 AnyStore::Flat(Box::new(store.or_exit(Code::Io)?))
             }

@@ -66,7 +66,7 @@ fn progress(look: Look, interval: Duration) -> (Progress, Paper) {
 
 #[test]
 fn nothing_is_drawn_while_a_samples_clock_runs() {
-    for look in [Look::Bars, Look::Lines] {
+    for look in [Look::Figures, Look::Bars, Look::Lines] {
         let (progress, paper) = progress(look, Duration::ZERO);
         progress.stage("samples", Total::Count(4));
         let outer = progress.pause();
@@ -87,6 +87,56 @@ fn nothing_is_drawn_while_a_samples_clock_runs() {
     }
 }
 
+fn live(head: &str, below: &str) -> Live {
+    Live { head: head.to_owned(), below: below.to_owned(), position: 1, length: 4 }
+}
+
+#[test]
+fn figures_are_drawn_between_samples_on_a_terminal_alone() {
+    for look in [Look::Figures, Look::Bars, Look::Lines, Look::Nothing] {
+        let (progress, paper) = progress(look, Duration::ZERO);
+        progress.sample("the first", Some(live("round 1", "now: the first")));
+        let paused = progress.pause();
+        let before = paper.text();
+        std::thread::sleep(2 * BAR_INTERVAL);
+        progress.advance(1);
+        assert_eq!(paper.text(), before, "{look:?}: a sample is being taken");
+        drop(paused);
+        progress.sample("the second", Some(live("round 2", "highest median so far: 7 MGas/s")));
+        drop(progress.pause());
+        // Lines that were made just now stay.
+        progress.sample("the third", None);
+        drop(progress.pause());
+        let text = paper.text();
+        let has = |words: &[&str]| words.iter().map(|word| text.contains(word)).collect::<Vec<_>>();
+        let words = ["round 2 [", "highest median so far: 7 MGas/s", "the third"];
+        let expected = match look {
+            Look::Figures => [true, true, false],
+            Look::Bars => [true, false, false],
+            Look::Lines => [false, false, true],
+            Look::Nothing => [false; 3],
+        };
+        assert_eq!(has(&words), expected, "{look:?}: {text}");
+        progress.clear();
+        progress.stage("generating the block", 0);
+        assert_eq!(paper.text().contains("generating"), look != Look::Nothing, "{look:?}");
+    }
+}
+
+#[test]
+fn only_a_terminal_asks_for_lines_of_a_run() {
+    for (look, is_wanted) in
+        [(Look::Figures, true), (Look::Bars, true), (Look::Lines, false), (Look::Nothing, false)]
+    {
+        let (progress, _paper) = progress(look, Duration::ZERO);
+        for time in [Duration::ZERO, Duration::from_micros(1), Duration::from_secs(9)] {
+            assert_eq!(progress.wants_live(time), is_wanted, "{look:?}");
+        }
+    }
+    assert_eq!(Look::Figures.without_figures(), Look::Bars);
+    assert_eq!(Look::Lines.without_figures(), Look::Lines);
+}
+
 #[test]
 fn plain_lines_are_few_and_a_stage_says_how_long_it_took() {
     let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
@@ -104,8 +154,13 @@ fn plain_lines_are_few_and_a_stage_says_how_long_it_took() {
 
 #[test]
 fn a_line_says_how_much_of_what_is_done() {
-    let stage =
-        |total| UnderWay { name: "s".to_owned(), total, began: Instant::now(), has_bar: false };
+    let stage = |total| UnderWay {
+        name: "s".to_owned(),
+        total,
+        began: Instant::now(),
+        has_bar: false,
+        live: None,
+    };
     let line = stage(Total::Rows(128_000_000)).line(4_100_000);
     assert!(line.starts_with("s: 3 % (4.1M of 128M rows), "), "{line}");
     let line = stage(Total::Unknown).line(7);
@@ -115,7 +170,7 @@ fn a_line_says_how_much_of_what_is_done() {
 
 #[test]
 fn a_build_is_shown_phase_by_phase() {
-    for look in [Look::Bars, Look::Lines] {
+    for look in [Look::Figures, Look::Bars, Look::Lines] {
         let (progress, paper) = progress(look, Duration::ZERO);
         let build: &dyn BuildProgress = &progress;
         build.begin(BuildPhase::Writing, 128_000_000);

@@ -5,7 +5,10 @@
 //! **Invariant**: whoever fills a cell holds its lock, so leftovers of a cell found while holding
 //! it are those of the dead.
 
-use result::sweep::{CELL_FILE, MANIFEST_SCHEMA, Manifest, Matrix, cell_count};
+use result::sweep::{
+    CELL_FILE, DEVICE_FILE_PREFIX, MANIFEST_FILE, MANIFEST_SCHEMA, Manifest, Matrix, SweepDevice,
+    cell_count, cell_dir_name,
+};
 use std::{
     fs::{self, File},
     io,
@@ -21,10 +24,11 @@ use super::{
     lock::{self, CellLock},
 };
 
-use crate::exit::{Code, Failure, OrExit};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    prepare::shared,
+};
 
-/// Says which sweep a directory is of.
-const MANIFEST: &str = "sweep.json";
 /// Locks, and cells that are not whole.
 const RUNNING: &str = "running";
 
@@ -41,10 +45,16 @@ impl SweepDir {
     /// # Errors
     /// It cannot be written ([`Code::Io`]), or is another sweep's ([`Code::Usage`]).
     pub fn open(path: &Path, matrix: Matrix) -> Result<Self, Failure> {
-        let dir = Self { path: path.to_owned(), matrix };
+        let mut dir = Self { path: path.to_owned(), matrix };
         let there = dir.claim().or_exit(Code::Io)?;
-        match there.and_then(|there| dir.matrix.difference(&there)) {
-            None => Ok(dir),
+        match there.as_ref().and_then(|there| dir.matrix.difference(there)) {
+            None => {
+                // A cell that is another's run on one machine may be its own on another.
+                if let Some(there) = there {
+                    dir.matrix.left_out.retain(|left_out| there.left_out.contains(left_out));
+                }
+                Ok(dir)
+            }
             Some(difference) => Err(anyhow!(
                 "{} holds another sweep: {difference}; give this one another --out",
                 path.display()
@@ -57,7 +67,7 @@ impl SweepDir {
     /// what it says.
     fn claim(&self) -> Result<Option<Matrix>> {
         report::Out::at(&self.path)?;
-        let manifest = self.path.join(MANIFEST);
+        let manifest = self.path.join(MANIFEST_FILE);
         let ours = Manifest { schema: MANIFEST_SCHEMA.to_owned(), matrix: self.matrix.clone() };
         let is_first = report::write_new(&manifest, &report::json(&ours)?)?;
         let there = if is_first { None } else { Some(read_manifest(&self.path)?) };
@@ -88,7 +98,7 @@ impl SweepDir {
 
     /// The directory of a cell.
     pub fn cell_path(&self, index: u64) -> PathBuf {
-        self.path.join(format!("cell-{index:04}"))
+        self.path.join(cell_dir_name(index))
     }
 
     /// A cell that has been run, by whichever program.
@@ -176,6 +186,31 @@ impl SweepDir {
         Ok(place)
     }
 
+    /// The file for the device's figures of this process, which began then.
+    pub fn device_path(&self, began_unix_s: u64) -> PathBuf {
+        let pid = std::process::id();
+        self.path.join(format!("{DEVICE_FILE_PREFIX}{began_unix_s}-{pid}.json"))
+    }
+
+    /// The device's figures of all processes that ran cells one after the other, by the time of
+    /// their first measurement.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    pub fn devices(&self) -> Result<Vec<SweepDevice>> {
+        let cannot = || format!("cannot list {}", self.path.display());
+        let mut devices = Vec::new();
+        for entry in fs::read_dir(&self.path).with_context(cannot)? {
+            let entry = entry.with_context(cannot)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(DEVICE_FILE_PREFIX) && name.ends_with(".json") {
+                devices.extend(shared::read(&entry.path())?);
+            }
+        }
+        devices.sort_by_key(|device| device.measured_unix_s);
+        Ok(devices)
+    }
+
     /// Writes the file of all results.
     ///
     /// # Errors
@@ -205,11 +240,11 @@ fn sync(dir: &Path) -> io::Result<()> {
 }
 
 fn read_manifest(dir: &Path) -> Result<Matrix> {
-    let path = dir.join(MANIFEST);
+    let path = dir.join(MANIFEST_FILE);
     let name = path.display();
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
-            "{} is no directory of a sweep: it has no {MANIFEST}; give the --out of a `stress sweep`",
+            "{} is no directory of a sweep: it has no {MANIFEST_FILE}; give the --out of a `stress sweep`",
             dir.display()
         ),
         text => text.with_context(|| format!("cannot read {name}"))?,

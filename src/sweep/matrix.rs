@@ -1,14 +1,17 @@
 //! The matrix: axes and fixed settings as the user gave them, checked as one run's settings are,
-//! and the cells that they make, in an order that depends on the axes alone.
+//! and the cells that they make, in an order that depends on the axes alone. Of cells that would
+//! be one run on this machine the first is run.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use result::sweep::{Axis, Matrix, Setting, cell_count, pair};
+use result::sweep::{Axis, LeftOut, Matrix, Setting, cell_count, pair};
 use spec::{Override, Scenario};
 
+use super::equal;
 use crate::{
     exit::{Code, Failure, OrExit},
+    plan::Machine,
     prepare::{self, Size, Source},
 };
 
@@ -41,8 +44,10 @@ pub fn of(input: MatrixInput) -> Result<Matrix, Failure> {
         axes,
         cell_count,
         settings_digest: String::new(),
+        left_out: Vec::new(),
     };
-    matrix.settings_digest = digest(&matrix, &fixed)?;
+    let Resolved { settings_digest, left_out } = resolved(&matrix, &fixed)?;
+    (matrix.settings_digest, matrix.left_out) = (settings_digest, left_out);
     Ok(matrix)
 }
 
@@ -64,19 +69,32 @@ const fn size(matrix: &Matrix) -> Size {
     if matrix.quick { Size::Quick } else { Size::Stated }
 }
 
+/// What follows from the settings of all cells.
+struct Resolved {
+    settings_digest: String,
+    left_out: Vec<LeftOut>,
+}
+
 /// Resolves every cell.
-fn digest(matrix: &Matrix, fixed: &[Override]) -> Result<String, Failure> {
+fn resolved(matrix: &Matrix, fixed: &[Override]) -> Result<Resolved, Failure> {
+    let machine = Machine::this();
     let mut hasher = blake3::Hasher::new();
     let mut seen: BTreeMap<[u8; 32], u64> = BTreeMap::new();
+    let mut runs: BTreeMap<[u8; 32], u64> = BTreeMap::new();
+    let mut left_out = Vec::new();
     for index in 0..matrix.cell_count {
-        let settings = resolve(matrix, index, fixed)?.to_toml();
-        let digest = *blake3::hash(settings.as_bytes()).as_bytes();
+        let scenario = resolve(matrix, index, fixed)?;
+        let digest = *blake3::hash(scenario.to_toml().as_bytes()).as_bytes();
         if let Some(first) = seen.insert(digest, index) {
             return Err(same(matrix, first, index)).or_exit(Code::Usage);
         }
         hasher.update(&digest);
+        let same_as = *runs.entry(equal::digest(&scenario, &machine)).or_insert(index);
+        if same_as != index {
+            left_out.push(LeftOut { cell: index, same_as });
+        }
     }
-    Ok(hasher.finalize().to_hex().to_string())
+    Ok(Resolved { settings_digest: hasher.finalize().to_hex().to_string(), left_out })
 }
 
 fn resolve(matrix: &Matrix, index: u64, fixed: &[Override]) -> Result<Scenario, Failure> {
@@ -193,6 +211,29 @@ mod tests {
         assert!(
             refused(&[&format!("threads={many}"), &format!("seed={many}")]).contains("200 × 200")
         );
+    }
+
+    #[test]
+    fn cells_that_would_be_one_run_are_left_out_but_for_the_first() {
+        let left_out = |words: &[&str]| {
+            let matrix = matrix(words).unwrap();
+            let pairs: Vec<_> =
+                matrix.left_out.iter().map(|left_out| (left_out.cell, left_out.same_as)).collect();
+            (pairs, matrix.left_out_words().unwrap_or_default())
+        };
+        let axes = ["design=sequential,batched-io", "threads=1,2", "io_threads=4,8"];
+        let (pairs, words) = left_out(&axes);
+        assert_eq!(pairs, [(1, 0), (2, 0), (3, 0)], "batched I/O has four runs of its own");
+        assert!(words.starts_with("3 of 8 cells, each the run of another"), "{words}");
+        assert!(words.contains("threads changes nothing in cell 2"), "{words}");
+        let (pairs, words) = left_out(&["store=memory,rocksdb", "cache=cold,warm"]);
+        assert_eq!((pairs.as_slice(), words.contains("cell 1")), (&[(1, 0)][..], true));
+        // A cell with one design that the key changes is a run of its own.
+        let (pairs, _) = left_out(&["threads=1,2", "--design", "sequential,batched-io"]);
+        assert!(pairs.is_empty(), "{pairs:?}");
+        // What changes the work is never without effect.
+        let (pairs, _) = left_out(&["gas=3M,4M", "present=0.5,1", "--design", "sequential"]);
+        assert!(pairs.is_empty(), "{pairs:?}");
     }
 
     #[test]

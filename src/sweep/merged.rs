@@ -5,7 +5,10 @@
 use result::{
     Program,
     databases::OnDatabase,
-    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell, ranges},
+    sweep::{
+        self, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell,
+        Point, SweepDevice, ranges,
+    },
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +28,7 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     for index in 0..dir.matrix().cell_count {
         match dir.cell(index).or_exit(Code::Io)? {
             Some(cell) => cells.push(cell),
+            None if dir.matrix().same_as(index).is_some() => {}
             None => missing.push(index),
         }
     }
@@ -41,6 +45,9 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     let points: Vec<_> = points.collect();
     let machines = machines(&cells);
     let counted = counters(&cells);
+    let devices = dir.devices().or_exit(Code::Io)?;
+    let mut doubts = doubts(dir.matrix(), &machines, &counted);
+    doubts.extend(drifts(&devices, &machines));
     let disagreeing = cells.iter().filter(|cell| cell.code() == Code::Disagree);
     Ok(Merged {
         schema: MERGED_SCHEMA,
@@ -48,13 +55,37 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
         program,
         missing,
         disagreeing: disagreeing.map(|cell| cell.file.index).collect(),
-        doubts: doubts(dir.matrix(), &machines, &counted),
+        doubts,
         machines,
+        devices,
         knees: sweep::knees(&points),
-        points,
+        points: with_left_out(dir.matrix(), &cells, points),
         counters: counted.into_iter().map(|counted| counted.counters).collect(),
         cells: cells.into_iter().map(merged_cell).collect(),
     })
+}
+
+/// The points of all cells, those that were left out with the figures of the cell that was run for
+/// them.
+fn with_left_out(matrix: &Matrix, cells: &[FinishedCell], mut points: Vec<Point>) -> Vec<Point> {
+    let run: BTreeSet<u64> = cells.iter().map(|cell| cell.file.index).collect();
+    let mut more = Vec::new();
+    for LeftOut { cell, same_as } in &matrix.left_out {
+        // Another machine may have run it.
+        if !run.contains(cell) {
+            let of_other = points.iter().filter(|point| point.cell == *same_as);
+            more.extend(of_other.map(|point| Point {
+                cell: *cell,
+                same_as: Some(*same_as),
+                keys: matrix.keys(*cell),
+                ..point.clone()
+            }));
+        }
+    }
+    points.extend(more);
+    // Stable: the variants of a cell stay in their order.
+    points.sort_by_key(|point| point.cell);
+    points
 }
 
 fn merged_cell(cell: FinishedCell) -> MergedCell {
@@ -217,6 +248,14 @@ fn doubts(matrix: &Matrix, machines: &[MachineKind], all: &[Counted]) -> Vec<Str
         }
     }
     doubts
+}
+
+/// Devices that changed; those of machines of one kind are held against each other.
+fn drifts(devices: &[SweepDevice], machines: &[MachineKind]) -> Vec<String> {
+    match machines {
+        [_] => sweep::drift(devices).into_iter().collect(),
+        _ => devices.iter().filter_map(|one| sweep::drift([one])).collect(),
+    }
 }
 
 fn either(values: &BTreeSet<u64>) -> String {

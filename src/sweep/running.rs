@@ -3,14 +3,16 @@
 
 use std::{
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::anyhow;
 
-use super::{cell::FinishedCell, dir::SweepDir, index::Which, lock::CellLock, matrix};
+use super::{
+    cell::FinishedCell, device::WatchedDevice, dir::SweepDir, index::Which, lock::CellLock, matrix,
+};
 use report::units;
 use result::RunResult;
 
@@ -20,6 +22,7 @@ use crate::{
     extras::Wishes,
     interrupt,
     prepare::InUse,
+    progress::Look,
     run::RunInput,
     terminal,
 };
@@ -36,6 +39,10 @@ pub struct OneCell<'a> {
     pub which: &'a Which,
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
+    /// The file by which the cells of a sweep share the device's figures, if a sweep runs it.
+    pub shared_device: Option<PathBuf>,
+    /// How its progress looks.
+    pub look: Look,
     /// Who wants it.
     pub asked_by: AskedBy,
 }
@@ -58,7 +65,7 @@ impl OneCell<'_> {
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
     ) -> Result<Code, Failure> {
-        let Self { dir, which, data_dir, asked_by } = self;
+        let Self { dir, which, data_dir, shared_device, look, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
         let tell = |text: &str| {
@@ -67,6 +74,10 @@ impl OneCell<'_> {
             }
         };
         tell(&format!("the index is of {}", which.source));
+        if let Some(same_as) = dir.matrix().same_as(index) {
+            tell(&format!("left out: it would be the run of cell {same_as}"));
+            return Ok(Code::Fine);
+        }
         let Some(lock) = wait_for(dir, index, &name)? else { return Ok(Code::Interrupted) };
         if let Some(cell) = dir.own_cell(index).or_exit(Code::Io)? {
             let path = dir.cell_path(index);
@@ -81,7 +92,9 @@ impl OneCell<'_> {
             data_dir,
             in_use: InUse::Wait,
             strictness: Strictness::Lenient,
+            shared_device,
             out: Some(scratch.path().to_owned()),
+            look,
             extras: Wishes::default(),
             show_kept: |_| (),
         };
@@ -125,20 +138,25 @@ pub enum Ending {
     Interrupted,
 }
 
-/// Runs all cells that are not finished, each in a process of its own.
+/// Runs all cells that are not finished, each in a process of its own, over the states in
+/// `data_dir`, if the user named one.
 ///
 /// # Errors
 /// A cell failed.
-pub fn all(dir: &SweepDir) -> Result<Ending, Failure> {
+pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     // Each cell stops by itself, and keeps its samples.
     let _hold = interrupt::hold();
     let missing = missing(dir)?;
-    let count = dir.matrix().cell_count;
+    if let Some(words) = dir.matrix().left_out_words() {
+        terminal::note(&format!("left out: {words}"));
+    }
+    let count = run_count(dir);
     let finished = count - missing.len() as u64;
     if finished > 0 {
         terminal::note(&format!("{finished} of {count} cells are finished already"));
     }
-    let mut running = Running { dir, left: missing, took: Vec::new() };
+    let device = WatchedDevice::new(dir, data_dir).or_exit(Code::Io)?;
+    let mut running = Running { dir, left: missing, took: Vec::new(), device };
     let mut failures = Vec::new();
     while let Some(index) = running.next()
         && !interrupt::happened()
@@ -147,13 +165,22 @@ pub fn all(dir: &SweepDir) -> Result<Ending, Failure> {
             failures.push(Failed { index, ended });
         }
     }
+    if !interrupt::happened() {
+        running.device.end().or_exit(Code::Io)?;
+    }
     conclude(dir, &failures)
+}
+
+/// Number of the cells that are run.
+fn run_count(dir: &SweepDir) -> u64 {
+    dir.matrix().cell_count - dir.matrix().left_out.len() as u64
 }
 
 /// Cells without a result of this program.
 fn missing(dir: &SweepDir) -> Result<Vec<u64>, Failure> {
     let mut missing = Vec::new();
-    for index in 0..dir.matrix().cell_count {
+    let is_run = |index: &u64| dir.matrix().same_as(*index).is_none();
+    for index in (0..dir.matrix().cell_count).filter(is_run) {
         if dir.own_cell(index).or_exit(Code::Io)?.is_none() {
             missing.push(index);
         }
@@ -174,6 +201,8 @@ struct Running<'a> {
     left: Vec<u64>,
     /// How long each took that was run here.
     took: Vec<Duration>,
+    /// The device under their states.
+    device: WatchedDevice<'a>,
 }
 
 impl Running<'_> {
@@ -190,9 +219,11 @@ impl Running<'_> {
         if self.dir.own_cell(index).or_exit(Code::Io)?.is_some() {
             return Ok(Ok(()));
         }
+        self.device.before_cell().or_exit(Code::Io)?;
         terminal::note(&format!("{name}: begins"));
         let began = Instant::now();
-        let ended = child::run(&words(index)).or_exit(Code::Io)?;
+        let ended = child::run(&words(index, self.device.path())).or_exit(Code::Io)?;
+        self.device.after_cell().or_exit(Code::Io)?;
         let Some(cell) = self.dir.own_cell(index).or_exit(Code::Io)? else {
             if !interrupt::happened() {
                 terminal::note(&format!("{name}: no result, {}", ended.words()));
@@ -216,14 +247,16 @@ impl Running<'_> {
     }
 }
 
-/// The arguments of this process, for cell `index` alone.
-fn words(index: u64) -> Vec<OsString> {
+/// The arguments of this process, for cell `index` alone, which shares the device's figures by the
+/// file `device`.
+fn words(index: u64, device: &Path) -> Vec<OsString> {
     let mut words = std::env::args_os().skip(1);
     // The verb comes first, and options may come before the axes.
     let verb = words.next();
     let parent = std::process::id().to_string();
     let own = ["--cell".to_owned(), index.to_string(), "--parent".to_owned(), parent];
-    verb.into_iter().chain(own.map(OsString::from)).chain(words).collect()
+    let own = own.map(OsString::from).into_iter().chain(["--device".into(), device.into()]);
+    verb.into_iter().chain(own).chain(words).collect()
 }
 
 fn cell_name(dir: &SweepDir, index: u64) -> String {
@@ -247,7 +280,7 @@ fn found(cell: &FinishedCell) -> String {
 
 /// The outcome of a sweep, or how to go on.
 fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
-    let count = dir.matrix().cell_count;
+    let count = run_count(dir);
     let missing = missing(dir)?;
     if missing.is_empty() {
         return Ok(Ending::Finished);

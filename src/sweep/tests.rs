@@ -7,13 +7,17 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use report::Paint;
-use result::{SpeculationFacts, example, sweep::Matrix};
+use result::{
+    SpeculationFacts, example,
+    sweep::{Ceiling, DEVICE_SCHEMA, Matrix, SweepDevice},
+};
 
 use super::{dir::SweepDir, merged};
 
 use crate::{
     cli::{Cli, Command},
     exit::{Code, Failure},
+    prepare::shared,
 };
 
 const AXES: [&str; 3] = ["gas=3M,4M", "io_threads=16,64", "samples=8,9"];
@@ -251,6 +255,100 @@ fn machines_of_two_kinds_are_a_doubt() {
     let merged = merged::merge(&dir).unwrap();
     assert_eq!((merged.machines.len(), merged.machines[1].cells.as_slice()), (2, &[7][..]));
     assert!(merged.doubts[0].contains("cells 0-6; 7"), "{:?}", merged.doubts);
+}
+
+#[test]
+fn a_cell_that_is_left_out_shows_the_figures_of_the_one_that_is_run_and_is_not_missing() {
+    let path = tempfile::tempdir().unwrap();
+    // Threads change nothing in order: cell 2 is cell 0, and cell 3 cell 1.
+    let axes = ["threads=1,2", "gas=3M,4M", "--design", "sequential"];
+    let dir = SweepDir::open(path.path(), matrix_of(&axes)).unwrap();
+    publish(&dir, 0, &result(&dir, 0));
+    let shared = |merged: &result::sweep::Merged| -> Vec<_> {
+        let points = merged.points.iter().filter(|point| point.same_as.is_some());
+        points.map(|point| (point.cell, point.same_as.unwrap(), point.mgas_per_s)).collect()
+    };
+    let merged = merged::merge(&dir).unwrap();
+    assert_eq!(merged.missing, [1], "cell 3 waits for no run of its own");
+    assert_eq!(shared(&merged).len(), 5, "the variants of cell 0");
+    publish(&dir, 1, &result(&dir, 1));
+    let merged = merged::merge(&SweepDir::existing(path.path()).unwrap()).unwrap();
+    assert!(merged.missing.is_empty() && merged.cells.len() == 2);
+    let of_cell = |cell: u64| merged.points.iter().filter(move |point| point.cell == cell);
+    assert_eq!(shared(&merged).len(), 10);
+    assert!(shared(&merged).contains(&(3, 1, of_cell(1).nth(4).unwrap().mgas_per_s)));
+    assert_eq!(of_cell(3).next().unwrap().keys["run.threads"], "2");
+    assert!(merged.points.is_sorted_by_key(|point| point.cell));
+    assert!(merged.counters.iter().all(|counters| counters.cells.iter().all(|cell| *cell < 2)));
+    let page = report::sweep_table(&merged, 100, Paint::Plain);
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("left out 2 of 4 cells"), "{page}");
+    assert!(words.contains("threads changes nothing in cells 2-3"), "{page}");
+    assert!(page.contains("= cell 0") && page.contains("= cell 1"), "{page}");
+    // Another machine, on which it would be a run of its own, has run it.
+    publish(&dir, 2, &result(&dir, 2));
+    let merged = merged::merge(&dir).unwrap();
+    assert!(shared(&merged).iter().all(|(cell, ..)| *cell == 3), "{:?}", shared(&merged));
+}
+
+#[test]
+fn a_cell_is_left_out_only_where_the_sweep_was_begun_without_it() {
+    let path = tempfile::tempdir().unwrap();
+    let matrix = matrix_of(&["threads=1,2", "--design", "sequential"]);
+    assert_eq!(matrix.left_out.len(), 1);
+    let on_another_machine = Matrix { left_out: Vec::new(), ..matrix.clone() };
+    drop(SweepDir::open(path.path(), on_another_machine.clone()).unwrap());
+    let dir = SweepDir::open(path.path(), matrix.clone()).unwrap();
+    assert!(dir.matrix().left_out.is_empty());
+    let path = tempfile::tempdir().unwrap();
+    assert_eq!(SweepDir::open(path.path(), matrix).unwrap().matrix().left_out.len(), 1);
+    assert!(SweepDir::open(path.path(), on_another_machine).unwrap().matrix().left_out.is_empty());
+}
+
+/// Leaves the device's figures of a process that began at the time of the first ceiling.
+fn measure(dir: &SweepDir, ceilings: &[(u64, f64)]) {
+    let ceiling =
+        |&(measured_unix_s, ceiling_iops): &(u64, f64)| Ceiling { measured_unix_s, ceiling_iops };
+    let known = SweepDevice {
+        schema: DEVICE_SCHEMA,
+        measured_unix_s: ceilings[0].0,
+        state: "rocksdb-0123456789abcdef".to_owned(),
+        draw_seed: 9,
+        read_count: 40_000,
+        device: example::typical().device.unwrap(),
+        ceilings: ceilings.iter().map(ceiling).collect(),
+    };
+    shared::write(&dir.device_path(ceilings[0].0), &known).unwrap();
+}
+
+#[test]
+fn a_device_that_changed_within_a_sweep_or_between_its_parts_is_a_doubt() {
+    let path = tempfile::tempdir().unwrap();
+    let dir = filled(path.path(), 0..8);
+    assert!(merged::merge(&dir).unwrap().devices.is_empty(), "nobody has measured it");
+    measure(&dir, &[(2_000, 101.0)]);
+    measure(&dir, &[(1_000, 100.0), (1_500, 99.0)]);
+    let merged = merged::merge(&dir).unwrap();
+    let times: Vec<_> = merged.devices.iter().map(|device| device.measured_unix_s).collect();
+    assert_eq!((times.as_slice(), merged.doubts.len()), (&[1_000, 2_000][..], 0));
+    measure(&dir, &[(3_000, 70.0), (3_001, 72.0)]);
+    let merged = merged::merge(&dir).unwrap();
+    assert_eq!(merged.doubts.len(), 1, "{:?}", merged.doubts);
+    let doubt = &merged.doubts[0];
+    assert!(doubt.contains("100 reads/s at first, 70 reads/s 2000 s later"), "{doubt}");
+    // Two machines are not held against each other, and each against itself.
+    let mut other = result(&dir, 7);
+    other["environment"]["cpu"]["model"] = json!("another");
+    fs::remove_dir_all(dir.cell_path(7)).unwrap();
+    publish(&dir, 7, &other);
+    let doubts = merged::merge(&dir).unwrap().doubts;
+    assert!(doubts.len() == 1 && doubts[0].contains("2 kinds of machine"), "{doubts:?}");
+    measure(&dir, &[(4_000, 100.0), (5_000, 50.0)]);
+    assert_eq!(merged::merge(&dir).unwrap().doubts.len(), 2);
+    let damaged = path.path().join("device-1-1.json");
+    fs::write(&damaged, "{").unwrap();
+    let failure = refused(&dir);
+    assert!(failure.to_string().contains("device-1-1.json is damaged"), "{failure}");
 }
 
 #[test]

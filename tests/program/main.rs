@@ -24,5 +24,6 @@ mod page;
 mod rendered;
 mod report;
 mod sweep;
+mod terminal;
 mod tool;
 mod words;

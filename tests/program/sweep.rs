@@ -262,6 +262,92 @@ fn two_who_run_the_same_cell_leave_one_result_and_cells_on_one_state_wait_for_it
 }
 
 #[test]
+fn a_cell_that_would_be_the_run_of_another_is_left_out_and_one_that_would_not_is_run() {
+    let place = Place::new();
+    let sweep = |more: &[&str]| {
+        let work = ["sweep", "--scenario=sload-storm", "--gas=1M", "--slots=20k", "--store=memory"];
+        let axes =
+            ["--set=state.accounts=10", SHORT, "design=sequential,parallel-io", "threads=1,2"];
+        let mut command = place.command(&[&work[..], &axes, more].concat());
+        command.arg("--out").arg(place.out());
+        command
+    };
+    let list = sweep(&["--list"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let marked: Vec<_> = list.lines().filter(|line| line.contains("left out")).collect();
+    assert_eq!((list.lines().count(), marked.len()), (4, 1), "{list}");
+    assert!(marked[0].starts_with("1  design=sequential threads=2  (left out"), "{list}");
+    assert!(ends(sweep(&["--cell=1"]), 0).contains("it would be the run of cell 0"));
+    let said = ends(sweep(&[]), 0);
+    let words =
+        "left out: 1 of 4 cells, each the run of another: threads changes nothing in cell 1";
+    assert!(said.contains(words) && said.contains("= cell 0"), "{said}");
+    assert_eq!([0, 1, 2, 3].map(|cell| place.cell(cell).exists()), [true, false, true, true]);
+    let merged = place.merged();
+    assert_eq!(merged["sweep"]["left_out"], serde_json::json!([{"cell": 1, "same_as": 0}]));
+    let points = merged["points"].as_array().unwrap();
+    assert_eq!(points.iter().filter(|point| point["same_as"] == 0).count(), 1, "{points:?}");
+    assert_eq!((points.len(), merged["missing"].as_array().unwrap().len()), (4, 0));
+    // The map has the field, from the joined file and from the cells.
+    let (joined, page) = (place.out().join("merged.json"), place.dir.path().join("page.html"));
+    for from in [joined.clone(), place.out()] {
+        let mut report = place.command(&["report"]);
+        report.arg(from).arg("--out").arg(&page);
+        ends(report, 0);
+        let html = fs::read_to_string(&page).unwrap();
+        assert_eq!(html.matches("<td class=\"field").count(), 4, "{html}");
+        assert_eq!(html.matches("it would be the same run").count(), 1, "{html}");
+        drop(fs::remove_file(&joined));
+    }
+}
+
+/// A sweep of two cells on disk.
+fn on_disk(place: &Place, more: &[&str]) -> Command {
+    let work = ["sweep", "--scenario=sload-storm", "--gas=1M", "--slots=20k", "--store=flat"];
+    let how = ["--set=state.accounts=10", "--design=batched-io", "io_threads=1,2", SHORT];
+    let mut command = place.command(&[&work[..], &how, more].concat());
+    command.arg("--out").arg(place.out());
+    command
+}
+
+#[test]
+fn the_device_is_measured_once_for_all_cells_and_again_where_a_sweep_goes_on() {
+    let place = Place::new();
+    let said = ends(on_disk(&place, &[]), 0);
+    assert_eq!(said.matches("measuring the device: done").count(), 1, "{said}");
+    assert_eq!(said.matches("measured once, for all cells").count(), 1, "{said}");
+    let device = |index: u64| {
+        let json = fs::read(place.cell(index).join("result.json")).unwrap();
+        serde_json::from_slice::<Value>(&json).unwrap()["device"].clone()
+    };
+    let [first, second] = [0, 1].map(device);
+    for key in ["shared", "ceiling_iops", "depth1_p50_ns", "method"] {
+        assert_eq!(first[key], second[key], "{key}");
+    }
+    assert!(first["shared"]["state"].as_str().unwrap().starts_with("flat-"), "{first}");
+    assert!(second["ceiling_end_iops"].is_null() && second["ceiling_drift"].is_null());
+    let merged = place.merged();
+    let measured = &merged["devices"][0];
+    assert_eq!(measured["state"], first["shared"]["state"]);
+    // A folder in memory has no device.
+    if !first["ceiling_iops"].is_null() {
+        assert_eq!(measured["ceilings"].as_array().unwrap().len(), 2, "{measured}");
+        assert!(measured["device"]["ceiling_drift"].is_f64(), "{measured}");
+    }
+    // Nothing is left to run: nothing is measured.
+    assert!(!ends(on_disk(&place, &[]), 0).contains("measuring"));
+    fs::remove_dir_all(place.cell(1)).unwrap();
+    let said = ends(on_disk(&place, &[]), 0);
+    assert!(said.contains("measured again, as the sweep goes on"), "{said}");
+    assert_eq!(place.merged()["devices"].as_array().unwrap().len(), 2);
+    assert_eq!(device(0), first, "a finished cell keeps its figures");
+    // A cell that is run alone measures for itself.
+    fs::remove_dir_all(place.cell(1)).unwrap();
+    ends(on_disk(&place, &["--cell=1"]), 0);
+    assert!(device(1)["shared"].is_null(), "{}", device(1));
+}
+
+#[test]
 fn the_kubernetes_manifest_has_as_many_completions_as_its_sweep_has_cells() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fleet/kubernetes.yaml");
     let text = fs::read_to_string(path).unwrap();

@@ -69,6 +69,25 @@ fn a_slip_of_the_command_line_is_told_what_to_write() {
 }
 
 #[test]
+fn a_misspelt_verb_or_scenario_is_one_error_with_the_nearest_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = ["sweeep", "--scenario", "sload-storm", "threads=1,2", "--merge", "x"];
+    for (args, tip) in [
+        (&["lst"][..], "did you mean `stress list`?"),
+        (&sweep, "did you mean `stress sweep`?"),
+        (&["gaet", "--help"], "did you mean `stress gate`?"),
+        (&["sload-strom", "--quick"], "did you mean the scenario sload-storm?"),
+        (&["--scenario", "sload-strom"], "did you mean sload-storm?"),
+        (&["state", "lst"], "list"),
+        (&["nothing-like-it"], "shipped are"),
+    ] {
+        refused(args, dir.path(), &[tip]);
+    }
+    assert_eq!(printed(&["ls"], dir.path()), printed(&["list"], dir.path()));
+    assert_eq!(printed(&["state", "ls"], dir.path()), printed(&["state", "list"], dir.path()));
+}
+
+#[test]
 fn validate_show_and_describe_take_the_same_words() {
     let dir = tempfile::tempdir().unwrap();
     printed(&["new", "mine"], dir.path());
@@ -120,7 +139,7 @@ fn the_newest_of_several_runs_in_a_directory_is_reported_and_compared() {
 fn reports_and_comparisons_take_every_directory_that_the_tool_wrote() {
     let dir = tempfile::tempdir().unwrap();
     let work = ["--scenario", "sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory"];
-    let how = ["--design", "sequential", "--samples", "1", "threads=1,2", "--out", "sweep"];
+    let how = ["--design", "parallel-io", "--samples", "1", "threads=1,2", "--out", "sweep"];
     printed(&[&["sweep"][..], &work, &how].concat(), dir.path());
     let compared = printed(&["compare", "sweep", "--format", "json"], dir.path());
     let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();

@@ -1,8 +1,10 @@
 //! The lines above the table: the work, and the machine.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
-use result::{RunResult, WorkloadFacts};
+use result::{RunResult, SharedDevice, WorkloadFacts};
 
 use super::{
     facts::Reading,
@@ -82,9 +84,22 @@ pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     }));
     let alone = device.depth1_p50_ns.map(|ns| units::time_ns(ns as f64));
     parts.extend(alone.map(|time| format!("{time} one alone")));
+    let shared = device.shared.as_ref().filter(|_| iops.is_some());
+    parts.extend(shared.map(|shared| shared_words(shared, result.started_unix_s)));
     parts.extend(device.reason.clone());
     if !parts.is_empty() {
         page.labelled(Tone::Plain, "disk", &parts.join(", "));
+    }
+}
+
+/// Age of figures that a sweep measured for all of its cells.
+fn shared_words(shared: &SharedDevice, started_unix_s: u64) -> String {
+    match started_unix_s.saturating_sub(shared.measured_unix_s) {
+        0 => "measured once for the sweep".to_owned(),
+        age_s => {
+            let age = units::time(Duration::from_secs(age_s));
+            format!("measured once for the sweep, {age} before this cell")
+        }
     }
 }
 

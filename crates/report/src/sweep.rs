@@ -80,6 +80,10 @@ fn head(page: &mut Page, merged: &Merged) {
     }
     let program = merged.program.name();
     page.labelled(Tone::Plain, "made by", &format!("stress {program}"));
+    if let Some(words) = sweep.left_out_words() {
+        let text = format!("{words}; the other's figures stand in their place");
+        page.labelled(Tone::Plain, "left out", &text);
+    }
     if !merged.missing.is_empty() {
         page.labelled(Tone::Warning, "MISSING", &format!("cells {}", ranges(&merged.missing)));
     }
@@ -254,8 +258,11 @@ fn plain(value: Option<f64>) -> String {
 }
 
 /// Of the throughput, as a share of the median to both sides; or the number of values where
-/// there is none.
+/// there is none; or the cell whose figures these are.
 fn interval(point: &Point) -> String {
+    if let Some(same_as) = point.same_as {
+        return format!("= cell {same_as}");
+    }
     match point.mgas_per_s.zip(point.mgas_per_s_ci95) {
         Some((mid, [low, high])) => {
             format!("−{:.1}+{:.1} %", (1.0 - low / mid) * 1e2, (high / mid - 1.0) * 1e2)

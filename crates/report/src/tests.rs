@@ -16,6 +16,7 @@ use result::{
 
 mod certainty;
 mod clients;
+mod device;
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -305,6 +306,7 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     result.cells[0].samples[0].root_work = Some(RootFacts::default());
     result.profile = Some(profile());
     result.clients = example::client::beside_designs().clients;
+    result.device.as_mut().unwrap().shared = Some(example::shared_device());
     let (workload, stores) = (result.workload.clone(), result.stores.clone());
     let facts = DatabaseFacts { workload, device: result.device.clone(), stores };
     let ran = |seed| {

@@ -22,7 +22,7 @@ use crate::{
     phases::PhasesNs,
     run::{
         BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts,
-        RunResult, SCHEMA, SampleFacts, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
+        RunResult, SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
     },
     stats::estimate,
 };
@@ -81,6 +81,7 @@ pub fn typical() -> RunResult {
             repeated_read_count: 0,
             state_age_s: Some(86_400),
             reason: None,
+            shared: None,
         }),
         stores: vec![StoreFacts {
             store: StoreKind::Rocksdb,
@@ -104,6 +105,12 @@ pub fn typical() -> RunResult {
         profile: None,
         conclusion: None,
     }
+}
+
+/// Ten minutes before that run a sweep measured its device.
+pub fn shared_device() -> SharedDevice {
+    let state = "rocksdb-0123456789abcdef".to_owned();
+    SharedDevice { measured_unix_s: 1_767_225_000, state, draw_seed: 9 }
 }
 
 /// One claim that holds.

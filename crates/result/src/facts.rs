@@ -11,6 +11,10 @@ use crate::{named, program::Program};
 /// that had all blocks before the first pass, as soon after writing them.
 pub const HOST_CACHE_RATIO: f64 = 1.3;
 
+/// Ceilings of the device, early and late, that differ by more than this share of the first make it
+/// another device.
+pub const DRIFT_MAX: f64 = 0.2;
+
 /// The tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
@@ -99,6 +103,20 @@ pub struct Device {
     pub state_age_s: Option<u64>,
     /// Why something is not known.
     pub reason: Option<String>,
+    /// Where and when a sweep measured the figures for all of its cells; `null`: this run measured
+    /// them.
+    pub shared: Option<SharedDevice>,
+}
+
+/// Origin of figures of the device that the cells of a sweep share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedDevice {
+    /// When the ceiling was measured, seconds since 1970.
+    pub measured_unix_s: u64,
+    /// The state whose files were read.
+    pub state: String,
+    /// Seed of the order in which their blocks were read.
+    pub draw_seed: u64,
 }
 
 /// A store.

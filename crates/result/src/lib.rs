@@ -42,8 +42,9 @@ pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
 pub use phases::PhasesNs;
 pub use program::Program;
 pub use run::{
-    BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, FrameFacts, HOST_CACHE_RATIO,
-    Percentiles, PrefetchFacts, ProfileFacts, RootFacts, RunResult, RunSchema, SCHEMA, SampleFacts,
-    SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts, WorkloadFacts,
+    BalBytes, CacheFacts, Cell, Claim, DRIFT_MAX, Device, Estimate, Expects, FrameFacts,
+    HOST_CACHE_RATIO, Percentiles, PrefetchFacts, ProfileFacts, RootFacts, RunResult, RunSchema,
+    SCHEMA, SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool,
+    WarmUpFacts, WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};

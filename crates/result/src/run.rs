@@ -20,7 +20,10 @@ use crate::{
 };
 
 pub use crate::{
-    facts::{BalBytes, CacheFacts, Device, HOST_CACHE_RATIO, StoreFacts, Tool, WorkloadFacts},
+    facts::{
+        BalBytes, CacheFacts, DRIFT_MAX, Device, HOST_CACHE_RATIO, SharedDevice, StoreFacts, Tool,
+        WorkloadFacts,
+    },
     figures::{Estimate, Percentiles},
 };
 

@@ -1,18 +1,23 @@
 //! The files of a sweep: its matrix, the facts of each cell, all results as one.
 
 mod cell;
+mod device;
 mod knee;
 mod matrix;
 mod merged;
 mod points;
 
-pub use cell::{CellFile, FILE as CELL_FILE, SCHEMA as CELL_SCHEMA};
+pub use cell::{CellFile, FILE as CELL_FILE, SCHEMA as CELL_SCHEMA, dir_name as cell_dir_name};
+pub use device::{
+    Ceiling, FILE_PREFIX as DEVICE_FILE_PREFIX, SCHEMA as DEVICE_SCHEMA, SweepDevice,
+    SweepDeviceSchema, drift,
+};
 pub use knee::{Count, Knee, Over, SHARE as KNEE_SHARE, knees};
 pub use matrix::{
-    Axis, CELL_COUNT_MAX, Keys, Manifest, Matrix, SCHEMA as MANIFEST_SCHEMA, Setting, cell_count,
-    pair,
+    Axis, CELL_COUNT_MAX, FILE as MANIFEST_FILE, Keys, LeftOut, Manifest, Matrix,
+    SCHEMA as MANIFEST_SCHEMA, Setting, cell_count, pair, ranges,
 };
 pub use merged::{
-    Counters, MachineKind, Merged, MergedCell, MergedSchema, SCHEMA as MERGED_SCHEMA, ranges,
+    Counters, MachineKind, Merged, MergedCell, MergedSchema, SCHEMA as MERGED_SCHEMA,
 };
 pub use points::{Point, of_result, untold, work_keys};

@@ -104,10 +104,7 @@ pub(crate) fn printable(c: char) -> char {
 }
 
 /// The nearest of `candidates`, if it is near enough to have been meant.
-pub(crate) fn nearest<'a>(
-    given: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Distance costs the product of the lengths; nothing that long is a slip of a name.
     if given.len() > SHOWN_CHARS_MAX {
         return None;

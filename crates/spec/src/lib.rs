@@ -32,6 +32,7 @@ mod tree;
 mod write;
 
 pub use error::{Diagnostic, Mistakes, ScenarioError};
+pub use fault::nearest;
 pub use load::{
     AccountStorm, Airdrop, Amm, BalanceStorm, Bloated, BloatedOp, CalldataByte, Compute,
     ContractChase, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,

@@ -18,8 +18,13 @@ pub(super) struct UnreadBlocks {
 impl UnreadBlocks {
     /// The blocks `0..block_count`, at least one, in the order that `seed` gives.
     pub(super) const fn new(block_count: u64, seed: u64) -> Self {
+        Self::after(0, block_count, seed)
+    }
+
+    /// The same, of which the first `taken_count` were handed out before.
+    pub(super) const fn after(taken_count: u64, block_count: u64, seed: u64) -> Self {
         let permutation = Permutation::new(block_count, seed);
-        Self { permutation, taken_count: AtomicU64::new(0) }
+        Self { permutation, taken_count: AtomicU64::new(taken_count) }
     }
 
     /// The next block. After the last one, the first one again.
@@ -33,15 +38,20 @@ impl UnreadBlocks {
         (0..count).map(|_| self.next()).collect()
     }
 
+    /// Number of blocks that were handed out, those that were handed out again too.
+    pub(super) fn taken_count(&self) -> u64 {
+        self.taken_count.load(Ordering::Relaxed)
+    }
+
     /// Share of the blocks that were handed out.
     pub(super) fn taken_share(&self) -> f64 {
-        let taken_count = self.taken_count.load(Ordering::Relaxed);
-        taken_count.min(self.permutation.block_count) as f64 / self.permutation.block_count as f64
+        self.taken_count().min(self.permutation.block_count) as f64
+            / self.permutation.block_count as f64
     }
 
     /// Number of those handed out a second time, or more often.
     pub(super) fn repeated_count(&self) -> u64 {
-        self.taken_count.load(Ordering::Relaxed).saturating_sub(self.permutation.block_count)
+        self.taken_count().saturating_sub(self.permutation.block_count)
     }
 }
 
@@ -122,6 +132,17 @@ mod tests {
         let order = |seed| UnreadBlocks::new(10_000, seed).take(100);
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));
+    }
+
+    #[test]
+    fn blocks_are_handed_out_where_an_earlier_use_ended() {
+        let (first, all) = (UnreadBlocks::new(1_000, 5), UnreadBlocks::new(1_000, 5).take(1_000));
+        let before = first.take(600);
+        let then = UnreadBlocks::after(first.taken_count(), 1_000, 5);
+        assert_eq!([before, then.take(400)].concat(), all);
+        assert_eq!((then.taken_count(), then.repeated_count()), (1_000, 0));
+        then.next();
+        assert_eq!(then.repeated_count(), 1);
     }
 
     #[test]

@@ -5,14 +5,14 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::atomic::{AtomicBool, AtomicU64},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use alloy_primitives::B256;
 
 use super::{
-    directory::DataDir,
+    directory::{BuiltState, DataDir},
     error::StateError,
     format::{BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
     lock::{Purpose, StateLock, current_holder},
@@ -92,6 +92,34 @@ impl DataDir {
         })
     }
 
+    /// Opens the whole state `name` to read its files, and locks it.
+    ///
+    /// # Errors
+    /// [`StateError::Untrusted`], [`StateError::InUse`], [`StateError::NotFound`],
+    /// [`StateError::Io`].
+    pub fn open_whole(
+        &self,
+        name: &str,
+        formats: &[&dyn StateFormat],
+    ) -> Result<BuiltState, StateError> {
+        let dir = self.existing(name)?;
+        let lock = StateLock::acquire(&self.lock(name), name, Purpose::Measuring)?;
+        let manifest = Manifest::read(&dir, name)?;
+        manifest.check_files(&dir, name)?;
+        let row_extension = format_of(&manifest, name, formats)?.row_extension();
+        let modified = manifest.modification_times(&dir)?;
+        Ok(BuiltState {
+            name: name.to_owned(),
+            dir,
+            samples: self.samples(),
+            next_sample: AtomicU64::new(0),
+            manifest,
+            row_extension,
+            modified,
+            _lock: lock,
+        })
+    }
+
     /// Reads every row of state `name` and compares with its manifest.
     ///
     /// # Errors
@@ -109,9 +137,7 @@ impl DataDir {
         let manifest = Manifest::read(&dir, name)?;
         manifest.check_files(&dir, name)?;
         let untrusted = |reason| Err(StateError::Untrusted { name: name.to_owned(), reason });
-        let Some(format) = formats.iter().find(|format| format.store() == manifest.store) else {
-            return untrusted(format!("this build has no store called {}", manifest.store));
-        };
+        let format = format_of(&manifest, name, formats)?;
         if let Some(note) = format.recover(name, &dir)? {
             progress.note(&note);
         }
@@ -187,6 +213,19 @@ impl DataDir {
         }
         Err(StateError::NotFound { name: name.to_owned(), path: self.path().to_path_buf() })
     }
+}
+
+/// The one of `formats` that state `name` was built in.
+fn format_of<'f>(
+    manifest: &Manifest,
+    name: &str,
+    formats: &[&'f dyn StateFormat],
+) -> Result<&'f dyn StateFormat, StateError> {
+    let format = formats.iter().find(|format| format.store() == manifest.store);
+    format.copied().ok_or_else(|| StateError::Untrusted {
+        name: name.to_owned(),
+        reason: format!("this build has no store called {}", manifest.store),
+    })
 }
 
 fn summary(manifest: &Manifest) -> WholeState {

@@ -236,6 +236,27 @@ fn a_list_tells_whole_states_from_damaged_and_half_built_ones() {
 }
 
 #[test]
+fn a_whole_state_is_opened_by_its_name_and_is_locked_as_by_a_run() {
+    let data = tempfile::tempdir().unwrap();
+    let genesis = genesis(300);
+    let built = open(data.path(), &genesis, Layout::Hashed).unwrap();
+    let (name, files) = (built.name().to_owned(), built.table_files());
+    let dir = DataDir::open(data.path()).unwrap();
+    let error = dir.open_whole(&name, &[&FORMAT]).unwrap_err();
+    assert!(matches!(error, StateError::InUse { .. }), "{error}");
+    drop(built);
+    let whole = dir.open_whole(&name, &[&FORMAT]).unwrap();
+    assert_eq!((whole.name(), whole.table_files()), (name.as_str(), files));
+    let error = open(data.path(), &genesis, Layout::Hashed).unwrap_err();
+    assert!(matches!(error, StateError::InUse { .. }), "{error}");
+    drop(whole);
+    let error = dir.open_whole(&name, &[]).unwrap_err();
+    assert!(error.to_string().contains("no store called rocksdb"), "{error}");
+    let error = dir.open_whole("rocksdb-0123456789abcdef", &[&FORMAT]).unwrap_err();
+    assert!(matches!(error, StateError::NotFound { .. }), "{error}");
+}
+
+#[test]
 fn a_damaged_byte_is_found_by_verify_with_the_file_named() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(3_000);

@@ -182,7 +182,7 @@ fn ends(estimate: Estimate, value_count: usize) -> String {
 }
 
 fn warnings(results: &[Shown]) -> Vec<String> {
-    let mut all: Vec<&String> = Vec::new();
+    let mut all: Vec<&str> = Vec::new();
     for shown in results {
         for warning in shown.warnings() {
             if !all.contains(&warning) {

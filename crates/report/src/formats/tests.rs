@@ -23,7 +23,8 @@ fn regression() -> Shown {
     let mut result = example::gate();
     result.gate.verdict = Some(gate::Verdict::Regression);
     let content = Content::Gate(Box::new(result));
-    Shown { path: "gate.json".into(), content, swept: Keys::new() }
+    let (swept, left_out) = (Keys::new(), Vec::new());
+    Shown { path: "gate.json".into(), content, swept, left_out, doubt: None }
 }
 
 /// The fields of a line, with quotes undone.

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use result::{
-    Cell, Content, Environment, RunResult, SampleFacts, Shown, WorkloadFacts, gate::GateResult,
-    stats, sweep,
+    Cell, Content, Environment, RunResult, SampleFacts, Shown, WorkloadFacts,
+    gate::GateResult,
+    stats,
+    sweep::{self, Keys},
 };
 
 use super::{
@@ -42,12 +44,29 @@ impl<'a> Source<'a> {
         self.shown.gate().map(|gate| Part::whole(self.index, gate))
     }
 
-    /// A row for each of its cells that has a sample.
-    fn rows(&self, swept: &[String]) -> Vec<Row<'a>> {
+    /// A row for each of its cells that has a sample, with the values that `keys` has of the keys
+    /// `swept`.
+    fn rows(&self, swept: &[String], keys: &Keys) -> Vec<Row<'a>> {
         let Some(run) = self.run() else { return Vec::new() };
         let has_sample = |place: &usize| !run.cells[*place].samples.is_empty();
         let places = (0..run.cells.len()).filter(has_sample);
-        places.filter_map(|place| Row::new(self, part!(run, cells[place])?, swept)).collect()
+        let row = |place: usize| Row::new(self, part!(run, cells[place])?, swept, keys);
+        places.filter_map(row).collect()
+    }
+
+    /// The rows where the sweep has them: in its own cell, and in those that were left out because
+    /// each would be the same run. A key that changes nothing has there the value that was swept.
+    fn rows_in_sweep(&self, swept: &[String]) -> Vec<Row<'a>> {
+        let own = &self.shown.swept;
+        if self.shown.left_out.is_empty() {
+            return self.rows(swept, own);
+        }
+        let at = |keys: &Keys, is_left_out: IsLeftOut| {
+            let rows = self.rows(swept, keys).into_iter();
+            rows.map(|row| row.at(keys, is_left_out)).collect::<Vec<_>>()
+        };
+        let left_out = self.shown.left_out.iter().flat_map(|keys| at(keys, IsLeftOut::Yes));
+        at(own, IsLeftOut::No).into_iter().chain(left_out).collect()
     }
 
     /// The work; `None` of a gate that compared two files.
@@ -74,17 +93,43 @@ pub(super) struct Row<'a> {
     pub(super) source: usize,
     /// The cell.
     pub(super) cell: Part<'a, Cell>,
+    /// Whether a cell of a sweep was left out for it, which this row stands for.
+    pub(super) is_left_out: IsLeftOut,
     /// Those of [`SETTINGS`], then the keys that were swept.
     settings: Vec<Option<Setting>>,
 }
 
+/// Whether a row stands for a cell of a sweep that was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IsLeftOut {
+    /// Its own cell was run.
+    No,
+    /// Another cell was run, and has its figures.
+    Yes,
+}
+
 impl<'a> Row<'a> {
-    fn new(source: &Source<'a>, cell: Part<'a, Cell>, swept: &[String]) -> Option<Self> {
+    fn new(
+        source: &Source<'a>,
+        cell: Part<'a, Cell>,
+        swept: &[String],
+        keys: &Keys,
+    ) -> Option<Self> {
         let found = Found { label: &source.label, run: source.shown.run()?, cell: cell.value };
         let mut settings = found.settings();
-        let values = swept.iter().map(|key| source.shown.swept.get(key));
+        let values = swept.iter().map(|key| keys.get(key));
         settings.extend(values.map(|value| Some(Setting::swept(value?))));
-        Some(Self { source: source.index, cell, settings })
+        Some(Self { source: source.index, cell, is_left_out: IsLeftOut::No, settings })
+    }
+
+    /// The same row where a sweep has these values of keys that the variant tells.
+    fn at(mut self, keys: &Keys, is_left_out: IsLeftOut) -> Self {
+        for (key, value) in keys {
+            if let Some((place, setting)) = Setting::told(key, value) {
+                self.settings[place] = Some(setting);
+            }
+        }
+        Self { is_left_out, ..self }
     }
 
     /// The variant's name.
@@ -132,6 +177,8 @@ pub(super) struct Report<'a> {
     pub(super) sources: Vec<Source<'a>>,
     /// Cells with a sample of sound results, in their order.
     pub(super) rows: Vec<Row<'a>>,
+    /// The same where their sweep has them, those that stand for cells that were left out too.
+    pub(super) rows_in_sweep: Vec<Row<'a>>,
     /// Places of the settings that are not the same in all rows.
     pub(super) varying: Vec<usize>,
     /// Keys that all results were swept over and that no variant tells: settings, too, whose places
@@ -150,10 +197,11 @@ impl<'a> Report<'a> {
         let sources: Vec<Source<'a>> = results.iter().enumerate().map(source).collect();
         let sound: Vec<&Source<'a>> = sources.iter().filter(|source| source.is_sound).collect();
         let swept = swept(&sound);
-        let of_source = |source: &&Source<'a>| source.rows(&swept);
+        let of_source = |source: &&Source<'a>| source.rows(&swept, &source.shown.swept);
         let rows: Vec<Row<'a>> = sound.iter().flat_map(of_source).collect();
+        let rows_in_sweep = sound.iter().flat_map(|source| source.rows_in_sweep(&swept)).collect();
         let varying = varying(&rows, swept.len());
-        Self { sources, rows, varying, swept }
+        Self { sources, rows, rows_in_sweep, varying, swept }
     }
 
     /// Returns whether the results are cells of one sweep.

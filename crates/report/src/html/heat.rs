@@ -2,7 +2,7 @@
 //! the others. Every field shows its figure; its shade repeats it.
 
 use super::{
-    data::{self, Report, Row},
+    data::{self, IsLeftOut, Report, Row},
     markup::{self, Section, esc, number},
     settings::{SOURCE, Setting},
 };
@@ -13,6 +13,14 @@ const OPEN_MAP_COUNT: usize = 6;
 
 /// Least share of a map's fields that have a figure.
 const FILLED_SHARE_MIN: f64 = 0.6;
+
+/// Said of maps with such a field.
+const LEFT_OUT: &str = " A field with an equals sign was left out: a key changes nothing there, and the \
+    figure is that of the run that it would have been.";
+
+fn is_left_out(row: &Row<'_>) -> bool {
+    row.is_left_out == IsLeftOut::Yes
+}
 
 /// A map: fields of rows over columns.
 struct Map<'r, 'a> {
@@ -34,12 +42,16 @@ impl<'r, 'a> Map<'r, 'a> {
         values
     }
 
-    /// The fastest row of a field, and how many there are.
+    /// The fastest row of a field, and how many there are. One that stands for a cell that was
+    /// left out counts where there is no other.
     fn field(&self, down: &Setting, across: &Setting) -> Option<(&'r Row<'a>, usize)> {
         let [a, b] = self.axes;
         let is_here =
             |row: &&&Row<'_>| row.setting(a) == Some(down) && row.setting(b) == Some(across);
-        let here: Vec<_> = self.rows.iter().filter(is_here).copied().collect();
+        let mut here: Vec<_> = self.rows.iter().filter(is_here).copied().collect();
+        if here.iter().any(|row| !is_left_out(row)) {
+            here.retain(|row| !is_left_out(row));
+        }
         let count = here.len();
         let best = here.into_iter().max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
         best.filter(|row| data::speed(row) > 0.0).map(|row| (row, count))
@@ -74,13 +86,15 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         body.push_str(&markup::fold(&format!("{} more", folded.len()), &more));
     }
     let [down, across] = maps[0].axes.map(|place| report.setting_name(place));
+    let left_out = maps.iter().flat_map(|map| &map.rows).any(|row| is_left_out(row));
+    let left_out = if left_out { LEFT_OUT } else { "" };
     Some(Section {
         id: "heat",
         title: "Heat map",
         lede: format!(
             "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across), the two \
              settings that were varied most. A stronger shade is faster within a map; the fastest field is \
-             framed, unless it has one sample. An empty field was not run.",
+             framed, unless it has one sample. An empty field was not run.{left_out}",
             esc(down),
             esc(across)
         ),
@@ -96,7 +110,7 @@ fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
     for (at, a) in places.iter().enumerate() {
         for b in &places[at + 1..] {
             let axes = ordered(report, [*a, *b]);
-            let groups = report.groups(&report.rows, &[*a, *b, SOURCE]);
+            let groups = report.groups(&report.rows_in_sweep, &[*a, *b, SOURCE]);
             let maps: Vec<_> = groups.into_iter().map(|rows| Map { rows, axes }).collect();
             let maps: Vec<_> = maps.into_iter().filter(|map| map.field_count() >= 4).collect();
             let count: usize = maps.iter().map(Map::field_count).sum();
@@ -111,7 +125,7 @@ fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
 /// The setting with fewer values goes across: a phone is narrow.
 fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
     let count = |place: usize| {
-        let texts = report.rows.iter().filter_map(|row| row.setting(place));
+        let texts = report.rows_in_sweep.iter().filter_map(|row| row.setting(place));
         texts.map(|setting| &setting.text).collect::<std::collections::BTreeSet<_>>().len()
     };
     if count(a) < count(b) { [b, a] } else { [a, b] }
@@ -160,16 +174,18 @@ fn field(found: Option<(&Row<'_>, usize)>, low: f64, high: f64) -> String {
     };
     let speed = data::speed(row);
     let share = if high > low { (speed / low).ln() / (high / low).ln() } else { 1.0 };
-    let is_best = speed >= high && certainty::is_repeated(row.cell.value);
+    let is_best = speed >= high && certainty::is_repeated(row.cell.value) && !is_left_out(row);
     let best = if is_best { " best" } else { "" };
     let ink = if share > 0.55 { " deep" } else { "" };
-    let several = if count > 1 {
-        format!("<small title=\"the fastest of {count}\"> of {count}</small>")
-    } else {
-        String::new()
+    let beside = match (is_left_out(row), count) {
+        (true, _) => "<small title=\"left out: it would be the same run\"> =</small>".to_owned(),
+        (false, 1) => String::new(),
+        (false, count) => {
+            format!("<small title=\"the fastest of {count}\"> of {count}</small>")
+        }
     };
     format!(
-        "<td class=\"field{best}{ink}\" style=\"--share:{:.0}%\" title=\"{}\">{}{several}</td>",
+        "<td class=\"field{best}{ink}\" style=\"--share:{:.0}%\" title=\"{}\">{}{beside}</td>",
         share.clamp(0.0, 1.0) * 100.0,
         esc(row.variant()),
         number(row.throughput().as_ref(), units::number)

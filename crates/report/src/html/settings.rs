@@ -62,6 +62,19 @@ impl Setting {
         Self { text: text.to_owned(), number }
     }
 
+    /// Of a key that a variant tells, with its place among [`SETTINGS`].
+    pub(super) fn told(key: &str, text: &str) -> Option<(usize, Self)> {
+        let count = || text.parse().ok().map(Self::count);
+        match key {
+            "run.stores" => Some((STORE, Self::text(text))),
+            "run.designs" => Some((DESIGN, Self::text(text))),
+            "run.threads" => Some((THREADS, count()?)),
+            "run.io_threads" => Some((IO_THREADS, count()?)),
+            "run.schedule" => Some((SCHEDULE, Self::text(text))),
+            _ => None,
+        }
+    }
+
     /// Numbers by size, before texts by their letters.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         match (self.number, other.number) {
@@ -160,6 +173,7 @@ pub(super) const STORE: usize = 0;
 pub(super) const DESIGN: usize = 1;
 pub(super) const THREADS: usize = 2;
 pub(super) const IO_THREADS: usize = 3;
+const SCHEDULE: usize = 14;
 /// Design, threads, schedule and prefetch: they tell the variants of one result apart, beside
 /// the store.
 pub(super) const OF_VARIANT: [usize; 13] =

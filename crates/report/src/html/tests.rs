@@ -214,6 +214,33 @@ fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
 }
 
 #[test]
+fn a_field_of_a_cell_that_was_left_out_has_the_figure_of_the_run_and_says_so() {
+    let keys = |design: &str, io_threads: &str| {
+        let keys = [("run.designs", design), ("run.io_threads", io_threads)];
+        Keys::from(keys.map(|(key, value)| (key.to_owned(), value.to_owned())))
+    };
+    let of = |place: usize| result(|run| run.cells = vec![run.cells[place].clone()]);
+    let alone = of(1).with_swept(keys("parallel-io", "16"));
+    let batched =
+        [(3, "16"), (4, "64")].map(|(place, io)| of(place).with_swept(keys("batched-io", io)));
+    let left_out = vec![keys("parallel-io", "64")];
+    for (left_out, field_count) in [(left_out, 4), (Vec::new(), 0)] {
+        let mut cells = vec![alone.clone().with_left_out(left_out)];
+        cells.extend(batched.clone());
+        let html = page(&cells);
+        let elements = elements(&html);
+        compared(&elements, &jsons(&cells));
+        let fields: Vec<_> =
+            elements.iter().filter(|of| of.get("class").starts_with("field")).collect();
+        assert_eq!(fields.len(), field_count, "{html}");
+        assert_eq!(html.matches("it would be the same run").count(), field_count / 4);
+        assert_eq!(html.matches("with an equals sign was left out").count(), field_count / 4);
+        let at_64 = fields.iter().filter(|field| field.get("title").contains("bal+on-demand@2"));
+        assert_eq!(at_64.count(), field_count / 2, "the run's own field, and the other");
+    }
+}
+
+#[test]
 fn a_page_asks_for_nothing_and_runs_nothing() {
     let mut all = vec![result(|run| run.profile = Some(profile()))];
     all.extend(sweep());
@@ -374,7 +401,8 @@ fn result_of_gate() -> Shown {
     result.gate.baseline =
         Some(gate::Compared { ratios: vec![shift], ..gate::Compared::default() });
     let content = Content::Gate(Box::new(result));
-    Shown { path: "gate.json".into(), content, swept: Keys::new() }
+    let (swept, left_out) = (Keys::new(), Vec::new());
+    Shown { path: "gate.json".into(), content, swept, left_out, doubt: None }
 }
 
 #[test]

@@ -19,7 +19,10 @@ use crate::{
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
     program::Program,
     run::{CacheFacts, Claim, Percentiles, RunResult},
-    sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell},
+    sweep::{
+        self, Ceiling, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged,
+        MergedCell, SweepDevice,
+    },
 };
 
 /// Figures that a file may be made of; the last are no numbers for JSON.
@@ -118,6 +121,7 @@ fn merged(of: &mut Figures<'_>) -> Merged {
             axes: Vec::new(),
             cell_count: 1,
             settings_digest: "0x1".to_owned(),
+            left_out: vec![LeftOut { cell: 1, same_as: 0 }],
         },
         program: Program {
             version: "0.1.0".to_owned(),
@@ -131,6 +135,15 @@ fn merged(of: &mut Figures<'_>) -> Merged {
         disagreeing: Vec::new(),
         doubts: vec!["a doubt".to_owned()],
         machines: vec![machine],
+        devices: vec![SweepDevice {
+            schema: sweep::DEVICE_SCHEMA,
+            measured_unix_s: 7,
+            state: "rocksdb-07".to_owned(),
+            draw_seed: u64::MAX,
+            read_count: 8,
+            device: result.device.clone().unwrap(),
+            ceilings: vec![Ceiling { measured_unix_s: 7, ceiling_iops: of.next() }],
+        }],
         knees: sweep::knees(&points),
         points,
         counters: vec![counters],

@@ -1,18 +1,23 @@
 //! The inputs of a report: results of runs, those that a sweep has joined, and a gate's.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::Read,
     path::{Path, PathBuf},
 };
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
     error::Error,
     gate::{GateResult, GateSchema},
     run::{Cell, RunResult, RunSchema, Tool, WorkloadFacts},
-    sweep::{CELL_FILE, CellFile, Keys, MergedCell, MergedSchema},
+    sweep::{
+        self, CELL_FILE, CellFile, DEVICE_FILE_PREFIX, Keys, MANIFEST_FILE, Manifest, Matrix,
+        MergedCell, MergedSchema, SweepDevice, cell_dir_name,
+    },
 };
 
 use super::{RUN_NAME, Stored, newest, parse, typed};
@@ -36,6 +41,10 @@ pub struct Shown {
     /// The keys of the sweep that it is a cell of, with the cell's values; none where it is no
     /// sweep's.
     pub swept: Keys,
+    /// The values of that sweep's cells that were left out, because each would be this run.
+    pub left_out: Vec<Keys>,
+    /// Why the device that the sweep measured for this cell may not be that of other cells.
+    pub doubt: Option<String>,
 }
 
 /// The content of a file.
@@ -50,7 +59,8 @@ pub enum Content {
 impl From<Stored> for Shown {
     fn from(stored: Stored) -> Self {
         let Stored { path, result } = stored;
-        Self { path, content: Content::Run(Box::new(result)), swept: Keys::new() }
+        let content = Content::Run(Box::new(result));
+        Self { path, content, swept: Keys::new(), left_out: Vec::new(), doubt: None }
     }
 }
 
@@ -59,6 +69,12 @@ impl Shown {
     #[must_use]
     pub fn with_swept(self, swept: Keys) -> Self {
         Self { swept, ..self }
+    }
+
+    /// The same in place of other cells of its sweep.
+    #[must_use]
+    pub fn with_left_out(self, left_out: Vec<Keys>) -> Self {
+        Self { left_out, ..self }
     }
 
     /// The run, where it is one.
@@ -102,11 +118,20 @@ impl Shown {
     }
 
     /// Reasons to doubt its figures.
-    pub fn warnings(&self) -> &[String] {
-        match &self.content {
+    pub fn warnings(&self) -> Vec<&str> {
+        let own = match &self.content {
             Content::Run(run) => &run.warnings,
             Content::Gate(gate) => &gate.warnings,
-        }
+        };
+        own.iter().chain(&self.doubt).map(String::as_str).collect()
+    }
+
+    /// The same with the doubt of that one of `devices` whose figures it has.
+    fn with_device(self, devices: &[SweepDevice]) -> Self {
+        let shared = self.run().and_then(|run| run.device.as_ref()?.shared.as_ref());
+        let device = shared.and_then(|shared| devices.iter().find(|device| device.is_of(shared)));
+        let doubt = sweep::drift(device);
+        Self { doubt, ..self }
     }
 
     /// The work; `None` of a gate that compared two files.
@@ -144,7 +169,7 @@ impl Shown {
             return Self::of_json(path, parse(path)?);
         }
         if let Some(newest) = newest(path, RUN_NAME)? {
-            return Ok(vec![Self::from(Stored::read(&newest)?).with_swept(swept_beside(path))]);
+            return Ok(vec![Self::from(Stored::read(&newest)?).in_its_sweep(path)]);
         }
         if let Some(newest) = newest(path, GATE_NAME)? {
             return Self::of_json(&newest, parse(&newest)?);
@@ -156,7 +181,7 @@ impl Shown {
         for file in files {
             if is_result(&file)? {
                 let dir = file.parent().unwrap_or(path);
-                results.push(Self::from(Stored::read(&file)?).with_swept(swept_beside(dir)));
+                results.push(Self::from(Stored::read(&file)?).in_its_sweep(dir));
             }
         }
         if results.is_empty() {
@@ -165,12 +190,27 @@ impl Shown {
         Ok(results)
     }
 
+    /// The same with the facts of the sweep whose cell lies in `dir`; without them where there is
+    /// no such file: a result is shown all the same.
+    fn in_its_sweep(self, dir: &Path) -> Self {
+        let Some(cell) = read_json::<CellFile>(&dir.join(CELL_FILE)) else { return self };
+        let folder = dir.parent().unwrap_or(dir);
+        let manifest = read_json::<Manifest>(&folder.join(MANIFEST_FILE));
+        let matrix = manifest.map(|manifest| manifest.matrix);
+        let matrix = matrix.filter(|of| of.settings_digest == cell.settings_digest);
+        let is_run = |index| folder.join(cell_dir_name(index)).exists();
+        let left_out = matrix.map_or_else(Vec::new, |of| of.keys_left_out(cell.index, is_run));
+        self.with_swept(cell.keys).with_left_out(left_out).with_device(&devices(folder))
+    }
+
     /// The results that `json`, found at `path`, is or holds.
     fn of_json(path: &Path, json: Value) -> Result<Vec<Self>, Error> {
         match json["schema"].as_str() {
             Some(GateSchema::NAME) => {
                 let content = Content::Gate(Box::new(typed(path, json)?));
-                Ok(vec![Self { path: path.to_owned(), content, swept: Keys::new() }])
+                let path = path.to_owned();
+                let (swept, left_out) = (Keys::new(), Vec::new());
+                Ok(vec![Self { path, content, swept, left_out, doubt: None }])
             }
             Some(MergedSchema::NAME) => Self::of_merged(path, json),
             _ => Ok(vec![Stored::from_json(path.to_owned(), json)?.into()]),
@@ -183,11 +223,20 @@ impl Shown {
             Value::Array(cells) => cells,
             _ => Vec::new(),
         };
+        let matrix: Option<Matrix> = serde_json::from_value(merged["sweep"].take()).ok();
+        let devices: Vec<SweepDevice> =
+            serde_json::from_value(merged["devices"].take()).unwrap_or_default();
+        let run: BTreeSet<u64> = cells.iter().filter_map(|cell| cell["index"].as_u64()).collect();
+        let left_out = |index| {
+            let matrix = matrix.as_ref();
+            matrix.map_or_else(Vec::new, |of| of.keys_left_out(index, |cell| run.contains(&cell)))
+        };
         // One by one: an error names the cell.
         let shown = |cell: Value| -> Result<Self, Error> {
             let name = format!("{}, cell {}", path.display(), cell["index"]);
-            let MergedCell { keys, result, .. } = typed(Path::new(&name), cell)?;
-            Ok(Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys))
+            let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
+            let shown = Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys);
+            Ok(shown.with_left_out(left_out(index)).with_device(&devices))
         };
         let all = cells.into_iter().map(shown).collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() {
@@ -197,11 +246,19 @@ impl Shown {
     }
 }
 
-/// A sweep's file beside a cell's result, in the same directory; nothing where there is no such
-/// file: a result is shown all the same.
-fn swept_beside(dir: &Path) -> Keys {
-    let text = fs::read_to_string(dir.join(CELL_FILE)).unwrap_or_default();
-    serde_json::from_str::<CellFile>(&text).map_or_else(|_| Keys::new(), |cell| cell.keys)
+/// The device's figures in the directory of a sweep.
+fn devices(folder: &Path) -> Vec<SweepDevice> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_device = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(DEVICE_FILE_PREFIX)
+    };
+    files.filter(is_device).filter_map(|path| read_json(&path)).collect()
+}
+
+/// A file of a sweep; `None` where there is none that can be read.
+fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
 /// Names of files below `dir` that end in `.json`.

@@ -1,7 +1,13 @@
 //! Laws of reading results back.
 
 use super::*;
-use crate::{Claim, Expects, example, sweep::MergedSchema};
+use crate::{
+    Claim, Expects, example,
+    sweep::{
+        Axis, CELL_FILE, CELL_SCHEMA, Ceiling, CellFile, DEVICE_SCHEMA, LeftOut, MANIFEST_SCHEMA,
+        Manifest, Matrix, MergedSchema, SweepDevice, cell_dir_name,
+    },
+};
 
 fn error(text: &str) -> String {
     let file = tempfile::NamedTempFile::new().expect("a file");
@@ -44,6 +50,63 @@ fn a_directory_without_one_stands_for_all_results_below_it_but_unfinished_ones()
     let empty = tempfile::tempdir().expect("a directory");
     let error = Shown::read_all(empty.path()).expect_err("nothing there").to_string();
     assert!(error.contains("holds no result"), "{error}");
+}
+
+#[test]
+fn a_cell_of_a_sweep_has_its_keys_those_left_out_for_it_and_the_doubt_of_its_device() {
+    let sweep = tempfile::tempdir().expect("a directory");
+    let write = |path: PathBuf, json: String| fs::write(path, json).expect("written");
+    let axis = Axis {
+        key: "run.threads".to_owned(),
+        label: "threads".to_owned(),
+        values: ["1", "2", "4"].map(str::to_owned).to_vec(),
+    };
+    let matrix = Matrix {
+        scenario: "one-slot".to_owned(),
+        quick: false,
+        fixed: Vec::new(),
+        axes: vec![axis],
+        cell_count: 3,
+        settings_digest: "0x1".to_owned(),
+        left_out: vec![LeftOut { cell: 1, same_as: 0 }, LeftOut { cell: 2, same_as: 0 }],
+    };
+    let manifest = Manifest { schema: MANIFEST_SCHEMA.to_owned(), matrix: matrix.clone() };
+    let mut run = example::typical();
+    let cell = CellFile {
+        schema: CELL_SCHEMA.to_owned(),
+        index: 0,
+        keys: matrix.keys(0),
+        settings_digest: matrix.settings_digest.clone(),
+        program: run.tool.program.clone(),
+        work_digest: run.workload.digest.clone(),
+    };
+    let (device, shared) = (run.device.clone().expect("a device"), example::shared_device());
+    let ceiling = |measured_unix_s, ceiling_iops| Ceiling { measured_unix_s, ceiling_iops };
+    let known = SweepDevice {
+        schema: DEVICE_SCHEMA,
+        measured_unix_s: shared.measured_unix_s,
+        state: shared.state.clone(),
+        draw_seed: shared.draw_seed,
+        read_count: 7,
+        device,
+        ceilings: vec![ceiling(1, 100.0), ceiling(2, 50.0)],
+    };
+    run.device.as_mut().expect("a device").shared = Some(shared);
+    let folder = sweep.path().join(cell_dir_name(0));
+    fs::create_dir(&folder).expect("made");
+    write(folder.join("result.json"), crate::json(&run).expect("finite"));
+    write(folder.join(CELL_FILE), crate::json(&cell).expect("finite"));
+    write(sweep.path().join("sweep.json"), crate::json(&manifest).expect("finite"));
+    write(sweep.path().join("device-1-1.json"), crate::json(&known).expect("finite"));
+    // Another machine has run cell 2.
+    fs::create_dir(sweep.path().join(cell_dir_name(2))).expect("made");
+    for path in [sweep.path(), &folder] {
+        let all = Shown::read_all(path).expect("has a result");
+        assert_eq!((all.len(), &all[0].swept), (1, &matrix.keys(0)));
+        assert_eq!(all[0].left_out, [matrix.keys(1)]);
+        let warnings = all[0].warnings();
+        assert!(warnings.iter().any(|text| text.contains("100 reads/s at first")), "{warnings:?}");
+    }
 }
 
 #[test]

@@ -11,6 +11,11 @@ pub const SCHEMA: &str = "stress.sweep-cell/1";
 /// The file beside a cell's result.
 pub const FILE: &str = "cell.json";
 
+/// Name of a cell's directory.
+pub fn dir_name(index: u64) -> String {
+    format!("cell-{index:04}")
+}
+
 /// Facts of a cell beside its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellFile {

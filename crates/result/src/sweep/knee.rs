@@ -140,6 +140,7 @@ mod tests {
         ];
         Point {
             cell,
+            same_as: None,
             keys: keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             variant: format!("rocksdb/batched-io/bal+batched@{threads}+{io_threads}io"),
             store: StoreKind::Rocksdb,

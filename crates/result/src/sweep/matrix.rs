@@ -9,6 +9,8 @@ use crate::error::Error;
 
 /// Name and version of the schema of a [`Manifest`].
 pub const SCHEMA: &str = "stress.sweep/1";
+/// The file of a [`Manifest`] in the directory of a sweep.
+pub const FILE: &str = "sweep.json";
 
 /// Most cells of a sweep; their directories have four digits.
 pub const CELL_COUNT_MAX: u64 = 10_000;
@@ -55,6 +57,18 @@ pub struct Matrix {
     pub cell_count: u64,
     /// Digest of the resolved settings of all cells in their order.
     pub settings_digest: String,
+    /// Cells that are not run, ascending: each would be the run of a lower one.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A cell of which some keys change nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its index.
+    pub cell: u64,
+    /// The cell that is run, and would be the same run.
+    pub same_as: u64,
 }
 
 /// Says which sweep a directory is of.
@@ -95,6 +109,40 @@ impl Matrix {
         let values = self.values(index);
         let pairs = self.axes.iter().zip(values).map(|(axis, value)| pair(axis, value));
         pairs.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The cell that is run in place of cell `index`, where this one is left out.
+    pub fn same_as(&self, index: u64) -> Option<u64> {
+        self.left_out.iter().find(|left_out| left_out.cell == index).map(|found| found.same_as)
+    }
+
+    /// The values of the cells that are left out because cell `index` is run, but for those that
+    /// `is_run` says were run all the same.
+    pub fn keys_left_out(&self, index: u64, is_run: impl Fn(u64) -> bool) -> Vec<Keys> {
+        let own = self.left_out.iter().filter(|left_out| left_out.same_as == index);
+        own.filter(|own| !is_run(own.cell)).map(|own| self.keys(own.cell)).collect()
+    }
+
+    /// `2 of 4 cells, each the run of another: threads changes nothing in cells 1, 3`; `None`
+    /// where no cell is left out.
+    pub fn left_out_words(&self) -> Option<String> {
+        let mut groups: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
+        for LeftOut { cell, same_as } in &self.left_out {
+            let values = self.values(*cell).into_iter().zip(self.values(*same_as));
+            let differ = self.axes.iter().zip(values).filter(|(_, (own, other))| own != other);
+            let labels = differ.map(|(axis, _)| axis.label.as_str()).collect();
+            groups.entry(labels).or_default().push(*cell);
+        }
+        let text = |(labels, cells): (Vec<&str>, Vec<u64>)| {
+            let verb = if labels.len() == 1 { "changes" } else { "change" };
+            let noun = if cells.len() == 1 { "cell" } else { "cells" };
+            format!("{} {verb} nothing in {noun} {}", labels.join(" and "), ranges(&cells))
+        };
+        let texts: Vec<_> = groups.into_iter().map(text).collect();
+        let (count, all) = (self.left_out.len(), self.cell_count);
+        (count > 0).then(|| {
+            format!("{count} of {all} cells, each the run of another: {}", texts.join("; "))
+        })
     }
 
     /// The command line of a run that does the same as the cell.
@@ -152,4 +200,59 @@ pub fn cell_count(axes: &[Axis]) -> Result<u64, Error> {
     let product = counts.clone().try_fold(1_u64, u64::checked_mul);
     let within = product.filter(|count| *count <= CELL_COUNT_MAX);
     within.ok_or_else(|| Error::TooManyCells { counts: counts.collect(), most: CELL_COUNT_MAX })
+}
+
+/// `0-3, 7` of ascending indices.
+pub fn ranges(indices: &[u64]) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for index in indices {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *index => *last = *index,
+            _ => runs.push((*index, *index)),
+        }
+    }
+    let texts = runs.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_are_left_out_are_told_by_the_keys_that_change_nothing_there() {
+        let axis = |key: &str, label: &str, values: &[&str]| Axis {
+            key: key.to_owned(),
+            label: label.to_owned(),
+            values: values.iter().map(|value| (*value).to_owned()).collect(),
+        };
+        let axes = vec![
+            axis("run.threads", "threads", &["1", "2"]),
+            axis("run.io_threads", "io_threads", &["16", "64"]),
+        ];
+        let mut matrix = Matrix {
+            scenario: "one-slot".to_owned(),
+            quick: false,
+            fixed: Vec::new(),
+            cell_count: cell_count(&axes).unwrap(),
+            axes,
+            settings_digest: String::new(),
+            left_out: Vec::new(),
+        };
+        assert_eq!((matrix.left_out_words(), matrix.same_as(1)), (None, None));
+        matrix.left_out = (1..4).map(|cell| LeftOut { cell, same_as: 0 }).collect();
+        let words = matrix.left_out_words().unwrap();
+        assert_eq!(
+            words,
+            "3 of 4 cells, each the run of another: io_threads changes nothing in cell 1; threads \
+             changes nothing in cell 2; threads and io_threads change nothing in cell 3"
+        );
+        assert_eq!((matrix.same_as(0), matrix.same_as(3)), (None, Some(0)));
+        let keys = matrix.keys_left_out(0, |cell| cell == 2);
+        assert_eq!(keys, [matrix.keys(1), matrix.keys(3)]);
+        assert!(matrix.keys_left_out(1, |_| false).is_empty());
+    }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{program::Program, run::RunResult, schema::schema};
 
 use super::{
+    device::SweepDevice,
     knee::Knee,
     matrix::{Keys, Matrix},
     points::Point,
@@ -37,6 +38,9 @@ pub struct Merged {
     pub doubts: Vec<String>,
     /// Each kind of machine.
     pub machines: Vec<MachineKind>,
+    /// The device, as each process that ran cells one after the other measured it.
+    #[serde(default)]
+    pub devices: Vec<SweepDevice>,
     /// One for each cell and variant.
     pub points: Vec<Point>,
     /// Where more threads stop paying.
@@ -90,20 +94,4 @@ pub struct Counters {
     pub unique_keys: BTreeSet<u64>,
     /// Reads that the store was asked for.
     pub store_reads: BTreeSet<u64>,
-}
-
-/// `0-3, 7` of ascending indices.
-pub fn ranges(indices: &[u64]) -> String {
-    let mut runs: Vec<(u64, u64)> = Vec::new();
-    for index in indices {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *index => *last = *index,
-            _ => runs.push((*index, *index)),
-        }
-    }
-    let texts = runs.into_iter().map(|(first, last)| match last - first {
-        0 => first.to_string(),
-        _ => format!("{first}-{last}"),
-    });
-    texts.collect::<Vec<_>>().join(", ")
 }

@@ -20,6 +20,9 @@ const TOLD_BY_VARIANT_FROM: &str = "run.prefetch";
 pub struct Point {
     /// Index of the cell.
     pub cell: u64,
+    /// The cell whose figures these are, where this one is left out.
+    #[serde(default)]
+    pub same_as: Option<u64>,
     /// The cell's value of each axis.
     pub keys: Keys,
     /// The variant.
@@ -82,6 +85,7 @@ pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
     let positive = |median: Option<f64>| median.filter(|value| value.is_finite() && *value > 0.0);
     let point = |cell: &Cell| Point {
         cell: index,
+        same_as: None,
         keys: keys.clone(),
         variant: cell.variant.clone(),
         store: cell.store,

@@ -1,0 +1,129 @@
+//! The device under the states of a sweep (`stress.sweep-device/1`, `docs/sweep.md`): measured once
+//! for all cells, and again for its drift.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    run::{DRIFT_MAX, Device, SharedDevice},
+    schema::schema,
+};
+
+/// Beginning of the names of these files: `device-1767225600-4711.json`, by start and process.
+pub const FILE_PREFIX: &str = "device-";
+
+schema! {
+    /// The schema of a [`SweepDevice`].
+    SweepDeviceSchema = "stress.sweep-device/1"
+}
+
+/// The schema of a [`SweepDevice`].
+pub const SCHEMA: SweepDeviceSchema = SweepDeviceSchema;
+
+/// The measurements of the device by one process that ran cells of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepDevice {
+    /// [`SCHEMA`].
+    pub schema: SweepDeviceSchema,
+    /// When it was first measured, seconds since 1970.
+    pub measured_unix_s: u64,
+    /// The state whose files are read.
+    pub state: String,
+    /// Seed of the order in which their blocks are read.
+    pub draw_seed: u64,
+    /// Reads of blocks so far: the next measurement goes on after them.
+    pub read_count: u64,
+    /// The figures, as a run of that time has them.
+    pub device: Device,
+    /// Every measurement of the ceiling, the first of them before the first cell; empty where it
+    /// cannot be measured.
+    pub ceilings: Vec<Ceiling>,
+}
+
+/// The ceiling at one time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// When it was measured, seconds since 1970.
+    pub measured_unix_s: u64,
+    /// Random reads of 4 KiB a second, by the best method.
+    pub ceiling_iops: f64,
+}
+
+impl SweepDevice {
+    /// Whether the figures that a cell has as `shared` are of these measurements.
+    pub fn is_of(&self, shared: &SharedDevice) -> bool {
+        self.state == shared.state && self.draw_seed == shared.draw_seed
+    }
+}
+
+/// The doubt of a device whose ceiling was not the same in all measurements.
+pub fn drift<'d>(devices: impl IntoIterator<Item = &'d SweepDevice>) -> Option<String> {
+    let mut all: Vec<&Ceiling> = devices.into_iter().flat_map(|device| &device.ceilings).collect();
+    all.sort_by_key(|ceiling| ceiling.measured_unix_s);
+    let (first, later) = all.split_first()?;
+    let change = |ceiling: &Ceiling| (ceiling.ceiling_iops / first.ceiling_iops - 1.0).abs();
+    let farthest = later.iter().max_by(|a, b| change(a).total_cmp(&change(b)))?;
+    let after_s = farthest.measured_unix_s - first.measured_unix_s;
+    (change(farthest) > DRIFT_MAX).then(|| {
+        format!(
+            "the device was not the same all through the sweep: {:.0} reads/s at first, {:.0} reads/s \
+             {after_s} s later; times of early and late cells are of two devices: run again when \
+             nothing else uses it, and compare variants within a cell only",
+            first.ceiling_iops, farthest.ceiling_iops
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    fn measured(ceilings: &[(u64, f64)]) -> SweepDevice {
+        let ceiling = |&(measured_unix_s, ceiling_iops): &(u64, f64)| Ceiling {
+            measured_unix_s,
+            ceiling_iops,
+        };
+        SweepDevice {
+            schema: SCHEMA,
+            measured_unix_s: 100,
+            state: "rocksdb-0123456789abcdef".to_owned(),
+            draw_seed: 9,
+            read_count: 40_000,
+            device: example::typical().device.unwrap(),
+            ceilings: ceilings.iter().map(ceiling).collect(),
+        }
+    }
+
+    #[test]
+    fn a_device_that_changed_by_more_than_a_fifth_is_a_doubt_also_between_start_and_end() {
+        assert_eq!(drift([&measured(&[])]), None);
+        for (ceilings, is_doubt) in [
+            (&[(1, 100.0)][..], false),
+            (&[(1, 100.0), (9, 81.0)], false),
+            (&[(1, 100.0), (9, 119.0)], false),
+            (&[(1, 100.0), (9, 79.0)], true),
+            (&[(1, 100.0), (9, 121.0)], true),
+            // Slow for a while, and as before at the end.
+            (&[(1, 100.0), (1_900, 60.0), (4_000, 100.0)], true),
+        ] {
+            assert_eq!(drift([&measured(ceilings)]).is_some(), is_doubt, "{ceilings:?}");
+        }
+        let doubt = drift([&measured(&[(1, 100.0), (601, 60.0), (700, 90.0)])]).expect("a doubt");
+        assert!(doubt.contains("100 reads/s at first, 60 reads/s 600 s later"), "{doubt}");
+    }
+
+    #[test]
+    fn a_sweep_that_went_on_is_held_against_its_first_measurement() {
+        let (first, again) = (measured(&[(1, 100.0), (9, 99.0)]), measured(&[(50, 70.0)]));
+        let doubt = drift([&again, &first]).expect("a doubt");
+        assert!(doubt.contains("100 reads/s at first, 70 reads/s 49 s later"), "{doubt}");
+    }
+
+    #[test]
+    fn a_cells_figures_are_of_the_measurements_with_their_state_and_seed() {
+        let shared = example::shared_device();
+        assert!(measured(&[]).is_of(&shared));
+        assert!(!SweepDevice { draw_seed: 8, ..measured(&[]) }.is_of(&shared));
+        assert!(!SweepDevice { state: "flat-0".to_owned(), ..measured(&[]) }.is_of(&shared));
+    }
+}

@@ -1,0 +1,214 @@
+//! Which cells of a sweep would be the run of another, because a key changes nothing there: those
+//! with the same work, the same variants on stores that are opened in the same way, and the same
+//! samples. It follows from the values that a run hands on, not from a list of keys.
+
+use std::time::Duration;
+
+use spec::{Expect, RunSpec, Scenario};
+use variant::{CacheMode, StoreKind, Waiting};
+
+use crate::{
+    plan::{self, Machine, PlannedCell},
+    prepare::{FreshWorks, StoreSettings},
+};
+
+/// All that makes a run: two cells with equal values are one run.
+#[derive(Clone, Debug, PartialEq)]
+struct Effect {
+    /// The keys of the work. They are part of the workload: its digest is equal where they are.
+    work: String,
+    /// Other databases of the same work.
+    database_count: u32,
+    /// The variants.
+    cells: Vec<PlannedCell>,
+    /// By variant: whether its samples have keys of their own.
+    are_fresh: Vec<bool>,
+    /// The stores, in the order in which they are opened.
+    stores: Vec<StoreSettings>,
+    /// Content of memory; `None` where no store has a cache, and no claim asks.
+    cache: Option<CacheMode>,
+    /// Samples of each variant.
+    sample_count: Option<u32>,
+    /// Time for them, where their number does not end the run.
+    budget: Option<Duration>,
+    /// Seed of the run's own draws, where it draws any.
+    draw_seed: Option<u64>,
+    recovers_senders: bool,
+    /// Claims that are judged.
+    expects: Vec<Expect>,
+}
+
+impl Effect {
+    fn of(scenario: &Scenario, machine: &Machine) -> Self {
+        // Every key of a run is named here, so that a new one is not taken for one without effect.
+        let RunSpec {
+            designs: _,
+            stores,
+            thread_counts: _,
+            fiber_counts: _,
+            io_thread_counts: _,
+            list_duties: _,
+            prefetch: _,
+            schedules: _,
+            warm_cache: _,
+            root: _,
+            // Those above are in the variants, those below in the stores' settings.
+            read: _,
+            checksums: _,
+            cache_fill: _,
+            commit: _,
+            trie: _,
+            rocksdb: _,
+            mdbx: _,
+            cache,
+            // By variant.
+            keys: _,
+            draw_seed,
+            database_count,
+            sample_count,
+            budget,
+            recover_senders,
+        } = &scenario.run;
+        let cells = plan::cells(&scenario.run, machine);
+        let are_fresh: Vec<_> =
+            cells.iter().map(|cell| FreshWorks::are_for(cell, &scenario.run)).collect();
+        let is_on_device = |store: &StoreKind| store.waiting() != Waiting::Never;
+        let has_device = stores.iter().any(is_on_device);
+        let in_force = scenario.skipped_expects().is_none();
+        let expects = if in_force { scenario.expects.clone() } else { Vec::new() };
+        let draws = has_device || are_fresh.contains(&true);
+        Self {
+            work: scenario.work_identity(),
+            database_count: *database_count,
+            are_fresh,
+            stores: stores
+                .iter()
+                .map(|store| StoreSettings::of(*store, &scenario.run, machine))
+                .collect(),
+            cache: Some(*cache).filter(|_| has_device || !expects.is_empty()),
+            sample_count: *sample_count,
+            budget: Some(*budget).filter(|_| sample_count.is_none()),
+            draw_seed: draw_seed.filter(|_| draws),
+            recovers_senders: *recover_senders,
+            expects,
+            cells,
+        }
+    }
+}
+
+/// Digest of all that makes the run of `scenario` on `machine`.
+pub fn digest(scenario: &Scenario, machine: &Machine) -> [u8; 32] {
+    let effect = format!("{:?}", Effect::of(scenario, machine));
+    *blake3::hash(effect.as_bytes()).as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use executor::store::rocksdb::IoUring;
+    use spec::Override;
+
+    use super::*;
+
+    fn scenario(overrides: &[(&str, &str)]) -> Scenario {
+        let given = |(key, value): &(&str, &str)| Override {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            origin: format!("--set {key}={value}"),
+        };
+        let overrides: Vec<_> = overrides.iter().map(given).collect();
+        spec::load("sload-storm", &overrides).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Whether two values of a key make one run where `fixed` is set.
+    fn is_one(fixed: &[(&str, &str)], key: &str, values: [&str; 2]) -> bool {
+        let machine =
+            Machine { core_count: NonZeroUsize::new(2).unwrap(), io_uring: IoUring::Refused };
+        let [a, b] = values.map(|value| {
+            let scenario = scenario(&[fixed, &[(key, value)]].concat());
+            digest(&scenario, &machine)
+        });
+        a == b
+    }
+
+    #[test]
+    fn a_key_without_effect_makes_equal_runs() {
+        let on = |store, design| [("run.stores", store), ("run.designs", design)];
+        let memory = on("memory", "batched-io");
+        for (fixed, key, values) in [
+            (on("rocksdb", "sequential"), "run.threads", ["1", "4"]),
+            (on("rocksdb", "parallel-io"), "run.io_threads", ["16", "64"]),
+            (on("rocksdb", "parallel-io"), "run.prefetch_chunk", ["8", "64"]),
+            (on("rocksdb", "sequential"), "run.warm_cache", ["shared", "per-worker"]),
+            (memory, "run.cache", ["cold", "warm"]),
+            (memory, "run.rocksdb.block", ["4KiB", "16KiB"]),
+            (memory, "run.commit", ["logged", "synced"]),
+            (memory, "run.checksums", ["verify", "skip"]),
+            (memory, "run.draw_seed", ["1", "2"]),
+            (on("flat", "batched-io"), "run.rocksdb.block_cache", ["1MiB", "2MiB"]),
+        ] {
+            assert!(is_one(&fixed, key, values), "{fixed:?} {key} {values:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_with_an_effect_never_does() {
+        let on = |store, design| [("run.stores", store), ("run.designs", design)];
+        let rocksdb = on("rocksdb", "batched-io");
+        for (fixed, key, values) in [
+            (rocksdb, "run.threads", ["1", "4"]),
+            (rocksdb, "run.io_threads", ["16", "64"]),
+            (rocksdb, "run.prefetch_chunk", ["8", "64"]),
+            (rocksdb, "run.cache", ["cold", "warm"]),
+            (rocksdb, "run.rocksdb.block", ["4KiB", "16KiB"]),
+            (rocksdb, "run.rocksdb.block_cache", ["1MiB", "2MiB"]),
+            (rocksdb, "run.commit", ["logged", "synced"]),
+            (rocksdb, "run.checksums", ["verify", "skip"]),
+            (rocksdb, "run.draw_seed", ["1", "2"]),
+            (rocksdb, "run.read", ["get", "multi-get"]),
+            (rocksdb, "run.keys", ["fresh", "same"]),
+            (rocksdb, "run.samples", ["6", "7"]),
+            (rocksdb, "run.budget", ["10s", "20s"]),
+            (rocksdb, "run.databases", ["1", "2"]),
+            (rocksdb, "run.recover_senders", ["true", "false"]),
+            (rocksdb, "run.trie", ["none", "cut"]),
+            (rocksdb, "block.gas", ["64M", "65M"]),
+            (rocksdb, "state.slots", ["1M", "2M"]),
+            (rocksdb, "seed", ["1", "2"]),
+            (on("rocksdb", "sequential"), "run.list", ["none", "build"]),
+            (on("rocksdb", "prewarm"), "run.warm_cache", ["shared", "per-worker"]),
+            (on("rocksdb", "parallel-io"), "run.schedule", ["block-order", "gas-limit"]),
+            (on("memory", "batched-io"), "run.keys", ["fresh", "same"]),
+            (on("memory", "batched-io"), "run.trie", ["none", "cut"]),
+            (on("mdbx", "batched-io"), "run.mdbx.storage", ["rows", "dupsort"]),
+            (on("mdbx", "batched-io"), "run.commit", ["logged", "synced"]),
+        ] {
+            assert!(!is_one(&fixed, key, values), "{fixed:?} {key} {values:?}");
+        }
+    }
+
+    #[test]
+    fn a_budget_counts_where_no_number_of_samples_ends_the_run() {
+        let counted = [("run.samples", "6"), ("run.stores", "memory")];
+        assert!(is_one(&counted, "run.budget", ["10s", "20s"]));
+        assert!(!is_one(&counted[1..], "run.budget", ["10s", "20s"]));
+    }
+
+    #[test]
+    fn claims_see_the_cache_also_of_a_store_that_has_none() {
+        let memory = scenario(&[("run.stores", "memory")]);
+        let machine = Machine::this();
+        let with = |cache, expects: &[Expect]| {
+            let mut scenario = memory.clone();
+            (scenario.run.cache, scenario.expects) = (cache, expects.to_vec());
+            digest(&scenario, &machine)
+        };
+        let text = "schema = 1\nname = \"t\"\ndescription = \"t\"\n[state]\nslots = 1000\n[block]\n\
+            gas = \"1M\"\n[[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n[[expect]]\n\
+            metric = \"bal_bytes(batched-io)\"\nmin = 1\n";
+        let expects = Scenario::parse("t.toml", text, &[]).unwrap().expects;
+        assert_eq!(with(CacheMode::Cold, &[]), with(CacheMode::Warm, &[]));
+        assert_ne!(with(CacheMode::Cold, &expects), with(CacheMode::Warm, &expects));
+    }
+}
