@@ -47,6 +47,7 @@ Examples:
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?
   stress calibrate-against geth --out against/  does geth rank all storms as our designs do?
+  stress state rm --older-than 30d              remove databases that no run has used since
 
 Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
 3 designs disagree or a list is wrong, 4 a claim cannot be judged or the gate is

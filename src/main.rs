@@ -31,6 +31,7 @@ mod plan;
 mod prepare;
 mod profile;
 mod progress;
+mod removal;
 mod run;
 mod sampling;
 mod seed;
