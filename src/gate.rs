@@ -32,6 +32,9 @@ pub use result::gate::{DecidedBy, Metric, Verdict};
 
 use crate::exit::{Code, Strictness};
 
+/// Largest δ: above it nothing is gated.
+pub const DELTA_MAX: f64 = 1.0;
+
 /// How the program ends on a verdict; `strict`: also where nothing is sure.
 pub const fn exit_code(verdict: Verdict, strict: Strictness) -> Code {
     match (verdict, strict) {

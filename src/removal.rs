@@ -79,8 +79,8 @@ impl Fate {
     }
 }
 
-/// Lets `by` remove the selected ones of `states`, as things are at `now_unix_s`, and tells the fate
-/// of each. A failure is no reason to keep the next one, but for an interruption.
+/// Lets `by` remove the selected ones of `states`, as things are at `now_unix_s`, and tells the
+/// fate of each. A failure is no reason to keep the next one, but for an interruption.
 pub fn remove(
     states: Vec<StateInfo>,
     selection: &Selection,

@@ -18,7 +18,7 @@ use crate::{
     client::StartFile,
     exit::{Code, Failure, OrExit},
     gate::{
-        Metric,
+        DELTA_MAX, Metric,
         baseline::Times,
         builds,
         clients::ClientPair,
@@ -28,8 +28,6 @@ use crate::{
     minimal, terminal,
 };
 
-/// Largest δ: above it nothing is gated.
-const DELTA_MAX: f64 = 1.0;
 /// Processes of a run whose times are judged: with fewer there is no interval.
 const PROCESS_COUNT: usize = 6;
 /// Most processes of a run.

@@ -30,9 +30,10 @@ Examples:
   stress state rm --keep 20G                    the least recently used go until 20 GB are left
   stress state rm --all
 
-A state counts from the last run on it, one without a record of it from the day it was built. States
-in use stay, and are named. Exit codes: 0 done, also where states in use stay; 2 a wrong option; 6 one
-could not be removed, or the states in use take more than --keep; 130 interrupted.";
+A state counts from the last run on it, one without a record of it from the day it was
+built. States in use stay, and are named. Exit codes: 0 done, also where states in use stay;
+2 a wrong option; 6 one could not be removed, or the states in use take more than --keep;
+130 interrupted.";
 
 /// Arguments of `stress state`.
 #[derive(Debug, Args)]
@@ -198,7 +199,8 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
     terminal::note(&format!("{done}; {left} are left{in_use}"));
     match (failure, selection) {
         (Some(StateError::Cancelled), _) => {
-            Err(anyhow!("interrupted: the states that are left are whole")).or_exit(Code::Interrupted)
+            let error = anyhow!("interrupted: the states that are left are whole");
+            Err(error).or_exit(Code::Interrupted)
         }
         (Some(error), _) => Err(error).or_exit(Code::Io),
         (None, Selection::DownTo(bytes)) if left_bytes > *bytes => {

@@ -16,8 +16,8 @@ use serde_json::Value;
 use variant::CacheMode;
 
 use super::{
-    Metric, Outcome, Verdict,
-    decide::{ALPHA_FAIL, ALPHA_PASS, Split, by_bounds, values_to_decide},
+    DELTA_MAX, Metric, Outcome, Verdict,
+    decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     side::{Figure, Moved, Side, moved},
 };
@@ -275,8 +275,13 @@ fn reason(verdict: Verdict, all: &[Judged]) -> String {
         }
         _ => String::new(),
     };
+    let deltas = all.iter().filter_map(|judged| judged.shift.delta_to_decide);
+    let delta = match verdict {
+        Verdict::Inconclusive => decide::delta_in_words(deltas),
+        _ => String::new(),
+    };
     let [change, lower, upper] = [change, lower, upper].map(percent);
-    format!("{name}: {change}, between {lower} and {upper}{enough}")
+    format!("{name}: {change}, between {lower} and {upper}{enough}{delta}")
 }
 
 /// Independent values that a side has of a variant.
@@ -388,24 +393,32 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
 fn shift(variant: &str, moved: Option<Moved>, delta: f64, split: Split) -> Shift {
     let variant = variant.to_owned();
     let Some(Moved { by, value_count }) = moved else {
-        let verdict = Verdict::Inconclusive;
-        let (change, lower, upper) = (None, None, None);
-        return Shift { variant, verdict, change, lower, upper, values_to_decide: None };
+        return Shift {
+            variant,
+            verdict: Verdict::Inconclusive,
+            change: None,
+            lower: None,
+            upper: None,
+            values_to_decide: None,
+            delta_to_decide: None,
+        };
     };
     let lower = by.lower(split.share(ALPHA_FAIL));
     let upper = by.upper(split.share(ALPHA_PASS));
     let verdict = by_bounds(lower, upper, delta);
     let share = |log: f64| Some(log.exp_m1()).filter(|share| share.is_finite());
-    let wanted = (verdict == Verdict::Inconclusive)
-        .then(|| values_to_decide([lower, by.mean, upper], delta, value_count))
-        .flatten();
+    let is_open = verdict == Verdict::Inconclusive;
+    let values_to_decide =
+        is_open.then(|| decide::values_to_decide([lower, by.mean, upper], delta, value_count));
+    let delta_to_decide = is_open.then(|| decide::delta_between(&by, split, delta)).flatten();
     Shift {
         variant,
         verdict,
         change: share(by.mean),
         lower: share(lower),
         upper: share(upper),
-        values_to_decide: wanted,
+        values_to_decide: values_to_decide.flatten(),
+        delta_to_decide: delta_to_decide.filter(|delta| *delta <= DELTA_MAX),
     }
 }
 

@@ -413,6 +413,7 @@ pub fn gate() -> GateResult {
         delta: 0.03,
         base: 4_902_000_000,
         samples_to_decide: None,
+        delta_to_decide: None,
         looks: vec![look],
     };
     let pass = PassFacts {
