@@ -6,6 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     args::RunArgs,
     cmd::{
+        baseline::{self, BaselineArgs},
         calibrate::{self, CalibrateArgs},
         calibrate_against::{self, CalibrateAgainstArgs},
         client::{self, ClientArgs},
@@ -42,6 +43,7 @@ Examples:
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
+  stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
@@ -113,6 +115,8 @@ pub enum Command {
     CalibrateAgainst(Box<CalibrateAgainstArgs>),
     /// List, verify or remove state databases
     State(StateArgs),
+    /// List or remove saved baselines (`--save-baseline` of a run saves one)
+    Baseline(BaselineArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write manual pages, one for each verb
@@ -173,6 +177,7 @@ impl Command {
             Self::Client(args) => client::client(&args),
             Self::CalibrateAgainst(args) => calibrate_against::calibrate_against(&args),
             Self::State(args) => state::state(&args),
+            Self::Baseline(args) => baseline::baseline(&args),
             Self::Completions(args) => help::completions(&args, Cli::command()),
             Self::Man(args) => help::man(&args, Cli::command()),
             Self::Io(args) => io::io(&args),

@@ -17,7 +17,7 @@ pub mod clients;
 mod decide;
 #[cfg(test)]
 mod drawn;
-mod fingerprint;
+pub mod fingerprint;
 pub mod judge;
 pub mod measure;
 mod octet;

@@ -8,6 +8,7 @@
 )]
 
 mod args;
+mod baselines;
 mod cells;
 mod child;
 mod claims;

@@ -1,7 +1,10 @@
 //! `stress gate`: is this build slower than another one, or than a stored result?
 
 use report::JsonOut;
-use result::gate::{Gate, GateResult, Mode};
+use result::{
+    gate::{Gate, GateResult, Mode},
+    stored::Stored,
+};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -14,6 +17,7 @@ use variant::Named;
 
 use crate::{
     args::{DriveArgs, Format, RunArgs, names, pair},
+    baselines::Baselines,
     child,
     client::StartFile,
     exit::{Code, Failure, OrExit},
@@ -25,7 +29,7 @@ use crate::{
         exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
     },
-    minimal, terminal,
+    minimal, prepare, terminal,
 };
 
 /// Processes of a run whose times are judged: with fewer there is no interval.
@@ -42,6 +46,7 @@ Examples:
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
   stress gate --baseline main/ --absolute --scenario my.toml --samples 10
+  stress gate --baseline main --scenario my.toml --samples 10    saved by --save-baseline main
   stress gate --client new.toml --against old.toml storm/    two clients on an export
 
 For --absolute run the baseline six times into one directory: a process has its luck.
@@ -78,10 +83,11 @@ pub struct GateArgs {
     /// For B alone, as --a-set: --b-set run.read=get
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub b_set: Vec<String>,
-    /// A stored result to compare with, or a directory: of several processes' results, for times
+    /// A stored result to compare with, a directory (of several processes' results, for times), or
+    /// the name of a baseline that a run has saved; of a path and a name, the path
     #[arg(
         long,
-        value_name = "RESULT",
+        value_name = "RESULT|NAME",
         conflicts_with_all = ["metric", "rerun", "calibration", "slot", "timeout", "coin"]
     )]
     pub baseline: Option<PathBuf>,
@@ -261,7 +267,26 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
-    Ok(Results { base: base.to_owned(), new, times })
+    Ok(Results { base: stored_side(args, base)?, new, times })
+}
+
+/// The stored side: a path, or the baseline of this name. One process is compared with one: then
+/// the newest result of a baseline counts, and none of the others.
+fn stored_side(args: &GateArgs, given: &Path) -> Result<PathBuf, Failure> {
+    let Some(data_path) = prepare::data_path(args.run.databases.data_dir.as_deref()) else {
+        return Ok(given.to_owned());
+    };
+    let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
+    if let Some(note) = &found.note {
+        terminal::note(note);
+    }
+    let is_several = args.absolute
+        || args.processes.is_some_and(|count| count > 1)
+        || args.result.as_ref().is_some_and(|path| path.is_dir());
+    match found.is_baseline && !is_several {
+        true => Ok(Stored::read(&found.path).or_exit(Code::Io)?.path),
+        false => Ok(found.path),
+    }
 }
 
 /// Who runs: for times several processes.

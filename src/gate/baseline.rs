@@ -37,7 +37,10 @@ const EXACT: [Exact; 3] = [
     Exact { name: READS, of: |sample| sample.store_reads },
 ];
 /// Fewest processes of a side for an interval of its times.
-const PROCESS_COUNT_MIN: usize = 6;
+pub const PROCESS_COUNT_MIN: usize = 6;
+/// Facts of a store that its samples measure: no settings.
+const MEASURED: [&str; 3] =
+    [".page_cache_resident", ".multi_get_io_uring", ".index_and_filter_bytes"];
 /// Begin of a result's warning of stolen time.
 const STEAL_WARNING: &str = "the hypervisor took";
 
@@ -114,9 +117,21 @@ pub fn can_be_judged(base: &Side, times: Times) -> Result<()> {
     Ok(())
 }
 
+/// Settings of stores and caches in which two results of the same work differ.
+///
+/// # Errors
+/// They are of different work, or one of them disagrees or has no sample.
+pub fn settings_between(before: &Stored, now: &Stored) -> Result<Vec<String>> {
+    let compared = compare::compare(&[before.clone(), now.clone()])?;
+    Ok(setting_changes(&compared.changes, 1))
+}
+
 /// Settings of the stores and caches in which the first results of both sides differ.
 fn setting_changes(changes: &[Change], base_count: usize) -> Vec<String> {
-    let is_setting = |key: &str| key.starts_with("stores.") || key.ends_with(" cache.want");
+    let is_measured = |key: &str| MEASURED.iter().any(|measured| key.ends_with(measured));
+    let is_setting = |key: &str| {
+        key.starts_with("stores.") && !is_measured(key) || key.ends_with(" cache.want")
+    };
     let words = |change: &Change| {
         let (before, now) = (change.values.first()?, change.values.get(base_count)?);
         let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
