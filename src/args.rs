@@ -61,6 +61,9 @@ pub struct RunArgs {
     /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// When it has ended, write its figures into this file in the text format of Prometheus
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
     /// Also save the result as the baseline of this name, for `gate --baseline NAME` and `compare
     /// NAME`: runs of one build on one work add up, any other takes their place
     #[arg(long, value_name = "NAME")]

@@ -44,6 +44,7 @@ Examples:
   stress --workload storm.workload --store rocksdb
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
+  stress my.toml --metrics /var/lib/node_exporter/stress.prom    figures for Prometheus
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client

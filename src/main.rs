@@ -26,6 +26,7 @@ mod gate;
 mod interrupt;
 mod io;
 mod measure;
+mod metrics;
 mod minimal;
 mod node;
 mod plan;

@@ -8,7 +8,7 @@ use result::{
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, anyhow};
@@ -20,7 +20,7 @@ use crate::{
     baselines::Baselines,
     child,
     client::StartFile,
-    exit::{Code, Failure, OrExit},
+    exit::{self, Code, Failure, OrExit},
     gate::{
         DELTA_MAX, Metric,
         baseline::Times,
@@ -29,6 +29,7 @@ use crate::{
         exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
     },
+    metrics::MetricsFile,
     minimal, prepare, terminal,
 };
 
@@ -42,6 +43,7 @@ Examples:
   stress gate --against ../main/stress --scenario sload-storm --design batched-io
   stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
   stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
+  stress gate --against ../main/stress --scenario my.toml --metrics gate.prom
   stress gate --b-set run.read=get --scenario my.toml      is the setting slower?
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
@@ -140,6 +142,18 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
         return only_run(args, dir, parent_pid);
     }
+    let metrics = MetricsFile::at(args.run.metrics.as_deref())?;
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut result = None;
+    let ended = gated(args, &mut result);
+    metrics.write(ended, |code| match &result {
+        Some(result) => report::metrics_of_gate(result, code),
+        None => report::metrics_of_failure("gate", started, code),
+    })
+}
+
+/// The same without its metrics, which are of `kept`: the result, where there is one.
+fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
@@ -180,20 +194,17 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     if let Some(failure) = &failure {
         failed(&mut result.gate, failure);
     }
+    let result = kept.insert(result);
     match args.run.format {
         // An error is told once, by who ends the program.
         Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
         Format::Table => {
-            terminal::out(&report::gate(&result, terminal::width(), terminal::paint()));
+            terminal::out(&report::gate(result, terminal::width(), terminal::paint()));
         }
-        Format::Json => terminal::out(&report::json(&result).or_exit(Code::Io)?),
+        Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
     }
-    let written = out.map(|out| write(out, &result)).transpose();
-    match failure {
-        // The first failure is reported, even if its file fails too.
-        Some(failure) => Err(failure),
-        None => written.map(|_| code),
-    }
+    let written = out.map_or(Ok(()), |out| write(out, result));
+    exit::with_side_work(failure.map_or(Ok(code), Err), written, terminal::error)
 }
 
 /// The builds; A is this program if none is named and a setting is judged.

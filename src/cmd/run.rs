@@ -1,6 +1,9 @@
 //! A run: without a subcommand, `stress` runs the work of its arguments and prints the result.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use anyhow::Context;
 use report::units;
@@ -11,13 +14,26 @@ use crate::{
     baselines::{self, Baselines, Saved},
     exit::{self, Code, Failure, OrExit},
     gate::baseline::PROCESS_COUNT_MIN,
+    metrics::MetricsFile,
     prepare,
     run::Finished,
     terminal,
 };
 
-/// Runs the work of the arguments, and prints the result.
+/// Runs the work of the arguments, prints the result, and writes what else is asked for.
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let metrics = MetricsFile::at(args.metrics.as_deref())?;
+    let mut result = None;
+    let ended = ran(args, &mut result);
+    metrics.write(ended, |code| match &result {
+        Some(result) => report::metrics_of_run(result, code),
+        None => report::metrics_of_failure("run", started, code),
+    })
+}
+
+/// The same without its metrics, which are of `kept`: the result, where there is one.
+fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
     let mut input = args.input(std::env::args().collect())?;
     let saving = Saving::of(args)?;
     input.show_kept = match args.format {
@@ -26,6 +42,7 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
         Format::Json => |result| drop(show_json(result)),
     };
     let finished = input.run()?;
+    *kept = Some(finished.result.clone());
     match args.format {
         Format::Table => show_table(&finished.result),
         Format::Json => show_json(&finished.result)?,

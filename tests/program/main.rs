@@ -10,6 +10,8 @@ mod cold;
 mod databases;
 mod describe;
 mod export;
+#[path = "../common/exposed.rs"]
+mod exposed;
 mod formats;
 mod gate;
 mod go_worker;
@@ -18,6 +20,7 @@ mod import_rpc;
 mod interrupted;
 mod io;
 mod machine;
+mod metrics;
 mod named;
 #[path = "../common/page.rs"]
 mod page;
