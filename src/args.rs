@@ -15,6 +15,7 @@ use crate::{
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
     gate::{builds::Driving, work::WorkInput},
+    hooks::Hooks,
     minimal,
     prepare::{InUse, Size, Source},
     run::RunInput,
@@ -61,6 +62,12 @@ pub struct RunArgs {
     /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// A shell command before each sample, outside its clock: --prepare 'sync; fstrim /data'
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// A shell command after the last sample, also where the run fails or is interrupted
+    #[arg(long, value_name = "COMMAND")]
+    pub cleanup: Option<String>,
     /// When it has ended, write its figures into this file in the text format of Prometheus
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
@@ -146,6 +153,7 @@ impl RunArgs {
                 profile: self.profile.clone(),
                 flame_graph: self.flame_graph.clone(),
             },
+            hooks: Hooks { prepare: self.prepare.clone(), cleanup: self.cleanup.clone() },
             show_kept: |_| (),
         })
     }
@@ -178,13 +186,15 @@ impl RunArgs {
     /// Refuses options of a run alone, which `verb` would ignore.
     ///
     /// # Errors
-    /// A trace, a profile or a baseline is asked for.
+    /// A trace, a profile, a baseline or a command is asked for.
     pub fn without_extras(&self, verb: &str) -> Result<(), anyhow::Error> {
-        let samples = "takes no extra samples";
+        let (samples, commands) = ("takes no extra samples", "runs no command around samples");
         let of_run = [
             ("--trace", self.trace.is_some(), samples),
             ("--profile", self.profile.is_some(), samples),
             ("--save-baseline", self.save_baseline.is_some(), "saves no baseline"),
+            ("--prepare", self.prepare.is_some(), commands),
+            ("--cleanup", self.cleanup.is_some(), commands),
         ];
         match of_run.iter().find(|(_, is_given, _)| *is_given) {
             Some((option, _, what)) => Err(anyhow!(

@@ -23,6 +23,7 @@ mod export;
 mod extras;
 mod facts;
 mod gate;
+mod hooks;
 mod interrupt;
 mod io;
 mod measure;

@@ -14,6 +14,7 @@ use crate::{
     client::{self, ClientInput, Clients, StartFile},
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
+    hooks::Hooks,
     minimal,
     prepare::Source,
     run::RunInput,
@@ -137,6 +138,7 @@ fn input(
         strictness,
         out: None,
         extras: Wishes::default(),
+        hooks: Hooks::default(),
         show_kept,
     });
     Ok(ClientInput {

@@ -126,11 +126,13 @@ pub fn settings_between(before: &Stored, now: &Stored) -> Result<Vec<String>> {
     Ok(setting_changes(&compared.changes, 1))
 }
 
-/// Settings of the stores and caches in which the first results of both sides differ.
+/// Settings of the stores, caches and samples in which the first results of both sides differ.
 fn setting_changes(changes: &[Change], base_count: usize) -> Vec<String> {
     let is_measured = |key: &str| MEASURED.iter().any(|measured| key.ends_with(measured));
     let is_setting = |key: &str| {
-        key.starts_with("stores.") && !is_measured(key) || key.ends_with(" cache.want")
+        key == compare::PREPARE
+            || key.starts_with("stores.") && !is_measured(key)
+            || key.ends_with(" cache.want")
     };
     let words = |change: &Change| {
         let (before, now) = (change.values.first()?, change.values.get(base_count)?);

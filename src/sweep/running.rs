@@ -18,6 +18,7 @@ use crate::{
     child::{self, Ended},
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
+    hooks::Hooks,
     interrupt,
     prepare::InUse,
     run::RunInput,
@@ -83,6 +84,7 @@ impl OneCell<'_> {
             strictness: Strictness::Lenient,
             out: Some(scratch.path().to_owned()),
             extras: Wishes::default(),
+            hooks: Hooks::default(),
             show_kept: |_| (),
         };
         let finished = input.run()?;

@@ -43,7 +43,7 @@ impl UnderWay {
     }
 
     /// Waits until its standard error has these words.
-    fn wait_for(&mut self, words: &str) {
+    pub(crate) fn wait_for(&mut self, words: &str) {
         let begun = Instant::now();
         while !self.said("stderr").contains(words) {
             let ended = self.child.try_wait().unwrap();

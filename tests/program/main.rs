@@ -15,6 +15,7 @@ mod exposed;
 mod formats;
 mod gate;
 mod go_worker;
+mod hooks;
 mod import;
 mod import_rpc;
 mod interrupted;

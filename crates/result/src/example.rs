@@ -87,6 +87,8 @@ pub fn typical() -> RunResult {
             facts: facts.as_object().cloned().unwrap_or_default(),
         }],
         choices: Vec::new(),
+        prepare: None,
+        cleanup: None,
         agree: Some(true),
         disagreements: Vec::new(),
         interrupted: false,
