@@ -119,11 +119,7 @@ pub fn remove(
 }
 
 /// The states that may go, in the order in which they go.
-fn selected(
-    mut states: Vec<StateInfo>,
-    selection: &Selection,
-    now_unix_s: u64,
-) -> Vec<StateInfo> {
+fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) -> Vec<StateInfo> {
     match selection {
         Selection::All => {}
         Selection::UnusedFor(time) => states.retain(|state| {
@@ -211,7 +207,10 @@ mod tests {
     }
 
     /// What is removed, and what is told of the others.
-    fn removed(states: Vec<StateInfo>, selection: &Selection) -> (Vec<String>, Vec<String>, Outcome) {
+    fn removed(
+        states: Vec<StateInfo>,
+        selection: &Selection,
+    ) -> (Vec<String>, Vec<String>, Outcome) {
         let (mut gone, mut kept) = (Vec::new(), Vec::new());
         let by = |state: &StateInfo| match &state.holder {
             Some(holder) => {

@@ -11,8 +11,7 @@ use std::{env, path::PathBuf};
 use super::{
     Metric,
     decide::{self, LOOKS, OCTET_COUNT_MAX, Split},
-    fingerprint,
-    octet,
+    fingerprint, octet,
 };
 
 /// Largest δ that is looked for.

@@ -1,13 +1,7 @@
 //! Commands of a user around the samples: one before each, one after the last whatever ends the
 //! run, and clear errors where they fail.
 
-use std::{
-    fs,
-    path::Path,
-    process::Output,
-    thread,
-    time::Instant,
-};
+use std::{fs, path::Path, process::Output, thread, time::Instant};
 
 use serde_json::Value;
 

@@ -141,9 +141,9 @@ fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
         figure.metric.words(figure.base)
     );
     page.labelled(Tone::Faint, "from", &text);
-    let wanted = figure.samples_to_decide.map(|wanted| {
-        format!("about {} of each build would", units::things(wanted, "sample"))
-    });
+    let wanted = figure
+        .samples_to_decide
+        .map(|wanted| format!("about {} of each build would", units::things(wanted, "sample")));
     let delta = figure.delta_to_decide.map(|delta| {
         format!(
             "with --delta {:.1}% noise like this does in nine of ten runs, if nothing differs",

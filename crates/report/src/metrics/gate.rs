@@ -33,18 +33,14 @@ const ALLOWED: Metric = Metric::gauge(
     "stress_gate_allowed_ratio",
     "The change of this figure that is still none: delta, or the floor of the metric.",
 );
-const FIGURE_VERDICT: Metric = Metric::gauge(
-    "stress_gate_figure_verdict",
-    "A figure with its verdict as a label; always 1.",
-);
+const FIGURE_VERDICT: Metric =
+    Metric::gauge("stress_gate_figure_verdict", "A figure with its verdict as a label; always 1.");
 const BASE_SECONDS: Metric =
     Metric::gauge("stress_gate_base_seconds", "Time of a sample of A, median.");
 const BASE_BYTES: Metric =
     Metric::gauge("stress_gate_base_bytes", "Bytes that a sample of A read from devices, median.");
-const BASE_COUNT: Metric = Metric::gauge(
-    "stress_gate_base_count",
-    "Blocks or requests of a sample of A, median.",
-);
+const BASE_COUNT: Metric =
+    Metric::gauge("stress_gate_base_count", "Blocks or requests of a sample of A, median.");
 const TO_DECIDE: Metric = Metric::gauge(
     "stress_gate_values_to_decide",
     "Samples, processes or databases of each side that would decide an open figure.",

@@ -8,10 +8,8 @@ use super::exposition::{Exposition, Labels, Metric};
 
 const EXIT_CODE: Metric = Metric::gauge("stress_exit_code", "Exit code of the program.");
 const INFO: Metric = Metric::gauge("stress_info", "The program; always 1.");
-const START: Metric = Metric::gauge(
-    "stress_start_timestamp_seconds",
-    "When it began, in seconds since 1970.",
-);
+const START: Metric =
+    Metric::gauge("stress_start_timestamp_seconds", "When it began, in seconds since 1970.");
 const WARNINGS: Metric =
     Metric::gauge("stress_warnings", "Reasons to doubt the figures, as the result names them.");
 const CLAIM: Metric = Metric::gauge(
