@@ -1,8 +1,10 @@
 //! Figures of a run or a gate as metrics in the text format of Prometheus, for the collectors that
-//! read it from a file. `exposition` writes the format, `run` and `gate` choose the metrics.
+//! read it from a file. `exposition` writes the format, `run` and `gate` choose the metrics, `shared`
+//! has those of both.
 //!
-//! Units are base units (seconds, bytes), shares are `_ratio`, sums over the samples are counters
-//! (`_total`). An unknown figure is left out, and so are all of a run whose designs disagree.
+//! Units are base units (seconds, bytes), names of shares end in ratio, those of counters in total:
+//! sums over the samples. An unknown figure is left out, and so are all of a run whose designs
+//! disagree.
 
 mod exposition;
 mod gate;
