@@ -15,6 +15,7 @@ use crate::{
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
     gate::{builds::Driving, work::WorkInput},
+    hooks::Hooks,
     minimal,
     prepare::{InUse, Size, Source},
     progress::Look,
@@ -27,8 +28,8 @@ pub use option::as_option;
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 
 /// Help of the option that says where state databases are.
-pub const DATA_DIR_HELP: &str =
-    "Where state databases are kept [default: $XDG_CACHE_HOME/stress or ~/.cache/stress]";
+pub const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
+    $XDG_CACHE_HOME/stress or ~/.cache/stress]";
 
 /// The work and the settings of a run.
 #[derive(Debug, Args)]
@@ -63,6 +64,19 @@ pub struct RunArgs {
     /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// A shell command before each sample, outside its clock: --prepare 'sync; fstrim /data'
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// A shell command after the last sample, also where the run fails or is interrupted
+    #[arg(long, value_name = "COMMAND")]
+    pub cleanup: Option<String>,
+    /// When it has ended, write its figures into this file in the text format of Prometheus
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// Also save the result as the baseline of this name, for `gate --baseline NAME` and `compare
+    /// NAME`: runs of one build on one work add up, any other takes their place
+    #[arg(long, value_name = "NAME")]
+    pub save_baseline: Option<String>,
     /// After the run, take one more sample and write the timeline of each thread, to be opened
     /// by Perfetto (ui.perfetto.dev) or Chrome
     #[arg(long, value_name = "FILE")]
@@ -153,6 +167,7 @@ impl RunArgs {
                 profile: self.profile.clone(),
                 flame_graph: self.flame_graph.clone(),
             },
+            hooks: Hooks { prepare: self.prepare.clone(), cleanup: self.cleanup.clone() },
             show_kept: |_| (),
         })
     }
@@ -182,16 +197,22 @@ impl RunArgs {
         })
     }
 
-    /// Refuses extra samples, of which `verb` shows nothing.
+    /// Refuses options of a run alone, which `verb` would ignore.
     ///
     /// # Errors
-    /// A trace or a profile is asked for.
+    /// A trace, a profile, a baseline or a command is asked for.
     pub fn without_extras(&self, verb: &str) -> Result<(), anyhow::Error> {
-        let extras = [("--trace", self.trace.is_some()), ("--profile", self.profile.is_some())];
-        match extras.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err(anyhow!(
-                "{option}: `stress {verb}` takes no extra samples; run `stress` with the same work \
-                 and {option}"
+        let (samples, commands) = ("takes no extra samples", "runs no command around samples");
+        let of_run = [
+            ("--trace", self.trace.is_some(), samples),
+            ("--profile", self.profile.is_some(), samples),
+            ("--save-baseline", self.save_baseline.is_some(), "saves no baseline"),
+            ("--prepare", self.prepare.is_some(), commands),
+            ("--cleanup", self.cleanup.is_some(), commands),
+        ];
+        match of_run.iter().find(|(_, is_given, _)| *is_given) {
+            Some((option, _, what)) => Err(anyhow!(
+                "{option}: `stress {verb}` {what}; run `stress` with the same work and {option}"
             )),
             None => Ok(()),
         }

@@ -9,6 +9,7 @@ use spec::shipped;
 use crate::{
     args::RunArgs,
     cmd::{
+        baseline::{self, BaselineArgs},
         calibrate::{self, CalibrateArgs},
         calibrate_against::{self, CalibrateAgainstArgs},
         client::{self, ClientArgs},
@@ -45,11 +46,14 @@ Examples:
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
+  stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
+  stress my.toml --metrics /var/lib/node_exporter/stress.prom    figures for Prometheus
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?
   stress calibrate-against geth --out against/  does geth rank all storms as our designs do?
+  stress state rm --older-than 30d              remove databases that no run has used since
 
 Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
 3 designs disagree or a list is wrong, 4 a claim cannot be judged or the gate is
@@ -119,6 +123,8 @@ pub enum Command {
     CalibrateAgainst(Box<CalibrateAgainstArgs>),
     /// List, verify or remove state databases
     State(StateArgs),
+    /// List or remove saved baselines (`--save-baseline` of a run saves one)
+    Baseline(BaselineArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write manual pages, one for each verb
@@ -213,6 +219,7 @@ impl Command {
             Self::Client(args) => client::client(&args),
             Self::CalibrateAgainst(args) => calibrate_against::calibrate_against(&args),
             Self::State(args) => state::state(&args),
+            Self::Baseline(args) => baseline::baseline(&args),
             Self::Completions(args) => help::completions(&args, Cli::command()),
             Self::Man(args) => help::man(&args, Cli::command()),
             Self::Io(args) => io::io(&args),

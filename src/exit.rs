@@ -57,6 +57,26 @@ impl fmt::Display for Failure {
     }
 }
 
+/// How the program ends after work that came to `ended`, where `side` was done beside it: a failure
+/// of that is the program's only where all else went well, and else is told.
+///
+/// # Errors
+/// The failure of the work, or else that of the rest.
+pub fn with_side_work(
+    ended: Result<Code, Failure>,
+    side: Result<(), Failure>,
+    tell: impl FnOnce(&str),
+) -> Result<Code, Failure> {
+    match (ended, side) {
+        (Ok(Code::Fine), Err(failure)) => Err(failure),
+        (ended, Err(failure)) => {
+            tell(&format!("error: {failure}"));
+            ended
+        }
+        (ended, Ok(())) => ended,
+    }
+}
+
 /// Gives an error its exit code.
 pub trait OrExit<T> {
     /// On error, the program ends with `code`.
@@ -66,5 +86,29 @@ pub trait OrExit<T> {
 impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
     fn or_exit(self, code: Code) -> Result<T, Failure> {
         self.map_err(|error| Failure { code, error: error.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_beside_the_work_hides_no_code_of_the_work() {
+        let fails = |code| Failure { code, error: anyhow!("no space") };
+        let mut told = Vec::new();
+        let mut ended = |ended, side| {
+            let tell = |text: &str| told.push(text.to_owned());
+            with_side_work(ended, side, tell).unwrap_or_else(|failure| failure.code)
+        };
+        assert_eq!(ended(Ok(Code::Fine), Ok(())), Code::Fine);
+        assert_eq!(ended(Ok(Code::Fine), Err(fails(Code::Io))), Code::Io);
+        for code in [Code::Claim, Code::Disagree, Code::Inconclusive, Code::Interrupted] {
+            assert_eq!(ended(Ok(code), Err(fails(Code::Io))), code);
+        }
+        assert_eq!(ended(Err(fails(Code::Usage)), Err(fails(Code::Io))), Code::Usage);
+        assert_eq!(told, ["error: no space"; 5]);
     }
 }

@@ -17,7 +17,7 @@ pub mod clients;
 mod decide;
 #[cfg(test)]
 mod drawn;
-mod fingerprint;
+pub mod fingerprint;
 pub mod judge;
 pub mod measure;
 mod octet;
@@ -31,6 +31,9 @@ pub use octet::Arm;
 pub use result::gate::{DecidedBy, Metric, Verdict};
 
 use crate::exit::{Code, Strictness};
+
+/// Largest δ: above it nothing is gated.
+pub const DELTA_MAX: f64 = 1.0;
 
 /// How the program ends on a verdict; `strict`: also where nothing is sure.
 pub const fn exit_code(verdict: Verdict, strict: Strictness) -> Code {

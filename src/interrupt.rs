@@ -33,6 +33,7 @@ static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Holds that live.
 static HOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 
 /// Shows the finished part, once, where it could not be shown in the usual way.
 type Kept = Box<dyn FnOnce() + Send>;
@@ -104,6 +105,11 @@ pub fn keep(show: impl FnOnce() + Send + 'static) {
     *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(show));
 }
 
+/// Has `act` done last, in place of an earlier one, by a process that cannot stop in time.
+pub fn at_end(act: fn()) {
+    *AT_END.lock().unwrap_or_else(PoisonError::into_inner) = Some(act);
+}
+
 /// Ends a process that has not stopped by itself.
 fn end(note: fn(&str)) {
     let begun = Instant::now();
@@ -117,6 +123,10 @@ fn end(note: fn(&str)) {
             note("interrupted: what was under way is given up, what had finished is kept");
         }
         None => note("interrupted: nothing had finished"),
+    }
+    let act = AT_END.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(act) = act {
+        act();
     }
     low_level::exit(Code::Interrupted as i32);
 }

@@ -8,6 +8,7 @@
 )]
 
 mod args;
+mod baselines;
 mod cells;
 mod child;
 mod claims;
@@ -22,15 +23,18 @@ mod export;
 mod extras;
 mod facts;
 mod gate;
+mod hooks;
 mod interrupt;
 mod io;
 mod measure;
+mod metrics;
 mod minimal;
 mod node;
 mod plan;
 mod prepare;
 mod profile;
 mod progress;
+mod removal;
 mod run;
 mod sampling;
 mod seed;

@@ -19,6 +19,7 @@ use result::Device;
 use crate::{
     cells::CellInput,
     facts::AskedKeys,
+    hooks::{self, Ran},
     interrupt,
     progress::Progress,
     session::{How, Session, Work},
@@ -46,6 +47,8 @@ pub struct Measuring<'a> {
     pub trace: Option<&'a Trace>,
     /// Retention of a cold sample's requests, to be made again for the device's rate.
     pub keep: Keep,
+    /// The user's command before each sample.
+    pub prepare: Option<&'a str>,
     /// Cores that may be used.
     pub core_count: NonZeroUsize,
     /// Stays as it is while the sample is taken.
@@ -94,7 +97,7 @@ impl Difference {
 pub enum Unmeasured {
     /// The user interrupted.
     Cancelled,
-    /// The store failed, or senders cannot be recovered.
+    /// The store failed, senders cannot be recovered, or the command before the sample failed.
     Failed(anyhow::Error),
 }
 
@@ -196,6 +199,11 @@ impl<'a> Measuring<'a> {
         how: How<'_>,
         measured: &mut Measured,
     ) -> Result<Option<Measurement>, Unmeasured> {
+        match self.prepare.map(hooks::prepare).transpose() {
+            Ok(None | Some(Ran::Done)) => {}
+            Ok(Some(Ran::Stopped)) => return Err(Unmeasured::Cancelled),
+            Err(error) => return Err(Unmeasured::Failed(error)),
+        }
         match self.session.take(self.work, self.store, how, interrupt::flag()) {
             Ok(measurement) => Ok(Some(measurement)),
             Err(EngineError::Cancelled) => Err(Unmeasured::Cancelled),

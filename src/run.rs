@@ -25,7 +25,9 @@ use crate::{
     environment,
     exit::{Code, Failure, OrExit, Strictness},
     extras::{Extras, Wishes},
-    facts, interrupt,
+    facts,
+    hooks::{Cleanup, Hooks},
+    interrupt,
     plan::{self, Machine},
     prepare::{
         self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database,
@@ -67,6 +69,8 @@ pub struct RunInput {
     pub look: Look,
     /// Extra samples after the rounds.
     pub extras: Wishes,
+    /// The user's commands around the samples.
+    pub hooks: Hooks,
     /// Shows the finished samples where the user interrupts and the run cannot stop in time.
     pub show_kept: fn(&RunResult),
 }
@@ -174,7 +178,7 @@ impl Course<'_> {
         let count = self.run.database_count;
         let mut files = Files::new(out);
         let (mut first, mut extras) = (Some(first), Some(extras));
-        let (mut sofar, mut failure) = (SoFar::default(), None);
+        let (mut sofar, mut failure, mut cleanup) = (SoFar::default(), None, None);
         for index in 0..count {
             let prepared = match self.open(index, first.take()) {
                 Ok(prepared) => prepared,
@@ -187,6 +191,7 @@ impl Course<'_> {
             let budget = share(self.run.budget, sofar.spent, count - index);
             let run = RunSpec { budget, ..self.run.clone() };
             let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
+            cleanup = cleanup.or_else(|| self.input.hooks.cleanup.as_deref().map(Cleanup::of));
             failure = self.sample(&prepared, &run, extras, &mut sofar, &mut files);
             if failure.is_some() || sofar.agree != Some(true) || interrupt::happened() {
                 break;
@@ -194,14 +199,22 @@ impl Course<'_> {
         }
         interrupt::finishing();
         self.progress.clear();
-        let mut result = self.result(&sofar, failure.as_ref().map(|failure| &failure.error));
+        let cleaned = cleanup.map_or(Ok(()), Cleanup::run);
+        let result = |failure: Option<&Failure>| {
+            let mut result = self.result(&sofar, failure.map(|failure| &failure.error));
+            result.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));
+            result
+        };
+        let mut last = result(failure.as_ref());
         // The last rounds, what ended a run between two databases and what came of extra samples
         // are in no file yet.
-        if let Err(error) = files.write(&result, &sofar.logs) {
+        if let Err(error) = files.write(&last, &sofar.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
-            result = self.result(&sofar, Some(&failure.error));
+            last = result(Some(&*failure));
         }
-        Ok(Finished { result, failure, written: files.into_paths() })
+        // All samples are there: the run ended by its plan, and the program does not.
+        let failure = failure.or(cleaned.or_exit(Code::Io).err());
+        Ok(Finished { result: last, failure, written: files.into_paths() })
     }
 
     /// Returns the failure of a database that could not be made, or has a wrong list, after samples
@@ -229,7 +242,8 @@ impl Course<'_> {
         sofar: &mut SoFar,
         files: &mut Files,
     ) -> Option<Failure> {
-        let sampling = Sampling::new(prepared, run, self.machine, self.progress);
+        let sampling = Sampling::new(prepared, run, self.machine, self.progress)
+            .with_prepare(self.input.hooks.prepare.as_deref());
         let before = sofar.clone();
         let unfinished = |sampled: &Sampled| {
             let now = self.with(&before, prepared, &sampling, sampled);
@@ -391,6 +405,8 @@ impl Course<'_> {
             device,
             stores,
             choices: self.machine.choices(&self.run),
+            prepare: self.input.hooks.prepare.clone(),
+            cleanup: self.input.hooks.cleanup.clone(),
             agree: sofar.agree,
             disagreements: sofar.disagreements.clone(),
             interrupted: interrupt::happened() || failure.is_some() || is_short,

@@ -133,6 +133,8 @@ pub struct Sampling<'a> {
     progress: &'a Progress,
     planned: Vec<PlannedCell>,
     keys: AskedKeys,
+    /// The user's command before each sample.
+    prepare: Option<&'a str>,
 }
 
 impl<'a> Sampling<'a> {
@@ -150,7 +152,14 @@ impl<'a> Sampling<'a> {
             progress,
             planned: plan::cells(run, &machine),
             keys: AskedKeys::of(prepared.session.workload()),
+            prepare: None,
         }
+    }
+
+    /// The same with a command of the user before each sample.
+    #[must_use]
+    pub fn with_prepare(self, prepare: Option<&'a str>) -> Self {
+        Self { prepare, ..self }
     }
 
     /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
@@ -294,6 +303,7 @@ impl<'a> Sampling<'a> {
             signatures: None,
             trace: None,
             keep: Keep::Nothing,
+            prepare: self.prepare,
             core_count: self.machine.core_count,
             progress: self.progress,
         }

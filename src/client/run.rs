@@ -404,6 +404,8 @@ fn empty(
         device: None,
         stores: Vec::new(),
         choices: Vec::new(),
+        prepare: None,
+        cleanup: None,
         agree: None,
         disagreements: Vec::new(),
         interrupted: false,

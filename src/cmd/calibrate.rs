@@ -61,6 +61,10 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
     let path = path.or_exit(Code::Usage)?;
     let driving = args.drive.driving()?;
+    if args.run.metrics.is_some() {
+        let error = anyhow!("--metrics: `stress calibrate` has none; leave it out");
+        return Err(error).or_exit(Code::Usage);
+    }
     let input = args.run.of_builds(Default::default())?;
     let progress = Progress::new(terminal::look());
     let work = Work::of(&input, &progress)?;

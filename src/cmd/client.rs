@@ -14,6 +14,7 @@ use crate::{
     client::{self, ClientInput, Clients, StartFile},
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
+    hooks::Hooks,
     minimal,
     prepare::Source,
     run::RunInput,
@@ -139,6 +140,7 @@ fn input(
         out: None,
         look: args.format.look(),
         extras: Wishes::default(),
+        hooks: Hooks::default(),
         show_kept,
     });
     Ok(ClientInput {

@@ -1,6 +1,6 @@
 //! `stress compare`: result files side by side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -9,9 +9,10 @@ use report::compare;
 use result::{Content, Shown, stored::Stored};
 
 use crate::{
-    args::Format,
+    args::{DATA_DIR_HELP, Format},
+    baselines::Baselines,
     exit::{Code, Failure, OrExit},
-    terminal,
+    prepare, terminal,
 };
 
 /// Arguments of `stress compare`.
@@ -20,13 +21,18 @@ use crate::{
   stress compare before/result.json after/result.json
   stress compare monday/ tuesday/ --format json
   stress compare sweep/                 the cells of a sweep, if their work is the same
+  stress compare main after/            a baseline that a run has saved (--save-baseline main)
 
 Only results of the same work are compared: equal workload digests. Times of
 different runs hold for their minutes; no verdict is given.")]
 pub struct CompareArgs {
-    /// Result files, or directories that --out wrote: the newest run in each, or all cells of a sweep
-    #[arg(value_name = "RESULT", required = true)]
+    /// Result files, directories that --out wrote (the newest run in each, or all cells of a
+    /// sweep), or names of baselines (the newest run in each); of a path and a name, the path
+    #[arg(value_name = "RESULT|NAME", required = true)]
     pub results: Vec<PathBuf>,
+    /// Where baselines are kept.
+    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -35,7 +41,8 @@ pub struct CompareArgs {
 /// Reads the results, refuses other work, prints the differences.
 pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     let mut results = Vec::with_capacity(args.results.len());
-    for path in &args.results {
+    for given in &args.results {
+        let path = &found(args, given)?;
         for shown in Shown::read_all(path).or_exit(Code::Io)? {
             match shown.content {
                 Content::Run(run) => results.push(Stored::new(shown.path, *run)),
@@ -68,4 +75,16 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
         Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
     }
     Ok(Code::Fine)
+}
+
+/// The path of a result that is named by it, or as a baseline.
+fn found(args: &CompareArgs, given: &Path) -> Result<PathBuf, Failure> {
+    let Some(data_path) = prepare::data_path(args.data_dir.as_deref()) else {
+        return Ok(given.to_owned());
+    };
+    let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
+    if let Some(note) = &found.note {
+        terminal::note(note);
+    }
+    Ok(found.path)
 }

@@ -1,11 +1,14 @@
 //! `stress gate`: is this build slower than another one, or than a stored result?
 
 use report::JsonOut;
-use result::gate::{Gate, GateResult, Mode};
+use result::{
+    gate::{Gate, GateResult, Mode},
+    stored::Stored,
+};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, anyhow};
@@ -14,22 +17,22 @@ use variant::Named;
 
 use crate::{
     args::{DriveArgs, Format, RunArgs, names, pair},
+    baselines::Baselines,
     child,
     client::StartFile,
-    exit::{Code, Failure, OrExit},
+    exit::{self, Code, Failure, OrExit},
     gate::{
-        Metric,
+        DELTA_MAX, Metric,
         baseline::Times,
         builds,
         clients::ClientPair,
         exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
     },
-    minimal, terminal,
+    metrics::MetricsFile,
+    minimal, prepare, terminal,
 };
 
-/// Largest δ: above it nothing is gated.
-const DELTA_MAX: f64 = 1.0;
 /// Processes of a run whose times are judged: with fewer there is no interval.
 const PROCESS_COUNT: usize = 6;
 /// Most processes of a run.
@@ -40,10 +43,12 @@ Examples:
   stress gate --against ../main/stress --scenario sload-storm --design batched-io
   stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
   stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
+  stress gate --against ../main/stress --scenario my.toml --metrics gate.prom
   stress gate --b-set run.read=get --scenario my.toml      is the setting slower?
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
   stress gate --baseline main/ --absolute --scenario my.toml --samples 10
+  stress gate --baseline main --scenario my.toml --samples 10    saved by --save-baseline main
   stress gate --client new.toml --against old.toml storm/    two clients on an export
 
 For --absolute run the baseline six times into one directory: a process has its luck.
@@ -80,10 +85,11 @@ pub struct GateArgs {
     /// For B alone, as --a-set: --b-set run.read=get
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub b_set: Vec<String>,
-    /// A stored result to compare with, or a directory: of several processes' results, for times
+    /// A stored result to compare with, a directory (of several processes' results, for times), or
+    /// the name of a baseline that a run has saved; of a path and a name, the path
     #[arg(
         long,
-        value_name = "RESULT",
+        value_name = "RESULT|NAME",
         conflicts_with_all = ["metric", "rerun", "calibration", "slot", "timeout", "coin"]
     )]
     pub baseline: Option<PathBuf>,
@@ -136,6 +142,18 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
         return only_run(args, dir, parent_pid);
     }
+    let metrics = MetricsFile::at(args.run.metrics.as_deref())?;
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut result = None;
+    let ended = gated(args, &mut result);
+    metrics.write(ended, |code| match &result {
+        Some(result) => report::metrics_of_gate(result, code),
+        None => report::metrics_of_failure("gate", started, code),
+    })
+}
+
+/// The same without its metrics, which are of `kept`: the result, where there is one.
+fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
@@ -176,20 +194,17 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     if let Some(failure) = &failure {
         failed(&mut result.gate, failure);
     }
+    let result = kept.insert(result);
     match args.run.format {
         // An error is told once, by who ends the program.
         Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
         Format::Table => {
-            terminal::out(&report::gate(&result, terminal::width(), terminal::paint()));
+            terminal::out(&report::gate(result, terminal::width(), terminal::paint()));
         }
-        Format::Json => terminal::out(&report::json(&result).or_exit(Code::Io)?),
+        Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
     }
-    let written = out.map(|out| write(out, &result)).transpose();
-    match failure {
-        // The first failure is reported, even if its file fails too.
-        Some(failure) => Err(failure),
-        None => written.map(|_| code),
-    }
+    let written = out.map_or(Ok(()), |out| write(out, result));
+    exit::with_side_work(failure.map_or(Ok(code), Err), written, terminal::error)
 }
 
 /// The builds; A is this program if none is named and a setting is judged.
@@ -263,7 +278,26 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
-    Ok(Results { base: base.to_owned(), new, times })
+    Ok(Results { base: stored_side(args, base)?, new, times })
+}
+
+/// The stored side: a path, or the baseline of this name. One process is compared with one: then
+/// the newest result of a baseline counts, and none of the others.
+fn stored_side(args: &GateArgs, given: &Path) -> Result<PathBuf, Failure> {
+    let Some(data_path) = prepare::data_path(args.run.databases.data_dir.as_deref()) else {
+        return Ok(given.to_owned());
+    };
+    let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
+    if let Some(note) = &found.note {
+        terminal::note(note);
+    }
+    let is_several = args.absolute
+        || args.processes.is_some_and(|count| count > 1)
+        || args.result.as_ref().is_some_and(|path| path.is_dir());
+    match found.is_baseline && !is_several {
+        true => Ok(Stored::read(&found.path).or_exit(Code::Io)?.path),
+        false => Ok(found.path),
+    }
 }
 
 /// Who runs: for times several processes.

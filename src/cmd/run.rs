@@ -1,24 +1,48 @@
 //! A run: without a subcommand, `stress` runs the work of its arguments and prints the result.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
+use anyhow::Context;
+use report::units;
 use result::RunResult;
 
 use crate::{
     args::{Format, RunArgs},
-    exit::{Code, Failure, OrExit},
+    baselines::{self, Baselines, Saved},
+    exit::{self, Code, Failure, OrExit},
+    gate::baseline::PROCESS_COUNT_MIN,
+    metrics::MetricsFile,
+    prepare,
+    run::Finished,
     terminal,
 };
 
-/// Runs the work of the arguments, and prints the result.
+/// Runs the work of the arguments, prints the result, and writes what else is asked for.
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let metrics = MetricsFile::at(args.metrics.as_deref())?;
+    let mut result = None;
+    let ended = ran(args, &mut result);
+    metrics.write(ended, |code| match &result {
+        Some(result) => report::metrics_of_run(result, code),
+        None => report::metrics_of_failure("run", started, code),
+    })
+}
+
+/// The same without its metrics, which are of `kept`: the result, where there is one.
+fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
     let mut input = args.input(std::env::args().collect())?;
+    let saving = Saving::of(args)?;
     input.show_kept = match args.format {
         Format::Table => show_table,
         // An error would come after the user's interrupt: there is nobody to tell.
         Format::Json => |result| drop(show_json(result)),
     };
     let finished = input.run()?;
+    *kept = Some(finished.result.clone());
     match args.format {
         Format::Table => show_table(&finished.result),
         Format::Json => show_json(&finished.result)?,
@@ -26,7 +50,55 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     for line in written(&finished.written) {
         terminal::note(&line);
     }
-    finished.code(args.strictness())
+    let saved = saving.map_or(Ok(()), |saving| saving.save(&finished));
+    exit::with_side_work(finished.code(args.strictness()), saved, terminal::error)
+}
+
+/// A baseline that is saved after the run.
+struct Saving<'a> {
+    baselines: Baselines,
+    name: &'a str,
+}
+
+impl<'a> Saving<'a> {
+    /// The one of the arguments, tried before the run; `None` where none is asked for.
+    fn of(args: &'a RunArgs) -> Result<Option<Self>, Failure> {
+        let Some(name) = args.save_baseline.as_deref() else { return Ok(None) };
+        baselines::check_name(name).context("--save-baseline").or_exit(Code::Usage)?;
+        let data_path = prepare::known_data_path(args.databases.data_dir.as_deref())?;
+        let baselines = Baselines::below(&data_path);
+        baselines.try_write().or_exit(Code::Io)?;
+        Ok(Some(Self { baselines, name }))
+    }
+
+    /// Saves the result, unless the run ended before its plan or with a wrong result.
+    fn save(&self, finished: &Finished) -> Result<(), Failure> {
+        let Self { baselines, name } = self;
+        let Finished { result, failure, .. } = finished;
+        let reason = match (failure, result.interrupted) {
+            (Some(_), _) => Some("the run failed"),
+            (None, true) => Some("the run was interrupted"),
+            (None, false) => (!result.is_sound()).then_some("the designs disagree"),
+        };
+        if let Some(reason) = reason {
+            terminal::note(&format!("baseline {name}: not saved: {reason}"));
+            return Ok(());
+        }
+        let what = match baselines.save(name, result).or_exit(Code::Io)? {
+            Saved::First => "saved".to_owned(),
+            Saved::Added(count) if count < PROCESS_COUNT_MIN => {
+                let enough = format!("{PROCESS_COUNT_MIN} decide times (--absolute)");
+                format!("{count} results of this build; {enough}")
+            }
+            Saved::Added(count) => format!("{count} results of this build"),
+            Saved::Replaced(count, reason) => {
+                let results = units::things(count as u64, "result");
+                format!("saved, in place of {results} {reason}")
+            }
+        };
+        terminal::note(&format!("baseline {name}: {what}, in {}", baselines.dir().display()));
+        Ok(())
+    }
 }
 
 /// The files that were written: one line for a file, and one for the histograms beside the result.

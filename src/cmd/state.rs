@@ -1,12 +1,17 @@
 //! `stress state`: the databases that runs have built.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
-use clap::{Args, Subcommand};
+use anyhow::anyhow;
+use clap::{ArgGroup, Args, Subcommand};
 use executor::{
-    state::{DataDir, StateError},
+    state::{DataDir, StateError, StateInfo},
     store::{any, mdbx::MdbxFormat, rocksdb},
 };
+use report::units;
 use variant::{SlotTable, StoreKind};
 
 use crate::{
@@ -14,8 +19,21 @@ use crate::{
     exit::{Code, Failure, OrExit},
     interrupt, prepare,
     progress::{self, Progress},
+    removal::{self, Fate, Outcome, Selection},
     terminal,
 };
+
+const RM_HELP: &str = "\
+Examples:
+  stress state rm rocksdb-0123456789abcdef
+  stress state rm --older-than 30d --dry-run    what has no run used for 30 days?
+  stress state rm --keep 20G                    the least recently used go until 20 GB are left
+  stress state rm --all
+
+A state counts from the last run on it, one without a record of it from the day it was
+built. States in use stay, and are named. Exit codes: 0 done, also where states in use stay;
+2 a wrong option; 6 one could not be removed, or the states in use take more than --keep;
+130 interrupted.";
 
 /// Arguments of `stress state`.
 #[derive(Debug, Args)]
@@ -31,19 +49,38 @@ pub struct StateArgs {
 /// Verbs of `stress state`.
 #[derive(Debug, Subcommand)]
 pub enum StateCommand {
-    /// List the databases with their sizes
-    #[command(alias = "ls")]
+    /// List the databases with their sizes and last uses
+    #[command(visible_alias = "ls")]
     List,
     /// Read a database through and compare it with its manifest
     Verify {
         /// Its name, as `stress state list` shows it
         name: String,
     },
-    /// Remove a database
-    Rm {
-        /// Its name, as `stress state list` shows it
-        name: String,
-    },
+    /// Remove databases: one, all, those that were not used for a time, or the least recently used
+    Rm(RmArgs),
+}
+
+/// Which databases are removed.
+#[derive(Debug, Args)]
+#[command(after_help = RM_HELP)]
+#[command(group = ArgGroup::new("which").required(true))]
+pub struct RmArgs {
+    /// Its name, as `stress state list` shows it
+    #[arg(group = "which")]
+    pub name: Option<String>,
+    /// All of them, also half-built ones that killed runs left
+    #[arg(long, group = "which")]
+    pub all: bool,
+    /// Those that no run has used for so long: 30d, 12h
+    #[arg(long, value_name = "TIME", group = "which")]
+    pub older_than: Option<String>,
+    /// The least recently used, until the others take so much at most: 20G, 512MiB
+    #[arg(long, value_name = "SIZE", group = "which")]
+    pub keep: Option<String>,
+    /// Only list what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Carries out a verb of `stress state`.
@@ -52,11 +89,7 @@ pub fn state(args: &StateArgs) -> Result<Code, Failure> {
     match &args.command {
         StateCommand::List => list(&dir),
         StateCommand::Verify { name } => verify(&dir, name),
-        StateCommand::Rm { name } => {
-            dir.remove(name).or_exit(Code::Io)?;
-            terminal::out(&format!("removed {name}\n"));
-            Ok(Code::Fine)
-        }
+        StateCommand::Rm(args) => rm(&dir, args),
     }
 }
 
@@ -65,25 +98,121 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
     let mut total_bytes = 0;
     for state in &states {
         total_bytes += state.byte_count;
-        let contents = match &state.whole {
-            Some(whole) => format!(
+        let contents = match (&state.whole, state.is_ours) {
+            (Some(whole), _) => format!(
                 "{:>7} rows  {}{}  {}",
                 progress::count(whole.rows.total()),
                 whole.layout,
                 form(&whole.shape),
                 whole.scenario
             ),
-            None => {
+            (None, true) => {
                 let fault = state.fault.as_deref().unwrap_or("not whole");
                 format!("unusable: {fault}; `stress state rm {}` removes it", state.name)
             }
+            (None, false) => NOT_OURS.to_owned(),
         };
-        let size = progress::bytes(state.byte_count);
-        terminal::out(&format!("{}  {size:>9}  {contents}\n", state.name));
+        terminal::out(&format!("{}  {contents}\n", facts(state)));
     }
     let total = progress::bytes(total_bytes);
     terminal::note(&format!("{} states, {total}, in {}", states.len(), dir.path().display()));
     Ok(Code::Fine)
+}
+
+/// Told of a directory that may be another program's.
+const NOT_OURS: &str =
+    "maybe of another program: it has a state's name, and neither a manifest nor a lock of one";
+
+/// Name, size and date of a state.
+fn facts(state: &StateInfo) -> String {
+    let size = progress::bytes(state.byte_count);
+    let date = match (state.last_used_unix_s, state.created_unix_s) {
+        (Some(used), _) => format!("used  {}", units::moment(used)),
+        (None, Some(created)) => format!("built {}", units::moment(created)),
+        (None, None) => "of unknown date".to_owned(),
+    };
+    format!("{}  {size:>9}  {date}", state.name)
+}
+
+/// Removes the databases of the arguments, or lists them.
+fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
+    let selection = match (&args.older_than, &args.keep) {
+        (Some(text), _) => {
+            Selection::UnusedFor(removal::time("--older-than", text).or_exit(Code::Usage)?)
+        }
+        (_, Some(text)) => Selection::DownTo(removal::size("--keep", text).or_exit(Code::Usage)?),
+        // One that is named, or all.
+        (None, None) => Selection::All,
+    };
+    let mut states = dir.list().or_exit(Code::Io)?;
+    let by = |state: &StateInfo| match (args.dry_run, &state.holder) {
+        _ if interrupt::happened() => Err(StateError::Cancelled),
+        (true, Some(holder)) => {
+            Err(StateError::InUse { name: state.name.clone(), holder: holder.clone() })
+        }
+        (true, None) => Ok(()),
+        (false, _) => dir.remove(&state.name),
+    };
+    if let Some(name) = &args.name {
+        states.retain(|state| state.name == *name);
+        let Some(state) = states.pop() else {
+            let (name, path) = (name.clone(), dir.path().to_path_buf());
+            return Err(StateError::NotFound { name, path }).or_exit(Code::Io);
+        };
+        by(&state).or_exit(Code::Io)?;
+        tell(&state, &Fate::Removed, args);
+        return Ok(Code::Fine);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let outcome =
+        removal::remove(states, &selection, now, by, |state, fate| tell(state, fate, args));
+    conclude(outcome, &selection, args)
+}
+
+/// Tells the fate of a state: removed ones on standard output, with those that stay and why.
+fn tell(state: &StateInfo, fate: &Fate, args: &RmArgs) {
+    let facts = facts(state);
+    let line = match fate {
+        Fate::Removed if args.dry_run => format!("would remove {facts}"),
+        Fate::Removed => format!("removed {facts}"),
+        Fate::Gone => format!("gone    {facts}: another process has removed it"),
+        Fate::InUse(holder) => format!("kept    {facts}: in use by {holder}"),
+        Fate::NotOurs => format!("kept    {facts}: {NOT_OURS}"),
+        Fate::Failed(error) => format!("kept    {facts}: {error}"),
+    };
+    terminal::out(&(line + "\n"));
+}
+
+/// Tells the sums, and how the program ends.
+fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Code, Failure> {
+    let Outcome { removed_count, freed_bytes, in_use_count, left_bytes, failure } = outcome;
+    let states = units::things(removed_count, "state");
+    let [freed, left] = [freed_bytes, left_bytes].map(progress::bytes);
+    let done = match args.dry_run {
+        true => format!("would remove {states} and free {freed}"),
+        false => format!("removed {states}, {freed} freed"),
+    };
+    let in_use = match in_use_count {
+        0 => String::new(),
+        count => format!("; {count} in use stay"),
+    };
+    terminal::note(&format!("{done}; {left} are left{in_use}"));
+    match (failure, selection) {
+        (Some(StateError::Cancelled), _) => {
+            let error = anyhow!("interrupted: the states that are left are whole");
+            Err(error).or_exit(Code::Interrupted)
+        }
+        (Some(error), _) => Err(error).or_exit(Code::Io),
+        (None, Selection::DownTo(bytes)) if left_bytes > *bytes => {
+            let wanted = args.keep.as_deref().unwrap_or_default();
+            Err(anyhow!(
+                "{left} are left, more than --keep {wanted}: states in use stay; run it again when \
+                 they are free"
+            ))
+            .or_exit(Code::Io)
+        }
+        (None, _) => Ok(Code::Fine),
+    }
 }
 
 /// `  aged 0.3`, for a state of which a share was written again, `  dupsort`, for one with the

@@ -16,8 +16,8 @@ use serde_json::Value;
 use variant::CacheMode;
 
 use super::{
-    Metric, Outcome, Verdict,
-    decide::{ALPHA_FAIL, ALPHA_PASS, Split, by_bounds, values_to_decide},
+    DELTA_MAX, Metric, Outcome, Verdict,
+    decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     side::{Figure, Moved, Side, moved},
 };
@@ -37,7 +37,10 @@ const EXACT: [Exact; 3] = [
     Exact { name: READS, of: |sample| sample.store_reads },
 ];
 /// Fewest processes of a side for an interval of its times.
-const PROCESS_COUNT_MIN: usize = 6;
+pub const PROCESS_COUNT_MIN: usize = 6;
+/// Facts of a store that its samples measure: no settings.
+const MEASURED: [&str; 3] =
+    [".page_cache_resident", ".multi_get_io_uring", ".index_and_filter_bytes"];
 /// Begin of a result's warning of stolen time.
 const STEAL_WARNING: &str = "the hypervisor took";
 
@@ -114,9 +117,23 @@ pub fn can_be_judged(base: &Side, times: Times) -> Result<()> {
     Ok(())
 }
 
-/// Settings of the stores and caches in which the first results of both sides differ.
+/// Settings of stores and caches in which two results of the same work differ.
+///
+/// # Errors
+/// They are of different work, or one of them disagrees or has no sample.
+pub fn settings_between(before: &Stored, now: &Stored) -> Result<Vec<String>> {
+    let compared = compare::compare(&[before.clone(), now.clone()])?;
+    Ok(setting_changes(&compared.changes, 1))
+}
+
+/// Settings of the stores, caches and samples in which the first results of both sides differ.
 fn setting_changes(changes: &[Change], base_count: usize) -> Vec<String> {
-    let is_setting = |key: &str| key.starts_with("stores.") || key.ends_with(" cache.want");
+    let is_measured = |key: &str| MEASURED.iter().any(|measured| key.ends_with(measured));
+    let is_setting = |key: &str| {
+        key == compare::PREPARE
+            || key.starts_with("stores.") && !is_measured(key)
+            || key.ends_with(" cache.want")
+    };
     let words = |change: &Change| {
         let (before, now) = (change.values.first()?, change.values.get(base_count)?);
         let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
@@ -275,8 +292,13 @@ fn reason(verdict: Verdict, all: &[Judged]) -> String {
         }
         _ => String::new(),
     };
+    let deltas = all.iter().filter_map(|judged| judged.shift.delta_to_decide);
+    let delta = match verdict {
+        Verdict::Inconclusive => decide::delta_in_words(deltas),
+        _ => String::new(),
+    };
     let [change, lower, upper] = [change, lower, upper].map(percent);
-    format!("{name}: {change}, between {lower} and {upper}{enough}")
+    format!("{name}: {change}, between {lower} and {upper}{enough}{delta}")
 }
 
 /// Independent values that a side has of a variant.
@@ -388,24 +410,32 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
 fn shift(variant: &str, moved: Option<Moved>, delta: f64, split: Split) -> Shift {
     let variant = variant.to_owned();
     let Some(Moved { by, value_count }) = moved else {
-        let verdict = Verdict::Inconclusive;
-        let (change, lower, upper) = (None, None, None);
-        return Shift { variant, verdict, change, lower, upper, values_to_decide: None };
+        return Shift {
+            variant,
+            verdict: Verdict::Inconclusive,
+            change: None,
+            lower: None,
+            upper: None,
+            values_to_decide: None,
+            delta_to_decide: None,
+        };
     };
     let lower = by.lower(split.share(ALPHA_FAIL));
     let upper = by.upper(split.share(ALPHA_PASS));
     let verdict = by_bounds(lower, upper, delta);
     let share = |log: f64| Some(log.exp_m1()).filter(|share| share.is_finite());
-    let wanted = (verdict == Verdict::Inconclusive)
-        .then(|| values_to_decide([lower, by.mean, upper], delta, value_count))
-        .flatten();
+    let is_open = verdict == Verdict::Inconclusive;
+    let values_to_decide =
+        is_open.then(|| decide::values_to_decide([lower, by.mean, upper], delta, value_count));
+    let delta_to_decide = is_open.then(|| decide::delta_between(&by, split, delta)).flatten();
     Shift {
         variant,
         verdict,
         change: share(by.mean),
         lower: share(lower),
         upper: share(upper),
-        values_to_decide: wanted,
+        values_to_decide: values_to_decide.flatten(),
+        delta_to_decide: delta_to_decide.filter(|delta| *delta <= DELTA_MAX),
     }
 }
 

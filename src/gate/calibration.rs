@@ -10,13 +10,10 @@ use std::{env, path::PathBuf};
 
 use super::{
     Metric,
-    decide::{ALPHA_PASS, LOOKS, NULL_CONFIDENCE, OCTET_COUNT_MAX, Split},
-    fingerprint,
-    octet::{self, Differences},
+    decide::{self, LOOKS, OCTET_COUNT_MAX, Split},
+    fingerprint, octet,
 };
 
-/// By how many standard errors an estimate is off in nine runs of ten, at most.
-const NINE_OF_TEN: f64 = 1.645;
 /// Largest δ that is looked for.
 const DELTA_MAX: f64 = 10.0;
 
@@ -26,10 +23,7 @@ pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
         let of_octet = |octet| octet::of_facts(octet, Metric::Wall, cell.samples_per_slot);
         let octets = cell.octets.iter().filter_map(of_octet);
         let octets: Vec<_> = octets.collect();
-        let of = |figure: fn(&Differences) -> f64| {
-            Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
-        };
-        let (new, null) = (of(|octet| octet.new)?, of(|octet| octet.null)?);
+        let (new, null) = decide::spreads(&octets)?;
         // Both are of a build against itself: the surer one is not the one to rely on.
         let spread = if new.error > null.error { new } else { null };
         Some(Spread {
@@ -43,14 +37,10 @@ pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
 }
 
 /// The smallest δ that 12 octets with this spread decide in nine runs of ten, where nothing
-/// differs: the upper bound must lie below δ, and the interval of the null within ±δ/2.
+/// differs.
 fn smallest_delta(spread: &Trimmed) -> f64 {
-    let at = |mean: f64| Trimmed { mean, ..*spread };
     let split = Split { judged_count: 1, look_count: LOOKS.len() };
-    let off = NINE_OF_TEN * spread.error;
-    let pass = at(off).upper(split.share(ALPHA_PASS)).exp_m1();
-    let [_, null] = at(off).interval(NULL_CONFIDENCE);
-    pass.max(2.0 * null.exp_m1()).min(DELTA_MAX)
+    decide::smallest_delta(spread, spread, split).min(DELTA_MAX)
 }
 
 /// The warning where `delta` is asked of `variant` on the machine of `environment`.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use super::{
-    DecidedBy, Metric, Verdict,
+    DELTA_MAX, DecidedBy, Metric, Verdict,
     decide::{self, LOOKS, Limits, Look, Split},
     floor,
     octet::{self, Arm, Coin, Differences},
@@ -35,6 +35,8 @@ struct Figure {
     octets: Vec<Differences>,
     looks: Vec<Look>,
     verdict: Option<Verdict>,
+    /// The δ that its noise decides, where the noise leaves it open.
+    delta_to_decide: Option<f64>,
 }
 
 /// A variant on its way.
@@ -257,6 +259,10 @@ impl Cell {
             if let Some(look) = decide::look(&figure.octets, split) {
                 figure.looks.push(look);
                 figure.verdict = decide::verdict(&look, figure.limits);
+                if figure.verdict == Some(Verdict::Inconclusive) {
+                    let delta = figure.limits.delta;
+                    figure.delta_to_decide = decide::delta_to_decide(&figure.octets, split, delta);
+                }
             }
         }
     }
@@ -360,6 +366,11 @@ impl Cell {
         Some(((self.samples_of_each() as f64 * times).ceil() as u64, times))
     }
 
+    /// The δ of each figure that noise leaves open.
+    pub fn deltas_to_decide(&self) -> impl Iterator<Item = f64> {
+        self.figures.iter().filter_map(|figure| figure.delta_to_decide)
+    }
+
     /// Its part of the result.
     pub fn facts(self) -> GateCell {
         let (verdict, decided_by) = self.verdict();
@@ -369,6 +380,7 @@ impl Cell {
             delta: figure.limits.delta,
             base: figure.base,
             samples_to_decide: self.samples_to_decide(figure).map(|(wanted, _)| wanted),
+            delta_to_decide: figure.delta_to_decide.filter(|delta| *delta <= DELTA_MAX),
             looks: figure.looks.iter().copied().map(LookFacts::from).collect(),
         };
         GateCell {
@@ -429,6 +441,7 @@ fn figures(
             octets: Vec::new(),
             looks: Vec::new(),
             verdict: None,
+            delta_to_decide: None,
         });
     }
     Ok(figures)

@@ -3,7 +3,7 @@
 
 use result::{gate::LookFacts, stats::Trimmed};
 
-use super::{Verdict, octet::Differences};
+use super::{DELTA_MAX, Verdict, octet::Differences};
 
 /// Octets after which it is looked whether they decide.
 pub const LOOKS: [usize; 4] = [6, 8, 10, 12];
@@ -15,6 +15,10 @@ pub const ALPHA_FAIL: f64 = 0.01;
 pub const ALPHA_PASS: f64 = 0.05;
 /// Confidence of the interval of the null.
 pub const NULL_CONFIDENCE: f64 = 0.99;
+/// By how many standard errors an estimate is off in nine runs of ten, at most.
+const NINE_OF_TEN: f64 = 1.645;
+/// A δ that is named is a multiple of this share.
+const DELTA_STEP: f64 = 0.001;
 
 /// The estimate of the octets so far for one figure of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,10 +53,7 @@ impl Split {
 
 /// The estimate of `octets`; `None` for fewer than six.
 pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
-    let of = |figure: fn(&Differences) -> f64| {
-        Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
-    };
-    let (new, null) = (of(|octet| octet.new)?, of(|octet| octet.null)?);
+    let (new, null) = spreads(octets)?;
     Some(Look {
         octet_count: octets.len(),
         estimate: new.mean,
@@ -60,6 +61,14 @@ pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
         upper: new.upper(split.share(ALPHA_PASS)),
         null: null.interval(NULL_CONFIDENCE),
     })
+}
+
+/// The estimates of B and of the null, with their spreads; `None` for fewer than six octets.
+pub fn spreads(octets: &[Differences]) -> Option<(Trimmed, Trimmed)> {
+    let of = |figure: fn(&Differences) -> f64| {
+        Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
+    };
+    Some((of(|octet| octet.new)?, of(|octet| octet.null)?))
 }
 
 /// Whether the bounds are sure: above `delta`, below it, or neither.
@@ -148,6 +157,56 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     };
     let most = shrinks.into_iter().fold(1.0, f64::max);
     Some(most.powi(2)).filter(|times| times.is_finite())
+}
+
+/// The smallest δ that octets with these spreads, of B and of the null, decide in nine runs of ten
+/// where nothing differs: the upper bound must lie below δ, and the interval of the null within
+/// ±δ/2. It follows from the noise alone, whatever the estimates are.
+pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
+    let [_, null] = off(null).interval(NULL_CONFIDENCE);
+    bounded_delta(new, split).max(2.0 * null.exp_m1())
+}
+
+/// The same where there is no null.
+fn bounded_delta(spread: &Trimmed, split: Split) -> f64 {
+    off(spread).upper(split.share(ALPHA_PASS)).exp_m1()
+}
+
+/// An estimate with this spread where nothing differs, in the worst of nine runs of ten.
+fn off(spread: &Trimmed) -> Trimmed {
+    Trimmed { mean: NINE_OF_TEN * spread.error, ..*spread }
+}
+
+/// The δ that is named where the noise of `octets` leaves their verdict at `delta` open: the
+/// [`smallest_delta`]. `None` where that is no more than `delta`, so that the noise forbids
+/// nothing, and below six octets.
+pub fn delta_to_decide(octets: &[Differences], split: Split, delta: f64) -> Option<f64> {
+    let (new, null) = spreads(octets)?;
+    named(smallest_delta(&new, &null, split), delta)
+}
+
+/// The same between stored results, where a figure has this spread.
+pub fn delta_between(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> {
+    named(bounded_delta(spread, split), delta)
+}
+
+/// A δ as it is named: a bound must lie below it.
+fn named(smallest: f64, delta: f64) -> Option<f64> {
+    let above = ((smallest / DELTA_STEP).floor() + 1.0) * DELTA_STEP;
+    (smallest.is_finite() && above > delta).then_some(above)
+}
+
+/// The δ that decides on all figures whose own are these, in words and as an option; nothing where
+/// none names one, or where it is more than may be asked.
+pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
+    let delta = deltas.into_iter().fold(0.0, f64::max);
+    if delta <= 0.0 || delta > DELTA_MAX {
+        return String::new();
+    }
+    format!(
+        "; with --delta {:.1}% noise like this decides nine of ten runs in which nothing differs",
+        delta * 100.0
+    )
 }
 
 /// How many values of each side would decide, where so many have these bounds and this estimate
@@ -257,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_times_to_decide_says_decides() {
-        // Noise of 3 % in both: 12 octets are too few.
+        // 12 octets are too few.
         let noisy = |count: usize| {
             let noise = |i: usize| 0.03 * ((i * 7 % 12) as f64 / 5.5 - 1.0);
             let octet = |i| Differences { new: noise(i), null: noise(i + 5) };
@@ -269,6 +328,61 @@ mod tests {
         let times = times_to_decide(&open, limits).expect("it can be decided");
         let enough = look(&noisy((12.0 * times).ceil() as usize), ONE).expect("more");
         assert_eq!(verdict(&enough, limits), Some(Verdict::Pass), "{times}");
+    }
+
+    /// Octets with noise of 3 %, in B and in the null.
+    fn noisy() -> Vec<Differences> {
+        let noise = |i: usize| 0.03 * ((i * 7 % 12) as f64 / 5.5 - 1.0);
+        (0..12).map(|i| Differences { new: noise(i), null: noise(i + 5) }).collect()
+    }
+
+    /// The same octets around so many standard errors above no difference.
+    fn around(octets: &[Differences], errors: f64) -> Vec<Differences> {
+        let (new, null) = spreads(octets).expect("twelve");
+        let by = |spread: &Trimmed| errors * spread.error - spread.mean;
+        let moved =
+            |of: &Differences| Differences { new: of.new + by(&new), null: of.null + by(&null) };
+        octets.iter().map(moved).collect()
+    }
+
+    #[test]
+    fn the_delta_that_is_named_is_the_smallest_that_the_same_noise_decides() {
+        let octets = noisy();
+        assert_eq!(judged(&octets, 0.03), Some(Verdict::Inconclusive));
+        let delta = delta_to_decide(&octets, ONE, 0.03).expect("the noise forbids it");
+        assert!(delta > 0.03, "{delta}");
+        for errors in [0.0, 1.0, NINE_OF_TEN] {
+            assert_eq!(judged(&around(&octets, errors), delta), Some(Verdict::Pass), "{errors}");
+        }
+        let smaller = delta - 1.1 * DELTA_STEP;
+        let open = judged(&around(&octets, NINE_OF_TEN), smaller);
+        assert_eq!(open, Some(Verdict::Inconclusive), "{smaller}");
+        // More that is judged is more that must be sure.
+        let many = delta_to_decide(&octets, Split { judged_count: 1_000_000, ..ONE }, 0.03);
+        assert!(many.is_some_and(|many| many > delta), "{many:?} {delta}");
+    }
+
+    #[test]
+    fn the_delta_that_is_named_does_not_know_the_change() {
+        let octets = noisy();
+        let delta = |errors| delta_to_decide(&around(&octets, errors), ONE, 0.03);
+        for errors in [-30.0, -1.0, 1.0, 30.0] {
+            let (here, there) = (delta(0.0).expect("noise"), delta(errors).expect("noise"));
+            assert!((here - there).abs() < 1e-9, "{errors}: {here} {there}");
+        }
+    }
+
+    #[test]
+    fn where_noise_forbids_nothing_no_delta_is_named() {
+        // A change at δ, without noise, and too few octets.
+        assert_eq!(delta_to_decide(&octets(12, |_| 0.03_f64.ln_1p(), 0.0), ONE, 0.03), None);
+        assert_eq!(delta_to_decide(&octets(5, |_| 0.1, 0.0), ONE, 0.03), None);
+        assert_eq!(delta_in_words([]), "");
+        // More than the option takes.
+        assert_eq!(delta_in_words([0.07, 1.2]), "");
+        let words = delta_in_words([0.05, 0.071]);
+        assert!(words.starts_with("; with --delta 7.1% noise like this"), "{words}");
+        assert!(!words.contains("pass"), "{words}");
     }
 
     #[test]

@@ -32,9 +32,21 @@ fn of(environment: &Environment) -> [(&'static str, Value); 14] {
 /// Facts that are not the same in both, as `cpu/model: "a" against "b"`. Two machines of which the
 /// processor is unknown are not known to be the same.
 pub(super) fn differences(a: &Environment, b: &Environment) -> Vec<String> {
+    where_they(a, b, |name, a, b| a != b || (name == CPU_MODEL && a.is_null()))
+}
+
+/// The same, but that a fact that is unknown in both is no difference.
+pub fn known_differences(a: &Environment, b: &Environment) -> Vec<String> {
+    where_they(a, b, |_, a, b| a != b)
+}
+
+fn where_they(
+    a: &Environment,
+    b: &Environment,
+    differ: impl Fn(&str, &Value, &Value) -> bool,
+) -> Vec<String> {
     let pairs = of(a).into_iter().zip(of(b));
-    let differs = |name: &str, a: &Value, b: &Value| a != b || (name == CPU_MODEL && a.is_null());
-    let differing = pairs.filter(|((name, a), (_, b))| differs(name, a, b));
+    let differing = pairs.filter(|((name, a), (_, b))| differ(name, a, b));
     differing.map(|((name, a), (_, b))| format!("{name}: {a} against {b}")).collect()
 }
 
@@ -60,5 +72,6 @@ mod tests {
         let mut machine = example::environment();
         machine.cpu.model = None;
         assert_eq!(differences(&machine, &machine), ["cpu/model: null against null"]);
+        assert_eq!(known_differences(&machine, &machine), Vec::<String>::new());
     }
 }

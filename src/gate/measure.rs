@@ -5,6 +5,7 @@ use result::gate::Attempt;
 use super::{
     DecidedBy, Outcome, Verdict,
     cell::{Cell, Life},
+    decide,
     octet::Coin,
     taker::{Plan, Taker},
 };
@@ -131,9 +132,18 @@ fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> (Verdict, Str
         (Some(reason), None, []) => (Verdict::Regression, reason),
         (Some(reason), None, some) => (Verdict::Regression, also(reason, &some.join("; "))),
         (None, Some(cell), _) => (Verdict::WorkChanged, cell.changes_in_words()),
-        (None, None, []) => (of_figures, reason(of_figures, plan, cells)),
+        (None, None, []) => {
+            (of_figures, reason(of_figures, plan, cells) + &delta_to_decide(of_figures, cells))
+        }
         (None, None, some) => (Verdict::Untrusted, some.join("; ")),
     }
+}
+
+/// The δ that noise like that of the open figures decides; nothing where it is not noise that
+/// leaves the verdict open.
+fn delta_to_decide(verdict: Verdict, cells: &[Cell]) -> String {
+    let is_open = |cell: &&Cell| (verdict, cell.verdict().0) == (Verdict::Inconclusive, verdict);
+    decide::delta_in_words(cells.iter().filter(is_open).flat_map(Cell::deltas_to_decide))
 }
 
 /// The verdict in words, by the figure that it rests on: the slowest says it best. Of a pass, those

@@ -12,13 +12,21 @@ pub fn data_path(asked: Option<&Path>) -> Option<PathBuf> {
     asked.map(Path::to_path_buf).or_else(state::default_data_dir)
 }
 
+/// The same where it is needed.
+///
+/// # Errors
+/// There is no default.
+pub fn known_data_path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = data_path(asked).ok_or_else(|| {
+        anyhow!("neither XDG_CACHE_HOME nor HOME is set: name a directory with --data-dir")
+    });
+    path.or_exit(Code::Usage)
+}
+
 /// The data directory that was asked for, or the default one; made where it does not exist.
 ///
 /// # Errors
 /// There is no default, or the directory cannot be made.
 pub fn data_dir(asked: Option<&Path>) -> Result<DataDir, Failure> {
-    let path = data_path(asked).ok_or_else(|| {
-        anyhow!("neither XDG_CACHE_HOME nor HOME is set: name a directory with --data-dir")
-    });
-    DataDir::open(&path.or_exit(Code::Usage)?).or_exit(Code::Io)
+    DataDir::open(&known_data_path(asked)?).or_exit(Code::Io)
 }

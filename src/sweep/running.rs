@@ -20,6 +20,7 @@ use crate::{
     child::{self, Ended},
     exit::{Code, Failure, OrExit, Strictness},
     extras::Wishes,
+    hooks::Hooks,
     interrupt,
     prepare::InUse,
     progress::Look,
@@ -96,6 +97,7 @@ impl OneCell<'_> {
             out: Some(scratch.path().to_owned()),
             look,
             extras: Wishes::default(),
+            hooks: Hooks::default(),
             show_kept: |_| (),
         };
         let finished = input.run()?;

@@ -284,6 +284,7 @@ impl Worker {
             signatures: None,
             trace: None,
             keep: Keep::Nothing,
+            prepare: None,
             core_count: self.machine.core_count,
             progress: &self.progress,
         }

@@ -43,7 +43,7 @@ impl UnderWay {
     }
 
     /// Waits until its standard error has these words.
-    fn wait_for(&mut self, words: &str) {
+    pub(crate) fn wait_for(&mut self, words: &str) {
         let begun = Instant::now();
         while !self.said("stderr").contains(words) {
             let ended = self.child.try_wait().unwrap();
@@ -128,7 +128,7 @@ fn a_pipe_that_nobody_writes_is_no_reason_to_stay() {
 
 #[test]
 fn a_run_shows_and_keeps_the_rounds_that_are_finished_and_is_not_called_done() {
-    let more = ["--budget", "10m", "--out", "out"];
+    let more = ["--budget", "10m", "--out", "out", "--save-baseline", "main"];
     let mut run = UnderWay::start(&[&WORK[..], &more].concat(), dir());
     run.wait_for("round 3");
     run.ends_at("TERM");
@@ -139,6 +139,7 @@ fn a_run_shows_and_keeps_the_rounds_that_are_finished_and_is_not_called_done() {
     let said = run.said("stderr");
     let last = said.lines().rfind(|line| line.starts_with("round")).unwrap_or_default();
     assert!(last.contains("interrupted after"), "{said}");
+    assert!(said.contains("baseline main: not saved: the run was interrupted"), "{said}");
 }
 
 #[test]

@@ -10,19 +10,25 @@ mod cold;
 mod databases;
 mod describe;
 mod export;
+#[path = "../common/exposed.rs"]
+mod exposed;
 mod formats;
 mod gate;
 mod go_worker;
+mod hooks;
 mod import;
 mod import_rpc;
 mod interrupted;
 mod io;
 mod machine;
+mod metrics;
+mod named;
 #[path = "../common/page.rs"]
 mod page;
 #[path = "../common/rendered.rs"]
 mod rendered;
 mod report;
+mod states;
 mod sweep;
 mod terminal;
 mod tool;

@@ -32,6 +32,9 @@ const PASSING: [&str; 11] = [
     "path",
 ];
 
+/// The key of the command that was run before each sample.
+pub const PREPARE: &str = "prepare";
+
 /// Counters of a sample that are the same in every run of one build on one state.
 const COUNTERS: [Counter; 4] = [
     Counter { name: "gas", of: |sample| Some(sample.gas) },
@@ -130,8 +133,9 @@ pub fn label(index: usize) -> String {
 
 /// Facts by key: of the tool, the machine, the stores and clients, and whether each variant was cold.
 fn facts(stored: &Stored) -> BTreeMap<String, Value> {
-    let RunResult { tool, environment, stores, cells, clients, .. } = &stored.result;
+    let RunResult { tool, environment, stores, cells, clients, prepare, .. } = &stored.result;
     let mut facts = flat(&json(tool), "tool");
+    facts.insert(PREPARE.to_owned(), json(prepare));
     facts.extend(flat(&json(environment), "environment"));
     for StoreFacts { store, facts: own } in stores {
         facts.extend(flat(&Value::Object(own.clone()), &format!("stores.{store}")));

@@ -141,10 +141,16 @@ fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
         figure.metric.words(figure.base)
     );
     page.labelled(Tone::Faint, "from", &text);
-    if let Some(wanted) = figure.samples_to_decide {
-        let text = format!("about {} of each build would", units::things(wanted, "sample"));
-        page.labelled(Tone::Warning, "decides", &text);
-    }
+    let wanted = figure
+        .samples_to_decide
+        .map(|wanted| format!("about {} of each build would", units::things(wanted, "sample")));
+    let delta = figure.delta_to_decide.map(|delta| {
+        format!(
+            "with --delta {:.1}% noise like this does in nine of ten runs, if nothing differs",
+            delta * 100.0
+        )
+    });
+    listed(page, Tone::Warning, "decides", wanted.into_iter().chain(delta));
 }
 
 fn claims(page: &mut Page, result: &GateResult) {

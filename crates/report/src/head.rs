@@ -18,6 +18,9 @@ const DIGEST_LENGTH: usize = 12;
 /// The work.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     workload(page, &result.workload);
+    if let Some(command) = &result.prepare {
+        page.labelled(Tone::Plain, "prepare", &format!("before each sample: {command}"));
+    }
     for store in &result.stores {
         let words = store_words(store.store.name(), &store.facts);
         if !words.is_empty() {

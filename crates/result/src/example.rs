@@ -88,6 +88,8 @@ pub fn typical() -> RunResult {
             facts: facts.as_object().cloned().unwrap_or_default(),
         }],
         choices: Vec::new(),
+        prepare: None,
+        cleanup: None,
         agree: Some(true),
         disagreements: Vec::new(),
         interrupted: false,
@@ -420,6 +422,7 @@ pub fn gate() -> GateResult {
         delta: 0.03,
         base: 4_902_000_000,
         samples_to_decide: None,
+        delta_to_decide: None,
         looks: vec![look],
     };
     let pass = PassFacts {

@@ -159,6 +159,10 @@ pub struct Judged {
     /// Samples of each build that would decide, at this noise; `null` where it is decided, and
     /// where none would.
     pub samples_to_decide: Option<u64>,
+    /// The δ that noise of this size decides in nine of ten runs in which nothing differs; `null`
+    /// where the figure is decided, where the noise leaves room enough at `delta`, and above 1.
+    #[serde(default)]
+    pub delta_to_decide: Option<f64>,
     /// Each look at the octets so far; the last one decided.
     pub looks: Vec<LookFacts>,
 }

@@ -60,6 +60,12 @@ pub struct RunResult {
     /// What was chosen for this machine where the user said nothing, and why.
     #[serde(default)]
     pub choices: Vec<String>,
+    /// The user's command before each sample, outside its clock.
+    #[serde(default)]
+    pub prepare: Option<String>,
+    /// The user's command after the last one.
+    #[serde(default)]
+    pub cleanup: Option<String>,
     /// Whether every sample of every cell equals the reference; `null` before the first.
     pub agree: Option<bool>,
     /// Where not, the first differences.

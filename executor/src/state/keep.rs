@@ -15,7 +15,7 @@ use super::{
     directory::{BuiltState, DataDir},
     error::StateError,
     format::{BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
-    lock::{Purpose, StateLock, current_holder},
+    lock::{Purpose, StateLock, current_holder, last_used_unix_s},
     manifest::{Manifest, RowCounts},
     names::{BUILDING, is_state_name, remove_dir},
 };
@@ -32,10 +32,25 @@ pub struct StateInfo {
     pub whole: Option<WholeState>,
     /// Why it cannot be used, where it cannot.
     pub fault: Option<String>,
+    /// Whether it is all that killed processes left: a half-built state, or samples without one.
+    pub is_unfinished: bool,
+    /// Whether it is surely a state, rather than a directory of another program with such a name.
+    pub is_ours: bool,
     /// Which process uses it now.
     pub holder: Option<String>,
-    /// When it was last locked, in seconds since 1970.
+    /// When a run last opened it, in seconds since 1970; `None` without a record.
     pub last_used_unix_s: Option<u64>,
+    /// When it was built, in seconds since 1970, or, where no manifest tells, when its directory
+    /// was last changed.
+    pub created_unix_s: Option<u64>,
+}
+
+impl StateInfo {
+    /// When it was last needed: its last use, or, without a record, its creation. Nobody knows
+    /// whether a state without a record was used since.
+    pub fn needed_unix_s(&self) -> Option<u64> {
+        self.last_used_unix_s.or(self.created_unix_s)
+    }
 }
 
 /// A state's manifest, for a list.
@@ -76,18 +91,30 @@ impl DataDir {
             manifest.check_files(&dir, &name)?;
             Ok(manifest)
         });
+        let has_dir = dir.is_dir();
         let (whole, fault) = match checked {
             _ if half_built => (None, Some("half built".to_owned())),
-            _ if !dir.is_dir() => (None, Some("only samples of killed runs are left".to_owned())),
+            _ if !has_dir => (None, Some("only samples of killed runs are left".to_owned())),
             Err(error) => (None, Some(error.to_string())),
             Ok(manifest) => (Some(summary(&manifest)), None),
         };
+        let all: Vec<_> = samples.chain([dir.as_path()]).collect();
+        let created_unix_s = match &whole {
+            Some(whole) => Some(whole.created_unix_s),
+            None => all.iter().filter_map(|path| modified_unix_s(path)).max(),
+        };
+        // A link leads to a directory that may be anyone's.
+        let is_real = fs::symlink_metadata(&dir).is_ok_and(|metadata| metadata.is_dir());
+        let has_mark = half_built || lock.exists() || Manifest::is_in(&dir);
         Ok(StateInfo {
-            byte_count: byte_count(samples.chain([dir.as_path()]))?,
+            byte_count: byte_count(&all)?,
             whole,
             fault,
+            is_unfinished: half_built || !has_dir,
+            is_ours: !has_dir || is_real && has_mark,
             holder: current_holder(&lock),
-            last_used_unix_s: modified_unix_s(&lock),
+            last_used_unix_s: last_used_unix_s(&lock),
+            created_unix_s,
             name,
         })
     }
@@ -195,7 +222,8 @@ impl DataDir {
             fs::rename(&dir, &gone).map_err(StateError::io("rename", &dir))?;
             remove_dir(&gone)?;
         }
-        if base != name {
+        // Of a half-built state, a whole one may be there, which keeps its lock and its samples.
+        if base != name && (self.state(base).exists() || has_samples(base)?) {
             return Ok(());
         }
         for (of, path) in self.sample_dirs()? {
@@ -240,7 +268,7 @@ fn summary(manifest: &Manifest) -> WholeState {
 
 /// Bytes of the files in `dirs`, one that is linked into several counted once. What a run
 /// removes meanwhile counts as nothing.
-fn byte_count<'a>(dirs: impl Iterator<Item = &'a Path>) -> Result<u64, StateError> {
+fn byte_count(dirs: &[&Path]) -> Result<u64, StateError> {
     let mut bytes = 0;
     let mut seen = HashSet::new();
     for dir in dirs {

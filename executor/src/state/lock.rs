@@ -1,9 +1,10 @@
-//! One process per state: an exclusive lock on a file beside it, which names its holder. The
-//! kernel drops the lock with the process, so a dead one never blocks.
+//! One process per state: an exclusive lock on a file beside it, which names its holder, and keeps
+//! when a run last opened the state. The kernel drops the lock with the process, so a dead one
+//! never blocks.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{Seek, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
@@ -37,13 +38,35 @@ impl Purpose {
             Self::Removing => "removing",
         }
     }
+
+    /// Whether a run needs the state.
+    const fn is_use(self) -> bool {
+        matches!(self, Self::Building | Self::Measuring)
+    }
 }
 
+/// The text of a lock.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
     purpose: Purpose,
     since_unix_s: u64,
+    /// When a run last opened the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    used_unix_s: Option<u64>,
+}
+
+impl Holder {
+    /// The one that a lock names; `None` where there is none, or its text is damaged.
+    fn read(path: &Path) -> Option<Self> {
+        serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+    }
+
+    /// When a run last opened the state. Where an older build wrote no record, its own use of the
+    /// state is one.
+    fn last_use_unix_s(&self) -> Option<u64> {
+        self.used_unix_s.or(self.purpose.is_use().then_some(self.since_unix_s))
+    }
 }
 
 /// The lock of one state, held until dropped.
@@ -62,28 +85,46 @@ impl StateLock {
             }
             if let Some(file) = try_exclusive(path)? {
                 let lock = Self { file, path: path.to_path_buf() };
-                lock.set_purpose(purpose)?;
+                let told = lock.set_purpose(purpose);
+                // A full device is no reason to keep a state that shall be removed.
+                if purpose != Purpose::Removing {
+                    told?;
+                }
                 return Ok(lock);
             }
         }
         Err(StateError::InUse { name: name.to_owned(), holder: describe_holder(path) })
     }
 
-    /// Writes the lock's present purpose into the file.
+    /// Writes the lock's present purpose into the file. Verifying and removing are no use: they
+    /// leave the record of the last one.
     pub(super) fn set_purpose(&self, purpose: Purpose) -> Result<(), StateError> {
-        let holder = Holder { pid: std::process::id(), purpose, since_unix_s: unix_now_s() };
+        let now_unix_s = unix_now_s();
+        let used_unix_s = match purpose.is_use() {
+            true => Some(now_unix_s),
+            false => last_used_unix_s(&self.path),
+        };
+        let (pid, since_unix_s) = (std::process::id(), now_unix_s);
+        let holder = Holder { pid, purpose, since_unix_s, used_unix_s };
         let text = serde_json::to_vec(&holder).unwrap_or_default();
         let mut file = &self.file;
-        file.set_len(0)
-            .and_then(|()| file.rewind())
+        // Cut last: on a full device the record of before is still there.
+        file.rewind()
             .and_then(|()| file.write_all(&text))
+            .and_then(|()| file.set_len(text.len() as u64))
             .map_err(StateError::io("write the lock", &self.path))
     }
 
     /// Removes the file and lets go.
     pub(super) fn remove(self) -> Result<(), StateError> {
-        std::fs::remove_file(&self.path).map_err(StateError::io("remove the lock", &self.path))
+        fs::remove_file(&self.path).map_err(StateError::io("remove the lock", &self.path))
     }
+}
+
+/// When a run last opened the state of the lock at `path`, in seconds since 1970; `None` without a
+/// record.
+pub(super) fn last_used_unix_s(path: &Path) -> Option<u64> {
+    Holder::read(path)?.last_use_unix_s()
 }
 
 /// The holder of the lock at `path`, if there is one now.
@@ -110,7 +151,7 @@ fn try_exclusive(path: &Path) -> Result<Option<File>, StateError> {
     }
     // Between opening and locking, the holder before may have removed the file: a lock on a
     // file without a name locks nothing.
-    let same = match (file.metadata(), std::fs::metadata(path)) {
+    let same = match (file.metadata(), fs::metadata(path)) {
         (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
         _ => false,
     };
@@ -118,10 +159,7 @@ fn try_exclusive(path: &Path) -> Result<Option<File>, StateError> {
 }
 
 fn describe_holder(path: &Path) -> String {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
-    let holder = read.ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok());
-    holder.map_or_else(
+    Holder::read(path).map_or_else(
         || "another process".to_owned(),
         |holder| {
             let seconds = unix_now_s().saturating_sub(holder.since_unix_s);
@@ -152,5 +190,34 @@ mod tests {
         assert!(current_holder(&path).is_none());
         StateLock::acquire(&path, "a", Purpose::Measuring).unwrap().remove().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn only_runs_are_a_use_and_others_leave_its_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.lock");
+        let acquire = |purpose| drop(StateLock::acquire(&path, "a", purpose).unwrap());
+        assert_eq!(last_used_unix_s(&path), None, "there is no lock");
+        acquire(Purpose::Verifying);
+        assert_eq!(last_used_unix_s(&path), None, "nothing has opened it to measure");
+        let long_ago = |purpose: &str| {
+            let text = format!(r#"{{"pid":123456789,"purpose":"{purpose}","since_unix_s":77}}"#);
+            fs::write(&path, text).unwrap();
+        };
+        // As builds before this record wrote it.
+        long_ago("verifying");
+        assert_eq!(last_used_unix_s(&path), None);
+        long_ago("measuring");
+        for purpose in [Purpose::Verifying, Purpose::Removing] {
+            acquire(purpose);
+            assert_eq!(last_used_unix_s(&path), Some(77), "{}", purpose.name());
+        }
+        for purpose in [Purpose::Building, Purpose::Measuring] {
+            long_ago("removing");
+            acquire(purpose);
+            assert!(last_used_unix_s(&path) > Some(1_600_000_000), "{}", purpose.name());
+        }
+        // A longer text of before is cut.
+        assert!(serde_json::from_slice::<Holder>(&fs::read(&path).unwrap()).is_ok());
     }
 }

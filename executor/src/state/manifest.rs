@@ -143,6 +143,20 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Whether `dir` has a manifest of a state, also one that is of another version or contradicts
+    /// itself.
+    pub(super) fn is_in(dir: &Path) -> bool {
+        #[derive(Deserialize)]
+        #[expect(dead_code, reason = "only their presence counts")]
+        struct Part {
+            format_version: u64,
+            recipe_digest: String,
+            store: String,
+        }
+        let text = fs::read(dir.join(MANIFEST)).unwrap_or_default();
+        serde_json::from_slice::<Part>(&text).is_ok()
+    }
+
     pub(super) fn write(&self, dir: &Path) -> Result<(), StateError> {
         let path = dir.join(MANIFEST);
         let text = serde_json::to_vec_pretty(self).map_err(|error| StateError::Io {

@@ -15,7 +15,7 @@ use std::{
 use executor::{
     state::{
         BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltState, DataDir, Quiet, ScanInput,
-        StateError, StateFormat, StateSpec, Watch,
+        StateError, StateFormat, StateInfo, StateSpec, Watch,
     },
     store::{
         Store, StoreError,
@@ -254,6 +254,51 @@ fn a_whole_state_is_opened_by_its_name_and_is_locked_as_by_a_run() {
     assert!(error.to_string().contains("no store called rocksdb"), "{error}");
     let error = dir.open_whole("rocksdb-0123456789abcdef", &[&FORMAT]).unwrap_err();
     assert!(matches!(error, StateError::NotFound { .. }), "{error}");
+}
+
+#[test]
+fn a_state_is_dated_by_its_last_use_and_without_a_record_by_its_creation() {
+    let data = tempfile::tempdir().unwrap();
+    let genesis = genesis(100);
+    let name = open(data.path(), &genesis, Layout::Hashed).unwrap().name().to_owned();
+    let dir = DataDir::open(data.path()).unwrap();
+    let info = || dir.list().unwrap().remove(0);
+    let created = info().created_unix_s;
+    assert!(created.is_some() && info().last_used_unix_s >= created);
+    // As a state that was copied without its lock, or has never had a record.
+    fs::remove_file(data.path().join(format!("{name}.lock"))).unwrap();
+    assert_eq!((info().last_used_unix_s, info().needed_unix_s()), (None, created));
+    verify(data.path(), &name).unwrap();
+    assert_eq!(info().last_used_unix_s, None, "nobody measured on it");
+    assert_eq!(open(data.path(), &genesis, Layout::Hashed).unwrap().name(), name);
+    assert!(info().last_used_unix_s >= created);
+}
+
+#[test]
+fn a_directory_of_others_is_told_from_a_state_and_from_a_half_built_one() {
+    let data = tempfile::tempdir().unwrap();
+    let name = open(data.path(), &genesis(100), Layout::Hashed).unwrap().name().to_owned();
+    let make = |name: &str, manifest: Option<&str>| {
+        fs::create_dir(data.path().join(name)).unwrap();
+        let write = |text| fs::write(data.path().join(name).join("manifest.json"), text).unwrap();
+        manifest.into_iter().for_each(write);
+    };
+    make("backup-0123456789abcdef", None);
+    make("plugin-0123456789abcdef", Some(r#"{"name": "of a browser", "manifest_version": 3}"#));
+    let whole = data.path().join(&name);
+    std::os::unix::fs::symlink(&whole, data.path().join("rocksdb-0123456789abcdef")).unwrap();
+    make("mdbx-0123456789abcdef.building-1", None);
+    let later = r#"{"format_version": 99, "store": "flat", "recipe_digest": "0x", "more": 1}"#;
+    make("flat-0123456789abcdef", Some(later));
+    let list = DataDir::open(data.path()).unwrap().list().unwrap();
+    let of = |is: fn(&StateInfo) -> bool| {
+        list.iter().filter(|info| is(info)).map(|info| info.name.as_str()).collect::<Vec<_>>()
+    };
+    let mut ours = ["flat-0123456789abcdef", "mdbx-0123456789abcdef.building-1", name.as_str()];
+    ours.sort_unstable();
+    assert_eq!(of(|info| info.is_ours), ours);
+    assert_eq!(of(|info| info.is_unfinished), ["mdbx-0123456789abcdef.building-1"]);
+    assert!(list.iter().all(|info| info.needed_unix_s().is_some()), "{list:?}");
 }
 
 #[test]

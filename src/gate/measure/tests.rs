@@ -174,7 +174,28 @@ fn a_machine_that_is_too_noisy_leaves_it_open_and_says_how_many_samples_would_do
     }
     // Where it is decided there is nothing to be said.
     let (_, attempt) = judged(&mut Drawn::new(3, 1.0, 0.001));
-    assert_eq!(attempt.cells[0].figures[0].samples_to_decide, None);
+    let figure = &attempt.cells[0].figures[0];
+    assert_eq!((figure.samples_to_decide, figure.delta_to_decide), (None, None));
+    assert!(!attempt.reason.contains("--delta"), "{}", attempt.reason);
+}
+
+#[test]
+fn the_delta_that_noise_decides_is_named_and_decides_on_other_runs_of_a_machine_as_noisy() {
+    let mut decided_count = 0;
+    for seed in 0..20 {
+        let (_, open) = judged(&mut Drawn::new(seed, 1.0, 0.1));
+        let delta = open.cells[0].figures[0].delta_to_decide.unwrap();
+        let words = format!("with --delta {:.1}% noise like this", delta * 100.0);
+        assert!(open.reason.contains(&words), "{}", open.reason);
+        let plan = Plan { delta, ..plan() };
+        for other in 100..120 {
+            let (verdict, _) = attempt(&plan, &mut Drawn::new(other, 1.0, 0.1), |_| {}).unwrap();
+            assert_ne!(verdict, Verdict::Regression, "{seed} {other}");
+            decided_count += u64::from(verdict == Verdict::Pass);
+        }
+    }
+    // 90 % are named. The noise of 12 octets is itself an estimate.
+    assert!(decided_count > 320, "{decided_count} of 400");
 }
 
 #[test]

@@ -397,6 +397,7 @@ fn result_of_gate() -> Shown {
         lower: None,
         upper: Some(0.01),
         values_to_decide: None,
+        delta_to_decide: None,
     };
     result.gate.baseline =
         Some(gate::Compared { ratios: vec![shift], ..gate::Compared::default() });

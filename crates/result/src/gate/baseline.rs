@@ -51,6 +51,10 @@ pub struct Shift {
     /// Values of each side (samples, processes or databases) that would decide, at this noise;
     /// `null` where it is decided, and where none would.
     pub values_to_decide: Option<u64>,
+    /// The δ that noise of this size decides in nine of ten comparisons in which nothing differs;
+    /// `null` where it is decided, where the noise leaves room enough, and above 1.
+    #[serde(default)]
+    pub delta_to_decide: Option<f64>,
 }
 
 /// How a count changed.

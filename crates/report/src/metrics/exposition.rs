@@ -1,0 +1,102 @@
+//! The text format of Prometheus, version 0.0.4: families of samples, each with its help and type.
+
+use std::fmt::Write;
+
+/// A family of samples.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Metric {
+    /// Its name: the unit last, and `_total` behind it of a counter.
+    pub(super) name: &'static str,
+    /// Its type.
+    pub(super) kind: Kind,
+    /// Its meaning, in a line.
+    pub(super) help: &'static str,
+}
+
+/// The type of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A value as it is now.
+    Gauge,
+    /// A sum that only grows while a run goes on.
+    Counter,
+}
+
+impl Metric {
+    /// A value as it is now.
+    pub(super) const fn gauge(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Gauge, help }
+    }
+
+    /// A sum over the samples of a run.
+    pub(super) const fn counter(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Counter, help }
+    }
+}
+
+/// Names of a sample's labels with their values, in the order in which they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Labels(Vec<(&'static str, String)>);
+
+impl Labels {
+    /// The same and one more.
+    #[must_use]
+    pub(super) fn with(&self, name: &'static str, value: impl Into<String>) -> Self {
+        let mut all = self.0.clone();
+        all.push((name, value.into()));
+        Self(all)
+    }
+
+    /// `{scenario="erc20",threads="2"}`; nothing without a label.
+    fn text(&self) -> String {
+        let pairs = self.0.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+        let pairs: Vec<_> = pairs.collect();
+        if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) }
+    }
+}
+
+/// Families in the order in which they were first added to.
+#[derive(Debug, Default)]
+pub(super) struct Exposition {
+    families: Vec<(Metric, Vec<(Labels, f64)>)>,
+}
+
+impl Exposition {
+    /// Adds a sample; none where the value is not known or not finite. The labels of each sample of
+    /// a family are other ones: a second sample with the same is left out.
+    pub(super) fn add(&mut self, metric: Metric, labels: &Labels, value: impl Into<Option<f64>>) {
+        let Some(value) = value.into().filter(|value| value.is_finite()) else { return };
+        let known = self.families.iter().position(|(family, _)| family.name == metric.name);
+        let at = known.unwrap_or_else(|| {
+            self.families.push((metric, Vec::new()));
+            self.families.len() - 1
+        });
+        let samples = &mut self.families[at].1;
+        if samples.iter().all(|(other, _)| other != labels) {
+            samples.push((labels.clone(), value));
+        }
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for (Metric { name, kind, help }, samples) in &self.families {
+            let kind = match kind {
+                Kind::Gauge => "gauge",
+                Kind::Counter => "counter",
+            };
+            let help = help.replace('\\', r"\\").replace('\n', r"\n");
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, value) in samples {
+                let _ = writeln!(text, "{name}{} {value}", labels.text());
+            }
+        }
+        text
+    }
+}
+
+/// The value of a label between its quotes.
+fn escaped(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
+}

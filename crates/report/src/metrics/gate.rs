@@ -1,0 +1,139 @@
+//! The metrics of a gate.
+
+use result::gate::{
+    Compared, CountShift, Gate, GateCell, GateResult, Judged, LookFacts, Metric as Figure, Shift,
+    Verdict,
+};
+
+use super::{
+    exposition::{Exposition, Labels, Metric},
+    shared::{Ended, add_claims, add_counters, of_variant},
+};
+
+const VERDICT: Metric = Metric::gauge(
+    "stress_gate_verdict",
+    "1 for the verdict of the gate, 0 for each other one; error where it failed before it had one.",
+);
+const DURATION: Metric = Metric::gauge("stress_gate_duration_seconds", "How long the gate took.");
+const DELTA: Metric =
+    Metric::gauge("stress_gate_delta_ratio", "The change that is still none, as it was asked for.");
+const CHANGE: Metric = Metric::gauge(
+    "stress_gate_change_ratio",
+    "How much more B takes than A, as a share of A: the estimate.",
+);
+const LOWER: Metric = Metric::gauge(
+    "stress_gate_change_lower_ratio",
+    "Lower bound of the change: above the allowed change it is a regression.",
+);
+const UPPER: Metric = Metric::gauge(
+    "stress_gate_change_upper_ratio",
+    "Upper bound of the change: below the allowed change it passes.",
+);
+const ALLOWED: Metric = Metric::gauge(
+    "stress_gate_allowed_ratio",
+    "The change of this figure that is still none: delta, or the floor of the metric.",
+);
+const FIGURE_VERDICT: Metric =
+    Metric::gauge("stress_gate_figure_verdict", "A figure with its verdict as a label; always 1.");
+const BASE_SECONDS: Metric =
+    Metric::gauge("stress_gate_base_seconds", "Time of a sample of A, median.");
+const BASE_BYTES: Metric =
+    Metric::gauge("stress_gate_base_bytes", "Bytes that a sample of A read from devices, median.");
+const BASE_COUNT: Metric =
+    Metric::gauge("stress_gate_base_count", "Blocks or requests of a sample of A, median.");
+const TO_DECIDE: Metric = Metric::gauge(
+    "stress_gate_values_to_decide",
+    "Samples, processes or databases of each side that would decide an open figure.",
+);
+const DELTA_TO_DECIDE: Metric = Metric::gauge(
+    "stress_gate_delta_to_decide_ratio",
+    "The delta that noise like this decides in nine of ten runs in which nothing differs.",
+);
+const CHANGES: Metric =
+    Metric::gauge("stress_gate_counter_changes", "Exact counters that differ between A and B.");
+const OCTETS: Metric = Metric::gauge("stress_gate_octets", "Octets that were taken of a variant.");
+
+const NS_PER_S: f64 = 1e9;
+
+/// The metrics of a gate that ends with this code.
+pub fn metrics_of_gate(result: &GateResult, exit_code: u8) -> String {
+    let mut all = Exposition::default();
+    let GateResult { tool, warnings, started_unix_s, workload, .. } = result;
+    let labels = match workload {
+        Some(workload) => Labels::default().with("scenario", workload.scenario.clone()),
+        None => Labels::default(),
+    };
+    let ended = Ended {
+        verb: "gate",
+        exit_code,
+        started_unix_s: *started_unix_s,
+        warnings,
+        tool: Some(tool),
+    };
+    ended.add_to(&mut all, &labels);
+    let Gate { mode, verdict, delta, attempts, baseline, .. } = &result.gate;
+    let labels = labels.with("mode", mode.name());
+    let found = verdict.map_or("error", Verdict::name);
+    for name in Verdict::ALL.iter().map(|verdict| verdict.name()).chain(["error"]) {
+        all.add(VERDICT, &labels.with("verdict", name), f64::from(name == found));
+    }
+    all.add(DURATION, &labels, result.took_s);
+    all.add(DELTA, &labels, *delta);
+    // The last one has the verdict.
+    for cell in attempts.last().into_iter().flat_map(|attempt| &attempt.cells) {
+        add_cell(&mut all, &of_variant(&labels, &cell.variant), cell);
+    }
+    if let Some(compared) = baseline {
+        add_compared(&mut all, &labels, compared);
+    }
+    if let Some(expects) = &result.expects {
+        add_claims(&mut all, &labels, expects);
+    }
+    all.text()
+}
+
+fn add_cell(all: &mut Exposition, labels: &Labels, cell: &GateCell) {
+    add_counters(all, labels, &cell.counters);
+    all.add(CHANGES, labels, cell.counter_changes.len() as f64);
+    all.add(OCTETS, labels, cell.octets.len() as f64);
+    for judged in &cell.figures {
+        let Judged { metric, verdict, delta, base, samples_to_decide, delta_to_decide, looks } =
+            judged;
+        let labels = labels.with("figure", metric.name());
+        let base = *base as f64;
+        match metric {
+            Figure::Wall | Figure::Cpu => all.add(BASE_SECONDS, &labels, base / NS_PER_S),
+            Figure::Bytes => all.add(BASE_BYTES, &labels, base),
+            Figure::Blocks | Figure::Requests => all.add(BASE_COUNT, &labels, base),
+        }
+        all.add(ALLOWED, &labels, *delta);
+        if let Some(LookFacts { change, lower, upper, .. }) = looks.last() {
+            all.add(CHANGE, &labels, *change);
+            all.add(LOWER, &labels, *lower);
+            all.add(UPPER, &labels, *upper);
+        }
+        all.add(TO_DECIDE, &labels, samples_to_decide.map(|count| count as f64));
+        all.add(DELTA_TO_DECIDE, &labels, *delta_to_decide);
+        all.add(FIGURE_VERDICT, &labels.with("verdict", verdict.name()), 1.0);
+    }
+}
+
+/// The comparison with a stored result: the figure is `ratio`, `time` or a count.
+fn add_compared(all: &mut Exposition, labels: &Labels, compared: &Compared) {
+    all.add(CHANGES, labels, compared.counter_changes.len() as f64);
+    let ratios = compared.ratios.iter().map(|shift| ("ratio", shift));
+    let times = compared.times.iter().map(|shift| ("time", shift));
+    let counts = compared.counts.iter();
+    let counts = counts.map(|CountShift { metric, shift }| (metric.name(), shift));
+    for (figure, shift) in ratios.chain(times).chain(counts) {
+        let Shift { variant, verdict, change, lower, upper, values_to_decide, delta_to_decide } =
+            shift;
+        let labels = of_variant(labels, variant).with("figure", figure);
+        all.add(CHANGE, &labels, *change);
+        all.add(LOWER, &labels, *lower);
+        all.add(UPPER, &labels, *upper);
+        all.add(TO_DECIDE, &labels, values_to_decide.map(|count| count as f64));
+        all.add(DELTA_TO_DECIDE, &labels, *delta_to_decide);
+        all.add(FIGURE_VERDICT, &labels.with("verdict", verdict.name()), 1.0);
+    }
+}
