@@ -12,6 +12,7 @@ mod describe;
 mod export;
 mod formats;
 mod gate;
+mod go;
 mod go_worker;
 mod import;
 mod import_rpc;
