@@ -171,7 +171,7 @@ fn percent(said: &str) -> Option<u64> {
     said.lines().rev().find_map(|line| {
         let (before, _) = line.split_once(" %")?;
         let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next()?;
-        digits.parse().ok().filter(|percent| *percent <= 100)
+        digits.parse::<u64>().ok().filter(|percent| *percent <= 100)
     })
 }
 
