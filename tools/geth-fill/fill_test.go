@@ -279,10 +279,10 @@ func TestWrongRowsAreOneErrorAndLeaveNothing(t *testing.T) {
 		"unsorted accounts": {
 			at(accountsName, func(rows []byte) { rows[len(rows)-accountBytes] = 0 }), "accounts.rows: record 699 (byte",
 		},
-		"no rows":           {at(slotsName, func(rows []byte) { clear(rows) }), "slots.rows: record"},
-		"another value":     {at(slotsName, func(rows []byte) { rows[95] ^= 0x80 }), "has the storage root"},
-		"a slot of zero":    {at(slotsName, func(rows []byte) { clear(rows[64:96]) }), "the slot is zero"},
-		"another balance":   {at(accountsName, func(rows []byte) { rows[71] ^= 0x80 }), "the rows have the state root"},
+		"no rows":         {at(slotsName, func(rows []byte) { clear(rows) }), "slots.rows: record"},
+		"another value":   {at(slotsName, func(rows []byte) { rows[95] ^= 0x80 }), "has the storage root"},
+		"a slot of zero":  {at(slotsName, func(rows []byte) { clear(rows[64:96]) }), "the slot is zero"},
+		"another balance": {at(accountsName, func(rows []byte) { rows[71] ^= 0x80 }), "the rows have the state root"},
 		"another storage root": {
 			at(accountsName, func(rows []byte) { rows[72] ^= 1 }), "accounts.rows: record 0 (byte 0): the account",
 		},
@@ -300,10 +300,10 @@ func TestWrongRowsAreOneErrorAndLeaveNothing(t *testing.T) {
 		"rows of another state": {func(dir string) {
 			describe(t, dir, "state_root", common.Hash{1})
 		}, "the genesis hash is"},
-		"another schema":   {func(dir string) { describe(t, dir, "schema", "stress-export/9") }, "stress-export/9"},
+		"another schema":    {func(dir string) { describe(t, dir, "schema", "stress-export/9") }, "stress-export/9"},
 		"an export without": {func(dir string) { describe(t, dir, "files", []string{"payloads.txt"}) }, "--form rows"},
-		"no export":        {func(dir string) { must(t, os.Remove(filepath.Join(dir, manifestName))) }, "stress export"},
-		"no file":          {func(dir string) { must(t, os.Remove(filepath.Join(dir, codesName))) }, "codes.rows"},
+		"no export":         {func(dir string) { must(t, os.Remove(filepath.Join(dir, manifestName))) }, "stress export"},
+		"no file":           {func(dir string) { must(t, os.Remove(filepath.Join(dir, codesName))) }, "codes.rows"},
 		"no genesis": {func(dir string) {
 			must(t, os.Remove(filepath.Join(dir, "genesis-without-alloc.json")))
 		}, "neither"},
