@@ -220,9 +220,8 @@ impl ClientInput {
     fn check_databases(&self, export: &Export) -> Result<(), Failure> {
         let Clients::Started { starts, datadir } = &self.clients else { return Ok(()) };
         let state = export.state_files().or_exit(Code::Io)?;
-        let is_there = |start: &StartFile| {
-            datadir.as_ref().is_some_and(|dir| dir.join(&start.name).exists())
-        };
+        let is_there =
+            |start: &StartFile| datadir.as_ref().is_some_and(|dir| dir.join(&start.name).exists());
         let mut missing = starts.iter().filter(|start| !is_there(start));
         missing.try_for_each(|start| making::check(start, &state))
     }

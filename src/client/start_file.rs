@@ -291,7 +291,11 @@ mod tests {
         let file = StartFile::load(path.to_str().unwrap()).unwrap();
         assert_eq!(file.program, dir.path().join("./geth"));
         assert_eq!(Path::new(&file.fill[0]), dir.path().join("bin/geth-fill"));
-        assert_eq!(StartFile::load("geth").unwrap().fill[0], "geth-fill", "it is looked for on PATH");
+        assert_eq!(
+            StartFile::load("geth").unwrap().fill[0],
+            "geth-fill",
+            "it is looked for on PATH"
+        );
         let always = file.clone().always_filled().unwrap();
         assert_eq!(always, StartFile { init: Vec::new(), ..file.clone() });
         let none = StartFile { fill: Vec::new(), ..file };
