@@ -1,10 +1,9 @@
 //! A real client on an exported block or chain, by its Engine API (`docs/client.md`). `export` has the
 //! blocks and their siblings, `engine` sends one, `refusal` says why there is no sample. `start_file`
-//! says how a client is started, `home` where its database is and how cold, `scratch` where databases of
-//! one run are, `process` and `log` are the client that runs. `sampled` takes its samples, which
-//! `measured` sums over blocks, `run` those of
-//! all clients in turn, beside our designs; `deadline` judges all of them. `calibrate` does so for many
-//! scenarios.
+//! says how a client is started, `home` where its database is and how cold, `making` makes it, `scratch`
+//! is where databases of one run are, `process` and `log` are the client that runs. `sampled` takes its
+//! samples, which `measured` sums over blocks, `run` those of all clients in turn, beside our designs;
+//! `deadline` judges all of them. `calibrate` does so for many scenarios.
 
 mod calibrate;
 mod deadline;
@@ -12,6 +11,7 @@ mod engine;
 mod export;
 mod home;
 mod log;
+mod making;
 mod measured;
 mod process;
 mod refusal;

@@ -17,6 +17,11 @@ use crate::export::WORKLOAD;
 /// Schema of `export.json` that is read.
 const SCHEMA: &str = "stress-export/1";
 const CALLS: &str = "payloads.txt";
+const GENESIS: &str = "genesis.json";
+/// The chain's settings where the state is in rows alone.
+const SETTINGS: &str = "genesis-without-alloc.json";
+/// A file that every export with rows has.
+const ROWS: &str = "slots.rows";
 
 /// An export of a block, or of a chain of blocks.
 #[derive(Clone, Debug)]
@@ -40,6 +45,24 @@ struct Manifest {
 #[derive(Clone, Debug, Deserialize)]
 struct Block {
     sibling_hashes: Vec<String>,
+}
+
+/// The state below the blocks, for those who make a database of it.
+#[derive(Clone, Debug)]
+pub struct StateFiles {
+    /// The directory of the export; absolute.
+    pub dir: PathBuf,
+    /// Whether `genesis.json` has it; else the file has the chain's settings alone.
+    pub has_genesis: bool,
+    /// Whether it is there as rows.
+    pub has_rows: bool,
+}
+
+impl StateFiles {
+    /// The file with the chain's settings.
+    pub fn genesis(&self) -> PathBuf {
+        self.dir.join(if self.has_genesis { GENESIS } else { SETTINGS })
+    }
 }
 
 /// A block of the chain and one of its siblings, both by their index.
@@ -124,9 +147,15 @@ impl Export {
         Ok(workload)
     }
 
-    /// The file that a client begins its database with; `None` where the state is in rows alone.
-    pub fn genesis_path(&self) -> Option<PathBuf> {
-        Some(self.dir.join("genesis.json")).filter(|path| path.exists())
+    /// The files that a client begins its database with.
+    ///
+    /// # Errors
+    /// The current directory is unknown.
+    pub fn state_files(&self) -> Result<StateFiles> {
+        let dir = std::path::absolute(&self.dir)?;
+        let has_genesis = dir.join(GENESIS).exists();
+        let has_rows = self.manifest.files.iter().any(|file| file == ROWS);
+        Ok(StateFiles { dir, has_genesis, has_rows })
     }
 
     /// Hash of the first block of the chain.

@@ -5,28 +5,19 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    thread,
-    time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use executor::device;
-use rustix::process::Signal;
 
 use super::{
+    export::StateFiles,
+    making,
     start_file::{Places, StartFile},
     token::Secret,
 };
-use crate::{
-    child::{self, Reach},
-    exit::{Code, Failure, OrExit},
-    interrupt,
-};
+use crate::exit::{Code, Failure, OrExit};
 
-/// Characters of a failed command's output that are shown.
-const SHOWN_CHARS: usize = 2_000;
-/// Polling interval for the end of a command.
-const GLANCE: Duration = Duration::from_millis(20);
 /// How often the files are listed again where one went away meanwhile.
 const LISTINGS: usize = 5;
 
@@ -38,6 +29,8 @@ pub struct Home {
     /// The database that `datadir` is a copy of; `None` where it is the original.
     original: Option<PathBuf>,
     own: PathBuf,
+    /// What the database is made from.
+    state: StateFiles,
 }
 
 /// Bytes of a database, and those of them in the page cache.
@@ -50,21 +43,21 @@ pub struct Pages {
 }
 
 impl Home {
-    /// Below `dir`, for the client of this name.
+    /// Below `dir`, for the client of this name, whose database has `state`.
     ///
     /// # Errors
     /// A directory cannot be made.
-    pub fn new(dir: &Path, name: &str) -> Result<Self> {
+    pub fn new(dir: &Path, name: &str, state: StateFiles) -> Result<Self> {
         let dir = std::path::absolute(dir)?;
         let own = dir.join(format!("{name}.stress"));
         fs::create_dir_all(&own).with_context(|| own.display().to_string())?;
-        Ok(Self { datadir: dir.join(name), original: None, own })
+        Ok(Self { datadir: dir.join(name), original: None, own, state })
     }
 
     /// The same with a copy of the database, which does not exist yet.
     #[must_use]
     pub fn on_copy(self) -> Self {
-        Self { datadir: self.own.join("copy"), original: Some(self.datadir), own: self.own }
+        Self { datadir: self.own.join("copy"), original: Some(self.datadir), ..self }
     }
 
     /// Makes the copy anew, where there is to be one. No process may have it open.
@@ -82,22 +75,24 @@ impl Home {
     /// # Errors
     /// It cannot be removed.
     pub fn remove_copy(&self) -> Result<()> {
-        if self.original.is_some() && self.datadir.exists() {
-            fs::remove_dir_all(&self.datadir)
-                .with_context(|| self.datadir.display().to_string())?;
+        match self.original {
+            Some(_) => {
+                remove_dir(&self.datadir).with_context(|| self.datadir.display().to_string())
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The values of placeholders, for a client at `port`.
-    pub fn places(&self, genesis: Option<&Path>, port: u16) -> Result<Places> {
-        Ok(Places {
+    pub fn places(&self, port: u16) -> Places {
+        Places {
             datadir: self.datadir.clone(),
-            genesis: std::path::absolute(genesis.unwrap_or(Path::new("genesis.json")))?,
+            genesis: self.state.genesis(),
+            rows: self.state.dir.clone(),
             port,
             jwt: self.own.join("jwt.hex"),
             files: self.own.clone(),
-        })
+        }
     }
 
     /// The file of its log.
@@ -118,39 +113,30 @@ impl Home {
         start.files.iter().try_for_each(|(name, text)| write(name, text))
     }
 
-    /// Makes the database, unless it is there. Returns whether it was made.
+    /// Makes the database, unless it is there. Returns whether it was made; `shown` is told how far that
+    /// is, in percent, where the command says so.
     ///
     /// # Errors
-    /// There is no genesis to make it from, the client cannot, or the user interrupted.
-    pub fn init(&self, start: &StartFile, genesis: Option<&Path>) -> Result<bool, Failure> {
+    /// There is no command for this export, it fails, or the user interrupted. Then nothing is left of it.
+    pub fn make(&self, start: &StartFile, shown: &dyn Fn(u64)) -> Result<bool, Failure> {
         if self.datadir.exists() {
             return Ok(false);
         }
         let unfinished = self.own.join("unfinished");
-        let emptied = || -> Result<()> {
-            if unfinished.exists() {
-                fs::remove_dir_all(&unfinished)?;
-            }
-            Ok(fs::create_dir(&unfinished)?)
+        let emptied = || -> io::Result<()> {
+            remove_dir(&unfinished)?;
+            fs::create_dir(&unfinished)
         };
         emptied().with_context(|| unfinished.display().to_string()).or_exit(Code::Io)?;
-        if genesis.is_none() && !start.init.is_empty() {
-            let error = anyhow!(
-                "the export has its state in rows alone, and {} cannot begin a database with them: \
-                 fill {} with the client's own tools first",
-                start.name,
-                self.datadir.display()
-            );
-            return Err(error).or_exit(Code::Io);
-        }
-        if !start.init.is_empty() {
-            let places = self.places(genesis, 0).or_exit(Code::Io)?;
-            let places = Places { datadir: unfinished.clone(), ..places };
-            run(start, &places.filled(&start.init), &self.own.join("init.log"))?;
-        }
-        fs::rename(&unfinished, &self.datadir)
-            .with_context(|| self.datadir.display().to_string())
-            .or_exit(Code::Io)?;
+        let places = Places { datadir: unfinished.join("database"), ..self.places(0) };
+        let log = self.own.join("init.log");
+        let kept = making::make(start, &self.state, &places, &log, shown).and_then(|()| {
+            let renamed = fs::rename(&places.datadir, &self.datadir);
+            renamed.with_context(|| self.datadir.display().to_string()).or_exit(Code::Io)
+        });
+        let removed = remove_dir(&unfinished);
+        kept?;
+        removed.with_context(|| unfinished.display().to_string()).or_exit(Code::Io)?;
         Ok(true)
     }
 
@@ -212,43 +198,10 @@ pub fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs a command of a client to its end; its output is in the file at `log`.
-fn run(start: &StartFile, arguments: &[String], log: &Path) -> Result<(), Failure> {
-    let started = || -> io::Result<_> {
-        let output = fs::File::create(log)?;
-        let mut command = child::bound(&start.program)?;
-        command.args(arguments).envs(&start.env).stdout(output.try_clone()?).stderr(output);
-        command.spawn()
-    };
-    let child = started().map_err(|error| not_started(&start.program, error));
-    let mut child = child.or_exit(Code::Io)?;
-    let status = loop {
-        if let Some(status) = child.try_wait().or_exit(Code::Io)? {
-            break status;
-        }
-        if interrupt::happened() {
-            // Nobody uses a database that is half made.
-            child::send(&child, Signal::KILL, Reach::Group);
-            drop(child.wait());
-            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
-        }
-        thread::sleep(GLANCE);
-    };
-    if status.success() {
-        return Ok(());
+/// Removes a directory, where it is there.
+fn remove_dir(dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
-    let said = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
-    let skipped = said.chars().count().saturating_sub(SHOWN_CHARS);
-    let said: String = said.chars().skip(skipped).collect();
-    let program = start.program.display();
-    Err(anyhow!("{program} {}: {status}:\n{said}", arguments.join(" "))).or_exit(Code::Io)
-}
-
-/// Why a program does not start.
-pub fn not_started(program: &Path, error: io::Error) -> anyhow::Error {
-    let hint = match error.kind() {
-        io::ErrorKind::NotFound => "; name it by --program, or in the start file (program = …)",
-        _ => "",
-    };
-    anyhow::Error::new(error).context(format!("cannot start {}{hint}", program.display()))
 }

@@ -18,8 +18,9 @@ use rustix::process::Signal;
 
 use super::{
     engine::Engine,
-    home::{Home, not_started},
+    home::Home,
     log::Log,
+    making::{NAME_PROGRAM, not_started},
     refusal::Refusal,
     start_file::{OwnTimes, Places, StartFile},
     token::Secret,
@@ -65,7 +66,7 @@ impl Running {
         let port = free_port().context("no free port").or_exit(Code::Io)?;
         let secret = Secret::of_seed(u64::from(port));
         home.write(start, &secret).or_exit(Code::Io)?;
-        let places = home.places(None, port).or_exit(Code::Io)?;
+        let places = home.places(port);
         let log = Log::new(&home.log_path(), start.clone()).or_exit(Code::Io)?;
         let (child, command) = spawned(start, &places, &log)?;
         let url = format!("http://127.0.0.1:{port}");
@@ -268,7 +269,7 @@ fn spawned(
         command.args(&arguments).envs(&start.env);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     });
-    let child = bound.map_err(|error| not_started(&start.program, error));
+    let child = bound.map_err(|error| not_started(&start.program, NAME_PROGRAM, error));
     let mut child = child.or_exit(Code::Io)?;
     child.stdout.take().into_iter().for_each(|stream| log.listen(stream));
     child.stderr.take().into_iter().for_each(|stream| log.listen(stream));

@@ -17,6 +17,7 @@ use variant::CacheMode;
 use super::{
     deadline,
     export::Export,
+    making,
     sampled::{SampledClient, Source, Task},
     scratch::Scratch,
     start_file::StartFile,
@@ -142,6 +143,7 @@ impl ClientInput {
         let _hold = matches!(self.clients, Clients::Started { .. }).then(interrupt::hold);
         let cache = self.cache()?;
         let sample_count = self.sample_count(&export, cache)?;
+        self.check_databases(&export)?;
         let mut out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
         let base = match self.base(&export)? {
             Base::Ended(mut finished) => {
@@ -162,7 +164,7 @@ impl ClientInput {
         let mut failure = None;
         for source in self.sources(scratch.as_ref().map(Scratch::path)) {
             let stage = progress.stage("making the client's database", 0);
-            match SampledClient::new(&source, task) {
+            match SampledClient::new(&source, task, &|percent| stage.set(percent, 100)) {
                 Ok(client) => sampled.push(client),
                 Err(error) => failure = Some(error),
             }
@@ -212,6 +214,16 @@ impl ClientInput {
             Clients::Started { datadir: Some(dir), .. } => dir,
             _ => &self.dir,
         }
+    }
+
+    /// Looks whether the databases that are not there can be made.
+    fn check_databases(&self, export: &Export) -> Result<(), Failure> {
+        let Clients::Started { starts, datadir } = &self.clients else { return Ok(()) };
+        let state = export.state_files().or_exit(Code::Io)?;
+        let is_there =
+            |start: &StartFile| datadir.as_ref().is_some_and(|dir| dir.join(&start.name).exists());
+        let mut missing = starts.iter().filter(|start| !is_there(start));
+        missing.try_for_each(|start| making::check(start, &state))
     }
 
     /// A directory for databases that nobody wants to keep.

@@ -83,11 +83,12 @@ enum Kind {
 }
 
 impl<'a> SampledClient<'a> {
-    /// The client of `source`, which is to do `task`; its database is made where it has none.
+    /// The client of `source`, which is to do `task`; its database is made where it has none, and `shown`
+    /// is told how far that is, in percent.
     ///
     /// # Errors
     /// A file is missing, or the client cannot begin a database.
-    pub fn new(source: &Source, task: Task<'a>) -> Result<Self, Failure> {
+    pub fn new(source: &Source, task: Task<'a>, shown: &dyn Fn(u64)) -> Result<Self, Failure> {
         let timeout = task.timeout;
         let (name, kind) = match source {
             Source::Attached { url, jwt, pid } => {
@@ -96,9 +97,9 @@ impl<'a> SampledClient<'a> {
                 (ATTACHED.to_owned(), Kind::Attached { engine, pid: *pid })
             }
             Source::Started { start, dir } => {
-                let home = Home::new(dir, &start.name).or_exit(Code::Io)?;
-                let genesis = task.export.genesis_path();
-                if home.init(start, genesis.as_deref())? {
+                let state = task.export.state_files().or_exit(Code::Io)?;
+                let home = Home::new(dir, &start.name, state).or_exit(Code::Io)?;
+                if home.make(start, shown)? {
                     // A new database is put in order at its first start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }

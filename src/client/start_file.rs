@@ -29,6 +29,9 @@ pub struct StartFile {
     /// Arguments that make a database; none where it needs none.
     #[serde(default)]
     pub init: Vec<String>,
+    /// A program and its arguments that make a database from an export's rows.
+    #[serde(default)]
+    pub fill: Vec<String>,
     /// Arguments that run it.
     pub start: Vec<String>,
     /// Texts of the line of the log that says that it is ready.
@@ -80,8 +83,10 @@ const fn settle_s() -> f64 {
 pub struct Places {
     /// The client's database.
     pub datadir: PathBuf,
-    /// The export's `genesis.json`.
+    /// The export's `genesis.json`, or its file with the chain's settings.
     pub genesis: PathBuf,
+    /// The export, which has rows.
+    pub rows: PathBuf,
     /// Port of the Engine API.
     pub port: u16,
     /// The file with the secret.
@@ -91,11 +96,12 @@ pub struct Places {
 }
 
 impl Places {
-    fn values(&self) -> [(&'static str, String); 5] {
+    fn values(&self) -> [(&'static str, String); 6] {
         let path = |path: &Path| path.display().to_string();
         [
             ("{datadir}", path(&self.datadir)),
             ("{genesis}", path(&self.genesis)),
+            ("{rows}", path(&self.rows)),
             ("{port}", self.port.to_string()),
             ("{jwt}", path(&self.jwt)),
             ("{files}", path(&self.files)),
@@ -126,12 +132,26 @@ impl StartFile {
             format!("--client {name}: no start file; shipped are: {shipped}")
         })?;
         let mut file = Self::parse(name, &text)?;
-        // A path beside the start file; a bare name is looked for on PATH.
-        if let (true, Some(dir)) = (file.program.components().count() > 1, Path::new(name).parent())
-        {
-            file.program = dir.join(&file.program);
+        file.program = beside(Path::new(name), &file.program);
+        if let Some(filler) = file.fill.first_mut() {
+            *filler = beside(Path::new(name), Path::new(filler.as_str())).display().to_string();
         }
         Ok(file)
+    }
+
+    /// The same, but that its database is always made from rows.
+    ///
+    /// # Errors
+    /// It has no command for that.
+    pub fn always_filled(mut self) -> Result<Self> {
+        ensure!(
+            !self.fill.is_empty(),
+            "--fill: the start file {} has no command that reads rows: add one (fill = …, \
+             docs/client.md)",
+            self.name
+        );
+        self.init.clear();
+        Ok(self)
     }
 
     fn parse(name: &str, text: &str) -> Result<Self> {
@@ -154,13 +174,19 @@ impl StartFile {
                 "start file {name}: [files] {own:?}: letters, digits and -_. make a file name"
             );
         }
-        for argument in file.init.iter().chain(&file.start) {
+        for argument in file.init.iter().chain(&file.fill).chain(&file.start) {
             if let Some(place) = unknown_place(argument) {
                 bail!(
                     "start file {name}: {place} in {argument:?}: placeholders are {{datadir}}, \
-                     {{genesis}}, {{port}}, {{jwt}} and {{files}}"
+                     {{genesis}}, {{rows}}, {{port}}, {{jwt}} and {{files}}"
                 );
             }
+        }
+        for place in ["{rows}", "{datadir}"] {
+            ensure!(
+                file.fill.is_empty() || file.fill.iter().any(|argument| argument.contains(place)),
+                "start file {name}: fill must say {place}: it makes the database from the export's rows"
+            );
         }
         for place in ["{port}", "{jwt}"] {
             ensure!(
@@ -197,9 +223,17 @@ impl StartFile {
     }
 }
 
+/// A program's path is that beside the start file; a bare name is looked for on PATH.
+fn beside(start_file: &Path, program: &Path) -> PathBuf {
+    match start_file.parent() {
+        Some(dir) if program.components().count() > 1 => dir.join(program),
+        _ => program.to_owned(),
+    }
+}
+
 /// A word in braces that is no placeholder.
 fn unknown_place(argument: &str) -> Option<&str> {
-    let known = ["{datadir}", "{genesis}", "{port}", "{jwt}", "{files}"];
+    let known = ["{datadir}", "{genesis}", "{rows}", "{port}", "{jwt}", "{files}"];
     let starts = argument.match_indices('{').map(|(at, _)| &argument[at..]);
     let words = starts.filter_map(|rest| Some(&rest[..=rest.find('}')?]));
     let is_name = |word: &&str| word[1..word.len() - 1].chars().all(|c| c.is_ascii_lowercase());
@@ -218,13 +252,17 @@ mod tests {
             let places = Places {
                 datadir: "/d".into(),
                 genesis: "/g.json".into(),
+                rows: "/r".into(),
                 port: 8551,
                 jwt: "/j".into(),
                 files: "/f".into(),
             };
-            let words = [places.filled(&file.init), places.filled(&file.start)].concat();
+            let words = [&file.init, &file.fill, &file.start].map(|words| places.filled(words));
+            let words = words.concat();
             assert!(words.iter().all(|word| !word.contains(['{', '}'])), "{words:?}");
-            assert!(words.contains(&"8551".to_owned()) && words.contains(&"/g.json".to_owned()));
+            for value in ["8551", "/g.json", "/r"] {
+                assert!(words.iter().any(|word| word == value), "{value} is not in {words:?}");
+            }
         }
     }
 
@@ -245,6 +283,27 @@ mod tests {
     }
 
     #[test]
+    fn programs_with_a_path_lie_beside_the_start_file_and_filling_can_be_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("own.toml");
+        let text = SHIPPED[0].1.replace("\"geth-fill\"", "\"bin/geth-fill\"");
+        fs::write(&path, text.replace("program = \"geth\"", "program = \"./geth\"")).unwrap();
+        let file = StartFile::load(path.to_str().unwrap()).unwrap();
+        assert_eq!(file.program, dir.path().join("./geth"));
+        assert_eq!(Path::new(&file.fill[0]), dir.path().join("bin/geth-fill"));
+        assert_eq!(
+            StartFile::load("geth").unwrap().fill[0],
+            "geth-fill",
+            "it is looked for on PATH"
+        );
+        let always = file.clone().always_filled().unwrap();
+        assert_eq!(always, StartFile { init: Vec::new(), ..file.clone() });
+        let none = StartFile { fill: Vec::new(), ..file };
+        let error = none.always_filled().unwrap_err().to_string();
+        assert!(error.contains("--fill") && error.contains("fill = …"), "{error}");
+    }
+
+    #[test]
     fn a_start_file_that_is_not_valid_says_where_and_what_to_write() {
         let with = |change: fn(&str) -> String| {
             let error = StartFile::parse("x.toml", &change(SHIPPED[0].1)).unwrap_err();
@@ -258,6 +317,8 @@ mod tests {
         assert!(missing.contains("must say {jwt}"), "{missing}");
         let name = with(|text| text.replace("name = \"geth\"", "name = \"../geth\""));
         assert!(name.contains("make a name"), "{name}");
+        let fill = with(|text| text.replace("\"{rows}\"", "\"rows\""));
+        assert!(fill.contains("fill must say {rows}"), "{fill}");
         let settle = with(|text| text.replace("program =", "settle_s = 0\nprogram ="));
         assert!(settle.contains("settle_s = 0") && settle.contains("seconds"), "{settle}");
         let error = format!("{:#}", StartFile::load("/nonexistent.toml").unwrap_err());

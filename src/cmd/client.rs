@@ -29,6 +29,7 @@ Examples:
   stress client storm/ --client a.toml,b.toml --samples 8  two versions or settings, in turn
   stress client storm/ --client geth --cache warm --deadline 4s
   stress client chain/ --client geth --samples 6           a chain of blocks, on a new copy each time
+  stress client storm/ --client geth --fill --datadir databases/        made from the export's rows
   stress client storm/ --url http://127.0.0.1:8551 --jwt jwt.hex        one that runs already
 
 Without --datadir the clients' databases are made beside DIR and removed after the run.
@@ -62,6 +63,10 @@ pub struct ClientArgs {
     /// The client's program [default: that of its start file]
     #[arg(long, value_name = "PATH", requires = "client")]
     pub program: Option<PathBuf>,
+    /// Make databases from the export's rows, by the command `fill` of the start files, although there is
+    /// a genesis.json; without one it is always done so
+    #[arg(long, requires = "client")]
+    pub fill: bool,
     /// Keep the clients' databases below this directory, each in one of its name
     #[arg(long, value_name = "DIR", requires = "client")]
     pub datadir: Option<PathBuf>,
@@ -201,6 +206,10 @@ fn clients(args: &ClientArgs) -> anyhow::Result<Clients> {
             bail!("--program: names the program of one client; write it into start files")
         }
         (None, _) => {}
+    }
+    if args.fill {
+        let filled = starts.into_iter().map(StartFile::always_filled);
+        starts = filled.collect::<anyhow::Result<_>>()?;
     }
     for (index, start) in starts.iter().enumerate() {
         if starts[..index].iter().any(|other| other.name == start.name) {

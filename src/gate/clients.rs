@@ -57,14 +57,19 @@ pub struct ClientTrio<'a> {
 
 impl<'a> ClientTrio<'a> {
     /// Makes the databases of both, and copies of them for each arm, in a directory of their own
-    /// below `dir`.
+    /// below `dir`. `shown` is told how far a database is, in percent.
     ///
     /// # Errors
     /// A client cannot make its database.
-    pub fn start(starts: [StartFile; 2], task: Task<'a>, dir: Scratch) -> Result<Self, Failure> {
+    pub fn start(
+        starts: [StartFile; 2],
+        task: Task<'a>,
+        dir: Scratch,
+        shown: &dyn Fn(u64),
+    ) -> Result<Self, Failure> {
         for (side, start) in starts.iter().enumerate() {
             // It is made here, put in order by a first start, and copied from here.
-            SampledClient::new(&source(start, &first_dir(dir.path(), side)), task)?;
+            SampledClient::new(&source(start, &first_dir(dir.path(), side)), task, shown)?;
         }
         let begun = Instant::now();
         let all = |arm: Arm| sampled(&starts[arm.side()], dir.path(), arm, task);
@@ -213,7 +218,7 @@ fn sampled<'a>(
         copy_dir(&from, &to)
     };
     copied().with_context(|| to.display().to_string()).or_exit(Code::Io)?;
-    SampledClient::new(&source(start, &own), task)
+    SampledClient::new(&source(start, &own), task, &|_| ())
 }
 
 /// BLAKE3 of a program's file, by its path or its name on PATH; `None` where it is not found.

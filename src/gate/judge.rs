@@ -296,7 +296,8 @@ pub fn clients(
         Task { export: &export, gas, batch_count, cache: pair.cache, timeout: driving.timeout };
     let dir = Scratch::beside(&pair.dir).or_exit(Code::Io)?;
     let stage = progress.stage("making the clients' databases", 0);
-    let mut trio = ClientTrio::start(pair.starts.clone(), task, dir)?;
+    let shown = |percent| stage.set(percent, 100);
+    let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &shown)?;
     stage.finish();
     judgement.binaries = trio.binaries();
     let variant = format!("client/{}", pair.starts[1].name);

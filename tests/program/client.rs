@@ -30,6 +30,7 @@ mod calibrated;
 mod chains;
 mod ended;
 mod fake;
+mod filled;
 
 const SIBLINGS: usize = 9;
 

@@ -1,7 +1,7 @@
 //! Executors that are not this project's: workers in other languages. `examples/go-worker` is
 //! go-ethereum behind the worker protocol; it is built here where Go and its modules are to be had.
 
-#![expect(clippy::print_stderr, reason = "a test says what it skips")]
+#![expect(clippy::print_stderr, reason = "a test says what it measured")]
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    machine,
+    go, machine,
     tool::{printed, text},
 };
 
@@ -25,39 +25,7 @@ const VARIANT: &str = "go-ethereum/in-order@1";
 /// The worker in Go, built once; `None`, said aloud, where it cannot be.
 fn worker() -> Option<&'static Path> {
     static WORKER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    WORKER.get_or_init(build).as_deref()
-}
-
-/// Says what is skipped past the test's captured output.
-fn skipped(reason: &str) {
-    drop(writeln!(std::io::stderr(), "SKIPPED: {reason}"));
-}
-
-fn build() -> Option<PathBuf> {
-    // Nothing is timed meanwhile: it takes all CPUs.
-    let _shared = machine::shared();
-    if let Err(error) = Command::new("go").arg("version").output() {
-        skipped(&format!("there is no go on PATH: {error}"));
-        return None;
-    }
-    let go = |args: &[&str]| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/go-worker");
-        let mut command = Command::new("timeout");
-        command.args(["300", "go"]).args(args).current_dir(folder);
-        command.env("GOTOOLCHAIN", "local").env("GOFLAGS", "").output()
-    };
-    let modules = go(&["mod", "download"]).unwrap();
-    if !modules.status.success() {
-        let said = text(&modules.stderr);
-        skipped(&format!("go is too old, or has no modules of go-ethereum in 300 s: {said}"));
-        return None;
-    }
-    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-worker");
-    let built = go(&["build", "-buildvcs=false", "-o", binary.to_str().unwrap(), "."]).unwrap();
-    assert!(built.status.success(), "{}", text(&built.stderr));
-    let vetted = go(&["vet", "."]).unwrap();
-    assert!(vetted.status.success(), "{}", text(&vetted.stderr));
-    Some(binary)
+    WORKER.get_or_init(|| go::built("examples/go-worker")).as_deref()
 }
 
 /// A program of these lines of shell.
@@ -271,14 +239,4 @@ fn an_executor_in_any_language_reads_the_json_and_is_caught_where_it_invents_an_
         assert!(reason.contains(field), "{field} is not in {reason}");
     }
     assert_eq!(result["binaries"][0]["client"], "mine 1");
-}
-
-#[test]
-fn the_sources_in_go_are_formatted() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/go-worker");
-    let mut command = Command::new("gofmt");
-    match command.args(["-l", folder]).output() {
-        Ok(output) => assert_eq!(text(&output.stdout), "", "gofmt -w these files"),
-        Err(error) => skipped(&format!("there is no gofmt on PATH: {error}")),
-    }
 }

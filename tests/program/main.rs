@@ -14,6 +14,7 @@ mod export;
 mod exposed;
 mod formats;
 mod gate;
+mod go;
 mod go_worker;
 mod hooks;
 mod import;

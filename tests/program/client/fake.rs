@@ -156,6 +156,19 @@ fn process() {
         fs::write(datadir.join("genesis"), manifest["genesis_hash"].as_str().unwrap()).unwrap();
         return;
     }
+    if let Some(rows) = word("fill") {
+        println!("rows: 50 %");
+        if has("fails") {
+            eprintln!("fake: slots.rows is cut off");
+            std::process::exit(2);
+        }
+        let manifest = fs::read(Path::new(&rows).join("export.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        fs::create_dir(&datadir).unwrap();
+        fs::write(datadir.join("genesis"), manifest["genesis_hash"].as_str().unwrap()).unwrap();
+        fs::write(datadir.join("filled"), rows).unwrap();
+        return;
+    }
     let Some(port) = word("port") else { return };
     let given = words.iter().find_map(|word| word.strip_prefix("genesis="));
     let in_database = || fs::read_to_string(datadir.join("genesis")).unwrap_or_default();
@@ -194,6 +207,15 @@ fn process() {
         }
         valid(call, &genesis)
     });
+}
+
+/// The line of a start file by which the fake makes its database from rows, with more words for it.
+pub(crate) fn fill(words: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    let test = r#""--exact", "client::fake::process", "--ignored", "--nocapture""#;
+    format!(
+        "fill = [{program:?}, {test}, \"fill\", \"{{rows}}\", \"datadir\", \"{{datadir}}\"{words}]\n"
+    )
 }
 
 /// Writes a start file of the fake: `first` stands before all tables, `last` after them, and `words` are

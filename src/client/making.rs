@@ -1,0 +1,227 @@
+//! Makes a client's database: by the client's own command from `genesis.json`, or by a program that reads
+//! the export's rows, where the state is too large for that file or the user wants it so.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Child, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, anyhow, ensure};
+use rustix::process::Signal;
+
+use super::{
+    export::StateFiles,
+    start_file::{Places, StartFile},
+};
+use crate::{
+    child::{self, Reach},
+    exit::{Code, Failure, OrExit},
+    interrupt,
+};
+
+/// Characters of a failed command's output that are shown.
+const SHOWN_CHARS: usize = 2_000;
+/// Polling interval for the end of a command.
+const GLANCE: Duration = Duration::from_millis(20);
+/// Shortest time between two looks at its output.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What to do where the client's program is missing.
+pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
+/// What to do where the program that reads rows is missing.
+const INSTALL_FILLER: &str =
+    "install it (docs/client.md), or write its path into the start file (fill = …)";
+
+/// A command that makes a database.
+struct Making<'a> {
+    program: PathBuf,
+    arguments: &'a [String],
+    /// Whether it makes the directory, too.
+    makes_directory: bool,
+    /// What to do where there is no such program.
+    remedy: &'static str,
+}
+
+impl<'a> Making<'a> {
+    /// The command for `state`; `None` where the client makes its database when it is started.
+    fn of(start: &'a StartFile, state: &StateFiles) -> Result<Option<Self>> {
+        let (name, dir) = (&start.name, state.dir.display());
+        if state.has_genesis && !start.init.is_empty() {
+            return Ok(Some(Self {
+                program: start.program.clone(),
+                arguments: &start.init,
+                makes_directory: false,
+                remedy: NAME_PROGRAM,
+            }));
+        }
+        if let Some((program, arguments)) = start.fill.split_first() {
+            ensure!(
+                state.has_rows,
+                "{dir}: there are no rows, and {name} is to make its database from them: export again \
+                 with --form engine,rows"
+            );
+            return Ok(Some(Self {
+                program: program.into(),
+                arguments,
+                makes_directory: true,
+                remedy: INSTALL_FILLER,
+            }));
+        }
+        ensure!(
+            start.init.is_empty(),
+            "{dir}: the export has its state in rows alone, and the start file {name} has no command that \
+             reads them: add one (fill = …), or fill a database with the client's own tools and keep it \
+             where --datadir says (docs/client.md)"
+        );
+        Ok(None)
+    }
+}
+
+/// Looks whether a database can be made before anything else takes time.
+///
+/// # Errors
+/// The start file has no command for this export, the export has not the files that it reads, or its
+/// program is missing.
+pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
+    match Making::of(start, state).or_exit(Code::Usage)? {
+        Some(making) if child::found(&making.program).is_none() => {
+            let error = io::ErrorKind::NotFound.into();
+            Err(not_started(&making.program, making.remedy, error)).or_exit(Code::Io)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes a database at the place that `places` has for it. The command's output is in the file at `log`;
+/// `shown` is told the percents that it says.
+///
+/// # Errors
+/// There is no command for this export, it fails, or the user interrupted.
+pub fn make(
+    start: &StartFile,
+    state: &StateFiles,
+    places: &Places,
+    log: &Path,
+    shown: &dyn Fn(u64),
+) -> Result<(), Failure> {
+    let making = Making::of(start, state).or_exit(Code::Usage)?;
+    if making.as_ref().is_none_or(|making| !making.makes_directory) {
+        fs::create_dir(&places.datadir).or_exit(Code::Io)?;
+    }
+    let Some(making) = making else { return Ok(()) };
+    let arguments = places.filled(making.arguments);
+    let started = || -> io::Result<_> {
+        let output = fs::File::create(log)?;
+        let mut command = child::bound(&making.program)?;
+        command.args(&arguments).envs(&start.env).stdout(output.try_clone()?).stderr(output);
+        command.spawn()
+    };
+    let child = started().map_err(|error| not_started(&making.program, making.remedy, error));
+    let status = wait(child.or_exit(Code::Io)?, log, shown)?;
+    let said = || {
+        let said = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
+        let skipped = said.chars().count().saturating_sub(SHOWN_CHARS);
+        said.chars().skip(skipped).collect::<String>()
+    };
+    let command = || format!("{} {}", making.program.display(), arguments.join(" "));
+    if !status.success() {
+        return Err(anyhow!("{}: {status}:\n{}", command(), said())).or_exit(Code::Io);
+    }
+    if !places.datadir.is_dir() {
+        let error = anyhow!(
+            "{}: it ended well and made no {}:\n{}",
+            command(),
+            places.datadir.display(),
+            said()
+        );
+        return Err(error).or_exit(Code::Io);
+    }
+    Ok(())
+}
+
+/// Waits for the end of a command.
+fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus, Failure> {
+    let mut looked = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().or_exit(Code::Io)? {
+            return Ok(status);
+        }
+        if interrupt::happened() {
+            // Nobody uses a database that is half made.
+            child::send(&child, Signal::KILL, Reach::Group);
+            drop(child.wait());
+            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+        }
+        if looked.elapsed() >= LOOK_INTERVAL {
+            looked = Instant::now();
+            let said = fs::read(log).unwrap_or_default();
+            if let Some(percent) = percent(&String::from_utf8_lossy(&said)) {
+                shown(percent);
+            }
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+/// The share of the work in the last line that has one, as in `12 %`.
+fn percent(said: &str) -> Option<u64> {
+    said.lines().rev().find_map(|line| {
+        let (before, _) = line.split_once(" %")?;
+        let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse::<u64>().ok().filter(|percent| *percent <= 100)
+    })
+}
+
+/// Why a program does not start.
+pub fn not_started(program: &Path, remedy: &str, error: io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => format!("; {remedy}"),
+        _ => String::new(),
+    };
+    anyhow::Error::new(error).context(format!("cannot start {}{hint}", program.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(init: &[&str], fill: &[&str]) -> StartFile {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let shipped = StartFile::load("geth").unwrap();
+        StartFile { init: words(init), fill: words(fill), ..shipped }
+    }
+
+    fn program(start: &StartFile, has_genesis: bool, has_rows: bool) -> Result<Option<String>> {
+        let state = StateFiles { dir: "/export".into(), has_genesis, has_rows };
+        let making = Making::of(start, &state)?;
+        Ok(making.map(|making| making.program.display().to_string()))
+    }
+
+    #[test]
+    fn rows_are_read_where_there_is_no_genesis_or_no_command_for_one() {
+        let both = start(&["init"], &["filler", "{rows}"]);
+        let program = |start: &StartFile, genesis: bool, rows: bool| {
+            program(start, genesis, rows).map_err(|error| error.to_string())
+        };
+        assert_eq!(program(&both, true, true), Ok(Some("geth".to_owned())));
+        assert_eq!(program(&both, false, true), Ok(Some("filler".to_owned())));
+        let filler = start(&[], &["filler", "{rows}"]);
+        assert_eq!(program(&filler, true, true), Ok(Some("filler".to_owned())));
+        let error = program(&filler, true, false).unwrap_err();
+        assert!(error.contains("--form engine,rows"), "{error}");
+        let error = program(&start(&["init"], &[]), false, true).unwrap_err();
+        assert!(error.contains("rows alone") && error.contains("fill = …"), "{error}");
+        assert_eq!(program(&start(&[], &[]), false, true), Ok(None), "it makes its own");
+    }
+
+    #[test]
+    fn the_last_percent_of_an_output_is_its_progress() {
+        assert_eq!(percent("tries: 7 %, about 30s left\ntries: 42 %, about 9s left\n"), Some(42));
+        assert_eq!(percent("INFO 100 %\nand a last line"), Some(100));
+        assert_eq!(percent("% and 1234 % and x %"), None);
+        assert_eq!(percent(""), None);
+    }
+}
