@@ -330,7 +330,8 @@ mod tests {
         for (number, count) in [(2, 2), (2, 3), (3, 4)] {
             assert_eq!(save(&run(number, |_| ())), Saved::Added(count));
         }
-        let changes: [(&str, fn(&mut RunResult)); 5] = [
+        type Changed = fn(&mut RunResult);
+        let changes: [(&str, Changed); 5] = [
             ("of another build", |result| {
                 result.tool.program.commit = Some("decaf".to_owned());
             }),

@@ -160,7 +160,7 @@ fn work(report: &Report<'_>) -> String {
         count(of.and_then(|of| figure!(of, state_slot_count))),
         esc(&digest)
     );
-    let begun = markup::time(source.shown.started_unix_s());
+    let begun = units::moment(source.shown.started_unix_s());
     let of = match report.sources.len() {
         1 => String::new(),
         count => format!("{count} results; of the first: "),
