@@ -22,6 +22,7 @@ use crate::{
         report::{self, ReportArgs},
         run,
         scenarios::{self, ShowArgs, ValidateArgs},
+        schema::{self, SchemaArgs},
         state::{self, StateArgs},
         sweep::{self, SweepArgs},
     },
@@ -88,8 +89,8 @@ pub enum Command {
     Describe(DescribeArgs),
     /// Write a commented scenario to start from
     New(NewArgs),
-    /// Print the JSON Schema of scenarios, for editors
-    Schema,
+    /// Print the JSON Schema of scenarios, results, gates or sweeps
+    Schema(SchemaArgs),
     /// Generate a workload file, to be run with --workload
     Generate(GenerateArgs),
     /// Lay results side by side: settings, counters, figures
@@ -160,7 +161,7 @@ impl Command {
             Self::Validate(args) => scenarios::validate(&args),
             Self::Describe(args) => describe::describe(&args),
             Self::New(args) => new::new(&args),
-            Self::Schema => new::schema(),
+            Self::Schema(args) => schema::schema(&args),
             Self::Generate(args) => generate::generate(&args),
             Self::Compare(args) => compare::compare(&args),
             Self::Gate(args) => gate::gate(&args),

@@ -16,5 +16,6 @@ pub mod new;
 pub mod report;
 pub mod run;
 pub mod scenarios;
+pub mod schema;
 pub mod state;
 pub mod sweep;

@@ -23,6 +23,7 @@ mod page;
 #[path = "../common/rendered.rs"]
 mod rendered;
 mod report;
+mod schemas;
 mod sweep;
 mod tool;
 mod words;

@@ -22,6 +22,8 @@ use crate::{
     sweep::{self, Counters, Keys, MERGED_SCHEMA, MachineKind, Matrix, Merged, MergedCell},
 };
 
+mod schemas;
+
 /// Figures that a file may be made of; the last are no numbers for JSON.
 fn any_figure() -> impl Strategy<Value = f64> {
     prop_oneof![

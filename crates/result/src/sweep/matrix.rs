@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -14,7 +15,7 @@ pub const SCHEMA: &str = "stress.sweep/1";
 pub const CELL_COUNT_MAX: u64 = 10_000;
 
 /// A key and the values that it takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Its path: `run.threads`.
     pub key: String,
@@ -32,7 +33,7 @@ impl Axis {
 }
 
 /// A key and its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// Its path.
     pub key: String,
@@ -41,7 +42,7 @@ pub struct Setting {
 }
 
 /// All cells of a sweep, without their results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
     /// The scenario, as it was given.
     pub scenario: String,
@@ -58,9 +59,10 @@ pub struct Matrix {
 }
 
 /// Says which sweep a directory is of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// The matrix.
     #[serde(flatten)]
