@@ -16,6 +16,7 @@ use crate::{
         gate::{self, GateArgs},
         generate::{self, GenerateArgs},
         help::{self, CompletionsArgs, ManArgs},
+        history::{self, HistoryArgs},
         import::{self, ImportArgs},
         io::{self, IoArgs},
         new::{self, NewArgs},
@@ -43,6 +44,7 @@ Examples:
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
+  stress history nightly/ --out history.html    did a commit make it slower?
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
@@ -101,6 +103,8 @@ pub enum Command {
     Calibrate(Box<CalibrateArgs>),
     /// Write results as a page for a browser, or as Markdown, CSV or benchmark JSON
     Report(ReportArgs),
+    /// Show results over time, commit by commit, and where their times change
+    History(HistoryArgs),
     /// Check whether this machine is fit for benchmarking
     Doctor(DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
@@ -167,6 +171,7 @@ impl Command {
             Self::Gate(args) => gate::gate(&args),
             Self::Calibrate(args) => calibrate::calibrate(&args),
             Self::Report(args) => report::report(&args),
+            Self::History(args) => history::history(&args),
             Self::Doctor(args) => doctor::doctor(&args),
             Self::Import(args) => import::import(&args),
             Self::Export(args) => export::export(&args),

@@ -10,6 +10,7 @@ pub mod export;
 pub mod gate;
 pub mod generate;
 pub mod help;
+pub mod history;
 pub mod import;
 pub mod io;
 pub mod new;

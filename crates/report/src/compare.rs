@@ -72,7 +72,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
             digest: first.result.workload.digest.clone(),
         },
         results: (0..).zip(results).map(|(index, stored)| source(index, stored)).collect(),
-        changes: changes(results.iter().map(facts).collect()),
+        changes: changes(results.iter().map(|stored| facts(&stored.result)).collect()),
         counters: changes(results.iter().map(counters).collect()),
         rows: rows(results),
     })
@@ -129,8 +129,8 @@ pub fn label(index: usize) -> String {
 }
 
 /// Facts by key: of the tool, the machine, the stores and clients, and whether each variant was cold.
-fn facts(stored: &Stored) -> BTreeMap<String, Value> {
-    let RunResult { tool, environment, stores, cells, clients, .. } = &stored.result;
+fn facts(run: &RunResult) -> BTreeMap<String, Value> {
+    let RunResult { tool, environment, stores, cells, clients, .. } = run;
     let mut facts = flat(&json(tool), "tool");
     facts.extend(flat(&json(environment), "environment"));
     for StoreFacts { store, facts: own } in stores {
@@ -147,6 +147,11 @@ fn facts(stored: &Stored) -> BTreeMap<String, Value> {
     }
     facts.retain(|key, _| !PASSING.iter().any(|passing| key.ends_with(passing)));
     facts
+}
+
+/// Facts of the tool, the machine, the stores and caches that are not the same in both.
+pub(crate) fn differences(before: &RunResult, after: &RunResult) -> Vec<Change> {
+    changes(vec![facts(before), facts(after)])
 }
 
 /// Counters by variant and name, and by database where there are several; of a variant whose

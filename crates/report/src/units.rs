@@ -63,6 +63,21 @@ pub fn time(value: Duration) -> String {
     time_ns(value.as_nanos() as f64)
 }
 
+/// `2026-01-01 00:00 UTC`, by the calendar that counts years from March.
+pub fn date(unix_s: u64) -> String {
+    let days = unix_s / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute) = (unix_s / 3_600 % 24, unix_s / 60 % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
 /// A share in per cent, without the sign: `79`, `3.4`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
@@ -188,5 +203,15 @@ mod tests {
         assert_eq!([percent(0.79), percent(0.034), percent(1.2)], ["79", "3.4", "120"]);
         assert_eq!([ratio(0.944), ratio(12.34)], ["0.94", "12.3"]);
         assert_eq!([plain(4.9), plain(20_134.4), plain(1e6)], ["4.90", "20134", "1.00M"]);
+    }
+
+    #[test]
+    fn a_date_is_that_of_the_calendar() {
+        // date -u -d @N
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_709_251_199), "2024-02-29 23:59 UTC");
+        assert_eq!(date(1_767_225_600), "2026-01-01 00:00 UTC");
+        assert_eq!(date(4_107_542_400), "2100-03-01 00:00 UTC");
     }
 }

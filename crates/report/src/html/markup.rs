@@ -164,21 +164,6 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// `2026-01-01 00:00 UTC`, by the calendar that counts years from March.
-pub(super) fn time(unix_s: u64) -> String {
-    let days = unix_s / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (unix_s / 3_600 % 24, unix_s / 60 % 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,15 +182,5 @@ mod tests {
         assert_eq!(quote("it's"), r"'it'\''s'");
         assert_eq!(quote(""), "''");
         assert_eq!(quote("$(rm)"), "'$(rm)'");
-    }
-
-    #[test]
-    fn a_time_is_that_of_the_calendar() {
-        // date -u -d @N
-        assert_eq!(time(0), "1970-01-01 00:00 UTC");
-        assert_eq!(time(951_782_400), "2000-02-29 00:00 UTC");
-        assert_eq!(time(1_709_251_199), "2024-02-29 23:59 UTC");
-        assert_eq!(time(1_767_225_600), "2026-01-01 00:00 UTC");
-        assert_eq!(time(4_107_542_400), "2100-03-01 00:00 UTC");
     }
 }

@@ -299,7 +299,7 @@ pub(super) fn results(report: &Report<'_>) -> Section {
         vec![
             source.label.clone(),
             esc(&source.shown.path.display().to_string()),
-            esc(&markup::time(source.shown.started_unix_s())),
+            esc(&units::date(source.shown.started_unix_s())),
             format!("{scenario} <code>{}</code>{apart}", esc(&digest)),
             agree.to_owned(),
             best.map_or_else(unknown, |row| {
