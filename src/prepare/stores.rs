@@ -11,7 +11,7 @@ use executor::{
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
-        rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
+        rocksdb::{self, Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
     tries,
 };
@@ -84,6 +84,7 @@ impl StoreOpener<'_> {
         Ok(match name {
             StoreKind::Memory => AnyStore::Memory(self.memory(run)?),
             StoreKind::Rocksdb => {
+                rocksdb_options(run)?;
                 let built = self.state(&rocks_format(run))?;
                 let store = RocksStore::open(built, rocks_settings(run, self.machine));
                 AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
@@ -182,7 +183,23 @@ fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
         durability: run.commit,
         checksums: run.checksums,
         cache_fill: run.cache_fill,
+        options: spec.options.clone(),
     }
+}
+
+/// Refuses options of `RocksDB` that it does not know, or whose values it does not take.
+///
+/// # Errors
+/// There is one; the error names it.
+pub fn rocksdb_options(run: &RunSpec) -> Result<(), Failure> {
+    rocksdb::check_options(&run.rocksdb.options).map_err(|reason| {
+        let error = anyhow!(
+            "run.rocksdb.options: RocksDB does not take \"{}\": {reason}; its names and values are those of \
+             its file OPTIONS",
+            run.rocksdb.options
+        );
+        Failure { code: Code::Usage, error }
+    })
 }
 
 #[cfg(test)]
@@ -219,6 +236,7 @@ mod tests {
             access: FileAccess::Buffered,
             multi_get_key_count: 64,
             open_file_count: Some(20),
+            options: "max_background_jobs=1".to_owned(),
         };
         let expected = RocksFormat {
             file_bytes: 1 << 40,
@@ -238,5 +256,6 @@ mod tests {
         assert_eq!(settings.read_method, ReadMethod::MultiGet);
         assert_eq!(settings.multi_get_key_count, 64);
         assert_eq!(settings.open_file_count, Some(20));
+        assert_eq!(settings.options, "max_background_jobs=1");
     }
 }

@@ -18,6 +18,7 @@ mod import_rpc;
 mod interrupted;
 mod io;
 mod machine;
+mod options;
 #[path = "../common/page.rs"]
 mod page;
 #[path = "../common/rendered.rs"]
