@@ -269,15 +269,18 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
     if let Some(first) = machine.first() {
         return Some(format!("of another machine ({first})"));
     }
-    match baseline::settings_between(before, new) {
+    let settings = match baseline::settings_between(before, new) {
         Err(_) => return Some("of other work".to_owned()),
-        Ok(settings) if settings.is_empty() => {}
-        Ok(settings) => return Some(format!("with other settings ({})", settings.join(", "))),
-    }
+        Ok(settings) => settings,
+    };
     let variants = |result: &RunResult| {
         result.cells.iter().map(|cell| cell.variant.clone()).collect::<Vec<_>>()
     };
-    (variants(of) != variants(now)).then(|| "of other variants".to_owned())
+    // A variant that one side lacks would be a setting that differs, too.
+    if variants(of) != variants(now) {
+        return Some("of other variants".to_owned());
+    }
+    (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))
 }
 
 /// Gives the directory `new` the name `place`, in one step. What was there gets the name of `new`.

@@ -20,12 +20,14 @@ use crate::{
         gate::{self, GateArgs},
         generate::{self, GenerateArgs},
         help::{self, CompletionsArgs, ManArgs},
+        history::{self, HistoryArgs},
         import::{self, ImportArgs},
         io::{self, IoArgs},
         new::{self, NewArgs},
         report::{self, ReportArgs},
         run,
         scenarios::{self, ShowArgs, ValidateArgs},
+        schema::{self, SchemaArgs},
         state::{self, StateArgs},
         sweep::{self, SweepArgs},
     },
@@ -48,6 +50,7 @@ Examples:
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
   stress my.toml --metrics /var/lib/node_exporter/stress.prom    figures for Prometheus
+  stress history nightly/ --out history.html    did a commit make it slower?
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
@@ -99,8 +102,8 @@ pub enum Command {
     Describe(DescribeArgs),
     /// Write a commented scenario to start from
     New(NewArgs),
-    /// Print the JSON Schema of scenarios, for editors
-    Schema,
+    /// Print the JSON Schema of scenarios, results, gates or sweeps
+    Schema(SchemaArgs),
     /// Generate a workload file, to be run with --workload
     Generate(GenerateArgs),
     /// Lay results side by side: settings, counters, figures
@@ -111,6 +114,8 @@ pub enum Command {
     Calibrate(Box<CalibrateArgs>),
     /// Write results as a page for a browser, or as Markdown, CSV or benchmark JSON
     Report(ReportArgs),
+    /// Show results over time, commit by commit, and where their times change
+    History(HistoryArgs),
     /// Check whether this machine is fit for benchmarking
     Doctor(DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
@@ -207,12 +212,13 @@ impl Command {
             Self::Validate(args) => scenarios::validate(&args),
             Self::Describe(args) => describe::describe(&args),
             Self::New(args) => new::new(&args),
-            Self::Schema => new::schema(),
+            Self::Schema(args) => schema::schema(&args),
             Self::Generate(args) => generate::generate(&args),
             Self::Compare(args) => compare::compare(&args),
             Self::Gate(args) => gate::gate(&args),
             Self::Calibrate(args) => calibrate::calibrate(&args),
             Self::Report(args) => report::report(&args),
+            Self::History(args) => history::history(&args),
             Self::Doctor(args) => doctor::doctor(&args),
             Self::Import(args) => import::import(&args),
             Self::Export(args) => export::export(&args),

@@ -411,12 +411,12 @@ impl Screen {
                 self.bar = ProgressBar::with_draw_target(Some(live.length), (self.terminal)())
                     .with_style(live_style(live));
             }
-            self.bar.set_length(live.length);
-            self.bar.set_prefix(live.head.clone());
-            self.bar.set_message(live.below.clone());
-            self.bar.set_position(live.position);
+            // A handle of the same bar. Nothing is drawn before all of it is new.
+            let bar = self.bar.clone().with_position(live.position);
+            let bar = bar.with_prefix(live.head.clone()).with_message(live.below.clone());
+            bar.set_length(live.length);
             // A long sample may follow: this stands there all the time.
-            self.bar.force_draw();
+            bar.force_draw();
             return true;
         }
         let (total, words) = (stage.total, stage.total.words(done));

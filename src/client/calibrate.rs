@@ -395,17 +395,19 @@ mod tests {
     #[test]
     fn an_override_is_left_out_where_a_scenario_does_not_take_it_and_refused_where_none_does() {
         let dir = tempfile::tempdir().unwrap();
-        let input = input(&[], dir.path());
+        let mut input = input(&[], dir.path());
+        let (key, value) = ("load.overlap".to_owned(), "all".to_owned());
+        input.work.push(Override { origin: format!("--set {key}={value}"), key, value });
         let of = input.overrides_of("transfers");
         let keys =
             |given: &[Override]| given.iter().map(|given| given.key.clone()).collect::<Vec<_>>();
         let left_out: Vec<Override> = of.left_out.into_iter().map(|(given, _)| given).collect();
-        assert_eq!(keys(&of.taken), ["block.gas"]);
-        assert_eq!(keys(&left_out), ["state.slots"]);
+        assert_eq!(keys(&of.taken), ["block.gas", "state.slots"]);
+        assert_eq!(keys(&left_out), ["load.overlap"]);
         let names =
             |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         input.check_overrides(&names(&["transfers", "sload-storm"])).unwrap();
         let error = input.check_overrides(&names(&["transfers"])).unwrap_err().to_string();
-        assert!(error.contains("state.slots"), "{error}");
+        assert!(error.contains("--set load.overlap"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! `stress new` and `stress schema`: help for writing a scenario.
+//! `stress new`: a scenario to start from.
 
 use std::{fs::File, io::Write, path::PathBuf};
 
@@ -40,11 +40,5 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
         "wrote {name}\n  stress describe {name}      what it holds\n  stress --scenario {name}    \
          run it\n"
     ));
-    Ok(Code::Fine)
-}
-
-/// Prints the JSON Schema of scenarios.
-pub fn schema() -> Result<Code, Failure> {
-    terminal::out(&spec::json_schema());
     Ok(Code::Fine)
 }

@@ -160,7 +160,8 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 }
 
 /// The smallest δ that octets with these spreads, of B and of the null, decide in nine runs of ten
-/// where nothing differs: the upper bound must lie below δ, and the interval of the null within
+/// where nothing differs, if the spreads are the true ones; they are estimates, so it is most runs
+/// and not nine of ten: the upper bound must lie below δ, and the interval of the null within
 /// ±δ/2. It follows from the noise alone, whatever the estimates are.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let [_, null] = off(null).interval(NULL_CONFIDENCE);
@@ -204,7 +205,7 @@ pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
         return String::new();
     }
     format!(
-        "; with --delta {:.1}% noise like this decides nine of ten runs in which nothing differs",
+        "; with --delta {:.1}% noise like this decides most runs in which nothing differs",
         delta * 100.0
     )
 }

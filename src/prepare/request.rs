@@ -7,7 +7,10 @@ use spec::{Override, RunSpec, Scenario};
 use variant::SampleKeys;
 use workload::Workload;
 
-use super::work::{generate, read_workload};
+use super::{
+    stores::rocksdb_options,
+    work::{generate, read_workload},
+};
 use crate::{
     exit::{Code, Failure, OrExit},
     minimal,
@@ -97,7 +100,9 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     if size == Size::Quick {
         add_quick(&mut overrides);
     }
-    spec::load(name, &overrides).or_exit(Code::Usage)
+    let scenario = spec::load(name, &overrides).or_exit(Code::Usage)?;
+    rocksdb_options(&scenario.run)?;
+    Ok(scenario)
 }
 
 /// The fault of a claim on a design that the run lacks; `None` if there is no such claim.

@@ -11,7 +11,7 @@ use executor::{
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
-        rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
+        rocksdb::{self, Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
     tries,
 };
@@ -53,7 +53,7 @@ pub struct Databases<'a> {
 }
 
 /// How a run has a store built and opened: all of its keys that reach the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreSettings {
     /// In memory.
     Memory {
@@ -132,6 +132,7 @@ impl StoreOpener<'_> {
         Ok(match StoreSettings::of(name, run, self.machine) {
             StoreSettings::Memory { .. } => AnyStore::Memory(self.memory(run)?),
             StoreSettings::Rocksdb { format, settings } => {
+                rocksdb_options(run)?;
                 let store = RocksStore::open(self.state(&format)?, settings);
                 AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
             }
@@ -227,7 +228,23 @@ fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
         durability: run.commit,
         checksums: run.checksums,
         cache_fill: run.cache_fill,
+        options: spec.options.clone(),
     }
+}
+
+/// Refuses options of `RocksDB` that it does not know, or whose values it does not take.
+///
+/// # Errors
+/// There is one; the error names it.
+pub fn rocksdb_options(run: &RunSpec) -> Result<(), Failure> {
+    rocksdb::check_options(&run.rocksdb.options).map_err(|reason| {
+        let error = anyhow!(
+            "run.rocksdb.options: RocksDB does not take \"{}\": {reason}; its names and values are those of \
+             its file OPTIONS",
+            run.rocksdb.options
+        );
+        Failure { code: Code::Usage, error }
+    })
 }
 
 #[cfg(test)]
@@ -264,6 +281,7 @@ mod tests {
             access: FileAccess::Buffered,
             multi_get_key_count: 64,
             open_file_count: Some(20),
+            options: "max_background_jobs=1".to_owned(),
         };
         let expected = RocksFormat {
             file_bytes: 1 << 40,
@@ -283,5 +301,6 @@ mod tests {
         assert_eq!(settings.read_method, ReadMethod::MultiGet);
         assert_eq!(settings.multi_get_key_count, 64);
         assert_eq!(settings.open_file_count, Some(20));
+        assert_eq!(settings.options, "max_background_jobs=1");
     }
 }

@@ -105,6 +105,7 @@ mod tests {
             ("run.read", "get"),
             ("run.rocksdb.block", "8KiB"),
             ("run.rocksdb.aged", "0.5"),
+            ("run.rocksdb.options", "max_background_jobs=1;compression_opts={level=1;strategy=0}"),
             ("run.mdbx.storage", "dupsort"),
         ];
         let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));

@@ -4,7 +4,10 @@ use std::{
     cell::Cell,
     process::{Command, Output},
     sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    time::SystemTime,
 };
+
+use crate::schemas;
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
@@ -37,5 +40,20 @@ pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
 /// Runs a program beside those of other tests.
 pub(crate) fn output(command: &mut Command) -> Output {
     let _shared = shared();
-    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    checked(command)
+}
+
+/// Runs a program while no other test's program runs.
+pub(crate) fn output_alone(command: &mut Command) -> Output {
+    let _alone = alone();
+    checked(command)
+}
+
+/// Runs a program, all of whose files and whose output keep to their schemas.
+fn checked(command: &mut Command) -> Output {
+    let began = SystemTime::now();
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    schemas::assert_kept(&output.stdout, "standard output");
+    schemas::assert_kept_by(command, began);
+    output
 }

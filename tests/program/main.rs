@@ -24,11 +24,13 @@ mod io;
 mod machine;
 mod metrics;
 mod named;
+mod options;
 #[path = "../common/page.rs"]
 mod page;
 #[path = "../common/rendered.rs"]
 mod rendered;
 mod report;
+mod schemas;
 mod states;
 mod sweep;
 mod terminal;

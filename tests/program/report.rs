@@ -55,6 +55,57 @@ fn json(path: &Path) -> Value {
 }
 
 #[test]
+fn a_history_shows_the_change_at_its_commit_whatever_the_order_of_its_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path();
+    run(&["--out", "one"], at);
+    let one = json(&at.join("one/result.json"));
+    fs::create_dir_all(at.join("all/below")).unwrap();
+    let mut names = Vec::new();
+    for day in 0_u64..20 {
+        let mut result = one.clone();
+        result["started_unix_s"] = (1_767_225_600 + day * 86_400).into();
+        result["tool"]["commit"] = format!("{:010x}", 0xabc_0000_u64 + day).into();
+        for cell in result["cells"].as_array_mut().unwrap() {
+            let noise = 1.0 + (day * 7_919 % 101) as f64 / 2e4;
+            let ms = if day < 12 { 100.0 } else { 130.0 } * noise;
+            cell["ms_per_batch"]["median"] = ms.into();
+        }
+        let name =
+            if day % 2 == 0 { format!("all/below/{day}.json") } else { format!("all/{day}.json") };
+        fs::write(at.join(&name), result.to_string()).unwrap();
+        names.push(name);
+    }
+    let of_dir = fine(&["history", "all", "--out", "page.html"], at);
+    let changes = of_dir.lines().filter(|line| line.starts_with('▲'));
+    let changes: Vec<_> = changes.collect();
+    assert_eq!(changes.len(), one["cells"].as_array().unwrap().len(), "{of_dir}");
+    for line in changes {
+        assert!(
+            line.starts_with("▲ 2026-01-13 00:00 UTC") && line.contains("000abc000c"),
+            "{line}"
+        );
+        assert!(line.contains(" 1.30") || line.contains(" 1.29"), "{line}");
+    }
+    names.reverse();
+    names.push("all/3.json".to_owned());
+    let words: Vec<&str> =
+        ["history"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    assert_eq!(fine(&words, at), of_dir);
+    let page = fs::read_to_string(at.join("page.html")).unwrap();
+    assert!(page.contains("History of transfers") && page.contains("<code>000abc000c</code>"));
+
+    let mut wrong = one;
+    wrong["agree"] = false.into();
+    fs::write(at.join("wrong.json"), wrong.to_string()).unwrap();
+    let output = stress(&["history", "all", "wrong.json"], at);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("DISAGREE wrong.json"));
+    fs::create_dir(at.join("none")).unwrap();
+    assert_eq!(stress(&["history", "none"], at).status.code(), Some(6));
+}
+
+#[test]
 fn a_runs_page_and_its_other_forms_hold_what_its_result_says() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path();

@@ -7,6 +7,7 @@ mod book;
 mod code;
 mod cycles;
 mod functions;
+mod gitlab;
 mod manifests;
 mod modules;
 mod paths;

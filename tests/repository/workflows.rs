@@ -1,5 +1,4 @@
-//! The files for CI of others and of ours: GitHub's are linted by actionlint, a Go program, where
-//! Go is there.
+//! The files for CI of GitHub: linted by actionlint, a Go program, where Go is there.
 
 use std::{io::Write as _, process::Command};
 

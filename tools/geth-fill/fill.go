@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/ethdb/pebble"
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/ethereum/go-ethereum/trie"
 	"github.com/ethereum/go-ethereum/triedb"
@@ -22,6 +24,9 @@ const (
 	// Where geth has its database in a data directory.
 	instanceName = "geth"
 	databaseName = "chaindata"
+	ancientName  = "ancient"
+	// Memory for opening it once more.
+	reopenCacheMB = 16
 	// Records between two looks at signals, at faults of the database and at the clock.
 	lookInterval = 4096
 	// Room on the device for each byte of rows: the database, and tables that are written anew.
@@ -99,7 +104,27 @@ func write(ctx context.Context, export *export, dir string, said *progress) (int
 	if closed := db.close(); err == nil {
 		err = closed
 	}
+	if err == nil {
+		err = reopen(dir, export.GenesisHash)
+	}
 	return len(f.codeHashes), err
+}
+
+// Opens the database as geth does: the store of old blocks is made, and logs that are not needed any more
+// are removed. Fails where its head is another block.
+func reopen(dir string, head common.Hash) error {
+	kv, err := pebble.New(dir, reopenCacheMB, handleCount, "", false)
+	if err != nil {
+		return err
+	}
+	db, err := rawdb.Open(kv, rawdb.OpenOptions{Ancient: filepath.Join(dir, ancientName)})
+	if err != nil {
+		return errors.Join(err, kv.Close())
+	}
+	if found := rawdb.ReadHeadHeaderHash(db); found != head {
+		err = fmt.Errorf("the database that was written has the head %#x, not %#x", found, head)
+	}
+	return errors.Join(err, db.Close())
 }
 
 // A database that is being filled. Each step writes one kind of key.
@@ -120,12 +145,13 @@ func (f *filler) all() error {
 		work float64
 		do   func() error
 	}{
+		{"anchor", 0, f.anchor},
 		{"codes", 0, f.codes},
-		{"storage tries", 3*slots + 0.1*accounts, f.storageTries},
-		{"account trie", 3 * accounts, f.accountTrie},
-		{"flat slots", 1.5 * slots, f.flatSlots},
-		{"flat accounts", 1.5 * accounts, f.flatAccounts},
-		{"settling", 2 * (slots + accounts), f.settle},
+		{"storage tries", 2*slots + 0.1*accounts, f.storageTries},
+		{"account trie", 2 * accounts, f.accountTrie},
+		{"flat slots", 0.7 * slots, f.flatSlots},
+		{"flat accounts", 0.7 * accounts, f.flatAccounts},
+		{"settling", 0.5 * (slots + accounts), f.settle},
 	}
 	for _, step := range steps {
 		f.said.expect(step.work)
@@ -146,6 +172,19 @@ func (f *filler) look(done, all float64) error {
 	}
 	f.said.set(done / max(all, 1))
 	return f.db.fault()
+}
+
+// Writes a first and a last row into the lowest level: the genesis block, whose receipts come behind all
+// of the state, and in the place of the state's root, which comes before it, a node that is none and
+// is overwritten. Where a range is compacted, tables go one level below its lowest one: with these rows,
+// to the lowest of all, as those of a database that has been in use.
+func (f *filler) anchor() error {
+	rawdb.WriteAccountTrieNode(f.db, nil, []byte{0})
+	f.writeGenesis()
+	if err := f.db.flush(); err != nil {
+		return err
+	}
+	return f.db.kv.Compact(nil, nil)
 }
 
 func (f *filler) codes() error {
@@ -346,10 +385,9 @@ func (f *filler) each(of *records, do func(record []byte) error) error {
 	}
 }
 
-// Writes the genesis block, says that the state is whole, and puts the database in order: a key lies
-// in one place then, and geth has nothing to tidy when it opens it.
+// Says that the state is whole, and puts the database in order: a key lies in one place then, and geth
+// has nothing to tidy when it opens it.
 func (f *filler) settle() error {
-	f.writeGenesis()
 	if err := f.db.flush(); err != nil {
 		return err
 	}

@@ -217,10 +217,27 @@ func TestTheDatabaseHasTheRowsOfOneThatGoEthereumInitialised(t *testing.T) {
 	if len(wanted) < 10_000 {
 		t.Errorf("%d rows are too few for this test", len(wanted))
 	}
+	mustBeSettled(t, kv)
 	// go-ethereum finds flat state and codes whole, and serves them.
 	again := triedb.NewDatabase(rawdb.NewDatabase(kv), &triedb.Config{PathDB: pathdb.Defaults})
 	defer again.Close()
 	must(t, again.VerifyState(block.Root()))
+}
+
+// All tables must be in the lowest level.
+func mustBeSettled(t *testing.T, kv ethdb.KeyValueStater) {
+	t.Helper()
+	stat, err := kv.Stat()
+	must(t, err)
+	counts := map[string]string{}
+	for line := range strings.Lines(stat) {
+		if words := strings.Fields(line); len(words) > 2 && words[1] == "|" {
+			counts[words[0]] = words[2]
+		}
+	}
+	if counts["6"] == "" || counts["6"] == "0" || counts["6"] != counts["total"] {
+		t.Errorf("tables are above the lowest level:\n%s", stat)
+	}
 }
 
 // Changes a file of an export.

@@ -75,7 +75,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
             digest: first.result.workload.digest.clone(),
         },
         results: (0..).zip(results).map(|(index, stored)| source(index, stored)).collect(),
-        changes: changes(results.iter().map(facts).collect()),
+        changes: changes(results.iter().map(|stored| facts(&stored.result)).collect()),
         counters: changes(results.iter().map(counters).collect()),
         rows: rows(results),
     })
@@ -132,8 +132,8 @@ pub fn label(index: usize) -> String {
 }
 
 /// Facts by key: of the tool, the machine, the stores and clients, and whether each variant was cold.
-fn facts(stored: &Stored) -> BTreeMap<String, Value> {
-    let RunResult { tool, environment, stores, cells, clients, prepare, .. } = &stored.result;
+fn facts(run: &RunResult) -> BTreeMap<String, Value> {
+    let RunResult { tool, environment, stores, cells, clients, prepare, .. } = run;
     let mut facts = flat(&json(tool), "tool");
     facts.insert(PREPARE.to_owned(), json(prepare));
     facts.extend(flat(&json(environment), "environment"));
@@ -151,6 +151,11 @@ fn facts(stored: &Stored) -> BTreeMap<String, Value> {
     }
     facts.retain(|key, _| !PASSING.iter().any(|passing| key.ends_with(passing)));
     facts
+}
+
+/// Facts of the tool, the machine, the stores and caches that are not the same in both.
+pub(crate) fn differences(before: &RunResult, after: &RunResult) -> Vec<Change> {
+    changes(vec![facts(before), facts(after)])
 }
 
 /// Counters by variant and name, and by database where there are several; of a variant whose

@@ -146,7 +146,7 @@ fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
         .map(|wanted| format!("about {} of each build would", units::things(wanted, "sample")));
     let delta = figure.delta_to_decide.map(|delta| {
         format!(
-            "with --delta {:.1}% noise like this does in nine of ten runs, if nothing differs",
+            "with --delta {:.1}% noise like this does in most runs, if nothing differs",
             delta * 100.0
         )
     });

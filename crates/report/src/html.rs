@@ -15,6 +15,7 @@ mod figure;
 mod gate;
 mod ground;
 mod heat;
+mod history;
 mod latency;
 mod list_size;
 mod look;
@@ -36,6 +37,7 @@ pub use markup::quote;
 
 use crate::{
     calibrated::{Calibrated, Figures},
+    history::groups,
     units,
 };
 
@@ -88,6 +90,21 @@ pub fn calibration(calibrated: &Calibrated<'_>) -> String {
     let count = units::things(figures.rows.len() as u64, "workload");
     let title = esc(&format!("{client} against our designs on {count}"));
     document(&report, &title, &sections)
+}
+
+/// The page of results over time, which are in that order.
+pub fn history(results: &[Shown]) -> String {
+    let report = Report::new(results);
+    let groups = groups(results);
+    let sections = [
+        history::changes(&groups),
+        history::charts(&groups),
+        history::points(&report, &groups),
+        ground::warnings(&report),
+        ground::environment(&report),
+        verdict::results(&report),
+    ];
+    document(&report, &format!("History of {}", title(&report)), &sections)
 }
 
 fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {

@@ -1,6 +1,7 @@
 //! A run's facts of a real client that took its blocks by the Engine API. A client has none of the axes
 //! of a design: its cells stand beside those of the designs, not among them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{facts::CacheFacts, figures::Estimate, stats};
@@ -9,7 +10,7 @@ use crate::{facts::CacheFacts, figures::Estimate, stats};
 pub const CLIENT_DISAGREES: &str = "client ";
 
 /// A client on the blocks of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCell {
     /// Its name: that of its start file, or `attached`.
     pub client: String,
@@ -36,7 +37,7 @@ pub struct ClientCell {
 }
 
 /// All blocks of the workload in order, each of which a client found valid.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientSample {
     /// Sum over the blocks, each from the request of the new payload to the answer on the fork choice.
     pub wall_ns: u64,
@@ -61,7 +62,7 @@ pub struct ClientSample {
 }
 
 /// One block that a client found valid.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientBlock {
     /// Its hash. Each sample of a single block has another one with the same work.
     pub block_hash: String,

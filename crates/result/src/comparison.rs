@@ -1,5 +1,6 @@
 //! Results side by side as they are written (`stress.compare/1`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,9 +15,9 @@ schema! {
 pub const SCHEMA: CompareSchema = CompareSchema;
 
 /// Results side by side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: CompareSchema,
     /// The work that all of them did: scenario, gas, digest.
     pub work: Work,
@@ -31,7 +32,7 @@ pub struct Comparison {
 }
 
 /// The work of all.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
     /// The scenario's name in the first.
     pub scenario: String,
@@ -42,7 +43,7 @@ pub struct Work {
 }
 
 /// Where a column comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// `A`, `B`, …: how a table names it.
     pub label: String,
@@ -59,7 +60,7 @@ pub struct Source {
 }
 
 /// A fact that is not the same in all; `null` where a result has not got it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Where in the result: `stores.rocksdb.block_cache_bytes`.
     pub key: String,
@@ -68,7 +69,7 @@ pub struct Change {
 }
 
 /// A variant's figures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// The variant.
     pub variant: String,
@@ -77,7 +78,7 @@ pub struct Row {
 }
 
 /// A variant's figures in one result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// Number of samples.
     pub sample_count: u64,

@@ -2,10 +2,11 @@
 //! the same in every sample of a variant on one workload, so two builds whose counters differ do
 //! different work, and their times say nothing about each other.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Exact figures of a sample.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Gas used: the sum of all receipts.
     pub gas: u64,

@@ -1,6 +1,7 @@
 //! `stress describe`: the contents of a workload as figures (`stress.describe/1`, explained in
 //! `docs/workloads.md`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -17,9 +18,9 @@ schema! {
 pub const SCHEMA: DescribeSchema = DescribeSchema;
 
 /// The contents of a workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Described {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: DescribeSchema,
     /// The program.
     pub tool: Tool,
@@ -44,7 +45,7 @@ pub struct Described {
 }
 
 /// One load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFacts {
     /// Its kind.
     pub kind: String,
@@ -56,7 +57,7 @@ pub struct LoadFacts {
 }
 
 /// Figures of some transactions together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TxFacts {
     /// Their number.
     pub tx_count: u64,
@@ -71,7 +72,7 @@ pub struct TxFacts {
 }
 
 /// A mean and the most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The mean; 0 of nothing.
     pub mean: f64,
@@ -80,7 +81,7 @@ pub struct Spread {
 }
 
 /// The conflict graphs of all batches together. Batches run one after the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflicts {
     /// Components: transactions that conflicts join, directly or through others.
     pub component_count: u64,
@@ -111,7 +112,7 @@ pub struct Conflicts {
 }
 
 /// Conflicts of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meetings {
     /// Transactions that are in such a conflict with another; those of both kinds count in both.
     pub tx_count: u64,
@@ -120,7 +121,7 @@ pub struct Meetings {
 }
 
 /// A key at which transactions meet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HotKey {
     /// The account.
     pub account: String,
@@ -133,7 +134,7 @@ pub struct HotKey {
 }
 
 /// The best gain of so many threads.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ideal {
     /// Executing threads.
     pub threads: u64,
@@ -142,7 +143,7 @@ pub struct Ideal {
 }
 
 /// Components of about one size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeClass {
     /// The fewest transactions of one.
     pub least_tx_count: u64,

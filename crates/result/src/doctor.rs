@@ -1,5 +1,6 @@
 //! `stress doctor`: the checks of a machine, as they are written (`stress.doctor/1`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -16,9 +17,9 @@ schema! {
 pub const SCHEMA: DoctorSchema = DoctorSchema;
 
 /// All checks, and the machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorResult {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: DoctorSchema,
     /// Subject by subject.
     pub checks: Vec<Check>,

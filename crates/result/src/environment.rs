@@ -1,6 +1,7 @@
 //! The machine that a result was made on: a fingerprint with `null` for unknown facts. One file
 //! a subject. How each is found out is the program's business.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod build;
@@ -24,7 +25,7 @@ pub use memory::{Memory, Swap};
 pub use steal::StealClock;
 
 /// Where a result was made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The processor and how it is run.
     pub cpu: Cpu,
@@ -43,6 +44,7 @@ pub struct Environment {
     /// Time that the hypervisor kept from all CPUs together, from the probe until this is
     /// written.
     #[serde(rename = "steal_ns", default = "unknown_steal")]
+    #[schemars(with = "Option<u64>")]
     pub steal: StealClock,
 }
 

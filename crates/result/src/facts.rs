@@ -1,10 +1,13 @@
 //! What a result says beside the figures: the tool, the workload, the device, the stores.
 
+use std::{borrow::Cow, collections::BTreeMap};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use variant::{CacheMode, StoreKind};
 
-use crate::{named, program::Program};
+use crate::{named::Name, program::Program};
 
 /// A second pass over the same blocks that is faster than the first by more than this factor was
 /// answered by a cache below this machine. Where it is not, there may be one all the same: one
@@ -16,7 +19,7 @@ pub const HOST_CACHE_RATIO: f64 = 1.3;
 pub const DRIFT_MAX: f64 = 0.2;
 
 /// The tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Its version, sources and file.
     #[serde(flatten)]
@@ -28,7 +31,7 @@ pub struct Tool {
 }
 
 /// The workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadFacts {
     /// The scenario's name.
     pub scenario: String,
@@ -67,7 +70,7 @@ pub struct WorkloadFacts {
 }
 
 /// Encoded length of the list in each form.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BalBytes {
     /// Changes only.
     pub parallel_io_bytes: u64,
@@ -78,7 +81,7 @@ pub struct BalBytes {
 }
 
 /// The device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
     /// Random reads of 4 KiB a second before the samples, by the best method.
     pub ceiling_iops: Option<f64>,
@@ -109,7 +112,7 @@ pub struct Device {
 }
 
 /// Origin of figures of the device that the cells of a sweep share.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedDevice {
     /// When the ceiling was measured, seconds since 1970.
     pub measured_unix_s: u64,
@@ -120,20 +123,38 @@ pub struct SharedDevice {
 }
 
 /// A store.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreFacts {
     /// Its name.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// Settings and sizes.
+    /// Settings and sizes, by names of the store's own.
+    #[schemars(with = "BTreeMap<String, Fact>")]
     pub facts: serde_json::Map<String, Value>,
 }
 
+/// A setting or a size of a store, for schemas.
+pub(crate) struct Fact;
+
+impl JsonSchema for Fact {
+    fn schema_name() -> Cow<'static, str> {
+        "Fact".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "integer", "boolean", "null"],
+            "description": "A setting or a size: text, or what a plain text is. An integer is not negative.",
+            "minimum": 0,
+        })
+    }
+}
+
 /// Whether the state was as cold as asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheFacts {
     /// `cold` or `warm`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<CacheMode>")]
     pub want: CacheMode,
     /// Whether it is proved; `null` where it cannot be.
     pub proved: Option<bool>,

@@ -1,9 +1,10 @@
 //! Figures over samples: estimates with their intervals, and percentiles.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A figure over samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Median.
     pub median: Option<f64>,
@@ -16,7 +17,7 @@ pub struct Estimate {
 }
 
 /// Percentiles of a histogram; each is `null` where fewer than ten values lie beyond it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Median.
     pub p50: Option<u64>,

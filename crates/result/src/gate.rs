@@ -1,12 +1,13 @@
 //! A gate's result as it is written (`stress.gate/2`, `docs/gate.md`). Shares are of one: 0.03
 //! is 3 %. An unknown value is `null`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     counters::Counters,
     environment::Environment,
-    named,
+    named::{Name, NameOrError},
     program::Program,
     run::{Expects, Tool, WorkloadFacts},
     schema::schema,
@@ -17,6 +18,7 @@ mod calibration;
 mod names;
 
 pub use baseline::{Compared, CountShift, Shift};
+pub(crate) use calibration::SCHEMA as CALIBRATION_SCHEMA;
 pub use calibration::{Calibration, Spread};
 pub use names::{DecidedBy, Metric, Mode, Verdict};
 
@@ -29,9 +31,9 @@ schema! {
 pub const SCHEMA: GateSchema = GateSchema;
 
 /// All that a gate says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateResult {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: GateSchema,
     /// The program.
     pub tool: Tool,
@@ -57,9 +59,10 @@ pub struct GateResult {
 }
 
 /// A build.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Binary {
     /// `A` or `B`.
+    #[schemars(extend("enum" = ["A", "B"]))]
     pub arm: char,
     /// How it was called.
     pub path: String,
@@ -80,19 +83,19 @@ pub struct Binary {
 }
 
 /// The verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// `against` another build, or a `baseline`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Mode>")]
     pub mode: Mode,
     /// `None`, written as `error`, where something failed before there was one.
-    #[serde(with = "named::or_error")]
+    #[serde(with = "NameOrError::<Verdict>")]
     pub verdict: Option<Verdict>,
     /// The exit code.
     pub exit_code: u8,
     /// Why, in one line.
     pub reason: String,
-    /// The change that is still none.
+    /// The change that is still none, as a share.
     pub delta: f64,
     /// The attempts, the last one last: it has the verdict.
     pub attempts: Vec<Attempt>,
@@ -101,10 +104,10 @@ pub struct Gate {
 }
 
 /// One try.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// Its verdict.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
     /// Why.
     pub reason: String,
@@ -117,7 +120,7 @@ pub struct Attempt {
 }
 
 /// A variant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCell {
     /// Its name.
     pub variant: String,
@@ -132,10 +135,10 @@ pub struct GateCell {
     /// Samples of a slot in each pass.
     pub samples_per_slot: u64,
     /// Its verdict.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
     /// Which figures decided: `all`, or on a cold disk `counters`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<DecidedBy>")]
     pub decided_by: DecidedBy,
     /// The judged metric.
     pub figures: Vec<Judged>,
@@ -144,22 +147,22 @@ pub struct GateCell {
 }
 
 /// A figure of a variant, judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// `wall`, `cpu`, `blocks`, `bytes` or `requests`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Metric>")]
     pub metric: Metric,
     /// Its verdict.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// The change that is still none: δ, or the floor of the metric where that is more.
+    /// The change that is still none, as a share: δ, or the floor of the metric where that is more.
     pub delta: f64,
     /// Median of a sample of A: nanoseconds, blocks, bytes or requests.
     pub base: u64,
     /// Samples of each build that would decide, at this noise; `null` where it is decided, and
     /// where none would.
     pub samples_to_decide: Option<u64>,
-    /// The δ that noise of this size decides in nine of ten runs in which nothing differs; `null`
+    /// The δ that noise of this size decides in most runs in which nothing differs; `null`
     /// where the figure is decided, where the noise leaves room enough at `delta`, and above 1.
     #[serde(default)]
     pub delta_to_decide: Option<f64>,
@@ -168,22 +171,22 @@ pub struct Judged {
 }
 
 /// A look.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LookFacts {
     /// Octets.
     pub octet_count: u64,
     /// How much longer B took, as a share: the trimmed mean.
     pub change: f64,
-    /// Its lower bound: above δ it is a regression.
+    /// Its lower bound, as a share: above δ it is a regression.
     pub lower: f64,
-    /// Its upper bound: below δ it passes.
+    /// Its upper bound, as a share: below δ it passes.
     pub upper: f64,
-    /// 99 % interval of how much longer the second process of A took.
+    /// 99 % interval of how much longer the second process of A took, as a share.
     pub null: [f64; 2],
 }
 
 /// An octet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OctetFacts {
     /// The CPUs that all of its samples were confined to; `null`: they could use all.
     pub cpus: Option<Vec<usize>>,
@@ -192,7 +195,7 @@ pub struct OctetFacts {
 }
 
 /// A pass over an octet's slots.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassFacts {
     /// Passes of the same number used the same three processes.
     pub generation: u64,

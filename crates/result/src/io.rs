@@ -1,12 +1,16 @@
 //! `stress io`: raw random reads, as they are written (`stress.io/1`, explained in
 //! `docs/designs.md`). An unknown value is `null`.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use variant::{ReadMethod, StoreKind};
 
 use crate::{
     environment::Environment,
-    named,
+    facts::Fact,
+    named::Name,
     run::{CacheFacts, Percentiles, StoreFacts, Tool},
     schema::schema,
 };
@@ -25,9 +29,9 @@ pub const ORDER: &str = "for each store: host cache, ceiling, sweep of the devic
                          ceiling again";
 
 /// A whole result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoResult {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: IoSchema,
     /// The program.
     pub tool: Tool,
@@ -40,13 +44,13 @@ pub struct IoResult {
     /// The state that is read.
     pub state: IoState,
     /// `get` or `multi-get`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<ReadMethod>")]
     pub read: ReadMethod,
     /// Seed of the draw of keys.
     pub seed: u64,
     /// How long each point reads.
     pub seconds: f64,
-    /// [`ORDER`].
+    /// In which order things were measured.
     pub order: String,
     /// One for each store.
     pub stores: Vec<IoStore>,
@@ -57,7 +61,7 @@ pub struct IoResult {
 }
 
 /// The rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoState {
     /// Slots.
     pub rows: u64,
@@ -72,12 +76,13 @@ pub struct IoState {
 }
 
 /// A store.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoStore {
     /// Its name.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// Settings and sizes.
+    /// Settings and sizes, by names of the store's own.
+    #[schemars(with = "BTreeMap<String, Fact>")]
     pub facts: serde_json::Map<String, serde_json::Value>,
     /// The device below it; `null` for a store without files.
     pub device: Option<IoDevice>,
@@ -93,7 +98,7 @@ impl IoStore {
 }
 
 /// The device.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoDevice {
     /// The larger of the two ceilings: fractions are of this one.
     pub ceiling_iops: Option<f64>,
@@ -117,7 +122,7 @@ pub struct IoDevice {
 }
 
 /// The device at one depth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DevicePoint {
     /// How: `io_uring depth 16`.
     pub method: String,
@@ -132,7 +137,7 @@ pub struct DevicePoint {
 }
 
 /// A store at one depth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoPoint {
     /// Threads that read.
     pub threads: u64,

@@ -1,74 +1,131 @@
 //! Enums that are written and read as their names.
 //!
-//! `#[serde(with = "named")]` is for a value, `named::option` for one that may be `null`,
-//! `named::or_none` for one whose absence is written as `none`, `named::or_error` as `error`. Beside
-//! the first of these three stands `#[serde(default)]`: a missing key is an absent value.
+//! `#[serde(with = "Name::<Design>")]` is for a value, [`NameOrNull`] for one that may be `null`,
+//! [`NameOrNone`] for one whose absence is written as `none`, [`NameOrError`] as `error`. Beside
+//! [`NameOrNull`] stands `default`: a missing key is an absent value. The same types tell the JSON
+//! Schema which names there are.
 
+use std::{borrow::Cow, marker::PhantomData};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 use variant::Named;
 
-pub(crate) fn serialize<T: Named, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(value.name())
+/// A value.
+pub(crate) struct Name<T>(PhantomData<T>);
+
+/// A value, or `null`.
+pub(crate) struct NameOrNull<T>(PhantomData<T>);
+
+impl<T: Named> Name<T> {
+    pub(crate) fn serialize<S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(value.name())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+        of_name(&String::deserialize(from)?)
+    }
 }
 
-pub(crate) fn deserialize<'de, T: Named, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-    of_name(&String::deserialize(from)?)
-}
-
-/// The value of this name.
-fn of_name<T: Named, E: Error>(name: &str) -> Result<T, E> {
-    T::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = T::ALL.iter().map(|value| value.name()).collect();
-        E::custom(format!("unknown {} {name:?}; known: {}", T::NOUN, known.join(", ")))
-    })
-}
-
-pub(crate) mod option {
-    use serde::{Deserialize, Deserializer, Serializer};
-    use variant::Named;
-
-    pub(crate) fn serialize<T: Named, S: Serializer>(
-        value: &Option<T>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+impl<T: Named> NameOrNull<T> {
+    pub(crate) fn serialize<S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => to.serialize_some(value.name()),
             None => to.serialize_none(),
         }
     }
 
-    pub(crate) fn deserialize<'de, T: Named, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<T>, D::Error> {
-        Option::<String>::deserialize(from)?.map(|name| super::of_name(&name)).transpose()
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+        Option::<String>::deserialize(from)?.map(|name| of_name(&name)).transpose()
     }
 }
 
-/// Declares the module for an absent value that is written as a word.
-macro_rules! absent_as {
-    ($module:ident, $word:literal) => {
-        pub(crate) mod $module {
-            use serde::{Deserialize, Deserializer, Serializer};
-            use variant::Named;
+/// The value of this name.
+fn of_name<T: Named, E: Error>(name: &str) -> Result<T, E> {
+    T::from_name(name).ok_or_else(|| {
+        E::custom(format!("unknown {} {name:?}; known: {}", T::NOUN, names::<T>().join(", ")))
+    })
+}
 
-            pub(crate) fn serialize<T: Named, S: Serializer>(
+/// All names.
+fn names<T: Named>() -> Vec<&'static str> {
+    T::ALL.iter().map(|value| value.name()).collect()
+}
+
+impl<T: Named> JsonSchema for Name<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::NOUN.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": names::<T>() })
+    }
+}
+
+impl<T: Named> JsonSchema for NameOrNull<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("{} or null", T::NOUN).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [Name::<T>::json_schema(generator), { "type": "null" }] })
+    }
+}
+
+/// Declares the type for an absent value that is written as a word.
+macro_rules! absent_as {
+    ($(#[$doc:meta])* $kind:ident, $word:literal) => {
+        $(#[$doc])*
+        pub(crate) struct $kind<T>(PhantomData<T>);
+
+        impl<T: Named> $kind<T> {
+            pub(crate) fn serialize<S: Serializer>(
                 value: &Option<T>,
                 to: S,
             ) -> Result<S::Ok, S::Error> {
                 to.serialize_str(value.map_or($word, T::name))
             }
 
-            pub(crate) fn deserialize<'de, T: Named, D: Deserializer<'de>>(
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
                 from: D,
             ) -> Result<Option<T>, D::Error> {
                 match String::deserialize(from)?.as_str() {
                     $word => Ok(None),
-                    name => super::of_name(name).map(Some),
+                    name => of_name(name).map(Some),
                 }
+            }
+        }
+
+        impl<T: Named> JsonSchema for $kind<T> {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                format!("{} or {}", T::NOUN, $word).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let names = [&names::<T>()[..], &[$word]].concat();
+                json_schema!({ "type": "string", "enum": names })
             }
         }
     };
 }
 
-absent_as!(or_none, "none");
-absent_as!(or_error, "error");
+absent_as! {
+    /// A value, or `none`.
+    NameOrNone, "none"
+}
+absent_as! {
+    /// A value, or `error`.
+    NameOrError, "error"
+}

@@ -1,9 +1,14 @@
 //! How long each phase of a sample went on.
 
-use std::ops::{Index, IndexMut};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    ops::{Index, IndexMut},
+};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
-use std::collections::BTreeMap;
+use serde_json::{Map, json};
 use variant::Phase;
 
 /// Nanoseconds of each phase. Phases overlap where they are sums above the wall.
@@ -47,6 +52,23 @@ impl Serialize for PhasesNs {
             map.serialize_entry(&Self::key(*phase), &self[*phase])?;
         }
         map.end()
+    }
+}
+
+impl JsonSchema for PhasesNs {
+    fn schema_name() -> Cow<'static, str> {
+        "PhasesNs".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let time = |phase: &Phase| {
+            let description = format!("Time of the phase `{phase}`; see docs/methodology.md.");
+            json!({ "type": "integer", "minimum": 0, "description": description })
+        };
+        let properties: Map<_, _> =
+            Phase::ALL.iter().map(|phase| (Self::key(*phase), time(phase))).collect();
+        let required: Vec<_> = Phase::ALL.iter().map(|phase| Self::key(*phase)).collect();
+        json_schema!({ "type": "object", "properties": properties, "required": required })
     }
 }
 

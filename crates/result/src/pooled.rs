@@ -1,5 +1,6 @@
 //! The figures of a run on several databases: of each, and of all of them as one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// A database of a run on several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseFacts {
     /// The workload generated for it; its seed is the database's.
     pub workload: WorkloadFacts,
@@ -21,7 +22,7 @@ pub struct DatabaseFacts {
 }
 
 /// The parts of a pooled cell of a run on several databases.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellDatabases {
     /// Each database, in the order of the run; the cell's samples are in the same order.
     pub each: Vec<OfDatabase>,
@@ -42,7 +43,7 @@ pub struct CellDatabases {
 }
 
 /// A cell on one database: its figures are over its samples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OfDatabase {
     /// The database's seed.
     pub seed: u64,
@@ -65,7 +66,7 @@ pub struct OfDatabase {
 }
 
 /// A spread in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// Of the part that all samples of a database have in common; 0 where the databases lie no
     /// further apart than chance puts them on average.

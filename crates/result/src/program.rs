@@ -2,6 +2,7 @@
 //! are the same. The commit names the sources, unless files differed from it: then only the hash of
 //! the program's file does.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Suffix of a commit whose files were changed.
@@ -10,7 +11,7 @@ const DIRTY: &str = "-dirty";
 const SHOWN_HASH_CHARS: usize = 10;
 
 /// The program that made a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Program {
     /// Version.
     pub version: String,

@@ -2,6 +2,7 @@
 //! sample. Unknown values are `null`, never a default. Times are integer nanoseconds.
 //! `docs/result.md` explains each key; changing one is a change of the schema.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use variant::{
     AccountReads, CodeReads, Design, Engine, ListDuty, ListForm, ReadOrder, ReadTime, RootTime,
@@ -12,7 +13,7 @@ use crate::{
     clients::ClientCell,
     counters::Counters,
     environment::Environment,
-    named,
+    named::{Name, NameOrNone, NameOrNull},
     names::{Bottleneck, Bound, IoKind, Priority, Verdict},
     phases::PhasesNs,
     pooled::{CellDatabases, DatabaseFacts},
@@ -36,9 +37,9 @@ schema! {
 pub const SCHEMA: RunSchema = RunSchema;
 
 /// A whole result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: RunSchema,
     /// What made it.
     pub tool: Tool,
@@ -111,7 +112,7 @@ impl RunResult {
 }
 
 /// Where the CPU's time of a variant goes, from samples that count for no other figure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileFacts {
     /// Which variant.
     pub variant: String,
@@ -128,7 +129,7 @@ pub struct ProfileFacts {
 }
 
 /// A function.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameFacts {
     /// Its name.
     pub name: String,
@@ -139,7 +140,7 @@ pub struct FrameFacts {
 }
 
 /// What the scenario claims.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expects {
     /// Number of claims.
     pub count: u64,
@@ -150,15 +151,15 @@ pub struct Expects {
 }
 
 /// A bound on a figure, judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// `speedup(batched-io, parallel-io)`.
     pub metric: String,
     /// On which store; `null` where it does not matter.
-    #[serde(default, with = "named::option")]
+    #[serde(default, with = "NameOrNull::<StoreKind>")]
     pub store: Option<StoreKind>,
     /// `min` or `max`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Bound>")]
     pub bound: Bound,
     /// The bound, in the metric's unit.
     pub limit: f64,
@@ -167,42 +168,42 @@ pub struct Claim {
     /// The end of the figure's 95 % interval that lies nearest to the bound.
     pub near_end: Option<f64>,
     /// `holds`, `fails`, `inconclusive`, `not judged`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
     /// Why there is no verdict.
     pub reason: Option<String>,
 }
 
 /// One store and variant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// `rocksdb/batched-io/bal+batched@2+64io`.
     pub variant: String,
     /// The store.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
     /// The design.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Design>")]
     pub design: Design,
     /// The list's form.
-    #[serde(with = "named::or_none")]
+    #[serde(with = "NameOrNone::<ListForm>")]
     pub list: Option<ListForm>,
     /// Duty towards the list of an engine that takes none.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<ListDuty>")]
     pub list_duty: ListDuty,
     /// The engine.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Engine>")]
     pub engine: Engine,
     /// Its I/O.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<IoKind>")]
     pub io: IoKind,
     /// How its readers read ahead; `null` where there are none.
     pub prefetch: Option<PrefetchFacts>,
     /// In which order threads take transactions.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Schedule>")]
     pub schedule: Schedule,
     /// When the state root is computed; results of before there were roots have none.
-    #[serde(default, with = "named")]
+    #[serde(default, with = "Name::<RootTime>")]
     pub root: RootTime,
     /// Threads that execute.
     pub threads: u64,
@@ -232,7 +233,7 @@ pub struct Cell {
     /// Milliseconds per batch without waiting for verification; `null`s where nothing is verified.
     pub unverified_ms_per_batch: Estimate,
     /// How the threads that verify were scheduled: `idle`, `nice 19` or `normal`; `null` without.
-    #[serde(default, with = "named::option")]
+    #[serde(default, with = "NameOrNull::<Priority>")]
     pub verifier_priority: Option<Priority>,
     /// Share of the keys that the run in order asked for and the warm-up had read; median;
     /// `null` without a warm-up.
@@ -280,14 +281,14 @@ pub struct Cell {
     /// before its turn.
     pub vain_share: Option<f64>,
     /// Which term bounds the time from below: `device`, `cpu`, `chain`, or `null`.
-    #[serde(default, with = "named::option")]
+    #[serde(default, with = "NameOrNull::<Bottleneck>")]
     pub binds: Option<Bottleneck>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
 }
 
 /// Speed of a cell as a multiple of others', from medians of times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimesAsFast {
     /// As execution in order: `sequential` on the same store; `null` if that was not run.
     pub in_order: Option<f64>,
@@ -296,32 +297,32 @@ pub struct TimesAsFast {
 }
 
 /// How readers read ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PrefetchFacts {
     /// When they read.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<ReadTime>")]
     pub time: ReadTime,
     /// In which order.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<ReadOrder>")]
     pub order: ReadOrder,
     /// When accounts are read.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<AccountReads>")]
     pub accounts: AccountReads,
     /// When codes are read.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<CodeReads>")]
     pub codes: CodeReads,
     /// What ends their work.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<StopRule>")]
     pub stop: StopRule,
     /// Which keys each takes.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Sharing>")]
     pub share: Sharing,
     /// Keys that each takes at a time; `null`: as many as the store reads best.
     pub chunk_key_count: Option<u64>,
 }
 
 /// One sample.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleFacts {
     /// From the clock's start to the last commit.
     pub wall_ns: u64,
@@ -329,7 +330,7 @@ pub struct SampleFacts {
     pub seed: u64,
     /// Origin of that work: the workload, or one of its own. Figures of samples of works of their
     /// own are not exact, as each has other keys.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<SampleKeys>")]
     pub keys: SampleKeys,
     /// Share of its keys that samples before it in this run have asked the same store for: a cache
     /// below the machine may have them. `null` if nobody counted.
@@ -404,7 +405,7 @@ pub struct SampleFacts {
 }
 
 /// Work for the state roots of all batches.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RootFacts {
     /// The state root after the last batch.
     pub state_root: String,
@@ -433,7 +434,7 @@ pub struct RootFacts {
 }
 
 /// What running steps before their turn cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeculationFacts {
     /// Steps: transactions, and two for each block.
     pub step_count: u64,
@@ -452,7 +453,7 @@ pub struct SpeculationFacts {
 }
 
 /// What a speculative pass was good for. A key is an account, a slot or a code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpFacts {
     /// Reads of the store that it made.
     pub reads: u64,

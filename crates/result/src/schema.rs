@@ -13,6 +13,20 @@ macro_rules! schema {
             pub const NAME: &'static str = $name;
         }
 
+        impl ::schemars::JsonSchema for $kind {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                Self::NAME.into()
+            }
+
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                ::schemars::json_schema!({ "type": "string", "const": Self::NAME })
+            }
+        }
+
         impl ::serde::Serialize for $kind {
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.serialize_str(Self::NAME)

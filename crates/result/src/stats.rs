@@ -2,8 +2,10 @@
 //! where enough values lie beyond them. An unknown value is `None`; nothing is ever NaN.
 //!
 //! Knows no design and no time: comparing variants is not done here. `trimmed` has means that a
-//! stray value does not move and their intervals, `steady` finds where a warm-up ends.
+//! stray value does not move and their intervals, `steady` finds where a warm-up ends, `change` where
+//! a series in time changes its level.
 
+mod change;
 mod components;
 mod needed;
 mod sample;
@@ -14,6 +16,7 @@ use hdrhistogram::Histogram;
 
 use crate::figures::{Estimate, Percentiles};
 
+pub use change::{ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, change_points};
 pub use components::{CHANCE_P, Components, components};
 pub use needed::{PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed};
 pub use sample::INTERVAL_COUNT_MIN;

@@ -1,7 +1,7 @@
 //! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. No key is work: a
 //! state of another shape has the same rows.
 
-use crate::fault::{Fault, Misfit, Remedy};
+use crate::fault::{Fault, Misfit, Remedy, shown};
 use crate::fields::{Fields, Range};
 use crate::quantity::{self, grouped, underscored};
 use variant::{FileAccess, FilterKind, IndexShape};
@@ -21,6 +21,7 @@ pub(crate) const KEYS: &[&str] = &[
     "access",
     "multi_get_keys",
     "open_files",
+    "options",
 ];
 
 const FILTER_BITS: Range = Range {
@@ -41,6 +42,25 @@ const OPEN_FILES: Range = Range {
     below: "the fewest that RocksDB works with",
     above: "the most that is supported",
 };
+
+/// Options that `options` does not take, each with the reason or the key in its place.
+const REFUSED: [(&str, &str); 9] = [
+    (
+        "block_based_table_factory",
+        "tables are shaped by block, filter and index, and cached by block_cache",
+    ),
+    ("table_factory", "tables are shaped by block, filter and index, and cached by block_cache"),
+    ("max_open_files", "it has a key: open_files"),
+    ("use_direct_reads", "it has a key: access"),
+    (
+        "allow_mmap_reads",
+        "reads of a mapped file cannot be counted; access is the key for the way of reading",
+    ),
+    ("wal_dir", "a sample has a directory of its own, which is removed after it"),
+    ("db_log_dir", "a sample has a directory of its own, which is removed after it"),
+    ("db_paths", "a sample has a directory of its own, which is removed after it"),
+    ("cf_paths", "a sample has a directory of its own, which is removed after it"),
+];
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -99,6 +119,8 @@ pub struct RocksdbSpec {
     pub multi_get_key_count: u32,
     /// Files kept open; `None`: all.
     pub open_file_count: Option<u32>,
+    /// Options of RocksDB that have no key here, `name=value;name=value`; empty for none.
+    pub options: String,
 }
 
 impl Default for RocksdbSpec {
@@ -115,6 +137,7 @@ impl Default for RocksdbSpec {
             access: FileAccess::Direct,
             multi_get_key_count: 1_024,
             open_file_count: None,
+            options: String::new(),
         }
     }
 }
@@ -129,6 +152,8 @@ impl RocksdbSpec {
             _ => Ok(self.filter_bits.to_string()),
         };
         let open_files = self.open_file_count.map(u64::from).map(underscored);
+        let options = Some(&self.options).filter(|text| !text.is_empty());
+        let options = options.map(|text| format!("\"{text}\""));
         vec![
             ("block", size(self.block_bytes)),
             ("filter", name(self.filter.name())),
@@ -141,6 +166,7 @@ impl RocksdbSpec {
             ("access", name(self.access.name())),
             ("multi_get_keys", Ok(self.multi_get_key_count.to_string())),
             ("open_files", open_files.ok_or("all")),
+            ("options", options.ok_or("none")),
         ]
     }
 }
@@ -171,7 +197,46 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
             .count("multi_get_keys", &MULTI_GET_KEYS)?
             .map_or(default.multi_get_key_count, narrowed),
         open_file_count: fields.count("open_files", &OPEN_FILES)?.map(narrowed),
+        options: options(fields)?,
     })
+}
+
+/// Options in the words of RocksDB, of which only it knows which there are.
+fn options(fields: &Fields<'_>) -> Result<String, Fault> {
+    const EXAMPLE: &str = "max_background_jobs=1;advise_random_on_open=false";
+    let text = fields.text("options")?.unwrap_or_default().trim();
+    let fault = |rule: String, advice: &str| {
+        Err(fields.fault("options", Misfit::new(rule, Remedy::advice(advice))))
+    };
+    let is_plain = |c: char| (c.is_ascii_graphic() || c == ' ') && !matches!(c, '"' | '\\');
+    if let Some(c) = text.chars().find(|c| !is_plain(*c)) {
+        let rule = format!("{} is in no option", shown(&c.to_string()));
+        return fault(rule, &format!("write names and values as in \"{EXAMPLE}\""));
+    }
+    for pair in pairs(text) {
+        let Some((name, _)) = pair.split_once('=') else {
+            let rule = format!("{pair} has no value");
+            return fault(rule, &format!("write names and values as in \"{EXAMPLE}\""));
+        };
+        if let Some((name, reason)) = REFUSED.iter().find(|(refused, _)| *refused == name.trim()) {
+            return fault(format!("{name} is not set here"), reason);
+        }
+    }
+    Ok(text.to_owned())
+}
+
+/// The options of a text, which semicolons part; those in braces are of one option's value.
+fn pairs(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_u32;
+    let pairs = text.split(move |c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ';' && depth == 0
+    });
+    pairs.map(str::trim).filter(|pair| !pair.is_empty())
 }
 
 fn size(fields: &Fields<'_>, key: &str, sizes: &Sizes) -> Result<Option<u64>, Fault> {

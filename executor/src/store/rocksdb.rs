@@ -43,6 +43,7 @@ use crate::{
 use variant::{CacheMode, FilterKind, IndexShape, ReadMethod};
 
 pub use format::{Filter, PPM, RocksFormat, aged_ppm, tries_name};
+pub use options::check_options;
 use places::Blocks;
 pub use reader::RocksReader;
 pub use sample::RocksSample;
@@ -147,7 +148,7 @@ impl RocksStore {
     const fn sample_input(&self) -> SampleInput<'_> {
         SampleInput {
             state: &self.state,
-            settings: self.settings,
+            settings: &self.settings,
             format: self.format,
             access: self.access,
         }
@@ -196,6 +197,11 @@ impl RocksStore {
             ReadMethod::MultiGet => io_uring_state().to_string(),
         }
     }
+}
+
+/// A text, or the word for an empty one.
+fn or_none(text: &str) -> String {
+    if text.is_empty() { "none".to_owned() } else { text.to_owned() }
 }
 
 /// How many keys are read at once, in words.
@@ -275,6 +281,7 @@ impl Store for RocksStore {
             ("block_cache_bytes", settings.block_cache_bytes.to_string()),
             ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
             ("open_files", settings.open_file_count.map_or("all".to_owned(), |n| n.to_string())),
+            ("options", or_none(&settings.options)),
             ("commit", settings.durability.to_string()),
             ("index_and_filter_bytes", last(&self.table_memory_bytes)),
             ("open_sample_ns", last(&self.open_ns)),

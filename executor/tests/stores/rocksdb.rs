@@ -7,7 +7,10 @@ mod tries;
 use std::{fs, path::Path};
 
 use alloy_primitives::{B256, Bytes, U256, keccak256};
-use executor::store::{Reader, Sample, Store, StoreError, rocksdb::RocksSettings};
+use executor::store::{
+    Reader, Sample, Store, StoreError,
+    rocksdb::{RocksSettings, check_options},
+};
 use variant::{CacheMode, Durability, FileAccess, ReadMethod};
 use workload::{Layout, NetChanges};
 
@@ -132,6 +135,64 @@ fn buffered_reads_see_the_same_rows_and_say_that_they_are_buffered() {
         assert!(resident.parse::<f64>().unwrap() < 0.2, "{resident}");
     }
     assert!(fact("index_and_filter_bytes").parse::<u64>().unwrap() > 0);
+}
+
+/// The files below `dir` in which RocksDB says with which options a database was opened.
+fn option_files(dir: &std::path::Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts.extend(option_files(&path));
+        } else if path.file_name().unwrap().to_string_lossy().starts_with("OPTIONS-") {
+            texts.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+    texts
+}
+
+#[test]
+fn further_options_reach_a_samples_database_and_leave_its_cache_and_the_states_name() {
+    let data = tempfile::tempdir().unwrap();
+    let genesis = genesis(500);
+    let plain = store(data.path(), &genesis, Layout::Hashed, RocksSettings::default());
+    let name = plain.state().name().to_owned();
+    let sample = plain.open_sample(CacheMode::Cold).unwrap();
+    let empty_bytes = sample.cached_bytes();
+    plain.close_sample(sample).unwrap();
+    drop(plain);
+    let options = "max_file_opening_threads=3;advise_random_on_open=false;ttl=77".to_owned();
+    let settings = RocksSettings { options: options.clone(), ..RocksSettings::default() };
+    let store = store(data.path(), &genesis, Layout::Hashed, settings);
+    assert_eq!(store.state().name(), name);
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    assert_eq!(sample.cached_bytes(), empty_bytes);
+    assert_holds(&mut sample.reader().unwrap(), &genesis);
+    assert!(sample.cached_bytes() > empty_bytes, "blocks go into the cache of the sample");
+    let texts = option_files(data.path());
+    let has_all = |text: &&String| options.split(';').all(|option| text.contains(option));
+    assert!(texts.iter().any(|text| has_all(&text)), "{texts:#?}");
+    store.close_sample(sample).unwrap();
+    assert!(!option_files(data.path()).iter().any(|text| has_all(&text)), "the base has none");
+    let facts = store.facts();
+    assert!(facts.contains(&("options".to_owned(), options)), "{facts:?}");
+}
+
+#[test]
+fn an_option_that_rocksdb_does_not_know_and_a_value_that_it_does_not_take_are_named() {
+    assert_eq!(check_options(""), Ok(()));
+    assert_eq!(
+        check_options("max_background_jobs=1; compression_opts={level=1;strategy=0};"),
+        Ok(())
+    );
+    for (options, name) in [
+        ("max_background_jobs=1;no_such_option=1", "no_such_option"),
+        ("max_background_jobs=many", "max_background_jobs"),
+        ("stats_level=kNone", "stats_level"),
+    ] {
+        let reason = check_options(options).unwrap_err();
+        assert!(reason.contains(name), "{options}: {reason}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod page;
 #[path = "../../../../tests/common/rendered.rs"]
 mod rendered;
 
+mod history;
 mod in_a_browser;
 mod pages;
 

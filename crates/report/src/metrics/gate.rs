@@ -47,7 +47,7 @@ const TO_DECIDE: Metric = Metric::gauge(
 );
 const DELTA_TO_DECIDE: Metric = Metric::gauge(
     "stress_gate_delta_to_decide_ratio",
-    "The delta that noise like this decides in nine of ten runs in which nothing differs.",
+    "The delta that noise like this decides in most runs in which nothing differs.",
 );
 const CHANGES: Metric =
     Metric::gauge("stress_gate_counter_changes", "Exact counters that differ between A and B.");

@@ -1,9 +1,10 @@
 //! The binary that made a result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The binary that runs, as `build.rs` saw it being made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {
     /// The commit, with `-dirty` when its sources differ; `null` outside a
     /// repository of its own.

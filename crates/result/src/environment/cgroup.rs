@@ -1,12 +1,15 @@
 //! Limits that a control group sets to the process.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// How a limit that there is not is written.
 const UNLIMITED: &str = "unlimited";
 
 /// Limits of versions 1 and 2; `null` where no group was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cgroup {
     /// CPU time a second, in thousandths of a CPU.
     pub cpu_limit_millicpus: Option<Limit>,
@@ -21,6 +24,16 @@ pub enum Limit {
     At(u64),
     /// There is none.
     Unlimited,
+}
+
+impl JsonSchema for Limit {
+    fn schema_name() -> Cow<'static, str> {
+        "Limit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": UNLIMITED }] })
+    }
 }
 
 impl Serialize for Limit {

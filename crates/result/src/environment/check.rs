@@ -1,9 +1,10 @@
 //! A subject of the machine, and whether it is as it should be.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a subject stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// As it should be.
@@ -15,7 +16,7 @@ pub enum Status {
 }
 
 /// A subject with its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// The subject: `governor`.
     pub name: String,

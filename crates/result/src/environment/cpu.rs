@@ -1,9 +1,10 @@
 //! The processor and how it is run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The processor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// Its name, or implementer and part where the kernel gives no name (ARM).
     pub model: Option<String>,

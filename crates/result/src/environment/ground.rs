@@ -1,9 +1,10 @@
 //! Abilities of a directory's file system and the kernel.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Abilities of a directory's file system and the kernel; `null` where it could not be tried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ground {
     /// Whether files can be read with `O_DIRECT`, past the kernel's page cache.
     pub has_direct_reads: Option<bool>,

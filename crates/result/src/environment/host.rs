@@ -1,9 +1,10 @@
 //! The system: kernel, distribution, hypervisor or container.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The system.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// The kernel's release.
     pub kernel: Option<String>,
@@ -18,7 +19,7 @@ pub struct Host {
 }
 
 /// Hypervisor and container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Virtualisation {
     /// Whether the processor says that a hypervisor runs it; x86 only.
     pub has_hypervisor: Option<bool>,

@@ -1,9 +1,10 @@
 //! Memory of the machine.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Memory of the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// All of it.
     pub total_bytes: Option<u64>,
@@ -16,7 +17,7 @@ pub struct Memory {
 }
 
 /// A swap area.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Swap {
     /// Device or file.
     pub path: String,

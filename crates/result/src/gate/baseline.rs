@@ -1,12 +1,13 @@
 //! A comparison with a stored result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::names::{Metric, Verdict};
-use crate::named;
+use crate::named::Name;
 
 /// The comparison.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// The stored result, or the directory of several.
     pub path: String,
@@ -34,34 +35,34 @@ pub struct Compared {
 }
 
 /// How a figure changed from the stored result to the new one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shift {
     /// The variant.
     pub variant: String,
     /// Its verdict.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
     /// How much longer it takes now, as a share: a difference of trimmed means of logarithms; on
     /// several databases the trimmed mean of the databases' differences.
     pub change: Option<f64>,
-    /// Its lower bound.
+    /// Its lower bound, as a share.
     pub lower: Option<f64>,
-    /// Its upper bound.
+    /// Its upper bound, as a share.
     pub upper: Option<f64>,
     /// Values of each side (samples, processes or databases) that would decide, at this noise;
     /// `null` where it is decided, and where none would.
     pub values_to_decide: Option<u64>,
-    /// The δ that noise of this size decides in nine of ten comparisons in which nothing differs;
+    /// The δ that noise of this size decides in most comparisons in which nothing differs;
     /// `null` where it is decided, where the noise leaves room enough, and above 1.
     #[serde(default)]
     pub delta_to_decide: Option<f64>,
 }
 
 /// How a count changed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountShift {
     /// `blocks`, `bytes` or `requests`.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Metric>")]
     pub metric: Metric,
     /// By how much.
     pub shift: Shift,

@@ -2,17 +2,19 @@
 
 use std::{fs, path::Path};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{environment::Environment, error::Error};
 
 /// Name and version of the schema.
-const SCHEMA: &str = "stress.calibration/1";
+pub(crate) const SCHEMA: &str = "stress.calibration/1";
 
 /// The estimates of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// When, seconds since 1970.
     pub started_unix_s: u64,
@@ -27,7 +29,7 @@ pub struct Calibration {
 }
 
 /// How much a variant differs from itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The variant.
     pub variant: String,

@@ -25,6 +25,8 @@ use crate::{
     },
 };
 
+mod schemas;
+
 /// Figures that a file may be made of; the last are no numbers for JSON.
 fn any_figure() -> impl Strategy<Value = f64> {
     prop_oneof![

@@ -174,18 +174,31 @@ impl Shown {
         if let Some(newest) = newest(path, GATE_NAME)? {
             return Self::of_json(&newest, parse(&newest)?);
         }
+        Self::read_below(path)
+    }
+
+    /// The same, but of a directory all results of runs in it and below it.
+    ///
+    /// # Errors
+    /// As [`Shown::read_all`].
+    pub fn read_every(path: &Path) -> Result<Vec<Self>, Error> {
+        if path.is_dir() { Self::read_below(path) } else { Self::read_all(path) }
+    }
+
+    /// All results of runs in a directory and below it, by their names.
+    fn read_below(dir: &Path) -> Result<Vec<Self>, Error> {
         let mut files = Vec::new();
-        json_files(path, 0, &mut files)?;
+        json_files(dir, 0, &mut files)?;
         files.sort();
         let mut results = Vec::new();
         for file in files {
             if is_result(&file)? {
-                let dir = file.parent().unwrap_or(path);
-                results.push(Self::from(Stored::read(&file)?).in_its_sweep(dir));
+                let beside = file.parent().unwrap_or(dir);
+                results.push(Self::from(Stored::read(&file)?).in_its_sweep(beside));
             }
         }
         if results.is_empty() {
-            return Err(Error::NoResult { dir: path.to_owned() });
+            return Err(Error::NoResult { dir: dir.to_owned() });
         }
         Ok(results)
     }

@@ -1,5 +1,6 @@
 //! Facts of a cell of a sweep beside its result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::program::Program;
@@ -17,9 +18,10 @@ pub fn dir_name(index: u64) -> String {
 }
 
 /// Facts of a cell beside its result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CellFile {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// Its index.
     pub index: u64,

@@ -1,6 +1,7 @@
 //! The device under the states of a sweep (`stress.sweep-device/1`, `docs/sweep.md`): measured once
 //! for all cells, and again for its drift.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -20,9 +21,9 @@ schema! {
 pub const SCHEMA: SweepDeviceSchema = SweepDeviceSchema;
 
 /// The measurements of the device by one process that ran cells of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepDevice {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: SweepDeviceSchema,
     /// When it was first measured, seconds since 1970.
     pub measured_unix_s: u64,
@@ -40,7 +41,7 @@ pub struct SweepDevice {
 }
 
 /// The ceiling at one time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
     /// When it was measured, seconds since 1970.
     pub measured_unix_s: u64,

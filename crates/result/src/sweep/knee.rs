@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{matrix::Keys, points::Point};
@@ -12,7 +13,9 @@ use crate::stats;
 pub const SHARE: f64 = 0.95;
 
 /// A count of threads that is varied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// Threads that only read.
@@ -22,7 +25,7 @@ pub enum Over {
 }
 
 /// The figures of one count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Count {
     /// Threads.
     pub count: u64,
@@ -35,7 +38,7 @@ pub struct Count {
 }
 
 /// Where more threads stop paying.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
     /// The varied count.
     pub over: Over,
@@ -51,7 +54,7 @@ pub struct Knee {
     pub best_count: u64,
     /// That throughput.
     pub best_mgas_per_s: f64,
-    /// The fewest whose throughput is [`SHARE`] of it.
+    /// The fewest whose throughput is 95 % of it.
     pub knee_count: u64,
     /// Its throughput over the best.
     pub knee_share: f64,

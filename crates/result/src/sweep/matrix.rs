@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -16,7 +17,7 @@ pub const FILE: &str = "sweep.json";
 pub const CELL_COUNT_MAX: u64 = 10_000;
 
 /// A key and the values that it takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Its path: `run.threads`.
     pub key: String,
@@ -34,7 +35,7 @@ impl Axis {
 }
 
 /// A key and its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// Its path.
     pub key: String,
@@ -43,7 +44,7 @@ pub struct Setting {
 }
 
 /// All cells of a sweep, without their results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
     /// The scenario, as it was given.
     pub scenario: String,
@@ -63,7 +64,7 @@ pub struct Matrix {
 }
 
 /// A cell of which some keys change nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Its index.
     pub cell: u64,
@@ -72,9 +73,10 @@ pub struct LeftOut {
 }
 
 /// Says which sweep a directory is of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// The matrix.
     #[serde(flatten)]

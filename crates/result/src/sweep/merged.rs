@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{program::Program, run::RunResult, schema::schema};
@@ -22,9 +23,9 @@ schema! {
 pub const SCHEMA: MergedSchema = MergedSchema;
 
 /// All results of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Merged {
-    /// [`SCHEMA`].
+    /// Name and version of this format.
     pub schema: MergedSchema,
     /// The matrix.
     pub sweep: Matrix,
@@ -52,7 +53,7 @@ pub struct Merged {
 }
 
 /// A cell's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MergedCell {
     /// Its index.
     pub index: u64,
@@ -63,7 +64,7 @@ pub struct MergedCell {
 }
 
 /// The facts that tell one kind of machine from another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineKind {
     /// Name of the processor.
     pub cpu_model: Option<String>,
@@ -80,7 +81,8 @@ pub struct MachineKind {
 }
 
 /// Figures that do not depend on the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SweepCounters")]
 pub struct Counters {
     /// Values of the axes that the variant does not tell.
     pub keys: Keys,

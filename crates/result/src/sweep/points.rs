@@ -1,11 +1,12 @@
 //! The figures of a sweep's results, one point for each cell and variant.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use variant::{Design, StoreKind};
 
 use super::matrix::{Axis, Keys};
 use crate::{
-    named,
+    named::Name,
     run::{Cell, RunResult},
 };
 
@@ -16,7 +17,7 @@ const TOLD_BY_VARIANT: [&str; 5] =
 const TOLD_BY_VARIANT_FROM: &str = "run.prefetch";
 
 /// A variant's figures in one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Index of the cell.
     pub cell: u64,
@@ -28,10 +29,10 @@ pub struct Point {
     /// The variant.
     pub variant: String,
     /// Its store.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
     /// Its design.
-    #[serde(with = "named")]
+    #[serde(with = "Name::<Design>")]
     pub design: Design,
     /// Threads that execute.
     pub threads: u64,

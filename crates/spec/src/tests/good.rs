@@ -92,6 +92,7 @@ warm_cache = "1GiB"
 access = "buffered"
 multi_get_keys = 256
 open_files = "1k"
+options = " compression_opts={level=1;strategy=0}; max_background_jobs=1; "
 
 [[expect]]
 metric = "speedup( batched-io , sequential )"
@@ -180,6 +181,7 @@ fn what_is_left_out_has_its_default() {
                 access: FileAccess::Direct,
                 multi_get_key_count: 1_024,
                 open_file_count: None,
+                options: String::new(),
             },
             recover_senders: false,
         },
@@ -236,6 +238,7 @@ fn every_key_is_read() {
         access: FileAccess::Buffered,
         multi_get_key_count: 256,
         open_file_count: Some(1_000),
+        options: "compression_opts={level=1;strategy=0}; max_background_jobs=1;".to_owned(),
     };
     assert_eq!(scenario.run.rocksdb, rocksdb);
     assert_eq!(scenario.run.mdbx, MdbxSpec { storage: SlotTable::DupSort });

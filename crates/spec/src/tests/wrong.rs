@@ -438,6 +438,14 @@ fn settings_of_rocksdb_have_bounds_with_reasons() {
         ("aged = 0.0000001", ["finer than a millionth", "six decimals"]),
         ("multi_get_keys = 1", ["below 2", "run.read = \"get\""]),
         ("open_files = 1", ["below 20", "or more"]),
+        ("options = 7", ["run.rocksdb.options: 7 is an integer", "text in quotes"]),
+        ("options = \"a=1;b\"", ["run.rocksdb.options: b has no value", "max_background_jobs=1"]),
+        (
+            "options = \"a={x=1};block_based_table_factory={block_size=1}\"",
+            ["block_based_table_factory is not set here", "shaped by block, filter and index"],
+        ),
+        ("options = \"max_open_files=9\"", ["max_open_files is not set here", "open_files"]),
+        ("options = \"wal_dir=/tmp\"", ["wal_dir is not set here", "directory of its own"]),
         ("bloom = 10", ["run.rocksdb.bloom: no such key", "keys here are block"]),
     ] {
         assert_error(rocksdb(line), &parts);

@@ -62,6 +62,21 @@ pub(super) fn database() -> Options {
     options
 }
 
+/// The same with `further` options, as [`check_options`] takes them. Tables and their cache are those
+/// that [`families`] sets later.
+pub(super) fn database_with(further: &str) -> Result<Options, Error> {
+    let mut options = database();
+    if further.is_empty() { Ok(options) } else { options.get_options_from_string(further) }
+}
+
+/// Checks whether RocksDB knows these options, `name=value;name=value`, and takes their values.
+///
+/// # Errors
+/// In RocksDB's words, with the name of the option.
+pub fn check_options(further: &str) -> Result<(), String> {
+    database_with(further).map(drop).map_err(Error::into_string)
+}
+
 /// Options of the database that takes in a new state's files.
 pub(super) fn database_for_building() -> Options {
     let mut options = database();

@@ -53,7 +53,7 @@ impl Drop for SampleDir {
 #[derive(Clone, Copy)]
 pub(super) struct SampleInput<'a> {
     pub(super) state: &'a BuiltState,
-    pub(super) settings: RocksSettings,
+    pub(super) settings: &'a RocksSettings,
     pub(super) format: RocksFormat,
     pub(super) access: Access,
 }
@@ -72,7 +72,8 @@ impl RocksSample {
         })?;
         let dir = SampleDir(dir);
         link_files(state.dir(), &dir.0)?;
-        let mut options = options::database();
+        let mut options = options::database_with(&settings.options)
+            .map_err(failed(format!("set the options {}", settings.options)))?;
         options.set_use_direct_reads(access.is_direct());
         if let Some(count) = settings.open_file_count {
             options.set_max_open_files(i32::try_from(count).unwrap_or(i32::MAX));
@@ -81,6 +82,7 @@ impl RocksSample {
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
             .map_err(failed(format!("open a sample of {}", state.name())))?;
         let layout = state.manifest().layout;
+        let settings = settings.clone();
         Ok(Self { db, dir, cache, layout, settings, mode, tries: format.tries })
     }
 

@@ -24,7 +24,7 @@ pub fn effective(method: ReadMethod) -> ReadMethod {
 }
 
 /// How a state is opened and read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RocksSettings {
     /// Whether reads go past the page cache.
     pub access: FileAccess,
@@ -45,6 +45,8 @@ pub struct RocksSettings {
     pub checksums: Checksums,
     /// Which reads fill the cache.
     pub cache_fill: CacheFill,
+    /// Further options of a sample's database, `name=value;name=value`; empty for none.
+    pub options: String,
 }
 
 impl Default for RocksSettings {
@@ -59,6 +61,7 @@ impl Default for RocksSettings {
             durability: Durability::default(),
             checksums: Checksums::default(),
             cache_fill: CacheFill::default(),
+            options: String::new(),
         }
     }
 }

@@ -1,0 +1,323 @@
+//! Results of the same work over time: a series for each work, machine and variant, and the results at
+//! which its time changes. Results of other work or of another machine are never in one series.
+
+use std::ops::Range;
+
+use result::{
+    Cell, Environment, RunResult, Shown, WorkloadFacts,
+    environment::Limit,
+    stats::{self, FALSE_ALARM_RATE, LEVEL_COUNT_MIN},
+};
+use variant::{Design, StoreKind};
+
+use crate::{compare, facts, units};
+
+/// Characters of a commit that are shown.
+const COMMIT_CHARS: usize = 10;
+/// Other facts that changed with a time; a comparison of both results has all.
+const SHOWN_FACT_COUNT: usize = 4;
+/// Facts of the tool that are told by its commit, or say nothing beside it.
+const TOLD_BY_COMMIT: [&str; 3] = ["tool.commit", "tool.binary_hash", "tool.version"];
+
+/// Series of the same work on the same machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Group<'a> {
+    pub(crate) workload: &'a WorkloadFacts,
+    /// Digests of all its works, the databases' too.
+    digests: Vec<&'a str>,
+    pub(crate) machine: String,
+    /// Its results, by their indices among all, in the order of time.
+    pub(crate) results: Vec<usize>,
+    pub(crate) series: Vec<Series<'a>>,
+}
+
+/// The times of a variant, in the order of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Series<'a> {
+    pub(crate) variant: &'a str,
+    pub(crate) store: StoreKind,
+    pub(crate) design: Design,
+    pub(crate) points: Vec<Point<'a>>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A variant in one result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point<'a> {
+    /// Index of the result among all.
+    pub(crate) result: usize,
+    /// Index of the cell in it.
+    pub(crate) cell_index: usize,
+    pub(crate) run: &'a RunResult,
+    pub(crate) cell: &'a Cell,
+    /// Median milliseconds a batch.
+    pub(crate) ms: f64,
+}
+
+/// A change of the level.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// The first point of the new level.
+    pub(crate) at: usize,
+    /// The median of the new level over that of the one before.
+    pub(crate) ratio: f64,
+    /// Share of the permutations with a change as strong.
+    pub(crate) p: f64,
+    /// Other facts that are not the same in the results on both sides.
+    pub(crate) facts: Vec<String>,
+}
+
+/// The results in the order of time. Equal times are in the order of commits and paths, so that the
+/// order in which they were named is of no matter.
+pub fn by_time(mut results: Vec<Shown>) -> Vec<Shown> {
+    results.sort_by(|a, b| {
+        let key = |of: &Shown| (of.started_unix_s(), of.tool().program.commit.clone());
+        key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
+    });
+    results
+}
+
+/// The groups of `results`, which are in the order of time. Those that disagree are left out.
+pub(crate) fn groups(results: &[Shown]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for (index, shown) in results.iter().enumerate() {
+        let Some(run) = shown.run().filter(|_| shown.is_sound()) else { continue };
+        let databases = run.databases.iter().map(|database| &database.workload);
+        let works = [&run.workload].into_iter().chain(databases);
+        let digests: Vec<&str> = works.map(|work| work.digest.as_str()).collect();
+        let machine = machine(&run.environment);
+        let is_its = |group: &Group<'_>| group.digests == digests && group.machine == machine;
+        let place = groups.iter().position(is_its).unwrap_or(groups.len());
+        if place == groups.len() {
+            let (results, series) = (Vec::new(), Vec::new());
+            groups.push(Group { workload: &run.workload, digests, machine, results, series });
+        }
+        groups[place].results.push(index);
+        add(&mut groups[place], index, run);
+    }
+    find_changes(&mut groups);
+    groups
+}
+
+/// Adds the cells of a result to the series of their variants.
+fn add<'a>(group: &mut Group<'a>, result: usize, run: &'a RunResult) {
+    for (cell_index, cell) in run.cells.iter().enumerate() {
+        let Some(ms) = facts::time_ms(cell) else { continue };
+        let point = Point { result, cell_index, run, cell, ms };
+        match group.series.iter_mut().find(|series| series.variant == cell.variant) {
+            Some(series) => series.points.push(point),
+            None => group.series.push(Series {
+                variant: &cell.variant,
+                store: cell.store,
+                design: cell.design,
+                points: vec![point],
+                changes: Vec::new(),
+            }),
+        }
+    }
+}
+
+/// Finds the changes of all series, so that all of them together have a false one at the rate of one
+/// series (Bonferroni).
+fn find_changes(groups: &mut [Group<'_>]) {
+    let rate = FALSE_ALARM_RATE / judged_count(groups).max(1) as f64;
+    for series in groups.iter_mut().flat_map(|group| &mut group.series) {
+        let logs: Vec<f64> = series.points.iter().map(|point| point.ms.ln()).collect();
+        let found = stats::change_points(&logs, rate);
+        let ends = found.iter().map(|change| change.index).chain([logs.len()]);
+        let starts = [0].into_iter().chain(found.iter().map(|change| change.index));
+        let levels: Vec<f64> =
+            starts.zip(ends).filter_map(|(start, end)| stats::median(&logs[start..end])).collect();
+        let change = |(change, levels): (&stats::ChangePoint, &[f64])| Change {
+            at: change.index,
+            ratio: (levels[1] - levels[0]).exp(),
+            p: change.p,
+            facts: changed_facts(
+                series.points[change.index - 1].run,
+                series.points[change.index].run,
+            ),
+        };
+        series.changes = found.iter().zip(levels.windows(2)).map(change).collect();
+    }
+}
+
+/// Series that are long enough to have a change.
+pub(crate) fn judged_count(groups: &[Group<'_>]) -> usize {
+    let all = groups.iter().flat_map(|group| &group.series);
+    all.filter(|series| series.points.len() >= 2 * LEVEL_COUNT_MIN).count()
+}
+
+impl Group<'_> {
+    /// Databases that its figures are over; 0 of runs on one.
+    pub(crate) fn database_count(&self) -> usize {
+        self.digests.len() - 1
+    }
+}
+
+impl Series<'_> {
+    /// The points between changes.
+    pub(crate) fn levels(&self) -> Vec<Range<usize>> {
+        let starts = [0].into_iter().chain(self.changes.iter().map(|change| change.at));
+        let ends = self.changes.iter().map(|change| change.at).chain([self.points.len()]);
+        starts.zip(ends).map(|(start, end)| start..end).collect()
+    }
+}
+
+/// The commit of a result, short.
+pub(crate) fn commit(run: &RunResult) -> String {
+    let Some(commit) = &run.tool.program.commit else { return "unknown".to_owned() };
+    let (hash, dirty) = match commit.strip_suffix("-dirty") {
+        Some(hash) => (hash, "+"),
+        None => (commit.as_str(), ""),
+    };
+    hash.chars().take(COMMIT_CHARS).chain(dirty.chars()).collect()
+}
+
+/// Facts that changed between two results, but for the commit: `stores.rocksdb.checksums: verify → skip`.
+fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
+    let all = compare::differences(before, after);
+    let told = |key: &str| TOLD_BY_COMMIT.contains(&key);
+    let others: Vec<_> = all.iter().filter(|change| !told(&change.key)).collect();
+    let text = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let words = |change: &&result::comparison::Change| {
+        format!("{}: {} → {}", change.key, text(&change.values[0]), text(&change.values[1]))
+    };
+    let mut shown: Vec<String> = others.iter().take(SHOWN_FACT_COUNT).map(words).collect();
+    if others.len() > SHOWN_FACT_COUNT {
+        shown.push(format!("and {} more (stress compare)", others.len() - SHOWN_FACT_COUNT));
+    }
+    shown
+}
+
+/// The machine, by the facts that make one of another kind: `Example CPU, 2 CPUs, 24 GiB, KVM, ext4 on
+/// QEMU disk`. A kernel or a compiler is no machine: it may be why a time changed.
+fn machine(environment: &Environment) -> String {
+    let Environment { cpu, cgroup, memory, host, data_dir, .. } = environment;
+    let unknown = || "unknown".to_owned();
+    let mut parts = vec![
+        cpu.model.clone().unwrap_or_else(|| format!("unknown {} CPU", host.architecture)),
+        cpu.allowed_count.map_or_else(unknown, |count| units::things(count, "CPU")),
+    ];
+    if let Some(Limit::At(limit)) = cgroup.cpu_limit_millicpus {
+        parts.push(format!("at most {:.1} CPUs", limit as f64 / 1e3));
+    }
+    // The kernel keeps a little of it, and not always as much.
+    let memory = memory.total_bytes.map(|bytes| (bytes as f64 / f64::from(1 << 30)).round());
+    parts.push(memory.map_or_else(unknown, |gib| format!("{gib} GiB")));
+    parts.extend(host.virtualisation.product.clone());
+    let file_system = data_dir.file_system.clone().unwrap_or_else(unknown);
+    let disk = data_dir.model.as_ref().or(data_dir.device.as_ref()).or(data_dir.source.as_ref());
+    parts.push(match disk {
+        Some(disk) => format!("{file_system} on {disk}"),
+        None => file_system,
+    });
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use result::{Stored, example};
+
+    use super::*;
+
+    /// Results of one work a day apart, whose times are those of the example times these.
+    fn results(factors: &[f64]) -> Vec<Shown> {
+        let result = |(day, factor): (u64, &f64)| {
+            let mut run = example::sampled(8);
+            run.started_unix_s += day * 86_400;
+            run.tool.program.commit = Some(format!("{:x}{:032}", 0xc0ff_ee00_u64 + day, 0));
+            for cell in &mut run.cells {
+                cell.ms_per_batch.median = cell.ms_per_batch.median.map(|ms| ms * factor);
+            }
+            Shown::from(Stored::new(format!("{day}.json").into(), run))
+        };
+        (0..).zip(factors).map(result).collect()
+    }
+
+    /// 1 with a few per mille of noise, and times `factor` from `from` on.
+    fn step(count: usize, from: usize, factor: f64) -> Vec<f64> {
+        let noise = |index: usize| 1.0 + ((index * 7_919) % 101) as f64 / 2e4;
+        let of = |index: usize| noise(index) * if index < from { 1.0 } else { factor };
+        (0..count).map(of).collect()
+    }
+
+    #[test]
+    fn a_planted_step_is_found_in_every_series_at_its_result_and_of_its_size() {
+        let results = by_time(results(&step(30, 17, 1.25)));
+        let groups = groups(&results);
+        assert_eq!(groups.len(), 1);
+        assert_eq!(groups[0].series.len(), 5);
+        for series in &groups[0].series {
+            let [change] = series.changes.as_slice() else { panic!("{:?}", series.changes) };
+            assert_eq!((change.at, series.points[change.at].result), (17, 17));
+            assert!((change.ratio - 1.25).abs() < 0.01, "{change:?}");
+            assert!(change.p <= FALSE_ALARM_RATE / 5.0 && change.facts.is_empty(), "{change:?}");
+            assert_eq!(series.levels(), [0..17, 17..30]);
+        }
+        let [first, ..] = groups[0].series.as_slice() else { panic!("no series") };
+        assert_eq!(commit(first.points[17].run), "c0ffee1100");
+    }
+
+    #[test]
+    fn a_constant_time_has_no_change_and_few_results_have_none() {
+        for results in [results(&step(40, 0, 1.0)), results(&step(7, 3, 9.0)), results(&[])] {
+            let groups = groups(&results);
+            assert!(groups.iter().flat_map(|g| &g.series).all(|series| series.changes.is_empty()));
+        }
+    }
+
+    #[test]
+    fn the_order_in_which_results_are_named_is_of_no_matter() {
+        let sorted = by_time(results(&step(24, 9, 0.8)));
+        let mut turned = results(&step(24, 9, 0.8));
+        turned.reverse();
+        turned.swap(3, 11);
+        assert_eq!(by_time(turned), sorted);
+        // Those of one second, by their paths.
+        let mut at_once = results(&[1.0, 2.0, 3.0]);
+        for shown in &mut at_once {
+            let result::Content::Run(run) = &mut shown.content else { panic!("a run") };
+            (run.started_unix_s, run.tool.program.commit) = (7, None);
+        }
+        let sorted = by_time(at_once.clone());
+        at_once.reverse();
+        assert_eq!(by_time(at_once), sorted);
+    }
+
+    #[test]
+    fn other_work_another_machine_and_results_that_disagree_are_in_no_series_together() {
+        let mut results = results(&step(12, 6, 2.0));
+        for (index, shown) in results.iter_mut().enumerate() {
+            let result::Content::Run(run) = &mut shown.content else { panic!("a run") };
+            match index % 4 {
+                1 => run.workload.digest = "other".to_owned(),
+                2 => run.environment.cpu.model = Some("Other CPU".to_owned()),
+                3 => run.agree = Some(false),
+                _ => {}
+            }
+        }
+        let groups = groups(&results);
+        let of_group: Vec<_> = groups.iter().map(|group| group.results.as_slice()).collect();
+        assert_eq!(of_group, [[0, 4, 8], [1, 5, 9], [2, 6, 10]]);
+        assert!(groups[2].machine.starts_with("Other CPU, 2 CPUs, "), "{}", groups[2].machine);
+    }
+
+    #[test]
+    fn a_setting_that_changed_with_the_time_is_told() {
+        let mut results = results(&step(20, 10, 1.5));
+        for shown in &mut results[10..] {
+            let result::Content::Run(run) = &mut shown.content else { panic!("a run") };
+            run.environment.host.kernel = Some("7.0".to_owned());
+            run.stores[0].facts.insert("block_cache_bytes".to_owned(), 7.into());
+        }
+        let groups = groups(&results);
+        let facts = &groups[0].series[0].changes[0].facts;
+        assert_eq!(
+            facts.as_slice(),
+            ["environment.host.kernel: 6.12.0 → 7.0", "stores.rocksdb.block_cache_bytes: 0 → 7"]
+        );
+    }
+}

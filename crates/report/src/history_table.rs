@@ -1,0 +1,206 @@
+//! A history in the terminal: for each variant a line for each level of its time, with the result from
+//! which on it holds.
+
+use result::{
+    Shown,
+    stats::{self, FALSE_ALARM_RATE, LEVEL_COUNT_MIN},
+};
+
+use super::{
+    Paint,
+    history::{Change, Group, Series, commit, groups, judged_count},
+    page::{Page, Tone, pad_left, pad_right},
+    units,
+};
+
+/// Columns and their widths; the first one is the mark of a change.
+const HEADS: [(&str, usize); 8] = [
+    ("", 2),
+    ("since", 20),
+    (" commit", 12),
+    ("results", 7),
+    ("median", 9),
+    ("95 %", 13),
+    ("ratio", 7),
+    ("p", 8),
+];
+/// Columns whose texts stand at the left.
+const LEFT_COUNT: usize = 3;
+
+/// The history of `results`, which are in the order of time, as a page of `width` columns.
+pub fn history_table(results: &[Shown], width: usize, paint: Paint) -> String {
+    let groups = groups(results);
+    let mut page = Page::new(width);
+    head(&mut page, &groups);
+    for group in &groups {
+        page.gap();
+        page.labelled(Tone::Strong, "work", &work_words(group));
+        page.labelled(Tone::Plain, "machine", &group.machine);
+        for series in &group.series {
+            page.gap();
+            variant(&mut page, series);
+        }
+    }
+    for shown in results.iter().filter(|shown| shown.agrees() == Some(false)) {
+        page.gap();
+        let text = format!("{}: no figure of it is shown", shown.path.display());
+        page.labelled(Tone::Alarm, "DISAGREE", &text);
+    }
+    page.gap();
+    page.labelled(Tone::Faint, "note", &note(judged_count(&groups)));
+    page.render(paint)
+}
+
+/// `history  31 results, 5 series, 2 changes`.
+fn head(page: &mut Page, groups: &[Group<'_>]) {
+    let results: usize = groups.iter().map(|group| group.results.len()).sum();
+    let series = groups.iter().flat_map(|group| &group.series);
+    let changes: usize = series.clone().map(|series| series.changes.len()).sum();
+    let text = format!(
+        "{}, {}, {}",
+        units::things(results as u64, "result"),
+        units::things(series.count() as u64, "variant"),
+        units::things(changes as u64, "change point")
+    );
+    page.labelled(Tone::Strong, "history", &text);
+    if groups.len() > 1 {
+        let text = "results of other work or of another machine are a series each";
+        page.labelled(Tone::Plain, "", text);
+    }
+}
+
+/// `sload-storm, 640M gas, workload 123456789abc`, and on how many databases.
+pub(crate) fn work_words(group: &Group<'_>) -> String {
+    let work = group.workload;
+    let digest: String = work.digest.chars().take(12).collect();
+    let databases = match group.database_count() {
+        0 => String::new(),
+        count => format!(", {count} databases"),
+    };
+    format!("{}, {} gas, workload {digest}{databases}", work.scenario, units::count(work.gas))
+}
+
+/// How a change point is found, in a sentence.
+pub(crate) fn note(judged_count: usize) -> String {
+    format!(
+        "a change point is a scan of the rank sums of the results' medians, judged by permutations: where \
+         nothing changes, one is found in {} % of histories at most, over all {} with {} results or \
+         more; a level has {LEVEL_COUNT_MIN} results or more",
+        units::percent(FALSE_ALARM_RATE),
+        units::things(judged_count as u64, "variant"),
+        2 * LEVEL_COUNT_MIN,
+    )
+}
+
+fn variant(page: &mut Page, series: &Series<'_>) {
+    page.line(Tone::Strong, series.variant);
+    page.line(Tone::Faint, &line(HEADS.map(|(head, _)| head.to_owned())));
+    let changes = [None].into_iter().chain(series.changes.iter().map(Some));
+    for (level, change) in series.levels().into_iter().zip(changes) {
+        let points = &series.points[level];
+        let [first, ..] = points else { continue };
+        let times: Vec<f64> = points.iter().map(|point| point.ms).collect();
+        let median = stats::median(&times).unwrap_or(first.ms);
+        let tone = if change.is_some() { Tone::Warning } else { Tone::Plain };
+        let texts = [
+            if change.is_some() { "▲ " } else { "" }.to_owned(),
+            units::moment(first.run.started_unix_s),
+            format!(" {}", commit(first.run)),
+            points.len().to_string(),
+            units::time_ns(median * 1e6),
+            interval(&times, median),
+            change.map_or_else(String::new, |change| format!("{:.3}", change.ratio)),
+            change.map_or_else(String::new, p_words),
+        ];
+        page.line(tone, &line(texts));
+        for fact in change.into_iter().flat_map(|change| &change.facts) {
+            page.indented(Tone::Plain, 4, &format!("also changed: {fact}"));
+        }
+    }
+}
+
+/// `0.0004`: at most five digits.
+pub(crate) fn p_words(change: &Change) -> String {
+    format!("{:.5}", change.p)
+}
+
+/// As shares of the median to both sides, or how many results there are.
+fn interval(times: &[f64], median: f64) -> String {
+    match stats::median_interval(times) {
+        Some([low, high]) => {
+            format!("−{:.1}+{:.1} %", (1.0 - low / median) * 1e2, (high / median - 1.0) * 1e2)
+        }
+        None => format!("n={}", times.len()),
+    }
+}
+
+fn line(texts: [String; HEADS.len()]) -> String {
+    let columns = texts.iter().zip(HEADS).enumerate();
+    let padded = columns.map(|(place, (text, (_, width)))| match place {
+        0..LEFT_COUNT => pad_right(text, width),
+        _ => pad_left(text, width),
+    });
+    padded.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use result::{Content, Stored, example};
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    fn results(count: u64, from: u64) -> Vec<Shown> {
+        let result = |day: u64| {
+            let mut run = example::sampled(8);
+            run.started_unix_s += day * 86_400;
+            run.cells.truncate(2);
+            for cell in &mut run.cells {
+                let noise = 1.0 + ((day * 7_919) % 101) as f64 / 2e4;
+                let factor = noise * if day < from { 1.0 } else { 1.5 };
+                cell.ms_per_batch.median = cell.ms_per_batch.median.map(|ms| ms * factor);
+            }
+            Shown::from(Stored::new(format!("{day}.json").into(), run))
+        };
+        (0..count).map(result).collect()
+    }
+
+    #[test]
+    fn each_level_has_a_line_and_a_change_its_mark_and_its_ratio() {
+        let results = results(20, 12);
+        for width in [80, 100] {
+            let text = history_table(&results, width, Paint::Plain);
+            assert!(
+                text.starts_with("history  20 results, 2 variants, 2 change points\n"),
+                "{text}"
+            );
+            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+            assert_eq!(text.matches("▲ 2026-01-13 00:00 UTC").count(), 2, "{text}");
+            assert_eq!(text.matches("  2026-01-01 00:00 UTC").count(), 2, "{text}");
+            assert_eq!(text.matches("  1.5").count(), 2, "{text}");
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains("in 5.0 % of histories at most, over all 2 variants"), "{text}");
+        }
+    }
+
+    #[test]
+    fn series_of_other_work_are_told_apart_and_a_result_that_disagrees_is_told() {
+        let mut results = results(3, 3);
+        for (shown, change) in results.iter_mut().zip([0, 1, 2]) {
+            let Content::Run(run) = &mut shown.content else { panic!("a run") };
+            match change {
+                1 => run.workload.digest = "fedcba9876543210".to_owned(),
+                2 => run.agree = Some(false),
+                _ => {}
+            }
+        }
+        let text = history_table(&results, 80, Paint::Plain);
+        assert!(
+            text.contains("a series each") && text.contains("workload fedcba987654\n"),
+            "{text}"
+        );
+        assert!(text.contains("DISAGREE 2.json"), "{text}");
+        assert!(text.starts_with("history  2 results, 4 variants, 0 change points\n"), "{text}");
+        assert!(history_table(&[], 80, Paint::Plain).starts_with("history  0 results"));
+    }
+}

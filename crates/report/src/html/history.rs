@@ -1,0 +1,237 @@
+//! The times of a history: a chart for each work, machine and store, in which every result has its place
+//! and levels are lines; the table of changes, and that of all points.
+
+use result::{Cell, stats::FALSE_ALARM_RATE};
+use variant::StoreKind;
+
+use super::{
+    chart::{self, Chart, Guide, Point, Scale, Series},
+    data::Report,
+    figure::{Part, figure, interval, part},
+    markup::{self, Section, esc, number},
+};
+use crate::{
+    certainty,
+    history::{self, Group, commit, judged_count},
+    history_table::{note, p_words, work_words},
+    units,
+};
+
+/// Room around the axis of times, as a factor.
+const ROOM: f64 = 1.15;
+
+/// A change of all groups, with its number.
+struct Numbered<'h, 'a> {
+    number: usize,
+    group: &'h Group<'a>,
+    series: &'h history::Series<'a>,
+    change: &'h history::Change,
+}
+
+/// All changes in the order of groups and variants, by which they are numbered.
+fn numbered<'h, 'a>(groups: &'h [Group<'a>]) -> Vec<Numbered<'h, 'a>> {
+    let series = groups.iter().flat_map(|group| group.series.iter().map(move |of| (group, of)));
+    let all =
+        series.flat_map(|(group, of)| of.changes.iter().map(move |change| (group, of, change)));
+    let numbers = (1..).zip(all);
+    numbers
+        .map(|(number, (group, series, change))| Numbered { number, group, series, change })
+        .collect()
+}
+
+/// The part on changes.
+pub(super) fn changes(groups: &[Group<'_>]) -> Section {
+    // One work need not be named in each row.
+    let work_of = |group: &Group<'_>| match groups.len() {
+        0 | 1 => String::new(),
+        _ => format!("<br/>{}; {}", esc(&work_words(group)), esc(&group.machine)),
+    };
+    let rows =
+        numbered(groups).iter().map(|of| change_row(of, &work_of(of.group))).collect::<Vec<_>>();
+    let heads = ["Change", "Since", "Commit", "Variant", "Times as long", "p", "Also changed"];
+    let body = match rows.is_empty() {
+        true => "<p>No time changed.</p>".to_owned(),
+        false => markup::table("Changes", &heads, &rows),
+    };
+    Section {
+        id: "changes",
+        title: "Where a time changed",
+        lede: esc(&format!("{}.", capital(&note(judged_count(groups))))),
+        body,
+        results: Vec::new(),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn change_row(of: &Numbered<'_, '_>, work: &str) -> Vec<String> {
+    let Numbered { number, group: _, series, change } = of;
+    let (last, first) = (&series.points[change.at - 1], &series.points[change.at]);
+    let facts: Vec<String> = change.facts.iter().map(|fact| esc(fact)).collect();
+    vec![
+        number.to_string(),
+        esc(&units::moment(first.run.started_unix_s)),
+        format!(
+            "<code>{}</code> → <code>{}</code>",
+            esc(&commit(last.run)),
+            esc(&commit(first.run))
+        ),
+        format!("<code>{}</code>{work}", esc(series.variant)),
+        format!("{:.3}", change.ratio),
+        p_words(change),
+        facts.join("<br/>"),
+    ]
+}
+
+/// The part with the charts.
+pub(super) fn charts(groups: &[Group<'_>]) -> Section {
+    let all = numbered(groups);
+    let mut body = String::new();
+    for group in groups {
+        let mut stores: Vec<StoreKind> = Vec::new();
+        for series in &group.series {
+            if !stores.contains(&series.store) {
+                stores.push(series.store);
+            }
+        }
+        for store in stores {
+            body.push_str(&chart(group, store, &all));
+        }
+    }
+    Section {
+        id: "history",
+        title: "Times from result to result",
+        lede: format!(
+            "The median time of a batch in each result, in the order of time, with its 95 % interval \
+             where there is one. Results stand at equal steps, under the commit of their program. A \
+             line joins results of one level; it breaks where the level changes, which an upright line \
+             with the change’s number marks. A false change is drawn on {} % of such pages at \
+             most. Results of other work or of another machine have a chart of their own.",
+            units::percent(FALSE_ALARM_RATE)
+        ),
+        body,
+        results: Vec::new(),
+    }
+}
+
+/// Place of a result's mark along the axis.
+fn place(group: &Group<'_>, result: usize) -> f64 {
+    let place = group.results.iter().position(|of| *of == result).unwrap_or(0);
+    (place as f64 + 0.5) / group.results.len() as f64
+}
+
+fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> String {
+    let drawn: Vec<_> = group.series.iter().filter(|series| series.store == store).collect();
+    let times = drawn
+        .iter()
+        .flat_map(|series| &series.points)
+        .flat_map(|point| point.cell.ms_per_batch.ci95.into_iter().flatten().chain([point.ms]));
+    let y = Scale::log(times, ROOM);
+    let nth = |at: usize| drawn[..at].iter().filter(|of| of.design == drawn[at].design).count();
+    let series = (0..drawn.len()).map(|at| line(group, drawn[at], nth(at), y)).collect();
+    let runs = drawn.iter().flat_map(|series| &series.points);
+    let mut x_ticks: Vec<(f64, String)> =
+        runs.map(|point| (place(group, point.result), commit(point.run))).collect();
+    x_ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    x_ticks.dedup_by(|a, b| a.0 == b.0);
+    let chart = Chart {
+        label: format!("Times of {} from result to result, on {store}", group.workload.scenario),
+        x_title: "results in the order of time, by the commit of their program".to_owned(),
+        y_title: "ms a batch, logarithmic".to_owned(),
+        x_ticks,
+        y_ticks: y.ticks().into_iter().map(|tick| (y.at(tick), chart::tick(tick))).collect(),
+        series,
+        guides: guides(group, store, changes),
+    };
+    let caption = format!("{}; {}; {store}", work_words(group), group.machine);
+    format!("<figure><p class=\"over\">{}</p>{}</figure>\n", esc(&caption), chart.html())
+}
+
+/// An upright line between the results on both sides of each change, with all their numbers.
+fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> Vec<Guide> {
+    let mut guides: Vec<Guide> = Vec::new();
+    let own = changes.iter().filter(|of| std::ptr::eq(of.group, group) && of.series.store == store);
+    for of in own {
+        let [before, after] =
+            [of.change.at - 1, of.change.at].map(|at| of.series.points[at].result);
+        let x = f64::midpoint(place(group, before), place(group, after));
+        match guides.iter_mut().find(|guide| guide.from[0] == x) {
+            Some(guide) => guide.name.push_str(&format!(", {}", of.number)),
+            None => {
+                guides.push(Guide { from: [x, 0.0], to: [x, 1.0], name: of.number.to_string() })
+            }
+        }
+    }
+    guides
+}
+
+fn line(group: &Group<'_>, series: &history::Series<'_>, nth: usize, y: Scale) -> Series {
+    let starts: Vec<usize> = series.changes.iter().map(|change| change.at).collect();
+    // A line says that what lies between is known: not of single samples.
+    let is_repeated = |at: usize| certainty::is_repeated(series.points[at].cell);
+    let point = |(at, of): (usize, &history::Point<'_>)| {
+        let cell = cell(of)?;
+        let figure = figure!(cell, ms_per_batch.median)?;
+        let ends = interval!(cell, ms_per_batch.ci95).map(|ends| ends.map(|end| y.at(end.value)));
+        let words = format!(
+            "{} at commit {}, {}: {} ms a batch",
+            series.variant,
+            commit(of.run),
+            units::moment(of.run.started_unix_s),
+            units::plain(figure.value)
+        );
+        let is_joined = at > 0 && !starts.contains(&at) && is_repeated(at - 1) && is_repeated(at);
+        Some(Point {
+            x: place(group, of.result),
+            y: y.at(figure.value),
+            ends,
+            words,
+            figure,
+            is_joined,
+        })
+    };
+    let (_, name) = series.variant.split_once('/').unwrap_or(("", series.variant));
+    Series {
+        name: name.to_owned(),
+        design: series.design,
+        nth,
+        points: series.points.iter().enumerate().filter_map(point).collect(),
+    }
+}
+
+/// The cell of a point, with its place in the result.
+fn cell<'a>(of: &history::Point<'a>) -> Option<Part<'a, Cell>> {
+    let index = of.cell_index;
+    part!(Part::whole(of.result, of.run), cells[index])
+}
+
+/// The part with all points as a table.
+pub(super) fn points(report: &Report<'_>, groups: &[Group<'_>]) -> Section {
+    let all = groups.iter().flat_map(|group| &group.series).flat_map(|series| &series.points);
+    let rows = all.map(|of| {
+        let cell = cell(of);
+        let time = cell.as_ref().and_then(|cell| figure!(cell, ms_per_batch.median));
+        let ends = cell.as_ref().and_then(|cell| interval!(cell, ms_per_batch.ci95));
+        vec![
+            format!("<code>{}</code>", esc(&of.cell.variant)),
+            report.sources[of.result].label.clone(),
+            esc(&units::moment(of.run.started_unix_s)),
+            format!("<code>{}</code>", esc(&commit(of.run))),
+            number(time.as_ref(), units::plain),
+            markup::interval(ends.as_ref(), of.cell.value_count(), units::plain),
+        ]
+    });
+    let heads = ["Variant", "Result", "Began", "Commit", "ms a batch", "95 %"];
+    let table = markup::table("All points", &heads, &rows.collect::<Vec<_>>());
+    Section {
+        id: "points",
+        title: "All points",
+        lede: "Each variant in each result. The letters are those of the list of results."
+            .to_owned(),
+        body: markup::fold("All points as a table", &table),
+        results: Vec::new(),
+    }
+}

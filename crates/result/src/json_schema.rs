@@ -1,0 +1,125 @@
+//! The JSON Schemas of all files that the program writes: from the types that are written, so that
+//! keys, types and names are theirs; descriptions are the comments of the fields.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use serde_json::Value;
+
+use crate::{
+    comparison::{CompareSchema, Comparison},
+    description::{DescribeSchema, Described},
+    doctor::{DoctorResult, DoctorSchema},
+    gate::{CALIBRATION_SCHEMA, Calibration, GateResult, GateSchema},
+    io::{IoResult, IoSchema},
+    run::{RunResult, RunSchema},
+    sweep::{
+        CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest, Merged, MergedSchema, SweepDevice,
+        SweepDeviceSchema,
+    },
+};
+
+variant::named! {
+    /// A file that has a schema; its name is that of the schema without `stress.` and version.
+    pub enum FileKind: "file" {
+        /// The result of a run.
+        Result = "result",
+        /// The verdict of a gate.
+        Gate = "gate",
+        /// The smallest change that a machine can detect.
+        Calibration = "calibration",
+        /// The matrix of a sweep.
+        Sweep = "sweep",
+        /// The facts of a sweep's cell.
+        SweepCell = "sweep-cell",
+        /// The device under the cells of a sweep.
+        SweepDevice = "sweep-device",
+        /// The results of a sweep as one.
+        SweepMerged = "sweep-merged",
+        /// Results side by side.
+        Comparison = "compare",
+        /// Raw random reads.
+        Io = "io",
+        /// The contents of a workload.
+        Description = "describe",
+        /// The checks of a machine.
+        Doctor = "doctor",
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of a file as this version writes it: every key is there, and no
+/// other one.
+pub fn json_schema(kind: FileKind) -> Value {
+    match kind {
+        FileKind::Result => of::<RunResult>(RunSchema::NAME, "docs/result.md"),
+        FileKind::Gate => of::<GateResult>(GateSchema::NAME, "docs/gate.md"),
+        FileKind::Calibration => of::<Calibration>(CALIBRATION_SCHEMA, "docs/gate.md"),
+        FileKind::Sweep => of::<Manifest>(MANIFEST_SCHEMA, "docs/sweep.md"),
+        FileKind::SweepCell => of::<CellFile>(CELL_SCHEMA, "docs/sweep.md"),
+        FileKind::SweepDevice => of::<SweepDevice>(SweepDeviceSchema::NAME, "docs/sweep.md"),
+        FileKind::SweepMerged => of::<Merged>(MergedSchema::NAME, "docs/sweep.md"),
+        FileKind::Comparison => of::<Comparison>(CompareSchema::NAME, "docs/result.md"),
+        FileKind::Io => of::<IoResult>(IoSchema::NAME, "docs/designs.md"),
+        FileKind::Description => of::<Described>(DescribeSchema::NAME, "docs/workloads.md"),
+        FileKind::Doctor => of::<DoctorResult>(DoctorSchema::NAME, "docs/getting-started.md"),
+    }
+}
+
+/// The schema of a type whose files name `schema` and are explained in `page`.
+fn of<T: JsonSchema>(schema: &str, page: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with_transform(RecursiveTransform(complete));
+    let mut root = settings.into_generator().into_root_schema_for::<T>();
+    let description = format!(
+        "A file of the schema {schema} as this version of stress writes it, explained in {page}. An \
+         unknown value is null. Integers go up to 2^64 - 1: read them with more than a double. Shares \
+         are of one: 0.03 is 3 %."
+    );
+    root.insert("title".to_owned(), schema.into());
+    root.insert("description".to_owned(), description.into());
+    root.to_value()
+}
+
+/// Closes an object, and adds units to the descriptions of its keys. Formats and defaults of Rust
+/// say nothing of a file.
+fn complete(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    object.remove("format");
+    object.remove("default");
+    let Some(Value::Object(properties)) = object.get_mut("properties") else { return };
+    for (key, property) in properties {
+        if let (Some(unit), Some(property)) = (unit(key), property.as_object_mut()) {
+            let text = property.get("description").and_then(Value::as_str).unwrap_or_default();
+            let text = format!("{text} Unit: {unit}.");
+            property.insert("description".to_owned(), text.trim_start().into());
+        }
+    }
+    object.entry("additionalProperties").or_insert(Value::Bool(false));
+}
+
+/// The unit of a key, by its name.
+fn unit(key: &str) -> Option<&'static str> {
+    let ends: [(&str, &str); 18] = [
+        ("started_unix_s", "seconds since 1970"),
+        ("seconds", "seconds"),
+        ("bytes_per_mgas", "bytes per million gas"),
+        ("mgas_per_s", "millions of gas per second"),
+        ("mgas_per_s_ci95", "millions of gas per second"),
+        ("mgas_per_s_range", "millions of gas per second"),
+        ("ms_per_batch", "milliseconds per batch"),
+        ("ms_per_batch_ci95", "milliseconds per batch"),
+        ("ms_per_batch_range", "milliseconds per batch"),
+        ("per_s", "per second"),
+        ("_iops", "reads per second"),
+        ("_millicpus", "thousandths of a CPU"),
+        ("_ns", "nanoseconds"),
+        ("_s", "seconds"),
+        ("_bytes", "bytes"),
+        ("gas", "gas"),
+        ("_share", "share of one"),
+        ("_fraction", "share of one"),
+    ];
+    let inside: [(&str, &str); 3] =
+        [("_ns_per_", "nanoseconds"), ("bytes_per_", "bytes"), ("gas_per_", "gas")];
+    let end = ends.iter().find(|(end, _)| key.ends_with(end));
+    let inside = || inside.iter().find(|(part, _)| key.contains(part));
+    end.or_else(inside).map(|(_, unit)| *unit)
+}

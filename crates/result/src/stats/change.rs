@@ -1,0 +1,215 @@
+//! Where a series of figures changes its level: the scan of Mann and Whitney's statistic over all
+//! splits (Pettitt, Applied Statistics 28, 1979; standardised for each split as by Hawkins and Deng,
+//! Journal of Quality Technology 42, 2010), judged by permutations, and again on both sides of a
+//! change (Matteson and James, JASA 109, 2014). Ranks alone decide whether there is a change, so that
+//! a stray value moves nothing and the law of the noise is of no matter; its place is where two levels
+//! fit best, by least absolute deviations. Values in a row must not depend on each other.
+
+use rand::{SeedableRng, rngs::ChaCha12Rng, seq::SliceRandom};
+
+use super::sample::sorted;
+use crate::ranks::ranks;
+
+/// Fewest values between two changes, and before the first and behind the last.
+pub const LEVEL_COUNT_MIN: usize = 4;
+/// Rate of series with a change point among those that have no change, where nothing else is said.
+pub const FALSE_ALARM_RATE: f64 = 0.05;
+
+/// Permutations as strong as the series that are awaited at the rate itself.
+const STRONGER_COUNT: f64 = 20.0;
+/// Scores that are nearer than this, relative to them, are equal: sums of the same ranks in
+/// another order.
+const ROUNDING: f64 = 1e-9;
+/// The same permutations each time: what was found once is found again.
+const SEED: u64 = 0x5354_5245_5353;
+
+/// Where the level changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// The first value of the new level.
+    pub index: usize,
+    /// Share of the permutations of its part of the series that have a change as strong.
+    pub p: f64,
+}
+
+/// The changes of a series in time, in their order. Of series without a change a share of `rate`
+/// at most has one here. None of fewer than twice [`LEVEL_COUNT_MIN`] values, and where one is not
+/// finite.
+pub fn change_points(values: &[f64], rate: f64) -> Vec<ChangePoint> {
+    let mut found = Vec::new();
+    if values.iter().all(|value| value.is_finite()) {
+        split(values, 0, rate, &mut found);
+    }
+    found
+}
+
+/// Adds the changes of `values`, of which the first has this index in the series.
+fn split(values: &[f64], first: usize, rate: f64, found: &mut Vec<ChangePoint>) {
+    let Some(p) = chance(values, rate) else { return };
+    let index = place(values);
+    let (before, after) = values.split_at(index);
+    split(before, first, rate, found);
+    found.push(ChangePoint { index: first + index, p });
+    split(after, first + index, rate, found);
+}
+
+/// Share of the permutations that have a change as strong, where it is at most `rate`.
+fn chance(values: &[f64], rate: f64) -> Option<f64> {
+    let mut ranks = ranks(values);
+    let score = scan(&ranks)?;
+    let count = (STRONGER_COUNT / rate).ceil();
+    let mut random = ChaCha12Rng::seed_from_u64(SEED);
+    // The series is one of its permutations.
+    let mut as_strong = 1.0;
+    for _ in 1..count as u64 {
+        ranks.shuffle(&mut random);
+        if scan(&ranks) >= Some(score * (1.0 - ROUNDING)) {
+            as_strong += 1.0;
+        }
+        if as_strong > rate * count {
+            return None;
+        }
+    }
+    Some(as_strong / count)
+}
+
+/// How much both sides of a split differ at most: the sum of one side's ranks, less its
+/// expectation, in units that are the same for all splits.
+fn scan(ranks: &[f64]) -> Option<f64> {
+    let mean = (ranks.len() as f64 + 1.0) / 2.0;
+    let mut sum = 0.0;
+    let mut most = None;
+    for (before, rank) in (1..).zip(ranks) {
+        sum += rank - mean;
+        let after = ranks.len() - before;
+        if before >= LEVEL_COUNT_MIN && after >= LEVEL_COUNT_MIN {
+            let score = f64::abs(sum) / (before as f64 * after as f64).sqrt();
+            most = Some(most.map_or(score, |most: f64| most.max(score)));
+        }
+    }
+    most
+}
+
+/// The split at which the values lie nearest to the medians of their sides. A split inside of a level
+/// is never better than one at its ends: there the sum of the deviations is concave.
+fn place(values: &[f64]) -> usize {
+    let splits = LEVEL_COUNT_MIN..=values.len() - LEVEL_COUNT_MIN;
+    let both = |index: &usize| {
+        let (before, after) = values.split_at(*index);
+        deviation(before) + deviation(after)
+    };
+    splits.min_by(|a, b| both(a).total_cmp(&both(b))).unwrap_or(0)
+}
+
+/// The sum of the distances from the median.
+fn deviation(values: &[f64]) -> f64 {
+    let Some(sorted) = sorted(values) else { return 0.0 };
+    let (low, high) = sorted.split_at(sorted.len() / 2);
+    // From each value to its mirror: the median lies between them.
+    high.iter().rev().zip(low).map(|(high, low)| high - low).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+
+    /// Values around 1 with a standard deviation of about `spread`.
+    fn noise(seed: u64, count: usize, spread: f64) -> Vec<f64> {
+        let mut random = ChaCha12Rng::seed_from_u64(seed);
+        let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        (0..count).map(|_| 1.0 + spread * normal()).collect()
+    }
+
+    /// The same with steps: from each index on, values are this many times as large.
+    fn with_steps(seed: u64, count: usize, steps: &[(usize, f64)]) -> Vec<f64> {
+        let mut values = noise(seed, count, 0.01);
+        for (from, factor) in steps {
+            values[*from..].iter_mut().for_each(|value| *value *= factor);
+        }
+        values
+    }
+
+    fn indices(values: &[f64]) -> Vec<usize> {
+        change_points(values, FALSE_ALARM_RATE).iter().map(|change| change.index).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_and_its_strength_is_no_chance() {
+        for seed in 0..20 {
+            for factor in [1.08, 0.9, 30.0] {
+                for from in [11, 20, 29] {
+                    let values = with_steps(seed, 40, &[(from, factor)]);
+                    let found = change_points(&values, 0.001);
+                    let [change] = found[..] else { panic!("{seed} {from} {factor}: {found:?}") };
+                    assert_eq!(change.index, from, "seed {seed}, {factor}");
+                    assert!(change.p <= 0.001, "{change:?}");
+                }
+                // Four ranks of forty cannot be surer than this; the other level may seem to change too.
+                for from in [4, 5, 35, 36] {
+                    let values = with_steps(seed, 40, &[(from, factor)]);
+                    assert!(indices(&values).contains(&from), "{seed} {from} {factor}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_step_of_several_is_found_in_its_order() {
+        for seed in 0..20 {
+            let values = with_steps(seed, 60, &[(12, 1.1), (24, 0.85), (40, 1.2)]);
+            assert_eq!(change_points(&values, 0.01).len(), 3, "{seed}");
+            let found: Vec<_> = change_points(&values, 0.01).iter().map(|c| c.index).collect();
+            assert_eq!(found, [12, 24, 40], "{seed}");
+        }
+    }
+
+    #[test]
+    fn constant_noise_has_change_points_at_the_claimed_rate() {
+        let count_of = |make: &dyn Fn(u64) -> Vec<f64>| {
+            (0..400).filter(|seed| !indices(&make(*seed)).is_empty()).count()
+        };
+        // Of 400 series 20 are awaited, with a standard deviation of 4.4.
+        let normal = count_of(&|seed| noise(seed, 30, 0.02));
+        assert!((3..=37).contains(&normal), "{normal}");
+        // A quotient of two normal values has neither a mean nor a variance.
+        let wild = |seed| -> Vec<f64> {
+            let (a, b) = (noise(seed, 30, 1.0), noise(seed + 1_000, 30, 1.0));
+            a.iter().zip(&b).map(|(a, b)| (a - 1.0) / (b - 1.0)).collect()
+        };
+        let wild = count_of(&wild);
+        assert!((3..=37).contains(&wild), "{wild}");
+    }
+
+    #[test]
+    fn a_stray_value_equal_values_and_few_values_have_no_change() {
+        let mut stray = vec![1.0; 20];
+        stray[9] = 1e9;
+        assert_eq!(indices(&stray), [0; 0]);
+        assert_eq!(indices(&[7.0; 50]), [0; 0]);
+        assert_eq!(indices(&[]), [0; 0]);
+        assert_eq!(indices(&[1.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0]), [0; 0], "too few");
+        // Two of the 70 ways to choose four of eight.
+        assert_eq!(indices(&[1.0, 1.1, 1.2, 1.3, 9.0, 9.1, 9.2, 9.3]), [4]);
+        let mut unknown = vec![1.0; 10];
+        unknown.extend([2.0; 10]);
+        assert_eq!(indices(&unknown), [10]);
+        unknown[3] = f64::NAN;
+        assert_eq!(indices(&unknown), [0; 0]);
+    }
+
+    #[test]
+    fn ranks_alone_count_and_a_series_read_backwards_changes_at_the_same_places() {
+        for seed in 0..20 {
+            let values = with_steps(seed, 40, &[(15, 1.1)]);
+            let logs: Vec<_> = values.iter().map(|value| value.ln()).collect();
+            let found = change_points(&values, 0.01);
+            assert_eq!(found, change_points(&logs, 0.01));
+            let backwards: Vec<_> = values.iter().rev().copied().collect();
+            let mirrored: Vec<_> =
+                change_points(&backwards, 0.01).iter().map(|c| c.index).collect();
+            assert_eq!(mirrored, [25], "{seed}");
+        }
+    }
+}
