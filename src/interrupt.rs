@@ -1,6 +1,6 @@
 //! Ctrl-C: the first asks everything to stop and keeps the finished part, and the program ends
-//! within a second, whatever is under way; the second ends the process at once. State databases
-//! and workload files are never half written either way.
+//! within a second, whatever is under way; a second one, half a second later or more, ends the process
+//! at once. State databases and workload files are never half written either way.
 
 use std::{
     io::{self, Read},
@@ -22,8 +22,10 @@ use signal_hook::{
 
 use crate::exit::Code;
 
-/// Time for everything to stop by itself.
-const GRACE: Duration = Duration::from_millis(600);
+/// Signals within this time are one: `timeout` sends two, to the process and to its group.
+const SAME: Duration = Duration::from_millis(500);
+/// Time after it for everything to stop by itself.
+const GRACE: Duration = Duration::from_millis(100);
 /// Most time for writing the finished part, and for children to end.
 const HOLD_MAX: Duration = Duration::from_secs(10);
 /// Polling interval for the end of holds.
@@ -45,16 +47,18 @@ type Kept = Box<dyn FnOnce() + Send>;
 /// Where the system refuses a handler or a thread.
 pub fn listen(note: fn(&str)) -> io::Result<()> {
     let (mut signals, told) = UnixStream::pair()?;
+    let ends_at_next = Arc::<AtomicBool>::default();
     for signal in [SIGINT, SIGTERM] {
-        // In this order: the flag is down when the first signal comes, and up at the second.
-        let ends_at_second = Arc::clone(&INTERRUPTED);
-        flag::register_conditional_shutdown(signal, Code::Interrupted as i32, ends_at_second)?;
+        let ends_at_next = Arc::clone(&ends_at_next);
+        flag::register_conditional_shutdown(signal, Code::Interrupted as i32, ends_at_next)?;
         flag::register(signal, Arc::clone(&INTERRUPTED))?;
         pipe::register(signal, told.try_clone()?)?;
     }
     let wait_and_end = move || {
         // Blocks until the first signal: nothing runs beside a sample.
         if signals.read_exact(&mut [0]).is_ok() {
+            thread::sleep(SAME);
+            ends_at_next.store(true, Ordering::SeqCst);
             thread::sleep(GRACE);
             end(note);
         }

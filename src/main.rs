@@ -17,6 +17,7 @@ mod client;
 mod cmd;
 mod counters;
 mod describe;
+mod effect;
 mod environment;
 mod exit;
 mod export;

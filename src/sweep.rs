@@ -4,7 +4,6 @@
 pub mod cell;
 pub mod device;
 pub mod dir;
-pub mod equal;
 pub mod index;
 pub mod lock;
 pub mod matrix;

@@ -2,7 +2,7 @@
 
 use report::JsonOut;
 use result::{
-    gate::{Gate, GateResult, Mode},
+    gate::{Gate, GateCell, GateResult, Mode},
     stored::Stored,
 };
 use std::{
@@ -28,6 +28,7 @@ use crate::{
         clients::ClientPair,
         exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
+        settings::are_of_run,
     },
     metrics::MetricsFile,
     minimal, prepare, terminal,
@@ -211,7 +212,9 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
 fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
     let of_side = |option: &str, texts: &[String]| {
         let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
-        pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)
+        let settings = pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)?;
+        are_of_run(&settings)?;
+        Ok(settings)
     };
     let settings = [of_side("--a-set", &args.a_set)?, of_side("--b-set", &args.b_set)?];
     Ok(Builds {
@@ -347,7 +350,13 @@ fn failed(gate: &mut Gate, failure: &Failure) {
     gate.verdict = None;
     gate.exit_code = failure.code as u8;
     // An error may be of several lines.
-    gate.reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let octets = |cell: &GateCell| cell.octets.len();
+    let most = gate.attempts.last().and_then(|last| last.cells.iter().map(octets).max());
+    gate.reason = match (failure.code, most) {
+        (Code::Interrupted, Some(count)) => format!("{reason} after {count} octets, undecided"),
+        _ => reason,
+    };
 }
 
 fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {

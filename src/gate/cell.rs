@@ -315,14 +315,14 @@ impl Cell {
     fn words(&self, figure: &Figure, look: &Look, plan: &Plan) -> String {
         let facts = LookFacts::from(*look);
         let percent = |share: f64| format!("{:+.1} %", share * 100.0);
-        let (what, limit) = (figure.metric.name(), figure.limits.delta * 100.0);
+        let name = figure.metric.name();
         let sure = match figure.verdict() {
             Verdict::Regression => format!("surely above {}", percent(facts.lower)),
             Verdict::Pass => format!("surely below {}", percent(facts.upper)),
             Verdict::Untrusted => {
                 let [low, high] = facts.null.map(percent);
                 return format!(
-                    "{what}: A surely differs from itself, by {low} to {high}: something favours \
+                    "{name}: A surely differs from itself, by {low} to {high}: something favours \
                      one process, and no change of the build can be told from it"
                 );
             }
@@ -330,11 +330,11 @@ impl Cell {
         };
         let octets = facts.octet_count;
         let enough = match figure.verdict() {
-            Verdict::Inconclusive => self.enough(figure, plan),
+            Verdict::Inconclusive => figure.hidden(look) + &self.enough(figure, plan),
             _ => String::new(),
         };
-        let change = percent(facts.change);
-        format!("{what}: {change}, {sure}; {limit:.1} % are allowed ({octets} octets){enough}")
+        let (change, allowed) = (percent(facts.change), figure.allowed(plan));
+        format!("{name}: {change}, {sure}; {allowed} ({octets} octets){enough}")
     }
 
     /// How many samples would decide, and the option that takes them.
@@ -402,6 +402,34 @@ impl Figure {
     /// Its verdict; inconclusive where there were too few octets.
     fn verdict(&self) -> Verdict {
         self.verdict.unwrap_or(Verdict::Inconclusive)
+    }
+
+    /// The change that is still none; the metric's floor, where that is more than the plan's δ.
+    fn allowed(&self, plan: &Plan) -> String {
+        let of_floor = match (self.limits.delta > plan.delta, self.metric) {
+            (false, _) => String::new(),
+            (true, Metric::Wall | Metric::Cpu) => {
+                format!(", the floor of {} µs", floor(self.metric) / 1_000)
+            }
+            (true, Metric::Bytes) => format!(", the floor of {} KiB", floor(self.metric) / 1_024),
+            (true, Metric::Blocks | Metric::Requests) => {
+                format!(", the floor of {}", floor(self.metric))
+            }
+        };
+        format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
+    }
+
+    /// Why it is open though its bounds lie above the limit; nothing elsewhere.
+    fn hidden(&self, look: &Look) -> String {
+        let Some([itself, sure]) = decide::hidden_by_null(look, self.limits) else {
+            return String::new();
+        };
+        format!(
+            ": no regression, as A may differ from itself by {:.1} %, so its lower bound would have \
+             to be above {:.1} %",
+            itself * 100.0,
+            sure * 100.0
+        )
     }
 }
 

@@ -132,6 +132,15 @@ pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     }
 }
 
+/// Where a change lies above δ by its bounds, and yet is no regression because A may differ from
+/// itself by as much: how much that is, and the change that would be one by its lower bound.
+pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<[f64; 2]> {
+    let is_hidden =
+        look.lower > limits.delta.ln_1p() && limits.null(look.null) == Null::Wide;
+    let itself = most(look.null);
+    is_hidden.then(|| [itself.exp_m1(), (limits.delta.ln_1p() + itself).exp_m1()])
+}
+
 /// How far an interval reaches from 0.
 fn most([low, high]: [f64; 2]) -> f64 {
     low.abs().max(high.abs())
@@ -303,6 +312,17 @@ mod tests {
         }
         let limits = Limits { delta: 0.03, floor: FLOOR };
         let last = look(&wide(12, 0.0), ONE).expect("twelve");
+        assert_eq!(hidden_by_null(&last, limits), None, "it is below the limit");
+        // Above the limit by its own bounds: only the null leaves it open, up to the named change.
+        let above = look(&wide(12, 0.04), ONE).expect("twelve");
+        let [itself, sure] = hidden_by_null(&above, limits).expect("the null is as wide");
+        assert!(above.lower > 0.03_f64.ln_1p() && 0.02 < itself && itself < sure, "{above:?}");
+        let reach = above.estimate - above.lower;
+        for (lower, verdict) in [(0.99, Verdict::Inconclusive), (1.01, Verdict::Regression)] {
+            let new = (sure * lower).ln_1p() + reach;
+            let octets = wide(12, new);
+            assert_eq!(judged(&octets, 0.03), Some(verdict), "{new}");
+        }
         let times = times_to_decide(&last, limits).expect("no bias");
         // The null must fit into 1.489 %.
         let reach = (last.null[1] - last.null[0]) / 2.0;

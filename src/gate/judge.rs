@@ -23,6 +23,7 @@ use super::{
     calibration, claimed,
     clients::{ClientPair, ClientTrio},
     measure,
+    pace::Pace,
     side::Side,
     taker::{Plan, Rule, Subject, Taker},
     work::{Work, WorkInput, subjects},
@@ -42,9 +43,6 @@ use crate::{
     terminal,
     worker::of_expect,
 };
-
-/// A gate that may take as long says so when it begins.
-const LONG: Duration = Duration::from_secs(180);
 
 /// Two builds to be compared.
 #[derive(Clone, Debug)]
@@ -203,6 +201,7 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     judgement.workload = Some(work.facts.clone());
     let mut expects = expects(builds.deadline, &work);
     let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
+    work.differs(&builds.base, &new)?;
     let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
     judgement.binaries = trio.binaries();
     let names: Vec<_> = trio.variants().iter().map(|variant| variant.name.clone()).collect();
@@ -328,17 +327,14 @@ fn measured(
     progress: &Progress,
     attempts: &mut Vec<Attempt>,
 ) -> Result<Outcome, Failure> {
-    let at_most = plan.longest(start_took);
-    if at_most >= LONG {
-        terminal::note(&format!(
-            "starting the processes took {:.1} s; each octet starts them anew: up to {:.0} min, less \
-             where a state was built now",
-            start_took.as_secs_f64(),
-            at_most.as_secs_f64() / 60.0
-        ));
-    }
+    let mut pace = Pace::default();
+    let say = |words: Option<String>| words.iter().for_each(|words| terminal::note(words));
+    say(pace.before(plan, start_took));
     let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
-    let shown = |octet: usize| stage.set(octet as u64, measure::OCTET_COUNT as u64);
+    let shown = |octet: usize| {
+        say(pace.at(octet, Instant::now()));
+        stage.set(octet as u64, measure::OCTET_COUNT as u64);
+    };
     let outcome = measure::attempts(plan, taker, shown, |attempt| attempts.push(attempt));
     stage.finish();
     outcome

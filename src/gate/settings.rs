@@ -1,9 +1,12 @@
 //! Settings of one build alone: how A and B are told to run the same work differently.
 
+use std::collections::BTreeSet;
+
 use anyhow::anyhow;
 use spec::{Override, RunSpec};
 
 use crate::{
+    effect,
     exit::{Code, Failure, OrExit},
     minimal,
     plan::{self, Machine, PlannedCell},
@@ -13,25 +16,66 @@ use crate::{
 /// Keys of a run and their values.
 pub type Words = Vec<(String, String)>;
 
-/// The run of a build with settings of its own, in words. Settings may say how variants are run, not
-/// which there are.
+/// The run of each build in words, where each may have settings of its own.
+#[derive(Clone, Debug)]
+pub struct OwnRuns {
+    /// Of A, and of B.
+    pub words: [Words; 2],
+    /// The settings, where they change nothing: A and B would be told the same.
+    pub without_effect: Option<String>,
+}
+
+/// Checks that `settings` name keys of a run, and of nothing else: before there is a run.
 ///
 /// # Errors
-/// A key that is not of the run, a value that is not valid, or other variants.
-pub fn own_words(
+/// One does not; the error names the key that may be meant.
+pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
+    let Some(set) = settings.iter().find(|set| !set.key.starts_with("run.")) else {
+        return Ok(());
+    };
+    let with_run = Override { key: format!("run.{}", set.key), ..set.clone() };
+    let meant = match minimal::default_run(std::slice::from_ref(&with_run)) {
+        Ok(_) => format!("; did you mean {}={}?", with_run.key, with_run.value),
+        Err(_) => String::new(),
+    };
+    let error = anyhow!(
+        "{}: only keys of run may differ between A and B, which do the same work; --set is for \
+         both{meant}",
+        set.origin
+    );
+    Err(error).or_exit(Code::Usage)
+}
+
+/// The run of each build. Settings may say how variants are run, not which there are.
+///
+/// # Errors
+/// A value that is not valid, or other variants.
+pub fn own_runs(
+    run: &RunSpec,
+    settings: [&[Override]; 2],
+    variants: &[PlannedCell],
+    machine: &Machine,
+) -> Result<OwnRuns, Failure> {
+    let [of_base, of_new] = settings;
+    let [base, new] =
+        [own_run(run, of_base, variants, machine)?, own_run(run, of_new, variants, machine)?];
+    let has_settings = !of_base.is_empty() || !of_new.is_empty();
+    let is_without = has_settings && effect::samples_alike(&base, &new, machine);
+    let words = [&base, &new].map(|run| worker::of_run(run).or_exit(Code::Usage));
+    let [of_a, of_b] = words;
+    Ok(OwnRuns {
+        words: [of_a?, of_b?],
+        without_effect: is_without.then(|| origins(of_base.iter().chain(of_new))),
+    })
+}
+
+/// `run` with settings of its own.
+fn own_run(
     run: &RunSpec,
     settings: &[Override],
-    variants: &[String],
+    variants: &[PlannedCell],
     machine: &Machine,
-) -> Result<Words, Failure> {
-    if let Some(set) = settings.iter().find(|set| !set.key.starts_with("run.")) {
-        let error = anyhow!(
-            "{}: only keys of run may differ between A and B, which do the same work; --set is for \
-             both",
-            set.origin
-        );
-        return Err(error).or_exit(Code::Usage);
-    }
+) -> Result<RunSpec, Failure> {
     let common = worker::of_run(run).or_exit(Code::Usage)?;
     let given = |(key, value): &(String, String)| Override {
         key: key.clone(),
@@ -39,20 +83,116 @@ pub fn own_words(
         origin: format!("{key} = {value}"),
     };
     let is_kept = |word: &&(String, String)| settings.iter().all(|set| set.key != word.0);
-    let all: Vec<_> =
+    let mut all: Vec<_> =
         common.iter().filter(is_kept).map(given).chain(settings.iter().cloned()).collect();
-    let own = minimal::default_run(&all).or_exit(Code::Usage)?;
+    let mut own = minimal::default_run(&all).or_exit(Code::Usage)?;
+    // A setting may change the readers that are chosen where none are named: both get those of
+    // the run without it.
+    if own.io_thread_counts.is_empty() && plan::cells(&own, machine) != variants {
+        all.extend(readers(variants));
+        own = minimal::default_run(&all).or_exit(Code::Usage)?;
+    }
     let own_variants: Vec<_> = plan::cells(&own, machine).iter().map(PlannedCell::name).collect();
+    let variants: Vec<_> = variants.iter().map(PlannedCell::name).collect();
     if own_variants != variants {
-        let origins: Vec<_> = settings.iter().map(|set| set.origin.as_str()).collect();
         let error = anyhow!(
-            "{}: that gives the variants {}, and both are to have {}; what says which variants there \
-             are is for both",
-            origins.join(" "),
+            "{}: that gives the variants {}, and both are to have {}; designs, threads and readers \
+             are for both: name them by --design, --threads and --io-threads",
+            origins(settings),
             own_variants.join(", "),
             variants.join(", ")
         );
         return Err(error).or_exit(Code::Usage);
     }
-    worker::of_run(&own).or_exit(Code::Usage)
+    Ok(own)
+}
+
+/// The readers of these variants, as a setting; none where none has any.
+fn readers(variants: &[PlannedCell]) -> Option<Override> {
+    let counts: BTreeSet<_> = variants.iter().map(|cell| cell.variant.io_thread_count).collect();
+    let counts: Vec<_> =
+        counts.into_iter().filter(|count| *count > 0).map(|count| count.to_string()).collect();
+    let value = counts.join(",");
+    (!counts.is_empty()).then(|| Override {
+        key: "run.io_threads".to_owned(),
+        origin: format!("run.io_threads = {value}"),
+        value,
+    })
+}
+
+fn origins<'a>(settings: impl IntoIterator<Item = &'a Override>) -> String {
+    let origins: Vec<_> = settings.into_iter().map(|set| set.origin.as_str()).collect();
+    origins.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use executor::store::rocksdb::IoUring;
+
+    use super::*;
+
+    fn given(settings: &[(&str, &str)]) -> Vec<Override> {
+        let given = |(key, value): &(&str, &str)| Override {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            origin: format!("--set {key}={value}"),
+        };
+        settings.iter().map(given).collect()
+    }
+
+    fn machine() -> Machine {
+        Machine { core_count: NonZeroUsize::new(2).expect("2"), io_uring: IoUring::Available }
+    }
+
+    /// The runs of A without settings, and of B with these.
+    fn of_new(run: &RunSpec, settings: &[(&str, &str)]) -> Result<OwnRuns, Failure> {
+        let variants = plan::cells(run, &machine());
+        own_runs(run, [&[], &given(settings)], &variants, &machine())
+    }
+
+    fn run(settings: &[(&str, &str)]) -> RunSpec {
+        let storm = spec::load("sload-storm", &given(settings));
+        storm.unwrap_or_else(|error| panic!("{error}")).run
+    }
+
+    #[test]
+    fn a_setting_that_would_choose_other_readers_keeps_those_of_the_run() {
+        let run = run(&[("run.stores", "rocksdb")]);
+        let together = plan::cells(&run, &machine());
+        let alone = RunSpec { read: Some(variant::ReadMethod::Get), ..run.clone() };
+        assert_ne!(together, plan::cells(&alone, &machine()), "other readers are chosen");
+        let own = of_new(&run, &[("run.read", "get")]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(own.without_effect, None);
+        for words in &own.words {
+            let words: Vec<_> =
+                words.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+            let told = minimal::default_run(&given(&words));
+            let told = told.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(plan::cells(&told, &machine()), together, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_setting_that_makes_other_variants_names_the_options_that_say_which_there_are() {
+        let run = run(&[("run.stores", "rocksdb")]);
+        let error = of_new(&run, &[("run.threads", "7")]).unwrap_err().to_string();
+        for words in ["--set run.threads=7", "--design, --threads and --io-threads"] {
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_setting_without_effect_is_known() {
+        let run = run(&[("run.stores", "memory")]);
+        let without = |settings: &[(&str, &str)]| {
+            let own = of_new(&run, settings).unwrap_or_else(|error| panic!("{error}"));
+            own.without_effect
+        };
+        assert_eq!(without(&[("run.read", "get")]).as_deref(), Some("--set run.read=get"));
+        assert!(without(&[("run.samples", "7"), ("run.budget", "10s")]).is_some());
+        assert_eq!(without(&[("run.trie", "cut")]), None);
+        assert_eq!(without(&[]), None, "two builds differ by themselves");
+    }
 }

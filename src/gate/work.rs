@@ -3,7 +3,7 @@
 
 use std::{
     cell::RefCell,
-    fs::File,
+    fs::{self, File},
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
@@ -16,7 +16,7 @@ use workload::file;
 
 use super::{
     Metric,
-    settings::{Words, own_words},
+    settings::{OwnRuns, Words, own_runs},
     taker::{Rule, Subject},
 };
 use result::{Counters, WorkloadFacts};
@@ -95,6 +95,8 @@ pub struct Work {
     pub given: [Words; 2],
     /// Settings of A alone, and of B: `run.read=get`.
     pub settings: [Vec<String>; 2],
+    /// All of them, where they change nothing.
+    without_effect: Option<String>,
     /// The scenario that it is of, if any.
     pub scenario: Option<Scenario>,
     /// The variants of the run.
@@ -130,9 +132,8 @@ impl Work {
         let parallel = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN);
         let in_turns = parallel.map(PlannedCell::name);
         let names: Vec<_> = cells.iter().map(PlannedCell::name).collect();
-        let words_of = |settings: &[Override]| own_words(&run, settings, &names, &machine);
-        let [of_base, of_new] = &input.settings;
-        let words = [words_of(of_base)?, words_of(of_new)?];
+        let own = input.settings.each_ref().map(Vec::as_slice);
+        let OwnRuns { words, without_effect } = own_runs(&run, own, &cells, &machine)?;
         let said = |set: &Override| format!("{}={}", set.key, set.value);
         let settings = input.settings.each_ref().map(|all| all.iter().map(said).collect());
         let word = |given: &Override| (given.key.clone(), given.value.clone());
@@ -155,6 +156,7 @@ impl Work {
             in_turns,
             run,
             words,
+            without_effect,
             given,
             settings,
             scenario,
@@ -178,6 +180,22 @@ impl Work {
         written.with_context(context).or_exit(Code::Io)?;
         *self.json.borrow_mut() = Some((dir, path.clone()));
         Ok(path)
+    }
+
+    /// Checks that `base` and `new` would not be one run of one program.
+    ///
+    /// # Errors
+    /// They would: a setting that is to be judged changes nothing.
+    pub fn differs(&self, base: &Path, new: &Path) -> Result<(), Failure> {
+        let is_one = base == new || fs::canonicalize(base).ok() == fs::canonicalize(new).ok();
+        let Some(settings) = self.without_effect.as_ref().filter(|_| is_one) else { return Ok(()) };
+        let names: Vec<_> = self.variants.iter().map(|variant| variant.name.as_str()).collect();
+        let error = anyhow!(
+            "{settings}: that changes nothing for {}, so A and B would be one run; name a store, a \
+             design or a cache that it is about, or compare two builds (--against BINARY)",
+            names.join(", ")
+        );
+        Err(error).or_exit(Code::Usage)
     }
 
     /// Checks that the variants of the run can be compared, and that the build `name` has them all.

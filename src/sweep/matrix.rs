@@ -8,8 +8,8 @@ use anyhow::{Result, anyhow, bail};
 use result::sweep::{Axis, LeftOut, Matrix, Setting, cell_count, pair};
 use spec::{Override, Scenario};
 
-use super::equal;
 use crate::{
+    effect,
     exit::{Code, Failure, OrExit},
     plan::Machine,
     prepare::{self, Size, Source},
@@ -89,7 +89,7 @@ fn resolved(matrix: &Matrix, fixed: &[Override]) -> Result<Resolved, Failure> {
             return Err(same(matrix, first, index)).or_exit(Code::Usage);
         }
         hasher.update(&digest);
-        let same_as = *runs.entry(equal::digest(&scenario, &machine)).or_insert(index);
+        let same_as = *runs.entry(effect::digest(&scenario, &machine)).or_insert(index);
         if same_as != index {
             left_out.push(LeftOut { cell: index, same_as });
         }

@@ -272,14 +272,21 @@ fn a_deadline_that_is_broken_is_named() {
 #[test]
 fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
     let place = Place::new();
-    let result = place.consistent(&["--b-set", "run.prefetch_order=listed"]);
+    let result = place.consistent(&["--b-set", "run.trie=cut"]);
     assert_eq!(result["gate"]["mode"], "against");
     let settings = [0, 1].map(|build| &result["binaries"][build]["settings"]);
-    assert_eq!(settings, [&json!([]), &json!(["run.prefetch_order=listed"])]);
+    assert_eq!(settings, [&json!([]), &json!(["run.trie=cut"])]);
     let hashes = [0, 1].map(|build| &result["binaries"][build]["binary_hash"]);
     assert_eq!(hashes[0], hashes[1], "both are this program");
     let words = ["--a-set state.slots=9k", "only keys of run", "--set is for both"];
     place.refused(&["--a-set", "state.slots=9k"], 2, &words);
+    let words = ["--b-set trie=cut", "did you mean run.trie=cut?"];
+    place.refused(&["--b-set", "trie=cut"], 2, &words);
+    // One in order run over memory reads nothing by any method.
+    let words = ["--b-set run.read=get: that changes nothing for memory/sequential", "one run"];
+    place.refused(&["--b-set", "run.read=get"], 2, &words);
+    let both = ["--a-set", "run.trie=cut", "--b-set", "run.trie=cut"];
+    place.refused(&both, 2, &["--a-set run.trie=cut --b-set run.trie=cut", "changes nothing"]);
     let designs = "run.designs=batched-io";
     place.refused(&["--b-set", designs], 2, &["--b-set run.designs=batched-io", "the variants"]);
     place.refused(&["--b-set", "run.nonsense=1"], 2, &["run.nonsense"]);

@@ -55,8 +55,16 @@ impl UnderWay {
 
     /// Sends a signal, after which it must end by itself with 130.
     pub(crate) fn ends_at(&mut self, signal: &str) {
+        self.signal(signal);
+        self.ends(signal);
+    }
+
+    fn signal(&self, signal: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+    }
+
+    fn ends(&mut self, signal: &str) {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -89,10 +97,23 @@ fn a_gate_ends_and_leaves_what_it_has() {
     gate.ends_at("INT");
     let result = json(&gate.dir.path().join("out/gate.json"));
     assert_eq!(result["gate"]["exit_code"], 130, "{result:#}");
-    assert_eq!(result["gate"]["reason"], "interrupted");
+    assert_eq!(result["gate"]["reason"], "interrupted after 0 octets, undecided");
+    assert!(gate.said("stdout").contains("INTERRUPTED: interrupted after 0 octets"));
     let tries = result["gate"]["attempts"].as_array().unwrap();
     assert_eq!((tries.len(), &tries[0]["verdict"]), (1, &"inconclusive".into()), "{result:#}");
     assert!(gate.said("stderr").contains("wrote out/gate.json"), "{}", gate.said("stderr"));
+}
+
+#[test]
+fn two_signals_at_once_are_one() {
+    // As `timeout` sends them: to the process, then to its group.
+    let gate = ["gate", "--against", STRESS, "--slot", "5s", "--out", "out"];
+    let mut gate = UnderWay::start(&[&gate[..], &WORK].concat(), dir());
+    gate.wait_for("comparing");
+    gate.signal("TERM");
+    gate.signal("TERM");
+    gate.ends("TERM");
+    assert_eq!(json(&gate.dir.path().join("out/gate.json"))["gate"]["exit_code"], 130);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use super::{
 pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     let gate = &result.gate;
-    let verdict = gate.verdict.map_or("error", Verdict::name);
+    let verdict = gate.verdict_name();
     let tone = if gate.verdict == Some(Verdict::Pass) { Tone::Strong } else { Tone::Warning };
     page.labelled(tone, "verdict", &format!("{}: {}", verdict.to_uppercase(), gate.reason));
     if let Some(work) = &result.workload {

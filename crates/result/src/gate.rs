@@ -103,6 +103,20 @@ pub struct Gate {
     pub baseline: Option<Compared>,
 }
 
+/// The exit code of a program that the user interrupted.
+const INTERRUPTED: u8 = 130;
+
+impl Gate {
+    /// The verdict for readers, who tell an error from a gate that they ended.
+    pub fn verdict_name(&self) -> &'static str {
+        match self.verdict {
+            Some(verdict) => verdict.name(),
+            None if self.exit_code == INTERRUPTED => "interrupted",
+            None => "error",
+        }
+    }
+}
+
 /// One try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {

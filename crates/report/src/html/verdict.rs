@@ -272,7 +272,7 @@ fn gate(gate: &gate::Gate) -> Line {
         Some(Verdict::Regression | Verdict::ClaimFails | Verdict::WorkChanged) | None => Grade::Bad,
         Some(Verdict::Inconclusive | Verdict::Untrusted) => Grade::Open,
     };
-    let verdict = gate.verdict.map_or("error", Verdict::name);
+    let verdict = gate.verdict_name();
     Line { grade, text: format!("Gate: {verdict}: {}", gate.reason), more: String::new() }
 }
 

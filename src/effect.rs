@@ -1,6 +1,6 @@
-//! Which cells of a sweep would be the run of another, because a key changes nothing there: those
-//! with the same work, the same variants on stores that are opened in the same way, and the same
-//! samples. It follows from the values that a run hands on, not from a list of keys.
+//! Which settings change nothing: two runs are one where their variants are the same, on stores that
+//! are opened in the same way, with the same samples. It follows from the values that a run hands
+//! on, not from a list of keys.
 
 use std::time::Duration;
 
@@ -12,11 +12,9 @@ use crate::{
     prepare::{FreshWorks, StoreSettings},
 };
 
-/// All that makes a run: two cells with equal values are one run.
+/// All that makes a run of one work: two with equal values are one run.
 #[derive(Clone, Debug, PartialEq)]
 struct Effect {
-    /// The keys of the work. They are part of the workload: its digest is equal where they are.
-    work: String,
     /// Other databases of the same work.
     database_count: u32,
     /// The variants.
@@ -39,7 +37,7 @@ struct Effect {
 }
 
 impl Effect {
-    fn of(scenario: &Scenario, machine: &Machine) -> Self {
+    fn of(run: &RunSpec, expects: Vec<Expect>, machine: &Machine) -> Self {
         // Every key of a run is named here, so that a new one is not taken for one without effect.
         let RunSpec {
             designs: _,
@@ -68,23 +66,16 @@ impl Effect {
             sample_count,
             budget,
             recover_senders,
-        } = &scenario.run;
-        let cells = plan::cells(&scenario.run, machine);
-        let are_fresh: Vec<_> =
-            cells.iter().map(|cell| FreshWorks::are_for(cell, &scenario.run)).collect();
+        } = run;
+        let cells = plan::cells(run, machine);
+        let are_fresh: Vec<_> = cells.iter().map(|cell| FreshWorks::are_for(cell, run)).collect();
         let is_on_device = |store: &StoreKind| store.waiting() != Waiting::Never;
         let has_device = stores.iter().any(is_on_device);
-        let in_force = scenario.skipped_expects().is_none();
-        let expects = if in_force { scenario.expects.clone() } else { Vec::new() };
         let draws = has_device || are_fresh.contains(&true);
         Self {
-            work: scenario.work_identity(),
             database_count: *database_count,
             are_fresh,
-            stores: stores
-                .iter()
-                .map(|store| StoreSettings::of(*store, &scenario.run, machine))
-                .collect(),
+            stores: stores.iter().map(|store| StoreSettings::of(*store, run, machine)).collect(),
             cache: Some(*cache).filter(|_| has_device || !expects.is_empty()),
             sample_count: *sample_count,
             budget: Some(*budget).filter(|_| sample_count.is_none()),
@@ -96,10 +87,24 @@ impl Effect {
     }
 }
 
-/// Digest of all that makes the run of `scenario` on `machine`.
+/// Digest of all that makes the run of `scenario` on `machine`, with its work: the keys of the work
+/// are part of the workload, so its digest is equal where they are.
 pub fn digest(scenario: &Scenario, machine: &Machine) -> [u8; 32] {
-    let effect = format!("{:?}", Effect::of(scenario, machine));
-    *blake3::hash(effect.as_bytes()).as_bytes()
+    let in_force = scenario.skipped_expects().is_none();
+    let expects = if in_force { scenario.expects.clone() } else { Vec::new() };
+    let effect = Effect::of(&scenario.run, expects, machine);
+    *blake3::hash(format!("{} {effect:?}", scenario.work_identity()).as_bytes()).as_bytes()
+}
+
+/// Whether samples of any one work are taken alike by both runs on `machine`, however many and for
+/// however long.
+pub fn samples_alike(a: &RunSpec, b: &RunSpec, machine: &Machine) -> bool {
+    let of = |run: &RunSpec| Effect {
+        sample_count: None,
+        budget: None,
+        ..Effect::of(run, Vec::new(), machine)
+    };
+    of(a) == of(b)
 }
 
 #[cfg(test)]
