@@ -151,9 +151,10 @@ impl RunArgs {
     /// # Errors
     /// Nothing is named, or an option does not go with a workload file.
     pub fn input(&self, command: Vec<String>) -> Result<RunInput, Failure> {
+        let (source, how) = self.source_and_how()?;
         Ok(RunInput {
-            source: self.source()?,
-            how: self.how.overrides(),
+            source,
+            how,
             command,
             data_dir: self.databases.data_dir.clone(),
             in_use: self.databases.in_use(),
@@ -175,7 +176,7 @@ impl RunArgs {
     /// The work of two builds.
     ///
     /// # Errors
-    /// As [`RunArgs::source`], or an option that does not go with comparing builds.
+    /// As [`RunArgs::input`], or an option that does not go with comparing builds.
     pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<WorkInput, Failure> {
         self.without_extras("gate").or_exit(Code::Usage)?;
         let not_here = [
@@ -189,9 +190,10 @@ impl RunArgs {
             let error = anyhow!("{option}: builds are compared in octets of slots; see --slot");
             return Err(error).or_exit(Code::Usage);
         }
+        let (source, how) = self.source_and_how()?;
         Ok(WorkInput {
-            source: self.source()?,
-            how: self.how.overrides(),
+            source,
+            how,
             settings,
             data_dir: self.databases.data_dir.clone(),
         })
@@ -233,26 +235,25 @@ impl RunArgs {
             .or_else(|| overrides.next())
     }
 
-    /// Where the work comes from.
-    ///
-    /// # Errors
-    /// Nothing is named, or an option does not go with a workload file.
-    pub fn source(&self) -> Result<Source, Failure> {
-        let work = self.work.overrides().or_exit(Code::Usage)?;
+    /// Where the work comes from, and the keys that say how it is run: those of options, and beside a
+    /// workload file those of `--set`.
+    fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
+        let mut how = self.how.overrides();
         let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
         match (Given { words: &self.words, scenario, workload }).which().or_exit(Code::Usage)? {
             Some(Which::Scenario(name)) => {
                 let size = if self.quick { Size::Quick } else { Size::Stated };
-                Ok(Source::Scenario { name, work, size })
+                let work = self.work.overrides().or_exit(Code::Usage)?;
+                Ok((Source::Scenario { name, work, size }, how))
             }
             Some(Which::Workload(path)) => {
-                if self.quick || !work.is_empty() {
-                    let what = work.first().map_or("--quick", |given| given.origin.as_str());
+                if self.quick {
                     let error =
-                        anyhow!("{what}: the work of a workload file is fixed; generate another");
+                        anyhow!("--quick: the work of a workload file is fixed; generate another");
                     return Err(error).or_exit(Code::Usage);
                 }
-                Ok(Source::File(path))
+                how.extend(self.work.beside_file().or_exit(Code::Usage)?);
+                Ok((Source::File(path), how))
             }
             None => Err(anyhow!(
                 "nothing to run: name a scenario, as in `stress --scenario sload-storm --gas 640M`, or a \

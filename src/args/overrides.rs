@@ -119,6 +119,21 @@ impl WorkArgs {
         }
         Ok(all)
     }
+
+    /// The overrides beside a workload file, whose work is fixed: keys of the run alone.
+    ///
+    /// # Errors
+    /// One of the work.
+    pub fn beside_file(&self) -> Result<Vec<Override>, anyhow::Error> {
+        let all = self.overrides()?;
+        match all.iter().find(|given| !given.key.starts_with("run.")) {
+            Some(given) => anyhow::bail!(
+                "{}: the work of a workload file is fixed; generate another",
+                given.origin
+            ),
+            None => Ok(all),
+        }
+    }
 }
 
 /// The override that `option` gives as a key and its value; `example` is one.

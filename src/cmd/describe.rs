@@ -79,14 +79,9 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
     };
     match args.of.which(args.workload.as_deref()).or_exit(Code::Usage)? {
         Some(Which::Workload(path)) => {
-            if let Some(given) = args.of.work.overrides().or_exit(Code::Usage)?.first() {
-                let error = anyhow!(
-                    "{}: the work of a workload file is fixed; generate another",
-                    given.origin
-                );
-                return Err(error).or_exit(Code::Usage);
-            }
-            let run = minimal::default_run(&args.of.how.overrides()).or_exit(Code::Usage)?;
+            let mut how = args.of.how.overrides();
+            how.extend(args.of.work.beside_file().or_exit(Code::Usage)?);
+            let run = minimal::default_run(&how).or_exit(Code::Usage)?;
             let workload = prepare::read_workload(&path, progress)?;
             describe::of_workload(&workload, &threads(&run), progress)
         }

@@ -58,3 +58,22 @@ fn an_unknown_option_and_one_with_a_key_are_one_error_each_before_anything_is_bu
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "no state was built");
 }
+
+#[test]
+fn keys_of_the_run_go_with_a_workload_file_and_keys_of_its_work_do_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = "storm.workload";
+    printed(&[&["generate"], &WORK[..4], &["--output", file]].concat(), dir.path());
+    let of_file = [&["--workload", file], &WORK[4..]].concat();
+    let set = ["--set", "run.rocksdb.access=buffered", "--format", "json"];
+    let result = printed(&[&of_file[..], &set].concat(), dir.path());
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["stores"][0]["facts"]["access"], "buffered", "{result:#}");
+    for verb in [&[][..], &["describe"]] {
+        let args = [verb, &["--workload", file, "--set", "block.gas=2M"]].concat();
+        let output = stress(&args, dir.path());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("--set block.gas=2M: the work of a workload file is fixed"), "{error}");
+    }
+}
