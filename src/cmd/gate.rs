@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use spec::Override;
 use variant::Named;
 
 use crate::{
@@ -210,7 +211,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
 
 /// The builds; A is this program if none is named and a setting is judged.
 fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
-    let of_side = |option: &str, texts: &[String]| {
+    let of_side = |option: &str, texts: &[String]| -> Result<Vec<Override>, Failure> {
         let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
         let settings = pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)?;
         are_of_run(&settings)?;
@@ -352,7 +353,7 @@ fn failed(gate: &mut Gate, failure: &Failure) {
     // An error may be of several lines.
     let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     let octets = |cell: &GateCell| cell.octets.len();
-    let most = gate.attempts.last().and_then(|last| last.cells.iter().map(octets).max());
+    let most = gate.attempts.last().map(|last| last.cells.iter().map(octets).max().unwrap_or(0));
     gate.reason = match (failure.code, most) {
         (Code::Interrupted, Some(count)) => format!("{reason} after {count} octets, undecided"),
         _ => reason,

@@ -2,7 +2,7 @@
 //! reason for doubt. At most a screen, however many results there are.
 
 use result::{
-    Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict, gate,
+    Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict,
 };
 
 use crate::{facts, html, units};
