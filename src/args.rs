@@ -191,12 +191,7 @@ impl RunArgs {
             return Err(error).or_exit(Code::Usage);
         }
         let (source, how) = self.source_and_how()?;
-        Ok(WorkInput {
-            source,
-            how,
-            settings,
-            data_dir: self.databases.data_dir.clone(),
-        })
+        Ok(WorkInput { source, how, settings, data_dir: self.databases.data_dir.clone() })
     }
 
     /// Refuses options of a run alone, which `verb` would ignore.

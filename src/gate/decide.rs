@@ -135,8 +135,7 @@ pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
 /// Where a change lies above δ by its bounds, and yet is no regression because A may differ from
 /// itself by as much: how much that is, and the change that would be one by its lower bound.
 pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<[f64; 2]> {
-    let is_hidden =
-        look.lower > limits.delta.ln_1p() && limits.null(look.null) == Null::Wide;
+    let is_hidden = look.lower > limits.delta.ln_1p() && limits.null(look.null) == Null::Wide;
     let itself = most(look.null);
     is_hidden.then(|| [itself.exp_m1(), (limits.delta.ln_1p() + itself).exp_m1()])
 }

@@ -45,9 +45,8 @@ impl Pace {
         self.is_measured = true;
         let took = now.duration_since(self.first_began?);
         let at_most = took.saturating_mul(OCTET_COUNT_MAX as u32);
-        let is_said = self
-            .said
-            .is_some_and(|said| at_most <= said * OFF_BY && said <= at_most * OFF_BY);
+        let is_said =
+            self.said.is_some_and(|said| at_most <= said * OFF_BY && said <= at_most * OFF_BY);
         (at_most >= LONG && !is_said).then(|| {
             format!(
                 "an octet takes {:.0} s, and {OCTET_COUNT_MAX} are taken at most: up to {:.0} min",
@@ -83,7 +82,9 @@ mod tests {
     fn a_short_gate_and_a_true_estimate_are_not_told() {
         let begun = Instant::now();
         let second = begun + Duration::from_secs(20);
-        for (said, is_told) in [(None, true), (Some(200), false), (Some(60), true), (Some(900), true)] {
+        for (said, is_told) in
+            [(None, true), (Some(200), false), (Some(60), true), (Some(900), true)]
+        {
             let said = said.map(Duration::from_secs);
             let mut pace = Pace { said, ..Pace::default() };
             assert_eq!(pace.at(0, begun), None);

@@ -283,7 +283,8 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
     let words = ["--b-set trie=cut", "did you mean run.trie=cut?"];
     place.refused(&["--b-set", "trie=cut"], 2, &words);
     // One in order run over memory reads nothing by any method.
-    let words = ["--b-set run.read=get: that changes nothing for memory/none/sequential", "one run"];
+    let words =
+        ["--b-set run.read=get: that changes nothing for memory/none/sequential", "one run"];
     place.refused(&["--b-set", "run.read=get"], 2, &words);
     let both = ["--a-set", "run.trie=cut", "--b-set", "run.trie=cut"];
     place.refused(&both, 2, &["--a-set run.trie=cut --b-set run.trie=cut", "changes nothing"]);

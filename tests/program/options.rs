@@ -75,6 +75,9 @@ fn keys_of_the_run_go_with_a_workload_file_and_keys_of_its_work_do_not() {
         let output = stress(&args, dir.path());
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
-        assert!(error.contains("--set block.gas=2M: the work of a workload file is fixed"), "{error}");
+        assert!(
+            error.contains("--set block.gas=2M: the work of a workload file is fixed"),
+            "{error}"
+        );
     }
 }

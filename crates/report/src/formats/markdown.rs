@@ -42,8 +42,7 @@ fn headline(results: &[Shown]) -> String {
     let scenario = text(work.map_or("a workload", |work| &work.scenario));
     let wrong = results.iter().filter(|shown| shown.agrees() == Some(false)).count();
     let gates = results.iter().filter_map(Shown::gate);
-    let gate: Vec<_> =
-        gates.map(|of| format!("gate: {}", text(of.gate.verdict_name()))).collect();
+    let gate: Vec<_> = gates.map(|of| format!("gate: {}", text(of.gate.verdict_name()))).collect();
     let fails = |run: &&RunResult| run.expects.status.as_deref() == Some(Verdict::Fails.name());
     let failed = results.iter().filter_map(Shown::run).filter(fails);
     let verdict = match (wrong, gate.as_slice(), failed.count()) {
