@@ -69,7 +69,7 @@ fn keys_of_the_run_go_with_a_workload_file_and_keys_of_its_work_do_not() {
     let set = ["--set", "run.rocksdb.access=buffered", "--format", "json"];
     let result = printed(&[&of_file[..], &set].concat(), dir.path());
     let result: Value = serde_json::from_str(&result).unwrap();
-    assert_eq!(result["stores"][0]["facts"]["access"], "buffered", "{result:#}");
+    assert_eq!(result["stores"][0]["facts"]["reads"], "buffered", "{result:#}");
     for verb in [&[][..], &["describe"]] {
         let args = [verb, &["--workload", file, "--set", "block.gas=2M"]].concat();
         let output = stress(&args, dir.path());
