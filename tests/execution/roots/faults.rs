@@ -12,10 +12,10 @@ use executor::{
     tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
 };
 use trie::{Format, NodeKey, RowRange};
-use variant::{CacheMode, TrieForm, Variant};
+use variant::{CacheMode, RootCache, TrieForm, Variant};
 use workload::{AccountState, NetChanges, Workload};
 
-use super::{agree, designs, forms, in_memory, listed, meeting};
+use super::{agree, forms, in_memory, meeting, ways};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -25,35 +25,59 @@ enum Fault {
     WrongRows,
     /// Leaves of slots have other values, in the sample alone: what rows are in `All`.
     WrongLeaves,
+    /// The last byte of each branch that is in memory before the clock is another.
+    WrongKept,
     /// A commit deletes no node.
     LostDeletes,
     /// A commit writes no node.
     LostNodes,
 }
 
-/// A store with a fault; `opened` tells the sample from the state that it is compared with.
+/// A store with a fault.
 struct Faulty {
     store: MemoryStore,
     fault: Option<Fault>,
+    /// The cache of the sample's nodes, which are read from a state that is opened before the sample.
+    cache: RootCache,
     opened: AtomicUsize,
+}
+
+/// The use for which a state is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Nodes that are in memory before the clock.
+    Keep,
+    /// The sample.
+    Run,
+    /// The check of its roots.
+    Check,
+}
+
+impl Faulty {
+    fn purpose(&self) -> Purpose {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let purposes = [Purpose::Keep, Purpose::Run, Purpose::Check];
+        let first = usize::from(self.cache == RootCache::Cold);
+        purposes[first + number]
+    }
 }
 
 struct FaultySample {
     sample: MemorySample,
     fault: Option<Fault>,
-    number: usize,
+    purpose: Purpose,
 }
 
 struct FaultyTries<'a> {
     tries: Box<dyn Tries + 'a>,
     fault: Option<Fault>,
-    number: usize,
+    purpose: Purpose,
 }
 
 struct FaultyReader<'a> {
     reader: Box<dyn TrieReader + 'a>,
     fault: Option<Fault>,
-    number: usize,
+    purpose: Purpose,
 }
 
 impl Store for Faulty {
@@ -64,8 +88,8 @@ impl Store for Faulty {
     }
 
     fn open_sample(&self, cache: CacheMode) -> Result<FaultySample, StoreError> {
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        Ok(FaultySample { sample: self.store.open_sample(cache)?, fault: self.fault, number })
+        let purpose = self.purpose();
+        Ok(FaultySample { sample: self.store.open_sample(cache)?, fault: self.fault, purpose })
     }
 
     fn close_sample(&self, sample: FaultySample) -> Result<(), StoreError> {
@@ -101,8 +125,8 @@ impl Sample for FaultySample {
     }
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
-        let (fault, number) = (self.fault, self.number);
-        Some(Box::new(FaultyTries { tries: self.sample.tries()?, fault, number }))
+        let (fault, purpose) = (self.fault, self.purpose);
+        Some(Box::new(FaultyTries { tries: self.sample.tries()?, fault, purpose }))
     }
 }
 
@@ -112,8 +136,8 @@ impl Tries for FaultyTries<'_> {
     }
 
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
-        let (fault, number) = (self.fault, self.number);
-        Ok(Box::new(FaultyReader { reader: self.tries.reader()?, fault, number }))
+        let (fault, purpose) = (self.fault, self.purpose);
+        Ok(Box::new(FaultyReader { reader: self.tries.reader()?, fault, purpose }))
     }
 
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
@@ -135,7 +159,7 @@ impl TrieReader for FaultyReader<'_> {
         keys: &[(TrieId, NodeKey)],
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
-        let (fault, number) = (self.fault, self.number);
+        let (fault, purpose) = (self.fault, self.purpose);
         self.reader.nodes(keys, &mut |index, node| {
             let mut node = node.map(<[u8]>::to_vec);
             if let Some(node) = &mut node {
@@ -146,7 +170,12 @@ impl TrieReader for FaultyReader<'_> {
                     matches!(keys[index].0, TrieId::Slots(_)) && (40..72).contains(&node.len());
                 match fault {
                     Some(Fault::WrongNodes) if node.len() > 120 => node[at] ^= 1,
-                    Some(Fault::WrongLeaves) if number == 0 && is_slot_leaf => node[last] ^= 1,
+                    Some(Fault::WrongKept) if purpose == Purpose::Keep && node.len() > 120 => {
+                        node[at] ^= 1;
+                    }
+                    Some(Fault::WrongLeaves) if purpose == Purpose::Run && is_slot_leaf => {
+                        node[last] ^= 1
+                    }
                     _ => {}
                 }
             }
@@ -160,7 +189,7 @@ impl TrieReader for FaultyReader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError> {
-        let is_wrong = self.fault == Some(Fault::WrongRows) && self.number == 0;
+        let is_wrong = self.fault == Some(Fault::WrongRows) && self.purpose == Purpose::Run;
         self.reader.slots(account, range, &mut |key, value| {
             sink(key, if is_wrong { value ^ U256::from(1_u64 << 40) } else { value });
         })
@@ -186,7 +215,9 @@ fn found_by(
     form: TrieForm,
     fault: Option<Fault>,
 ) -> Option<String> {
-    let store = Faulty { store: in_memory(workload, form), fault, opened: AtomicUsize::new(0) };
+    let cache = variant.root.cache;
+    let (store, opened) = (in_memory(workload, form), AtomicUsize::new(0));
+    let store = Faulty { store, fault, cache, opened };
     let lists = agree::lists(workload, variant.list).unwrap();
     match agree::take(&store, workload, &lists, variant) {
         Ok(taken) => taken.disagreement.map(|difference| {
@@ -205,11 +236,6 @@ fn found_by(
     }
 }
 
-/// The same of a root after execution.
-fn found(workload: &Workload, form: TrieForm, fault: Option<Fault>) -> Option<String> {
-    found_by(designs()[0], workload, form, fault)
-}
-
 /// A few cleared slots of a state of many: branches collapse, and most subtrees stay untouched.
 fn workload() -> Workload {
     let head =
@@ -218,22 +244,25 @@ fn workload() -> Workload {
 }
 
 #[test]
-fn every_planted_fault_is_found() {
+fn every_planted_fault_is_found_in_every_way() {
     let workload = workload();
     for form in forms() {
-        for variant in [designs()[0], listed(&designs())[0]] {
-            assert_eq!(found_by(variant, &workload, form, None), None, "{form}, {variant}");
-            for fault in [Fault::WrongNodes, Fault::LostDeletes, Fault::LostNodes] {
-                let found = found_by(variant, &workload, form, Some(fault));
-                assert!(found.is_some(), "{form}, {variant}, {fault:?}");
-            }
-        }
         // Where no row is read, the wrong leaves are read back wrong before the root is compared.
-        let (fault, said) = match form {
+        let (beside, said) = match form {
             TrieForm::All => (Fault::WrongLeaves, "after the commit"),
             _ => (Fault::WrongRows, "state root"),
         };
-        let text = found(&workload, form, Some(fault)).unwrap_or_default();
-        assert!(text.contains(said), "{form}, {fault:?}: {text}");
+        for variant in ways::one_of_each_value() {
+            let text = |fault| found_by(variant, &workload, form, fault);
+            assert_eq!(text(None), None, "{form}, {variant}");
+            for fault in [Fault::WrongNodes, Fault::LostDeletes, Fault::LostNodes] {
+                assert!(text(Some(fault)).is_some(), "{form}, {variant}, {fault:?}");
+            }
+            let found = text(Some(beside)).unwrap_or_default();
+            assert!(found.contains(said), "{form}, {variant}, {beside:?}: {found}");
+            let kept = text(Some(Fault::WrongKept));
+            let keeps = variant.root.cache != RootCache::Cold;
+            assert_eq!(kept.is_some(), keeps, "{form}, {variant}: {kept:?}");
+        }
     }
 }
