@@ -16,7 +16,7 @@
 //! | `fold.rs`, `compute.rs` | threads that fold; the phases |
 //! | `ahead.rs`, `aside.rs`, `follow.rs`, `written.rs` | work while a batch runs |
 //! | `threads.rs`, `warm.rs` | the start of all threads, and of the nodes in memory |
-//! | `check.rs`, `walk.rs` | the check of a sample's roots |
+//! | `check.rs`, `walk.rs`, `overlaid.rs` | the check of a sample's roots |
 
 mod ahead;
 mod aside;
@@ -29,6 +29,7 @@ mod follow;
 mod kept;
 mod known;
 mod listed;
+mod overlaid;
 mod part;
 mod plan;
 mod read;

@@ -229,7 +229,7 @@ fn kept_nodes<S: Store>(store: &S, task: &Task<'_>) -> Result<KeptNodes, EngineE
     kept.map_err(|error| EngineError::of_root(0, error))
 }
 
-/// Compares the roots with those of walks over the state as it was before the sample.
+/// Compares the roots with those of walks over the state as it was before each batch.
 fn check_roots<S: Store>(
     store: &S,
     executed: &Executed,
@@ -238,7 +238,7 @@ fn check_roots<S: Store>(
     let batches: Option<Vec<_>> = executed
         .batches
         .iter()
-        .map(|batch| Some((&batch.net_changes, batch.rooted.as_ref()?.root)))
+        .map(|batch| Some((&batch.net_changes, batch.rooted.as_ref()?)))
         .collect();
     let checked = match (base.tries(), store.tries(), batches) {
         (Some(tries), Some(known), Some(batches)) => {

@@ -1,6 +1,9 @@
 //! Faults that are planted in a store's tries: each one is found, whatever the form of the tries.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use alloy_primitives::{B256, U256};
 use executor::{
@@ -40,6 +43,8 @@ struct Faulty {
     /// The cache of the sample's nodes, which are read from a state that is opened before the sample.
     cache: RootCache,
     opened: AtomicUsize,
+    /// Nodes that the check of the roots asked for.
+    checked_count: Arc<AtomicUsize>,
 }
 
 /// The use for which a state is opened.
@@ -54,6 +59,11 @@ enum Purpose {
 }
 
 impl Faulty {
+    fn new(store: MemoryStore, cache: RootCache, fault: Option<Fault>) -> Self {
+        let (opened, checked_count) = (AtomicUsize::new(0), Arc::default());
+        Self { store, fault, cache, opened, checked_count }
+    }
+
     fn purpose(&self) -> Purpose {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let purposes = [Purpose::Keep, Purpose::Run, Purpose::Check];
@@ -66,18 +76,21 @@ struct FaultySample {
     sample: MemorySample,
     fault: Option<Fault>,
     purpose: Purpose,
+    checked_count: Arc<AtomicUsize>,
 }
 
 struct FaultyTries<'a> {
     tries: Box<dyn Tries + 'a>,
     fault: Option<Fault>,
     purpose: Purpose,
+    checked_count: &'a AtomicUsize,
 }
 
 struct FaultyReader<'a> {
     reader: Box<dyn TrieReader + 'a>,
     fault: Option<Fault>,
     purpose: Purpose,
+    checked_count: &'a AtomicUsize,
 }
 
 impl Store for Faulty {
@@ -89,7 +102,8 @@ impl Store for Faulty {
 
     fn open_sample(&self, cache: CacheMode) -> Result<FaultySample, StoreError> {
         let purpose = self.purpose();
-        Ok(FaultySample { sample: self.store.open_sample(cache)?, fault: self.fault, purpose })
+        let (sample, checked_count) = (self.store.open_sample(cache)?, self.checked_count.clone());
+        Ok(FaultySample { sample, fault: self.fault, purpose, checked_count })
     }
 
     fn close_sample(&self, sample: FaultySample) -> Result<(), StoreError> {
@@ -125,8 +139,9 @@ impl Sample for FaultySample {
     }
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
-        let (fault, purpose) = (self.fault, self.purpose);
-        Some(Box::new(FaultyTries { tries: self.sample.tries()?, fault, purpose }))
+        let (fault, purpose, checked_count) = (self.fault, self.purpose, &*self.checked_count);
+        let tries = self.sample.tries()?;
+        Some(Box::new(FaultyTries { tries, fault, purpose, checked_count }))
     }
 }
 
@@ -136,8 +151,9 @@ impl Tries for FaultyTries<'_> {
     }
 
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
-        let (fault, purpose) = (self.fault, self.purpose);
-        Ok(Box::new(FaultyReader { reader: self.tries.reader()?, fault, purpose }))
+        let Self { fault, purpose, checked_count, .. } = *self;
+        let reader = self.tries.reader()?;
+        Ok(Box::new(FaultyReader { reader, fault, purpose, checked_count }))
     }
 
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
@@ -160,6 +176,9 @@ impl TrieReader for FaultyReader<'_> {
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
         let (fault, purpose) = (self.fault, self.purpose);
+        if purpose == Purpose::Check {
+            self.checked_count.fetch_add(keys.len(), Ordering::Relaxed);
+        }
         self.reader.nodes(keys, &mut |index, node| {
             let mut node = node.map(<[u8]>::to_vec);
             if let Some(node) = &mut node {
@@ -215,9 +234,7 @@ fn found_by(
     form: TrieForm,
     fault: Option<Fault>,
 ) -> Option<String> {
-    let cache = variant.root.cache;
-    let (store, opened) = (in_memory(workload, form), AtomicUsize::new(0));
-    let store = Faulty { store, fault, cache, opened };
+    let store = Faulty::new(in_memory(workload, form), variant.root.cache, fault);
     let lists = agree::lists(workload, variant.list).unwrap();
     match agree::take(&store, workload, &lists, variant) {
         Ok(taken) => taken.disagreement.map(|difference| {
@@ -265,4 +282,31 @@ fn every_planted_fault_is_found_in_every_way() {
             assert_eq!(kept.is_some(), keeps, "{form}, {variant}: {kept:?}");
         }
     }
+}
+
+/// The check walks each batch over the tries that the batches before it have left.
+#[test]
+fn the_check_of_roots_grows_with_the_changes_and_not_with_their_square() {
+    let of_blocks = |block_count: usize| {
+        let head = format!(
+            "[state]\naccounts = 30\nslots = 20_000\n[block]\ngas = \"300k\"\ntx_gas = \"300k\"\n\
+             blocks = {block_count}\n"
+        );
+        let workload = meeting(&head, "kind = \"sstore-storm\"");
+        let variant = ways::one_of_each_value()[0];
+        let store = Faulty::new(in_memory(&workload, TrieForm::Branches), RootCache::Cold, None);
+        let lists = agree::lists(&workload, variant.list).unwrap();
+        let taken = agree::take(&store, &workload, &lists, variant).unwrap();
+        assert_eq!(taken.disagreement, None);
+        let changes = taken.executed.batches.iter().map(|batch| &batch.net_changes);
+        let change_count: usize =
+            changes.map(|changes| changes.accounts.len() + changes.slots.len()).sum();
+        let node_count = store.checked_count.load(Ordering::Relaxed);
+        (node_count, change_count)
+    };
+    let ((few, few_changes), (many, many_changes)) = (of_blocks(4), of_blocks(64));
+    assert!(many_changes > 12 * few_changes, "{many_changes} changes, {few_changes}");
+    let per_change = |nodes: usize, changes: usize| nodes as f64 / changes as f64;
+    let (few, many) = (per_change(few, few_changes), per_change(many, many_changes));
+    assert!(many < 1.5 * few, "{many} nodes a change of 64 batches, {few} of 4");
 }
