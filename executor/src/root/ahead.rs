@@ -29,7 +29,7 @@ impl AheadJob<'_> {
     }
 }
 
-/// What the thread learns of a batch before it ends.
+/// The thread's knowledge of a batch before the batch ends.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'l> {
     /// Its list.
