@@ -87,7 +87,7 @@ impl<'a> Kept<'a> {
     /// The nodes that another cache begins with.
     pub(super) fn into_nodes(self, cache: RootCache) -> KeptNodes {
         let mut nodes = self.later.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let next = Kept::new(cache, None);
+        let next = Self::new(cache, None);
         nodes.retain(|(_, key), _| next.keeps(key));
         KeptNodes(nodes)
     }
@@ -120,7 +120,7 @@ impl<'a> KeptReader<'a> {
     }
 
     /// Hands over the nodes that are in memory. Returns the indices of the others.
-    fn from_memory(&self, keys: &[(TrieId, NodeKey)], sink: &mut NodeSink<'_>) -> Vec<usize> {
+    fn look_up(&self, keys: &[(TrieId, NodeKey)], sink: &mut NodeSink<'_>) -> Vec<usize> {
         if self.kept.rule == Rule::Nothing {
             return (0..keys.len()).collect();
         }
@@ -143,7 +143,7 @@ impl TrieReader for KeptReader<'_> {
         keys: &[(TrieId, NodeKey)],
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
-        let places = self.from_memory(keys, sink);
+        let places = self.look_up(keys, sink);
         self.counts.read_count += places.len() as u64;
         self.counts.cached_count += (keys.len() - places.len()) as u64;
         if places.is_empty() {

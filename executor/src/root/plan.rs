@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use alloy_primitives::B256;
 use trie::{
-    EMPTY_ROOT, Folded, NodeKey, Plan, Rows, ShardCount, SlotValue, Update, guess_nodes,
-    stored_root,
+    EMPTY_ROOT, Folded, Plan, Rows, ShardCount, SlotValue, Update, guess_nodes, stored_root,
 };
 use variant::RootReads;
 use workload::{AccountState, Layout};
