@@ -269,14 +269,15 @@ fn tries_alone_change_nothing_that_is_counted() {
     }
 }
 
-/// A root from a list is worth nothing until execution has checked the list.
+/// A root from a list is worth nothing until execution has checked the list. Nor does a rejected list
+/// keep the thread that follows the steps.
 #[test]
 fn a_wrong_list_is_rejected_whatever_root_it_has() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n";
     let workload = meeting(head, "kind = \"sstore-storm\"");
     let other = meeting(&head.replace("500k", "400k"), "kind = \"sstore-storm\"");
     let store = in_memory(&workload, TrieForm::Cut);
-    for variant in listed(&designs()) {
+    for variant in designs().into_iter().filter(|variant| variant.list.is_some()) {
         let wrong = agree::lists(&other, variant.list).unwrap();
         let error = agree::take(&store, &workload, &wrong, variant).unwrap_err();
         assert!(matches!(error, EngineError::List { .. }), "{variant}: {error}");
