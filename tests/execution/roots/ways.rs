@@ -218,7 +218,8 @@ fn reads_at_once_are_more_nodes_and_no_more_rows() {
             let [walk, level, once] =
                 [RootReads::OnDemand, RootReads::ByLevel, RootReads::AtOnce].map(with);
             assert_eq!(walk.node_count, level.node_count, "{form}");
-            assert!(once.node_count >= level.node_count, "{form}: {once:?}, {level:?}");
+            // Some of the nodes that may stand above the writes do not exist.
+            assert!(once.node_count > level.node_count, "{form}: {once:?}, {level:?}");
             assert_eq!([walk.row_count, once.row_count], [level.row_count; 2], "{form}");
         }
     }
