@@ -11,11 +11,11 @@ use executor::{place::RowPages, process, recover::Recovered, sample::Measurement
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
-    Bottleneck, CacheFacts, Cell, Counters, Estimate, PrefetchFacts, Priority, SampleFacts,
-    TimesAsFast,
+    Bottleneck, CacheFacts, Cell, Counters, Estimate, PrefetchFacts, Priority, RootWayFacts,
+    SampleFacts, TimesAsFast,
     stats::{self, Warmup},
 };
-use variant::{CacheMode, Io, Prefetch, ReadTime, SampleKeys};
+use variant::{CacheMode, Io, Prefetch, ReadTime, RootWay, SampleKeys};
 
 use crate::counters;
 
@@ -229,7 +229,8 @@ impl CellSamples {
             io: variant.io.into(),
             prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),
             schedule: variant.schedule,
-            root: variant.root,
+            root: variant.root.time,
+            root_way: root_way(&variant.root),
             threads: variant.thread_count as u64,
             fibers: variant.fiber_count as u64,
             io_threads: variant.io_thread_count as u64,
@@ -407,6 +408,14 @@ const fn priority(of: process::Priority) -> Priority {
         process::Priority::Nice19 => Priority::Nice19,
         process::Priority::Normal => Priority::Normal,
     }
+}
+
+/// How roots are computed; `None` without one.
+fn root_way(way: &RootWay) -> Option<RootWayFacts> {
+    let RootWay { shard_count, reads, cache, .. } = *way;
+    let facts =
+        RootWayFacts { root_shards: u64::from(shard_count), root_reads: reads, root_cache: cache };
+    (!way.is_none()).then_some(facts)
 }
 
 fn policy_facts(policy: &Prefetch) -> PrefetchFacts {

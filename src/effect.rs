@@ -194,6 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn the_way_of_a_root_has_an_effect() {
+        let rooted = [
+            ("run.stores", "memory"),
+            ("run.designs", "sequential"),
+            ("run.trie", "cut"),
+            ("run.root", "after"),
+        ];
+        for (key, values) in [
+            ("run.root_shards", ["1", "16"]),
+            ("run.root_reads", ["by-level", "at-once"]),
+            ("run.root_cache", ["cold", "warm"]),
+        ] {
+            assert!(!is_one(&rooted, key, values), "{key}");
+        }
+        assert!(!is_one(&rooted[..3], "run.root", ["after", "pipelined"]));
+    }
+
+    #[test]
     fn a_budget_counts_where_no_number_of_samples_ends_the_run() {
         let counted = [("run.samples", "6"), ("run.stores", "memory")];
         assert!(is_one(&counted, "run.budget", ["10s", "20s"]));

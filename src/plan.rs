@@ -147,7 +147,6 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
         for design in &run.designs {
             for (threads, io_threads) in thread_counts(run, *store, *design, machine) {
                 let mut variant = Variant::of(*design, threads, io_threads);
-                variant.root = run.root;
                 if let Engine::Prewarm(warming) = &mut variant.engine {
                     warming.cache = run.warm_cache;
                 }
@@ -155,7 +154,8 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
                 let variants = variants.flat_map(|variant| under_policies(variant, run, *store));
                 let variants =
                     variants.flat_map(|variant| on_fibers(variant, run, *store, machine));
-                for variant in variants.flat_map(|variant| under_schedules(variant, run)) {
+                let variants = variants.flat_map(|variant| under_schedules(variant, run));
+                for variant in variants.flat_map(|variant| with_roots(variant, run)) {
                     let cell = PlannedCell { store: *store, variant };
                     if !cells.contains(&cell) {
                         cells.push(cell);
@@ -212,6 +212,11 @@ fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     }
     let with = |schedule: &Schedule| Variant { schedule: *schedule, ..variant };
     run.schedules.iter().map(with).collect()
+}
+
+/// A variant with each way to compute state roots.
+fn with_roots(variant: Variant, run: &RunSpec) -> Vec<Variant> {
+    run.root.ways().into_iter().map(|root| Variant { root, ..variant }).collect()
 }
 
 /// Pairs of executing and reading threads.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use evm::TxResult;
-use variant::{Engine, ListForm};
+use variant::{Engine, ListForm, RootTime};
 
 use self::{
     alone::Alone,
@@ -21,7 +21,10 @@ use self::{
     prewarm::Prewarm,
     sequential::Sequential,
 };
-use crate::store::Sample;
+use crate::{
+    root::{RootInputs, WrittenKeys},
+    store::Sample,
+};
 
 mod alone;
 pub(crate) mod bal;
@@ -55,6 +58,10 @@ pub use task::Task;
 /// Panics if the schedule goes by known costs and the task has not one for each step.
 pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
     let stop = AtomicBool::new(false);
+    let written = WrittenKeys::default();
+    let is_pipelined = task.variant.root.time == RootTime::Pipelined;
+    let root = RootInputs { written: is_pipelined.then_some(&written), ..task.root };
+    let task = &Task { root, ..*task };
     let at = Execution { sample, task, stop: &stop };
     let mut executed = match task.variant.engine {
         Engine::Sequential => clock::run(&Alone::<_, Sequential>::new(at), at)?,

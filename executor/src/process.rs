@@ -185,6 +185,20 @@ impl Usage {
     }
 }
 
+/// CPU time of the calling thread so far, or `None` if the kernel does not tell.
+#[expect(unsafe_code, reason = "clock_gettime has no safe wrapper in std")]
+pub(crate) fn thread_cpu() -> Option<Duration> {
+    let mut raw = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: `raw` is a writable `timespec`; all its bit patterns, zero too, are valid.
+    let raw = unsafe {
+        if libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, raw.as_mut_ptr()) != 0 {
+            return None;
+        }
+        raw.assume_init()
+    };
+    Some(Duration::new(u64::try_from(raw.tv_sec).ok()?, u32::try_from(raw.tv_nsec).ok()?))
+}
+
 /// The process at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot {

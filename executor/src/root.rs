@@ -1,72 +1,83 @@
-//! The state root of a batch: from its net changes to plans, one a trie, to the nodes and rows that
-//! they ask for, to the root and the nodes that change. After execution, or from the batch's list
-//! while it is executed and the list is checked.
+//! The state root of a batch: from its net changes to plans, to the nodes and rows that they ask for,
+//! to the root and the nodes that change. After execution; or from the batch's list while it is
+//! executed and the list is checked; or after execution, with nodes that were read while it ran.
 //!
-//! A batch has three phases. *Plan* hashes the changed keys. *Read* asks threads of its own for all
-//! that the plans of all tries want next, level by level. *Fold* hashes storage tries first, since
-//! their roots are part of the accounts, then the trie of accounts. Where a delete leaves a branch
-//! with one child, its fold needs another read.
+//! A batch has four phases. *Plan* hashes the changed keys. *Read* asks threads of its own for all
+//! that the plans of all tries want next, level by level, or for all nodes that may be wanted. *Fold*
+//! hashes storage tries first, since their roots are part of the accounts, then the trie of accounts;
+//! *join* makes one trie of its shards. Where a delete leaves a branch with one child, its fold
+//! needs another read.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `changes.rs`, `listed.rs` | changes of a batch, from its net changes and from its list |
+//! | `way.rs`, `plan.rs`, `part.rs` | plans of tries and of their shards, and their reads |
+//! | `read.rs`, `kept.rs`, `known.rs` | threads that read; nodes in memory; nodes that were read ahead |
+//! | `fold.rs`, `compute.rs` | threads that fold; the phases |
+//! | `ahead.rs`, `aside.rs`, `follow.rs`, `written.rs` | work while a batch runs |
+//! | `threads.rs`, `warm.rs` | the start of all threads, and of the nodes in memory |
+//! | `check.rs`, `walk.rs`, `overlaid.rs` | the check of a sample's roots |
 
+mod ahead;
+mod aside;
 mod changes;
 mod check;
 mod compute;
 mod error;
+mod fold;
+mod follow;
+mod kept;
+mod known;
 mod listed;
+mod overlaid;
+mod part;
 mod plan;
 mod read;
+mod threads;
 mod walk;
+mod warm;
+mod way;
 mod work;
+mod written;
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::Arc;
 
-use variant::{RootTime, Variant};
+use variant::RootTime;
 use workload::NetChanges;
 
 use crate::{error::StoreError, pool::WorkerPool, span::Spans, tries::Tries};
 
+use ahead::{Ahead, AheadJob, Prepared, Source};
 use changes::Changes;
 pub(crate) use check::{Fault, check, read_back};
-use compute::{Clock, compute};
+use compute::{Clock, Threads, compute};
 pub(crate) use error::RootError;
-use listed::ListedJob;
+use kept::Kept;
+pub use kept::KeptNodes;
+use known::Known;
 pub(crate) use listed::Lists;
 use plan::Planned;
-use read::{ReadJob, Readers, live};
+pub use threads::RootInputs;
+pub(crate) use threads::RootedSample;
+use threads::with_threads;
+pub(crate) use warm::kept_nodes;
+use way::Way;
 pub use work::{RootWork, Rooted};
+pub(crate) use written::Writing;
+pub use written::WrittenKeys;
 
 /// Computes roots of batches; lives as long as a sample's clock runs.
 pub(crate) struct Rooting<'a, 'l> {
     tries: &'a dyn Tries,
-    readers: Readers<'a>,
-    /// Where roots come from lists.
+    threads: Threads<'a>,
+    kept: &'a Kept<'a>,
+    /// Works while batches run.
     ahead: Option<Ahead<'a, 'l>>,
     work: RootWork,
 }
 
-/// A thread that computes roots from lists while batches run.
-struct Ahead<'a, 'l> {
-    pool: &'a WorkerPool<'a, ListedJob<'l>>,
-    lists: Lists<'l>,
-}
-
-/// A sample whose roots are computed.
-#[derive(Clone, Copy)]
-pub(crate) struct RootedSample<'a> {
-    /// The way to execute.
-    pub(crate) variant: &'a Variant,
-    /// The tries of its state, if it has any.
-    pub(crate) tries: Option<&'a dyn Tries>,
-    /// Its lists.
-    pub(crate) lists: Lists<'a>,
-    /// Set by a worker that fails.
-    pub(crate) stop: &'a AtomicBool,
-    /// Set by the user.
-    pub(crate) cancel: &'a AtomicBool,
-}
-
-/// Calls `lead` with what computes the roots of a sample, and with its readers beside it: as many
-/// threads as the variant has for execution and for reading, and one more where roots come from
-/// lists. None of them has anything to do until it is asked.
+/// Calls `lead` with what computes the roots of a sample, beside the threads for it: one more where
+/// work begins before execution has ended.
 ///
 /// # Errors
 /// The state has no tries, or a thread cannot begin.
@@ -74,51 +85,51 @@ pub(crate) fn beside<R>(
     sample: RootedSample<'_>,
     lead: impl FnOnce(Option<Rooting<'_, '_>>) -> R,
 ) -> Result<R, RootError> {
-    let RootedSample { variant, tries, lists, stop, cancel } = sample;
-    if variant.root == RootTime::Nothing {
+    let RootedSample { variant, lists, inputs, stop, cancel, .. } = sample;
+    let root = variant.root;
+    if root.is_none() {
         return Ok(lead(None));
     }
-    let tries = tries.ok_or(RootError::NoTries)?;
-    let thread_count = variant.thread_count + variant.io_thread_count;
-    let pool = WorkerPool::<ReadJob>::new(thread_count, stop, cancel);
-    let no_thread = |error| StoreError::no_thread("root", &error);
-    let readers = Readers { pool: &pool, thread_count, stop };
-    let work = RootWork::default();
-    let led = pool.run(
-        |_| "root reader",
-        no_thread,
-        |_| live(tries, &pool),
-        || {
-            pool.wait_idle();
-            if variant.root != RootTime::FromList {
-                return Ok(lead(Some(Rooting { tries, readers, ahead: None, work })));
+    let tries = sample.tries.ok_or(RootError::NoTries)?;
+    let way = Way::new(root, tries.format(), &lists.workload.genesis)?;
+    let kept = &Kept::new(root.cache, inputs.kept);
+    let led = with_threads(&sample, tries, way, kept, |threads| {
+        let work = RootWork::default();
+        let source = match (root.time, inputs.written) {
+            (RootTime::FromList, _) => Source::List(lists),
+            (RootTime::Pipelined, Some(written)) => Source::Steps(written, lists.trace),
+            (RootTime::Nothing | RootTime::After | RootTime::Pipelined, _) => {
+                return Ok(lead(Some(Rooting { tries, threads, kept, ahead: None, work })));
             }
-            let ahead = WorkerPool::<ListedJob<'_>>::new(1, stop, cancel);
-            let live = |_| {
-                ahead.serve(|job| job.run(tries.format(), &readers));
-                Ok::<_, StoreError>(())
-            };
-            let lead = || {
-                ahead.wait_idle();
-                let ahead = Some(Ahead { pool: &ahead, lists });
-                lead(Some(Rooting { tries, readers, ahead, work }))
-            };
-            ahead.run(|_| "root", no_thread, live, lead).map(|(led, _)| led)
-        },
-    )?;
-    Ok(led.0?)
+        };
+        let pool = WorkerPool::<AheadJob<'_>>::new(1, stop, cancel);
+        let no_thread = |error| StoreError::no_thread("root", &error);
+        let live = |_| {
+            pool.serve(|job| job.run(&threads));
+            Ok::<_, StoreError>(())
+        };
+        let lead = || {
+            pool.wait_idle();
+            let ahead = Some(Ahead { pool: &pool, source });
+            lead(Some(Rooting { tries, threads, kept, ahead, work }))
+        };
+        pool.run(|_| "root", no_thread, live, lead).map(|(led, _)| led)
+    })?;
+    Ok(led?)
 }
 
-impl Rooting<'_, '_> {
-    /// Begins with the root of a batch that is about to run, if it comes from the list.
+impl<'l> Rooting<'_, 'l> {
+    /// Begins with a batch that is about to run, if its root is prepared meanwhile. Steps write until
+    /// the guard is dropped, before [`Self::root`] is called.
     ///
     /// # Errors
     /// The variant has no list.
-    pub(crate) fn begin(&self, batch: usize, spans: &Arc<Spans>) -> Result<(), RootError> {
-        if let Some(Ahead { pool, lists }) = &self.ahead {
-            pool.post(Arc::new(lists.job(batch, spans)?));
-        }
-        Ok(())
+    pub(crate) fn begin(
+        &self,
+        batch: usize,
+        spans: &Arc<Spans>,
+    ) -> Result<Option<Writing<'l>>, RootError> {
+        self.ahead.as_ref().map_or(Ok(None), |ahead| ahead.begin(batch, spans))
     }
 
     /// The state root after a batch whose execution has just ended, which has checked the list.
@@ -131,20 +142,20 @@ impl Rooting<'_, '_> {
         spans: &Spans,
     ) -> Result<Rooted, RootError> {
         let execution_end = spans.elapsed();
-        let rooted = match &self.ahead {
-            None => {
-                let planned = || Planned::new(self.tries.format(), &Changes::of(changes));
-                compute(planned, &self.readers, &mut self.work, Clock::OfLead(spans))
-            }
-            Some(Ahead { pool, .. }) => {
-                let done = pool.finish().and_then(|job| job.take());
-                let (rooted, work) = done.ok_or(RootError::Cancelled)?;
-                self.work.merge(&work);
-                rooted
+        let prepared = match &self.ahead {
+            Some(ahead) => ahead.finish(&mut self.work)?,
+            None => Prepared::Nodes(Known::default()),
+        };
+        let rooted = match prepared {
+            Prepared::Root(rooted) => rooted,
+            Prepared::Nodes(known) => {
+                let planned = || Planned::new(self.threads.readers.way, &Changes::of(changes));
+                let clock = Clock::OfLead(spans);
+                compute(planned, known, &self.threads, &mut self.work, clock)?
             }
         };
         self.work.lag += spans.elapsed().saturating_sub(execution_end);
-        rooted
+        Ok(rooted)
     }
 
     /// Commits a batch with its nodes.
@@ -152,7 +163,9 @@ impl Rooting<'_, '_> {
     /// # Errors
     /// [`StoreError`].
     pub(crate) fn commit(&self, changes: &NetChanges, rooted: &Rooted) -> Result<(), StoreError> {
-        self.tries.commit(changes, &rooted.nodes)
+        self.tries.commit(changes, &rooted.nodes)?;
+        self.kept.commit(&rooted.nodes);
+        Ok(())
     }
 
     /// The work so far.

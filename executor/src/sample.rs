@@ -1,7 +1,12 @@
 //! One sample: the state opened, the workload executed once inside the clock, the result
 //! compared with the reference, read back, and the state put back.
 
-use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+    thread,
+    time::Duration,
+};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
@@ -20,7 +25,7 @@ use crate::{
     place::{AskedRow, RowPages},
     process::{self, BlockDevice, DiskReads},
     replay::Requests,
-    root::{self, Fault},
+    root::{self, Fault, KeptNodes, Lists, RootInputs, RootedSample},
     span::Spans,
     store::{
         Reader, Sample, Store,
@@ -28,7 +33,7 @@ use crate::{
         recorded::{ReadLog, Recorded},
     },
 };
-use variant::{CacheMode, ListForm, Prefetch, RootTime};
+use variant::{CacheMode, ListForm, Prefetch, RootCache};
 
 /// Threads that warm a state up.
 const WARMING_THREADS: usize = 16;
@@ -144,12 +149,12 @@ pub fn take<S: Store>(
     task: &Task<'_>,
     cache: CacheMode,
 ) -> Result<Measurement, EngineError> {
-    take_by(store, task, cache, |sample| Ok((engine::execute(sample, task)?, None)))
+    take_by(store, task, cache, |sample, task| Ok((engine::execute(sample, task)?, None)))
 }
 
 /// The same, and its reads are written down.
 fn take_recorded<S: Store>(store: &S, task: &Task<'_>) -> Result<Measurement, EngineError> {
-    take_by(store, task, CacheMode::Cold, |sample| {
+    take_by(store, task, CacheMode::Cold, |sample, task| {
         let recorded = Recorded::new(sample);
         let executed = engine::execute(&recorded, task)?;
         Ok((executed, Some(recorded.into_log())))
@@ -161,8 +166,11 @@ fn take_by<S: Store>(
     store: &S,
     task: &Task<'_>,
     cache: CacheMode,
-    execute: impl FnOnce(&S::Sample) -> Result<(Executed, Option<ReadLog>), EngineError>,
+    execute: impl FnOnce(&S::Sample, &Task<'_>) -> Result<(Executed, Option<ReadLog>), EngineError>,
 ) -> Result<Measurement, EngineError> {
+    // Before the sample is opened, whose caches see nothing of these reads.
+    let kept = kept_nodes(store, task)?;
+    let task = &Task { root: RootInputs { kept: Some(&kept), ..task.root }, ..*task };
     let opening = std::time::Instant::now();
     let sample = store.open_sample(cache)?;
     let open = opening.elapsed();
@@ -173,7 +181,7 @@ fn take_by<S: Store>(
     let checked = row_pages.and_then(|row_pages| {
         let device = store.built_state().and_then(|state| BlockDevice::of(state.dir()));
         let before = device.and_then(|device| device.reads());
-        let (executed, log) = execute(&sample)?;
+        let (executed, log) = execute(&sample, task)?;
         let after = device.and_then(|device| device.reads());
         let disagreement = match compare(task.workload, &executed) {
             Some(difference) => Some(difference),
@@ -192,13 +200,36 @@ fn take_by<S: Store>(
     // The state is put back whatever came out.
     store.close_sample(sample)?;
     let mut measurement = checked?;
-    if measurement.disagreement.is_none() && task.variant.root != RootTime::Nothing {
+    if measurement.disagreement.is_none() && !task.variant.root.is_none() {
         measurement.disagreement = check_roots(store, &measurement.executed)?;
     }
     Ok(measurement)
 }
 
-/// Compares the roots with those of walks over the state as it was before the sample.
+/// The nodes of tries that are in memory when the sample's clock starts.
+fn kept_nodes<S: Store>(store: &S, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
+    let variant = &task.variant;
+    if variant.root.is_none() || variant.root.cache == RootCache::Cold {
+        return Ok(KeptNodes::default());
+    }
+    let base = store.open_sample(CacheMode::Warm)?;
+    let tries = base.tries();
+    let Task { workload, lists, cancel, .. } = *task;
+    let stop = AtomicBool::new(false);
+    let kept = root::kept_nodes(&RootedSample {
+        variant,
+        tries: tries.as_deref(),
+        lists: Lists { workload, lists, form: variant.list, trace: None },
+        inputs: RootInputs::default(),
+        stop: &stop,
+        cancel,
+    });
+    drop(tries);
+    store.close_sample(base)?;
+    kept.map_err(|error| EngineError::of_root(0, error))
+}
+
+/// Compares the roots with those of walks over the state as it was before each batch.
 fn check_roots<S: Store>(
     store: &S,
     executed: &Executed,
@@ -207,7 +238,7 @@ fn check_roots<S: Store>(
     let batches: Option<Vec<_>> = executed
         .batches
         .iter()
-        .map(|batch| Some((&batch.net_changes, batch.rooted.as_ref()?.root)))
+        .map(|batch| Some((&batch.net_changes, batch.rooted.as_ref()?)))
         .collect();
     let checked = match (base.tries(), store.tries(), batches) {
         (Some(tries), Some(known), Some(batches)) => {

@@ -31,7 +31,7 @@ pub(crate) enum Track {
     Executor(usize),
     /// One that only reads, from 0.
     Reader(usize),
-    /// The one that computes roots from lists.
+    /// The one that works for roots while batches run.
     Root,
 }
 

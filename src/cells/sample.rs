@@ -81,7 +81,9 @@ fn root_work(executed: &Executed) -> Option<RootFacts> {
         state_root: last.map_or(String::new(), |rooted| rooted.root.to_string()),
         lag_ns: ns(work.lag),
         tries: work.trie_count,
+        nodes_used: work.used_node_count,
         nodes_read: work.node_count,
+        nodes_cached: work.cached_node_count,
         rows_read: work.row_count,
         root_blocks_read: Some(work.counters.block_count),
         root_block_bytes: Some(work.counters.block_bytes),
@@ -90,6 +92,7 @@ fn root_work(executed: &Executed) -> Option<RootFacts> {
         nodes_deleted: work.deleted_node_count,
         hashes: work.hash_count,
         permutations: work.permutation_count,
+        fold_cpu_ns: ns(work.fold_cpu),
     })
 }
 

@@ -37,8 +37,8 @@ Exit codes: 0 fine, 1 the deadline fails, 2 usage, another genesis or known bloc
 finds the block invalid, 6 a client gives no answer, 130 interrupted. docs/client.md says more.";
 
 /// Help of the option that says when our designs compute the state root.
-pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after or \
-    from-list [default: after, where their stores keep tries]";
+pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after, \
+    from-list or pipelined [default: after, where their stores keep tries]";
 
 const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551";
 

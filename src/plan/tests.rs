@@ -48,6 +48,17 @@ fn what_is_chosen_is_told_and_what_the_user_says_is_not() {
 }
 
 #[test]
+fn ways_of_roots_are_crossed() {
+    let listed = names(
+        "designs = [\"sequential\"]\ntrie = \"cut\"\nroot = \"after\"\nroot_shards = [1, 16]\n\
+         root_cache = [\"cold\", \"warm\"]",
+    );
+    let expected = ["", "-warm", "-16-shards", "-16-shards-warm"];
+    let expected = expected.map(|way| format!("none/sequential+on-demand+root-after{way}@1"));
+    assert_eq!(listed, expected);
+}
+
+#[test]
 fn policies_of_reading_ahead_are_crossed_with_threads() {
     let listed = names(
         "designs = [\"parallel-io\", \"batched-io\"]\nthreads = [2]\nio_threads = [4]\n\

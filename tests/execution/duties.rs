@@ -8,11 +8,11 @@ use std::{collections::BTreeSet, num::NonZeroUsize, path::Path, sync::atomic::At
 use executor::{engine::Task, sample, store::memory::MemoryStore, tries};
 use generator::reference;
 use spec::Scenario;
-use variant::{CacheMode, Design, ListDuty, Named, Phase, RootTime, TrieForm, Variant};
+use variant::{CacheMode, Design, ListDuty, Named, Phase, RootTime, RootWay, TrieForm, Variant};
 use workload::Workload;
 
 /// Phases that are no duty of a client, but ways to fulfil one.
-const WAYS: [Phase; 7] = [
+const WAYS: [Phase; 8] = [
     Phase::Schedule,
     Phase::WarmUp,
     Phase::Order,
@@ -20,6 +20,7 @@ const WAYS: [Phase; 7] = [
     Phase::Validate,
     Phase::RootPlan,
     Phase::RootRead,
+    Phase::RootJoin,
 ];
 
 /// The cells of a line of a table.
@@ -88,7 +89,8 @@ fn the_table_of_duties_says_what_samples_do() {
             let variant = Variant { list_duty: ListDuty::Build, ..variant };
             phases(&workload, &store, variant)
         });
-        let rooted = phases(&workload, &store, Variant { root: RootTime::After, ..variant });
+        let rooted =
+            phases(&workload, &store, Variant { root: RootWay::at(RootTime::After), ..variant });
         for (phase, words) in &duties {
             let (is_done, word) = (done.contains(phase.name()), words[place].as_str());
             let by_option = built.as_ref().is_some_and(|built| built.contains(phase.name()))

@@ -21,7 +21,7 @@ use executor::{
 };
 use generator::{import, random_blocks::RandomBlocks, reference};
 use spec::Scenario;
-use variant::{CacheMode, Design, ReadMethod, RootTime, TrieForm, Variant};
+use variant::{CacheMode, Design, ReadMethod, RootTime, RootWay, TrieForm, Variant};
 use workload::Workload;
 
 use crate::common::{
@@ -31,6 +31,7 @@ use crate::common::{
 };
 
 mod faults;
+mod ways;
 
 const LIMIT_BYTES: u64 = 1 << 30;
 
@@ -45,23 +46,30 @@ fn in_memory(workload: &Workload, form: TrieForm) -> MemoryStore {
 }
 
 fn rooted(variant: Variant) -> Variant {
-    Variant { root: RootTime::After, ..variant }
+    Variant { root: RootWay::at(RootTime::After), ..variant }
 }
 
-/// One variant of each design with the root after execution, and with that from the list where the
-/// design takes one.
+/// One variant of each design with the root after execution, with nodes that are read meanwhile, and
+/// with the root from the list where the design takes one.
 fn designs() -> Vec<Variant> {
     let two = NonZeroUsize::new(2).unwrap();
     let variants: Vec<_> =
         Design::ALL.iter().map(|design| rooted(Variant::of(*design, two, two))).collect();
-    let listed = listed(&variants);
-    variants.into_iter().chain(listed).collect()
+    let (pipelined, listed) = (pipelined(&variants), listed(&variants));
+    variants.into_iter().chain(pipelined).chain(listed).collect()
+}
+
+/// The variants with nodes that are read while steps run.
+fn pipelined(variants: &[Variant]) -> Vec<Variant> {
+    let root = RootWay::at(RootTime::Pipelined);
+    variants.iter().map(|variant| Variant { root, ..*variant }).collect()
 }
 
 /// Those of the variants that take a list, with the root from it.
 fn listed(variants: &[Variant]) -> Vec<Variant> {
     let takes_list = variants.iter().filter(|variant| variant.list.is_some());
-    takes_list.map(|variant| Variant { root: RootTime::FromList, ..*variant }).collect()
+    let root = RootWay::at(RootTime::FromList);
+    takes_list.map(|variant| Variant { root, ..*variant }).collect()
 }
 
 fn meeting(head: &str, loads: &str) -> Workload {
@@ -114,7 +122,8 @@ fn all_variants_and_formats_come_to_one_root() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"2M\"\ntx_gas = \"1M\"\n\
                 blocks = 2\n";
     let mut all: Vec<_> = agree::variants().into_iter().map(rooted).collect();
-    all.extend(listed(&all));
+    let (pipelined, listed) = (pipelined(&all), listed(&all));
+    all.extend(pipelined.into_iter().chain(listed));
     for load in ["kind = \"sstore-storm\"\nop = \"clear\"", "kind = \"erc20\"\npattern = \"fresh\""]
     {
         roots_in_memory(&meeting(head, load), &all, load);
@@ -260,14 +269,15 @@ fn tries_alone_change_nothing_that_is_counted() {
     }
 }
 
-/// A root from a list is worth nothing until execution has checked the list.
+/// A root from a list is worth nothing until execution has checked the list. Nor does a rejected list
+/// keep the thread that follows the steps.
 #[test]
 fn a_wrong_list_is_rejected_whatever_root_it_has() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n";
     let workload = meeting(head, "kind = \"sstore-storm\"");
     let other = meeting(&head.replace("500k", "400k"), "kind = \"sstore-storm\"");
     let store = in_memory(&workload, TrieForm::Cut);
-    for variant in listed(&designs()) {
+    for variant in designs().into_iter().filter(|variant| variant.list.is_some()) {
         let wrong = agree::lists(&other, variant.list).unwrap();
         let error = agree::take(&store, &workload, &wrong, variant).unwrap_err();
         assert!(matches!(error, EngineError::List { .. }), "{variant}: {error}");

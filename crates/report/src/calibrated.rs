@@ -180,7 +180,7 @@ fn of_cell(run: &RunResult, cell: &Cell) -> Option<Side> {
     let bytes = median(&|sample| sample.disk_bytes);
     let ms = |ns: f64| ns / 1e6 / batch_count(run);
     let root = |sample: &SampleFacts| {
-        let phases = [Phase::RootPlan, Phase::RootRead, Phase::RootFold];
+        let phases = [Phase::RootPlan, Phase::RootRead, Phase::RootFold, Phase::RootJoin];
         Some(phases.iter().map(|phase| sample.phases_ns[*phase]).sum())
     };
     Some(Side {

@@ -9,7 +9,7 @@ pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> 
     for cell in cells {
         match cell.root {
             RootTime::Nothing => without = true,
-            RootTime::After | RootTime::FromList => with = true,
+            RootTime::After | RootTime::FromList | RootTime::Pipelined => with = true,
         }
     }
     match (with, without) {

@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
-use variant::{CacheMode, Design, ReadOrder, ReadTime, StoreKind};
+use variant::{CacheMode, Design, ReadOrder, ReadTime, RootCache, RootReads, StoreKind};
 
 use result::example::{self, Threads};
 
 use super::{Paint, conclude, json, table};
 use result::{
-    Cell, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RootFacts, RunResult,
-    SpeculationFacts, WarmUpFacts,
+    Cell, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RootFacts, RootWayFacts,
+    RunResult, SpeculationFacts, WarmUpFacts,
     databases::{self, DatabaseFacts, Ran},
 };
 
@@ -304,6 +304,11 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
     result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
     result.cells[0].samples[0].root_work = Some(RootFacts::default());
+    result.cells[0].root_way = Some(RootWayFacts {
+        root_shards: 16,
+        root_reads: RootReads::AtOnce,
+        root_cache: RootCache::Warm,
+    });
     result.profile = Some(profile());
     result.clients = example::client::beside_designs().clients;
     result.device.as_mut().unwrap().shared = Some(example::shared_device());

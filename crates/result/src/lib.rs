@@ -27,6 +27,7 @@ mod pooled;
 mod program;
 pub mod ranks;
 pub mod ratios;
+mod root;
 mod run;
 mod schema;
 pub mod stats;
@@ -43,10 +44,11 @@ pub use latency::{HistogramLog, LogKind};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
 pub use phases::PhasesNs;
 pub use program::Program;
+pub use root::{RootFacts, RootWayFacts};
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, DRIFT_MAX, Device, Estimate, Expects, FrameFacts,
-    HOST_CACHE_RATIO, Percentiles, PrefetchFacts, ProfileFacts, RootFacts, RunResult, RunSchema,
-    SCHEMA, SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool,
-    WarmUpFacts, WorkloadFacts,
+    HOST_CACHE_RATIO, Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA,
+    SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts,
+    WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};

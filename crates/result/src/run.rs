@@ -17,6 +17,7 @@ use crate::{
     names::{Bottleneck, Bound, IoKind, Priority, Verdict},
     phases::PhasesNs,
     pooled::{CellDatabases, DatabaseFacts},
+    root::{RootFacts, RootWayFacts},
     schema::schema,
 };
 
@@ -205,6 +206,9 @@ pub struct Cell {
     /// When the state root is computed; results of before there were roots have none.
     #[serde(default, with = "Name::<RootTime>")]
     pub root: RootTime,
+    /// How the root is computed; `null` without one.
+    #[serde(default)]
+    pub root_way: Option<RootWayFacts>,
     /// Threads that execute.
     pub threads: u64,
     /// Transactions under way on each of those; 1 where a read holds its thread.
@@ -402,35 +406,6 @@ pub struct SampleFacts {
     /// Work for the state roots; `null` where none is computed.
     #[serde(default)]
     pub root_work: Option<RootFacts>,
-}
-
-/// Work for the state roots of all batches.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RootFacts {
-    /// The state root after the last batch.
-    pub state_root: String,
-    /// Time from the end of execution to the root, summed over the batches.
-    pub lag_ns: u64,
-    /// Tries that changed: of slots, and that of the accounts.
-    pub tries: u64,
-    /// Nodes that were asked for, present or not.
-    pub nodes_read: u64,
-    /// Rows that were read by range.
-    pub rows_read: u64,
-    /// Blocks that the store read for both; no part of those of the sample.
-    pub root_blocks_read: Option<u64>,
-    /// Bytes of them.
-    pub root_block_bytes: Option<u64>,
-    /// Nodes that were committed.
-    pub nodes_written: u64,
-    /// Bytes of them, without keys.
-    pub node_bytes_written: u64,
-    /// Nodes that were deleted.
-    pub nodes_deleted: u64,
-    /// Nodes that were hashed.
-    pub hashes: u64,
-    /// Permutations of Keccak for them.
-    pub permutations: u64,
 }
 
 /// What running steps before their turn cost.

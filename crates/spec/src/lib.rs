@@ -19,6 +19,7 @@ mod prefetch;
 mod quantity;
 mod read;
 mod rocksdb;
+mod root;
 mod scenario;
 mod schema;
 mod shape;
@@ -51,7 +52,7 @@ pub use names::{
 pub use overrides::Override;
 pub use paths::all_paths;
 pub use rocksdb::RocksdbSpec;
-pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RunSpec, Scenario};
+pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RootSpec, RunSpec, Scenario};
 pub use schema::json_schema;
 pub use sizes::{Sizes, TX_GAS_MIN};
 pub use starter::starter;

@@ -3,7 +3,7 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use workload::{Fork, Layout};
+use workload::Fork;
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 use crate::fields::{Fields, Range};
@@ -16,10 +16,9 @@ use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario};
 use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
-use crate::{keys, mdbx, metric, prefetch, rocksdb, state};
+use crate::{keys, mdbx, metric, prefetch, rocksdb, root, state};
 use variant::{
-    CacheFill, CacheMode, Checksums, Design, Durability, RootTime, Schedule, StoreKind, TrieForm,
-    Variant, WarmCache,
+    CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, Variant, WarmCache,
 };
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
@@ -233,7 +232,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         checksums: fields.named("checksums")?.unwrap_or(Checksums::Verified),
         cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
         commit: fields.named("commit")?.unwrap_or(Durability::Logged),
-        root: fields.named("root")?.unwrap_or_default(),
+        root: root::read(fields)?,
         trie: fields.named("trie")?.unwrap_or_default(),
         cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
         keys: fields.named("keys")?,
@@ -265,7 +264,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         let remedy = Remedy::advice("add these to designs and stores, or leave fibers out");
         return Err(fields.fault("fibers", Misfit::new(rule, remedy)));
     }
-    check_tries(&spec, fields, state)?;
+    root::check(&spec, fields, state)?;
     if let (2.., Some(seed)) = (spec.database_count, state.seed) {
         let rule = format!(
             "{} databases would all have one state: state.seed = {seed} fixes it",
@@ -279,41 +278,6 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         return Err(fields.fault("budget", misfit));
     }
     Ok(spec)
-}
-
-/// A root needs tries, and tries need a store that keeps them over rows in the order of their hashes.
-fn check_tries(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
-    if spec.trie == TrieForm::Nothing {
-        if spec.root == RootTime::Nothing {
-            return Ok(());
-        }
-        let rule = "the state stores no nodes of tries, so it has no root";
-        let remedy =
-            Remedy::advice("write run.trie = \"cut\", or another form of tries, beside it");
-        return Err(fields.fault("root", Misfit::new(rule, remedy)));
-    }
-    let takes_none = |design: &&Design| design.preset().list.is_none();
-    if spec.root == RootTime::FromList
-        && let Some(design) = spec.designs.iter().find(takes_none)
-    {
-        let rule = format!("the design {design} takes no list that a root could come from");
-        let remedy = Remedy::advice("write run.root = \"after\", or name designs that take a list");
-        return Err(fields.fault("root", Misfit::new(rule, remedy)));
-    }
-    if let Some(store) = spec.stores.iter().find(|store| !store.keeps_tries()) {
-        let keep = StoreKind::ALL.iter().filter(|store| store.keeps_tries());
-        let keep: Vec<_> = keep.map(|store| store.name()).collect();
-        let rule = format!("the {store} store keeps no tries");
-        let remedy = Remedy::advice(&format!("name in run.stores only {}", keep.join(" and ")));
-        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
-    }
-    if state.layout == Layout::Plain {
-        let rule =
-            "rows of the plain layout are not in the order of their hashes, so they have no trie";
-        let remedy = Remedy::advice("write state.layout = \"hashed\", or leave it out");
-        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
-    }
-    Ok(())
 }
 
 fn thread_counts(fields: &Fields<'_>, key: &str) -> Result<Vec<u32>, Fault> {

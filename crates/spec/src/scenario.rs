@@ -12,8 +12,8 @@ use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ListDuty,
-    ReadMethod, ReadOrder, ReadTime, RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
-    TrieForm, WarmCache,
+    ReadMethod, ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing,
+    StopRule, StoreKind, TrieForm, WarmCache,
 };
 
 /// A workload to generate and how to run it.
@@ -96,8 +96,8 @@ pub struct RunSpec {
     pub cache_fill: CacheFill,
     /// The end of a commit to the `RocksDB` store.
     pub commit: Durability,
-    /// When the state root of a batch is computed.
-    pub root: RootTime,
+    /// How state roots are computed.
+    pub root: RootSpec,
     /// Nodes of tries that the states store.
     pub trie: TrieForm,
     /// Content of memory when a sample starts.
@@ -139,6 +139,19 @@ pub struct PrefetchSpec {
     pub shares: Vec<Sharing>,
     /// Keys that each takes at a time.
     pub chunk_key_counts: Vec<u32>,
+}
+
+/// How state roots are computed: when, and the values of each other axis to compare.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RootSpec {
+    /// When that of a batch is computed.
+    pub time: RootTime,
+    /// Shards of a trie; empty: one.
+    pub shard_counts: Vec<u8>,
+    /// How nodes are read; empty: level by level.
+    pub reads: Vec<RootReads>,
+    /// Nodes that are in memory; empty: none.
+    pub caches: Vec<RootCache>,
 }
 
 impl Scenario {

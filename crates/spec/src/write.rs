@@ -141,7 +141,10 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("cache_fill", Ok(quoted(run.cache_fill.name()))),
         ("schedule", Ok(list(run.schedules.iter().map(|schedule| quoted(schedule.name()))))),
         ("commit", Ok(quoted(run.commit.name()))),
-        ("root", Ok(quoted(run.root.name()))),
+        ("root", Ok(quoted(run.root.time.name()))),
+        ("root_shards", root_shards(&run.root.shard_counts)),
+        ("root_reads", names_or(&run.root.reads, "by-level")),
+        ("root_cache", names_or(&run.root.caches, "cold")),
         ("trie", Ok(quoted(run.trie.name()))),
         ("cache", Ok(quoted(run.cache.name()))),
         ("keys", run.keys.map_or(Err("chosen by the tool"), |keys| Ok(quoted(keys.name())))),
@@ -217,10 +220,19 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
+fn root_shards(counts: &[u8]) -> Result<String, &'static str> {
+    if counts.is_empty() { Err("1") } else { Ok(list(counts.iter().map(u8::to_string))) }
+}
+
 /// A list of names, or that nothing is said.
 fn names<T: Named>(values: &[T]) -> Result<String, &'static str> {
+    names_or(values, "chosen by the tool")
+}
+
+/// A list of names, or the meaning of none.
+fn names_or<T: Named>(values: &[T], unsaid: &'static str) -> Result<String, &'static str> {
     match values {
-        [] => Err("chosen by the tool"),
+        [] => Err(unsaid),
         values => Ok(list(values.iter().map(|value| quoted(value.name())))),
     }
 }

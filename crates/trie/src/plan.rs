@@ -30,6 +30,11 @@ impl ShardCount {
         if count == 0 || count > 16 { None } else { Some(Self(count)) }
     }
 
+    /// Their number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
     /// The first nibbles that each shard's keys may have, in order.
     pub fn nibbles(self) -> impl Iterator<Item = Range<u8>> {
         let bound = move |shard: u8| (u16::from(shard) * 16 / u16::from(self.0)) as u8;
@@ -83,6 +88,15 @@ impl Plan {
     /// It does not fit the requested reads, or contradicts earlier answers.
     pub fn supply(&mut self, found: Found) -> Result<(), Error> {
         self.tree.supply(found)
+    }
+
+    /// Takes the answer to the nodes of [`Plan::reads`] and leaves the rows for later, so that nodes
+    /// that are there lead on to the next level, and the rows of all levels are read together.
+    ///
+    /// # Errors
+    /// As [`Plan::supply`].
+    pub fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
+        self.tree.supply_nodes(found)
     }
 
     /// Does all reads, a level at a time.

@@ -132,15 +132,26 @@ impl Tree {
 
     /// Takes the answer to all reads, from which new ones may follow.
     pub(crate) fn supply(&mut self, mut found: Found) -> Result<(), Error> {
-        let reads = std::mem::take(&mut self.reads);
+        if found.nodes().len() != self.pending_nodes.len() {
+            return Err(Error::Answer { rule: "one answer for each node" });
+        }
+        self.reads.ranges.clear();
+        self.supply_rows(found.take_rows())?;
+        self.supply_nodes(&found)
+    }
+
+    /// Takes the answer to the nodes. Rows are still to be read, and others may join them.
+    pub(crate) fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
+        let keys = std::mem::take(&mut self.reads.nodes);
         let pending = std::mem::take(&mut self.pending_nodes);
         if found.nodes().len() != pending.len() {
             return Err(Error::Answer { rule: "one answer for each node" });
         }
-        self.supply_rows(found.take_rows())?;
-        for ((key, pending), bytes) in reads.nodes.iter().zip(pending).zip(found.nodes()) {
+        for ((key, pending), bytes) in keys.iter().zip(pending).zip(found.nodes()) {
             self.supply_node(key, pending, bytes)?;
         }
+        // They are of several levels.
+        self.reads.ranges.sort_unstable_by_key(|range| range.first);
         Ok(())
     }
 

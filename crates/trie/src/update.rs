@@ -86,6 +86,14 @@ impl Update {
         self.tree.supply(found)
     }
 
+    /// Takes the answer to the nodes of [`Update::reads`] and leaves the rows for later.
+    ///
+    /// # Errors
+    /// As [`Plan::supply`].
+    pub fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
+        self.tree.supply_nodes(found)
+    }
+
     /// Does all reads.
     ///
     /// # Errors

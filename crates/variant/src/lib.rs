@@ -15,7 +15,7 @@ pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warm
 pub use named::Named;
 pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
-pub use root::{RootTime, TrieForm};
+pub use root::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 pub use schedule::Schedule;
 pub use store::{
     CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,

@@ -86,7 +86,8 @@ mod tests {
     use crate::{
         AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
         FilterKind, IndexShape, ListDuty, ListForm, Phase, ReadMethod, ReadOrder, ReadTime,
-        SampleKeys, Schedule, Sharing, StopRule, StoreKind, WarmCache,
+        RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
+        TrieForm, WarmCache,
     };
 
     fn names_lead_back<T: Named + Ord>() {
@@ -116,11 +117,15 @@ mod tests {
         names_lead_back::<ReadMethod>();
         names_lead_back::<ReadOrder>();
         names_lead_back::<ReadTime>();
+        names_lead_back::<RootCache>();
+        names_lead_back::<RootReads>();
+        names_lead_back::<RootTime>();
         names_lead_back::<SampleKeys>();
         names_lead_back::<Schedule>();
         names_lead_back::<Sharing>();
         names_lead_back::<StopRule>();
         names_lead_back::<StoreKind>();
+        names_lead_back::<TrieForm>();
         names_lead_back::<WarmCache>();
     }
 }

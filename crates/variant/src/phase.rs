@@ -31,6 +31,8 @@ crate::named! {
         RootRead = "root-read",
         /// Hashing the changed nodes of all tries up to the state root.
         RootFold = "root-fold",
+        /// Joining the folded shards of a trie, where tries are folded in shards.
+        RootJoin = "root-join",
         /// Committing the changes to flat state, and changed nodes of tries with them.
         Commit = "commit",
     }

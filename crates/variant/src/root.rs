@@ -1,4 +1,6 @@
-//! The state root: when a sample computes it, and which nodes of its tries a state stores.
+//! The state root: when and how a sample computes it, and which nodes of its tries a state stores.
+
+use std::fmt;
 
 crate::named! {
     /// Time at which the state root of a batch is computed.
@@ -11,6 +13,88 @@ crate::named! {
         After = "after",
         /// From the batch's list, beside its execution, which checks the list meanwhile.
         FromList = "from-list",
+        /// After execution too, but nodes above the keys that steps write are read while others run.
+        Pipelined = "pipelined",
+    }
+}
+
+crate::named! {
+    /// Order in which the nodes for a root are read.
+    #[derive(Default)]
+    pub enum RootReads: "way to read nodes" {
+        /// One after the other, as walks from the top of a trie read them; a walk for each shard.
+        OnDemand = "on-demand",
+        /// All nodes of one level of all tries together.
+        #[default]
+        ByLevel = "by-level",
+        /// All nodes that may stand above the writes together, whether they exist or not.
+        AtOnce = "at-once",
+    }
+}
+
+crate::named! {
+    /// Nodes of tries that are in memory when a sample starts, and stay there.
+    #[derive(Default)]
+    pub enum RootCache: "content of the cache of nodes" {
+        /// None.
+        #[default]
+        Cold = "cold",
+        /// The tops of tries, and nodes at short paths.
+        UpperLevels = "upper-levels",
+        /// All that the sample's roots need.
+        Warm = "warm",
+    }
+}
+
+/// One way to compute state roots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RootWay {
+    /// When.
+    pub time: RootTime,
+    /// Shards of the accounts' trie and of large tries of slots, 1 to 16. Each is folded on a thread.
+    pub shard_count: u8,
+    /// How nodes are read.
+    pub reads: RootReads,
+    /// Nodes that are in memory.
+    pub cache: RootCache,
+}
+
+impl RootWay {
+    /// No root.
+    pub const NONE: Self = Self::at(RootTime::Nothing);
+
+    /// Roots at a time: of whole tries, read level by level without nodes in memory.
+    pub const fn at(time: RootTime) -> Self {
+        Self { time, shard_count: 1, reads: RootReads::ByLevel, cache: RootCache::Cold }
+    }
+
+    /// Returns whether no root is computed.
+    pub const fn is_none(&self) -> bool {
+        matches!(self.time, RootTime::Nothing)
+    }
+}
+
+impl Default for RootWay {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl fmt::Display for RootWay {
+    /// `after`, `pipelined-16-shards-at-once-upper-levels`: the time, and all that is not the default.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { time, shard_count, reads, cache } = self;
+        write!(f, "{time}")?;
+        if *shard_count > 1 {
+            write!(f, "-{shard_count}-shards")?;
+        }
+        if *reads != RootReads::default() {
+            write!(f, "-{reads}")?;
+        }
+        if *cache != RootCache::default() {
+            write!(f, "-{cache}")?;
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt, num::NonZeroUsize};
 
 use crate::{
-    Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, RootTime, Schedule,
+    Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, RootWay, Schedule,
 };
 
 /// One way to execute, but for the store.
@@ -29,8 +29,8 @@ pub struct Variant {
     pub io_thread_count: usize,
     /// Order of steps for free threads; the `bal` engine alone knows more than one.
     pub schedule: Schedule,
-    /// Time of the state root.
-    pub root: RootTime,
+    /// How state roots are computed.
+    pub root: RootWay,
 }
 
 impl Variant {
@@ -50,7 +50,7 @@ impl Variant {
             fiber_count: 1,
             io_thread_count,
             schedule: Schedule::BlockOrder,
-            root: RootTime::Nothing,
+            root: RootWay::NONE,
         }
     }
 
@@ -108,8 +108,8 @@ impl fmt::Display for Variant {
         if self.schedule != Schedule::BlockOrder {
             write!(f, "+{}", self.schedule.name())?;
         }
-        if self.root != RootTime::Nothing {
-            write!(f, "+root-{}", self.root.name())?;
+        if !self.root.is_none() {
+            write!(f, "+root-{}", self.root)?;
         }
         write!(f, "@{}", self.thread_count)?;
         if self.fiber_count > 1 {
@@ -125,7 +125,7 @@ impl fmt::Display for Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Named;
+    use crate::{Named, RootCache, RootReads, RootTime};
 
     #[test]
     fn the_engine_of_every_design_is_found_by_its_name() {
@@ -155,7 +155,15 @@ mod tests {
         let variant = Variant::of(Design::Sequential, count(1), count(1));
         let variant = Variant { list_duty: ListDuty::Build, ..variant };
         assert_eq!(variant.to_string(), "build/sequential+on-demand@1");
-        let variant = Variant { root: RootTime::After, ..variant };
+        let variant = Variant { root: RootWay::at(RootTime::After), ..variant };
         assert_eq!(variant.to_string(), "build/sequential+on-demand+root-after@1");
+        let root = RootWay {
+            time: RootTime::Pipelined,
+            shard_count: 16,
+            reads: RootReads::AtOnce,
+            cache: RootCache::UpperLevels,
+        };
+        let name = "build/sequential+on-demand+root-pipelined-16-shards-at-once-upper-levels@1";
+        assert_eq!(Variant { root, ..variant }.to_string(), name);
     }
 }

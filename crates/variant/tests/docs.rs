@@ -2,8 +2,8 @@
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListForm, Named, Phase, ReadMethod, ReadOrder, ReadTime, Schedule,
-    Sharing, StopRule, StoreKind, WarmCache,
+    FilterKind, IndexShape, ListForm, Named, Phase, ReadMethod, ReadOrder, ReadTime, RootCache,
+    RootReads, RootTime, Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache,
 };
 
 fn page(name: &str) -> String {
@@ -59,6 +59,10 @@ fn every_value_that_a_scenario_takes_is_in_the_page_on_scenarios() {
     assert_named::<CodeReads>(name);
     assert_named::<StopRule>(name);
     assert_named::<Sharing>(name);
+    assert_named::<RootTime>(name);
+    assert_named::<RootReads>(name);
+    assert_named::<RootCache>(name);
+    assert_named::<TrieForm>(name);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use alloy_primitives::map::AddressMap;
 use evm::{GWEI, StepError, TxResult, env, net_changes, system};
 use revm::{
     Context, Database, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, SystemCallCommitEvm,
+    SystemCallEvm,
     context::ContextTr,
     database::{State, states::bundle_state::BundleRetention},
     database_interface::{DatabaseCommitExt, bal::EvmDatabaseError},
@@ -26,7 +27,7 @@ use super::{
     laps::Laps,
     task::Task,
 };
-use crate::store::Reader;
+use crate::{root::WrittenKeys, store::Reader};
 
 /// The loop.
 pub(super) struct BareRevm;
@@ -50,14 +51,24 @@ impl Loop for BareRevm {
                 return Err(EngineError::Cancelled);
             }
             let block = &batch.blocks[step.block];
-            let result = run_step(&mut evm, workload, block, step.kind)
-                .map_err(|error| failed(place, index, error))?;
+            let at = At { workload, block, written: task.root.written };
+            let result =
+                run_step(&mut evm, &at, step.kind).map_err(|error| failed(place, index, error))?;
             laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
         }
         let mut result = laps.finish();
         result.net_changes = net_changes(&evm.ctx.db_mut().take_bundle());
         Ok(Ran::without_list(result))
     }
+}
+
+/// The block of a step.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    workload: &'a Workload,
+    block: &'a Block,
+    /// Takes the keys that steps write, if a root needs them: then revm's commit is called apart.
+    written: Option<&'a WrittenKeys>,
 }
 
 /// Stock revm over its own state.
@@ -68,24 +79,31 @@ type Failure<D> = StepError<EvmDatabaseError<<D as Database>::Error>>;
 
 fn run_step<D: Database>(
     evm: &mut Evm<D>,
-    workload: &Workload,
-    block: &Block,
+    at: &At<'_>,
     kind: StepKind,
 ) -> Result<Option<TxResult>, Failure<D>> {
+    let At { workload, block, written } = *at;
     match kind {
         StepKind::BeforeTransactions => {
             evm.set_block(env::block_env(&block.env, workload.fork));
-            system_calls(evm, &system::before_transactions(&block.env))?;
+            system_calls(evm, &system::before_transactions(&block.env), written)?;
             Ok(None)
         }
         StepKind::Transaction(tx_index) => {
             let tx = env::tx_env(&block.transactions[tx_index], workload.chain_id);
-            Ok(Some(evm.transact_commit(tx)?.into()))
+            let Some(written) = written else { return Ok(Some(evm.transact_commit(tx)?.into())) };
+            let ran = evm.transact(tx)?;
+            written.add(&ran.state);
+            evm.commit(ran.state);
+            Ok(Some(ran.result.into()))
         }
         StepKind::AfterTransactions => {
             let paid = amounts(&block.withdrawals);
+            if let Some(written) = written {
+                written.add_accounts(paid.keys().copied());
+            }
             evm.ctx.db_mut().increment_balances(paid).map_err(StepError::Database)?;
-            system_calls(evm, &system::after_transactions(workload.fork))?;
+            system_calls(evm, &system::after_transactions(workload.fork), written)?;
             // Blocks make their part of the bundle one by one, as in a client.
             evm.ctx.db_mut().merge_transitions(BundleRetention::PlainState);
             Ok(None)
@@ -96,12 +114,22 @@ fn run_step<D: Database>(
 fn system_calls<D: Database>(
     evm: &mut Evm<D>,
     calls: &[system::SystemCall],
+    written: Option<&WrittenKeys>,
 ) -> Result<(), Failure<D>> {
     for call in calls {
-        let result = evm.system_call_commit(call.contract, call.input.clone())?;
+        let (contract, input) = (call.contract, call.input.clone());
+        let result = match written {
+            None => evm.system_call_commit(contract, input)?,
+            Some(written) => {
+                let ran = evm.system_call(contract, input)?;
+                written.add(&ran.state);
+                evm.commit(ran.state);
+                ran.result
+            }
+        };
         if !result.is_success() {
             let reason = format!("{result:?}");
-            return Err(StepError::SystemCall { contract: call.contract, reason });
+            return Err(StepError::SystemCall { contract, reason });
         }
     }
     Ok(())

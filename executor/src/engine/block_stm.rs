@@ -187,6 +187,7 @@ impl<'a> Job<'a> {
             purses: &self.purses,
             board: &self.board,
             workload: task.workload,
+            written: task.root.written,
             stop,
         }
     }

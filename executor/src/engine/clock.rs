@@ -154,6 +154,7 @@ pub(super) fn run<E: Engine, S: Sample>(
             form: task.variant.list,
             trace: task.trace,
         },
+        inputs: task.root,
         stop: at.stop,
         cancel: task.cancel,
     };
@@ -197,11 +198,10 @@ fn lead<E: Engine, S: Sample>(
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
         let turn = Turn { index, batch, spans: &spans, pool };
-        if let Some(rooting) = &rooting {
-            let begun = rooting.begin(index, &spans);
-            begun.map_err(|error| EngineError::of_root(index, error))?;
-        }
+        let begun = rooting.as_ref().map_or(Ok(None), |rooting| rooting.begin(index, &spans));
+        let writing = begun.map_err(|error| EngineError::of_root(index, error))?;
         let mut result = engine.run_batch(&mut lead, &turn, &mut executed)?;
+        drop(writing);
         if let Some(rooting) = &mut rooting {
             let rooted = rooting.root(&result.net_changes, &spans);
             result.rooted = Some(rooted.map_err(|error| EngineError::of_root(index, error))?);

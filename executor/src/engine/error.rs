@@ -208,12 +208,13 @@ impl EngineError {
     }
 
     /// The root of the batch at `batch` could not be computed.
-    pub(super) fn of_root(batch: usize, error: RootError) -> Self {
+    pub(crate) fn of_root(batch: usize, error: RootError) -> Self {
         match error {
             RootError::Store(error) => Self::Store(error),
             RootError::Cancelled => Self::Cancelled,
             error @ (RootError::NoTries
             | RootError::NoList
+            | RootError::Shards(_)
             | RootError::List(_)
             | RootError::Trie(_)) => Self::Root { batch, reason: error.to_string() },
         }

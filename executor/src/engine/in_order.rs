@@ -109,6 +109,9 @@ pub(super) fn run_batch<D: Below>(
         }
         let mut parts = Parts::default();
         let output = runner.run(block, step.kind, |state, mut changes| {
+            if let Some(written) = task.root.written {
+                written.add(&changes);
+            }
             if purpose == Purpose::BuildList {
                 parts.join(&mut changes);
             }

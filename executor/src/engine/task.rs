@@ -7,7 +7,7 @@ use variant::Variant;
 use workload::Workload;
 
 use super::error::{EngineError, ListFault};
-use crate::trace::Trace;
+use crate::{root::RootInputs, trace::Trace};
 
 /// The workload, and the way to execute it.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,8 @@ pub struct Task<'a> {
     pub known_costs: &'a [Vec<Duration>],
     /// The recorder of reads and steps; `None` costs nothing.
     pub trace: Option<&'a Trace>,
+    /// Inputs of state roots. Samples and engines add theirs.
+    pub root: RootInputs<'a>,
 }
 
 impl<'a> Task<'a> {
@@ -43,7 +45,8 @@ impl<'a> Task<'a> {
         cancel: &'a AtomicBool,
     ) -> Self {
         let (list_hashes, known_costs) = (&[], &[]);
-        Self { workload, lists, list_hashes, variant, cancel, known_costs, trace: None }
+        let root = RootInputs { kept: None, written: None };
+        Self { workload, lists, list_hashes, variant, cancel, known_costs, trace: None, root }
     }
 
     /// Hashes an encoded list of the batch at `place`, and compares with the header's hash, if

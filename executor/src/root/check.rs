@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{B256, U256, keccak256};
+use alloy_primitives::{B256, U256};
 use trie::{Format, NodeKey, SlotValue};
-use workload::{AccountState, NetChanges};
+use workload::NetChanges;
 
 use super::{
+    overlaid::{HashedChanges, Overlaid},
     walk::{Leaves, Moment, Walk, WalkError},
     work::Rooted,
 };
@@ -49,34 +50,15 @@ fn name(trie: &TrieId) -> String {
     }
 }
 
-/// All changes since the state below, by hashed keys.
-#[derive(Default)]
-struct Changes {
-    accounts: BTreeMap<B256, Option<AccountState>>,
-    slots: BTreeMap<B256, BTreeMap<B256, U256>>,
-}
-
-impl Changes {
-    fn add(&mut self, changes: &NetChanges) {
-        let accounts = changes.accounts.iter();
-        self.accounts.extend(accounts.map(|(address, state)| (keccak256(address), *state)));
-        for slots in changes.slots.chunk_by(|a, b| a.0 == b.0) {
-            let of_account = self.slots.entry(keccak256(slots[0].0)).or_default();
-            let hashed = |key: &U256| keccak256(key.to_be_bytes::<32>());
-            of_account.extend(slots.iter().map(|(_, key, value)| (hashed(key), *value)));
-        }
-    }
-}
-
-/// The tries of the state below a sample.
-struct Base<'a> {
-    reader: &'a mut dyn TrieReader,
+/// The tries of a state and of the batches above it that are checked.
+struct Checked<'a> {
+    reader: Overlaid<'a>,
     format: Format,
 }
 
-impl Base<'_> {
+impl Checked<'_> {
     fn walk(&mut self, trie: TrieId, leaves: &Leaves, moment: Moment) -> Result<B256, CheckError> {
-        let walk = Walk::new(&mut *self.reader, self.format, trie, leaves, moment);
+        let walk = Walk::new(&mut self.reader, self.format, trie, leaves, moment);
         walk.root().map_err(|error| match error {
             WalkError::Store(error) => CheckError::Store(error),
             WalkError::Node { key, reason } => {
@@ -86,12 +68,12 @@ impl Base<'_> {
         })
     }
 
-    /// The state root at a moment.
-    fn root(&mut self, changes: &Changes, moment: Moment) -> Result<B256, CheckError> {
+    /// The state root before or after changes.
+    fn root(&mut self, changes: &HashedChanges, moment: Moment) -> Result<B256, CheckError> {
         let keys: std::collections::BTreeSet<B256> =
             changes.accounts.keys().chain(changes.slots.keys()).copied().collect();
         let keys: Vec<B256> = keys.into_iter().collect();
-        let stored = leaves::storage_roots(&mut *self.reader, self.format, &keys)?;
+        let stored = leaves::storage_roots(&mut self.reader, self.format, &keys)?;
         let (mut leaves, mut leaf) = (Leaves::new(), Vec::new());
         for (key, stored) in keys.into_iter().zip(stored) {
             let root = match changes.slots.get(&key) {
@@ -134,18 +116,21 @@ impl Base<'_> {
 }
 
 /// Compares the roots of a sample with those of walks over `base`, the tries of the state below it,
-/// which no batch has changed; `known` is what that state says of itself.
+/// which no batch has changed; `known` is what that state says of itself. A batch is walked over the
+/// tries that the batches before it have left, so that its walk is as long as its own changes: their
+/// nodes must make the root that was checked before.
 ///
 /// # Errors
 /// [`StoreError`].
 pub(crate) fn check(
     base: &dyn Tries,
     known: &StateTries,
-    batches: &[(&NetChanges, B256)],
+    batches: &[(&NetChanges, &Rooted)],
 ) -> Result<Option<Fault>, StoreError> {
     let mut reader = base.reader()?;
-    let mut base = Base { reader: reader.as_mut(), format: base.format() };
-    match check_by(&mut base, known, batches) {
+    let reader = Overlaid::new(reader.as_mut());
+    let mut checked = Checked { reader, format: base.format() };
+    match check_by(&mut checked, known.root, batches) {
         Ok(()) => Ok(None),
         Err(CheckError::Fault(fault)) => Ok(Some(fault)),
         Err(CheckError::Store(error)) => Err(error),
@@ -153,28 +138,22 @@ pub(crate) fn check(
 }
 
 fn check_by(
-    base: &mut Base<'_>,
-    known: &StateTries,
-    batches: &[(&NetChanges, B256)],
+    checked: &mut Checked<'_>,
+    mut root: B256,
+    batches: &[(&NetChanges, &Rooted)],
 ) -> Result<(), CheckError> {
-    let mut all = Changes::default();
-    batches.iter().for_each(|(changes, _)| all.add(changes));
-    if all.accounts.is_empty() && all.slots.is_empty() {
-        return batches.iter().enumerate().try_for_each(|(batch, (_, got))| {
-            compare(batch, known.root, *got).map_err(CheckError::Fault)
-        });
-    }
-    let before = base.root(&all, Moment::Before)?;
-    if before != known.root {
-        let text = format!("nodes and rows make the root {before}, and it is {}", known.root);
-        return Err(CheckError::Fault(Fault::State(text)));
-    }
-    let mut changes = Changes::default();
-    for (batch, (made, got)) in batches.iter().enumerate() {
-        changes.add(made);
-        let nothing = changes.accounts.is_empty() && changes.slots.is_empty();
-        let expected = if nothing { known.root } else { base.root(&changes, Moment::After)? };
-        compare(batch, expected, *got).map_err(CheckError::Fault)?;
+    for (batch, (made, rooted)) in batches.iter().enumerate() {
+        let changes = HashedChanges::of(made);
+        if !changes.is_empty() {
+            let before = checked.root(&changes, Moment::Before)?;
+            if before != root {
+                let text = format!("before batch {batch} they make the root {before}, not {root}");
+                return Err(CheckError::Fault(Fault::State(text)));
+            }
+            root = checked.root(&changes, Moment::After)?;
+        }
+        compare(batch, root, rooted.root).map_err(CheckError::Fault)?;
+        checked.reader.add(changes, &rooted.nodes);
     }
     Ok(())
 }

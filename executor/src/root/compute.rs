@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use trie::{Folded, Update};
 use variant::Phase;
 
 use super::{
     error::RootError,
+    fold::Folders,
+    known::Known,
+    part::Part,
     plan::Planned,
     read::Readers,
     work::{RootWork, Rooted},
@@ -13,7 +17,15 @@ use super::{
 use crate::{
     span::Spans,
     trace::{Recorder, close_part},
+    tries::TrieId,
 };
+
+/// The threads that roots are computed with.
+#[derive(Clone, Copy)]
+pub(crate) struct Threads<'a> {
+    pub(super) readers: Readers<'a>,
+    pub(super) folders: Folders<'a>,
+}
 
 /// The clock, and the track on which a trace shows the phases.
 pub(super) enum Clock<'a> {
@@ -31,7 +43,7 @@ impl Clock<'_> {
     }
 
     /// Times a part of a phase.
-    fn time<T>(&mut self, phase: Phase, part: impl FnOnce() -> T) -> T {
+    pub(super) fn time<T>(&mut self, phase: Phase, part: impl FnOnce() -> T) -> T {
         let start = self.elapsed();
         let made = part();
         match self {
@@ -44,20 +56,39 @@ impl Clock<'_> {
     }
 }
 
-/// Computes the root of planned changes.
+/// Computes the root of planned changes; `known` has nodes that were read ahead.
 pub(super) fn compute(
     planned: impl FnOnce() -> Result<Planned, RootError>,
-    readers: &Readers<'_>,
+    mut known: Known,
+    threads: &Threads<'_>,
     work: &mut RootWork,
     mut clock: Clock<'_>,
 ) -> Result<Rooted, RootError> {
+    let Threads { readers, folders } = threads;
     let mut planned = clock.time(Phase::RootPlan, planned)?;
-    clock.time(Phase::RootRead, || planned.read(readers, work))?;
+    clock.time(Phase::RootRead, || planned.read(&mut known, readers, work))?;
     let mut slots = clock.time(Phase::RootFold, || planned.with_values())?;
     clock.time(Phase::RootRead, || slots.read_siblings(readers, work))?;
-    let mut accounts = clock.time(Phase::RootFold, || slots.fold())?;
+    let updates = slots.take_updates();
+    let folded = fold(updates, folders, work, &mut clock)?;
+    let mut accounts = clock.time(Phase::RootFold, || slots.with_roots(folded))?;
     clock.time(Phase::RootRead, || accounts.read_siblings(readers, work))?;
-    let (rooted, hashed) = clock.time(Phase::RootFold, || accounts.fold())?;
-    work.add(&rooted, hashed);
-    Ok(rooted)
+    let updates = accounts.take_updates();
+    let folded = fold(updates, folders, work, &mut clock)?;
+    Ok(accounts.rooted(folded))
+}
+
+/// Folds tries, and joins those that are in shards.
+fn fold(
+    updates: Vec<Part<Update>>,
+    folders: &Folders<'_>,
+    work: &mut RootWork,
+    clock: &mut Clock<'_>,
+) -> Result<Vec<(TrieId, Folded)>, RootError> {
+    let folded = clock.time(Phase::RootFold, || folders.fold(updates, work))?;
+    let joined = match folders.thread_count {
+        0 => folded.join(work),
+        _ => clock.time(Phase::RootJoin, || folded.join(work)),
+    };
+    Ok(joined?)
 }

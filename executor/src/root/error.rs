@@ -13,6 +13,9 @@ pub(crate) enum RootError {
     /// The root is to come from a list, and there is none.
     #[error("the root is to come from the list, and the design takes none")]
     NoList,
+    /// A trie cannot have so many shards.
+    #[error("{0} shards: a trie has 1 to 16")]
+    Shards(u8),
     /// The list cannot be read.
     #[error(transparent)]
     List(#[from] ListError),

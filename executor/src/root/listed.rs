@@ -1,13 +1,9 @@
 //! The root of a batch from its list, beside the batch's execution. Execution checks the list; until
 //! it has, the root is worth nothing, and after a rejection nobody asks for it.
 
-use std::{
-    ops::Range,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{ops::Range, sync::Arc};
 
 use alloy_primitives::Bytes;
-use trie::Format;
 use variant::ListForm;
 use workload::{
     Batch, Fork, Workload,
@@ -15,17 +11,15 @@ use workload::{
 };
 
 use super::{
+    aside::Aside,
     changes::{Change, Changes, Fields},
-    compute::{Clock, compute},
+    compute::{Threads, compute},
     error::RootError,
+    known::Known,
     plan::Planned,
-    read::Readers,
-    work::{RootWork, Rooted},
+    work::Rooted,
 };
-use crate::{
-    span::Spans,
-    trace::{Recorder, Trace, Track},
-};
+use crate::{span::Spans, trace::Trace};
 
 /// Behind all steps.
 const END: u32 = u32::MAX;
@@ -52,10 +46,7 @@ impl<'a> Lists<'a> {
             form,
             batch: &self.workload.batches[batch],
             fork: self.workload.fork,
-            spans: Arc::clone(spans),
-            recorder: Mutex::new(self.trace.map(|trace| trace.recorder(1))),
-            trace: self.trace,
-            done: Mutex::new(None),
+            aside: Aside::new(spans, self.trace),
         })
     }
 }
@@ -66,29 +57,16 @@ pub(crate) struct ListedJob<'a> {
     form: ListForm,
     batch: &'a Batch,
     fork: Fork,
-    spans: Arc<Spans>,
-    recorder: Mutex<Option<Box<Recorder>>>,
-    trace: Option<&'a Trace>,
-    done: Mutex<Option<(Result<Rooted, RootError>, RootWork)>>,
+    pub(super) aside: Aside<'a, Rooted>,
 }
 
 impl ListedJob<'_> {
     /// Computes it.
-    pub(super) fn run(&self, format: Format, readers: &Readers<'_>) {
-        let mut work = RootWork::default();
-        let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let planned = || Planned::new(format, &self.changes()?);
-        let clock = Clock::OfWorker(&self.spans, recorder.as_deref_mut());
-        let rooted = compute(planned, readers, &mut work, clock);
-        if let Some(trace) = self.trace {
-            trace.give(Track::Root, recorder);
-        }
-        *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some((rooted, work));
-    }
-
-    /// The result; `None` if it was not computed.
-    pub(super) fn take(&self) -> Option<(Result<Rooted, RootError>, RootWork)> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub(super) fn run(&self, threads: &Threads<'_>) {
+        self.aside.run(|work, clock| {
+            let planned = || Planned::new(threads.readers.way, &self.changes()?);
+            compute(planned, Known::default(), threads, work, clock)
+        });
     }
 
     fn changes(&self) -> Result<Changes<'static>, ListError> {
@@ -102,7 +80,7 @@ impl ListedJob<'_> {
 }
 
 /// The last change of each key.
-fn changes(list: &ListIndex) -> Changes<'static> {
+pub(super) fn changes(list: &ListIndex) -> Changes<'static> {
     let (mut accounts, mut slots) = (Vec::new(), Vec::new());
     for id in (0..list.account_count()).map(AccountId) {
         let address = *list.address(id);

@@ -5,85 +5,24 @@ use std::ops::Range;
 
 use alloy_primitives::B256;
 use trie::{
-    EMPTY_ROOT, Folded, Format, Found, NodeKey, Plan, Reads, Rows, SlotValue, Update, Work,
-    stored_root,
+    EMPTY_ROOT, Folded, Plan, Rows, ShardCount, SlotValue, Update, guess_nodes, stored_root,
 };
+use variant::RootReads;
 use workload::{AccountState, Layout};
 
 use super::{
     changes::{Change, Changes},
     error::RootError,
+    known::Known,
+    part::{Extent, Part, read_all},
     read::{Answers, Asks, Readers},
+    way::Way,
     work::{RootWork, Rooted},
 };
 use crate::{
     leaves,
     tries::{NodeChanges, SlotChange, TrieId},
 };
-
-/// What is read level by level.
-trait Reading {
-    fn reads(&self) -> &Reads;
-    fn supply(&mut self, found: Found) -> Result<(), trie::Error>;
-}
-
-impl Reading for Plan {
-    fn reads(&self) -> &Reads {
-        self.reads()
-    }
-
-    fn supply(&mut self, found: Found) -> Result<(), trie::Error> {
-        self.supply(found)
-    }
-}
-
-impl Reading for Update {
-    fn reads(&self) -> &Reads {
-        self.reads()
-    }
-
-    fn supply(&mut self, found: Found) -> Result<(), trie::Error> {
-        self.supply(found)
-    }
-}
-
-/// Reads for all tries until none wants more. Returns the first answers, which begin with those to
-/// `asks`.
-fn read_all<T: Reading>(
-    tries: &mut [(TrieId, T)],
-    mut asks: Asks,
-    readers: &Readers<'_>,
-    work: &mut RootWork,
-) -> Result<Option<Answers>, RootError> {
-    let mut first = None;
-    loop {
-        let (first_node, first_range) = (asks.nodes.len(), asks.ranges.len());
-        let reading: Vec<usize> =
-            (0..tries.len()).filter(|index| !tries[*index].1.reads().is_empty()).collect();
-        for (id, trie) in reading.iter().map(|index| &tries[*index]) {
-            let Reads { nodes, ranges } = trie.reads();
-            asks.nodes.extend(nodes.iter().map(|key| (*id, *key)));
-            asks.ranges.extend(ranges.iter().map(|range| (*id, *range)));
-        }
-        if asks.is_empty() {
-            return Ok(first);
-        }
-        let answers = readers.read(std::mem::take(&mut asks), work)?;
-        let (mut node, mut range) = (first_node, first_range);
-        for index in reading {
-            let trie = &mut tries[index].1;
-            let mut found = Found::default();
-            let (node_count, range_count) = (trie.reads().nodes.len(), trie.reads().ranges.len());
-            (node..node + node_count).for_each(|index| found.push_node(answers.node(index)));
-            for index in range..range + range_count {
-                answers.rows(index).for_each(|(key, value)| found.push_row(key, value));
-            }
-            (node, range) = (node + node_count, range + range_count);
-            trie.supply(found)?;
-        }
-        first.get_or_insert(answers);
-    }
-}
 
 /// An account whose leaf may change.
 #[derive(Debug)]
@@ -113,21 +52,82 @@ fn slot_writes(slots: &[SlotChange], hashes: &[[u8; 32]]) -> Rows {
     writes
 }
 
+/// Of sorted keys, those that begin with one of the nibbles.
+fn within(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
+    let start = keys.partition_point(|key| (key[0] >> 4) < nibbles.start);
+    start..keys.partition_point(|key| (key[0] >> 4) < nibbles.end)
+}
+
+/// Adds the plans of a trie: one, or one for each shard.
+fn add_plans(
+    plans: &mut Vec<Part<Plan>>,
+    way: &Way,
+    trie: TrieId,
+    keys: &[B256],
+) -> Result<(), trie::Error> {
+    if !way.divides(trie, keys.len()) {
+        let of = Plan::new(way.format, keys.to_vec())?;
+        plans.push(Part { trie, extent: Extent::Whole, of });
+        return Ok(());
+    }
+    for nibbles in way.shards.nibbles() {
+        let extent = if nibbles.start == 0 { Extent::FirstShard } else { Extent::OtherShard };
+        let keys = keys[within(keys, &nibbles)].to_vec();
+        plans.push(Part { trie, extent, of: Plan::shard(way.format, nibbles, keys)? });
+    }
+    Ok(())
+}
+
+/// Writes shard by shard.
+fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
+    let of_shard = |nibbles: Range<u8>| {
+        let mut rows = Rows::default();
+        for index in within(writes.keys(), &nibbles) {
+            rows.push(writes.keys()[index], writes.value(index));
+        }
+        rows
+    };
+    shards.nibbles().map(of_shard).collect()
+}
+
+/// Plans with the values of `writes`, which has those of each trie.
+fn with_values(
+    plans: Vec<Part<Plan>>,
+    writes: Vec<Rows>,
+    shards: ShardCount,
+) -> Result<Vec<Part<Update>>, trie::Error> {
+    let mut writes = writes.into_iter();
+    let mut of_shards = Vec::new().into_iter();
+    let valued = |Part { trie, extent, of }: Part<Plan>| -> Result<_, trie::Error> {
+        let writes = match extent {
+            Extent::Whole => writes.next(),
+            Extent::FirstShard => {
+                let writes = writes.next().unwrap_or_default();
+                of_shards = divided(&writes, shards).into_iter();
+                of_shards.next()
+            }
+            Extent::OtherShard => of_shards.next(),
+        };
+        Ok(Part { trie, extent, of: Update::new(of, writes.unwrap_or_default())? })
+    };
+    plans.into_iter().map(valued).collect()
+}
+
 /// Plans of all tries.
 #[derive(Debug)]
 pub(super) struct Planned {
-    format: Format,
+    way: Way,
     /// By ascending hash of their addresses.
     accounts: Vec<Account>,
-    /// Of the accounts with slots in their order, then that of the accounts.
-    plans: Vec<(TrieId, Plan)>,
-    /// Of the plans for slots.
+    /// Of the accounts with slots in their order, then of the accounts.
+    plans: Vec<Part<Plan>>,
+    /// To each trie of slots.
     writes: Vec<Rows>,
 }
 
 impl Planned {
-    /// Hashes the keys of a batch's changes and begins a plan for each trie.
-    pub(super) fn new(format: Format, changes: &Changes<'_>) -> Result<Self, RootError> {
+    /// Hashes the keys of a batch's changes and begins the plans of each trie.
+    pub(super) fn new(way: Way, changes: &Changes<'_>) -> Result<Self, RootError> {
         let addresses: Vec<_> = changes.accounts.iter().map(|(address, ..)| *address).collect();
         let mut hashes = vec![[0; 32]; addresses.len()];
         Layout::Hashed.account_key_parts(&addresses, &mut hashes);
@@ -148,71 +148,109 @@ impl Planned {
         for account in accounts.iter().filter(|account| !account.slots.is_empty()) {
             let slots = account.slots.clone();
             let rows = slot_writes(&changes.slots[slots.clone()], &hashes[slots]);
-            let plan = Plan::new(format, rows.keys().to_vec())?;
-            plans.push((TrieId::Slots(account.key), plan));
+            add_plans(&mut plans, &way, TrieId::Slots(account.key), rows.keys())?;
             writes.push(rows);
         }
-        let keys = accounts.iter().map(|account| account.key).collect();
-        plans.push((TrieId::Accounts, Plan::new(format, keys)?));
-        Ok(Self { format, accounts, plans, writes })
+        let keys: Vec<_> = accounts.iter().map(|account| account.key).collect();
+        add_plans(&mut plans, &way, TrieId::Accounts, &keys)?;
+        Ok(Self { way, accounts, plans, writes })
     }
 
     /// Reads all that the plans want, the rows of accounts of which slots alone change, and the roots
     /// of the slots of all others.
     pub(super) fn read(
         &mut self,
+        known: &mut Known,
         readers: &Readers<'_>,
         work: &mut RootWork,
     ) -> Result<(), RootError> {
         let mut asks = Asks::default();
-        let top = NodeKey::top(self.format);
+        let top = self.way.top();
         for account in &self.accounts {
+            let slots = TrieId::Slots(account.key);
             if account.slots.is_empty() {
-                asks.nodes.push((TrieId::Slots(account.key), top));
+                work.used_node_count += 1;
+                if !known.has(slots, top) {
+                    asks.nodes.push((slots, top));
+                }
             }
             if matches!(account.change, Change::Fields(_)) {
                 asks.accounts.push(account.key);
             }
         }
-        let Some(answers) = read_all(&mut self.plans, asks, readers, work)? else { return Ok(()) };
-        let (mut node, mut row) = (0, 0);
+        let is_at_once = self.way.reads == RootReads::AtOnce;
+        if is_at_once {
+            self.guess(&mut asks, known);
+        }
+        let (keys, row_count) = (asks.nodes.clone(), asks.accounts.len());
+        let rows = |answers: &Answers| (0..row_count).map(|index| answers.account(index)).collect();
+        let mut found = Vec::new();
+        if is_at_once && !asks.is_empty() {
+            let answers = readers.read(std::mem::take(&mut asks), work)?;
+            found = rows(&answers);
+            known.add(&keys, answers);
+            read_all(&mut self.plans, asks, known, readers, work)?;
+        } else if let Some(answers) = read_all(&mut self.plans, asks, known, readers, work)? {
+            found = rows(&answers);
+            known.add(&keys, answers);
+        }
+        self.take_accounts(found, known)
+    }
+
+    /// Asks for all nodes that may stand above the writes and are not known.
+    fn guess(&self, asks: &mut Asks, known: &Known) {
+        let Way { format, guess_depth, .. } = self.way;
+        let mut add = |trie: TrieId, keys: &[B256]| {
+            let nodes = guess_nodes(format, keys, guess_depth).into_iter();
+            asks.nodes.extend(nodes.filter(|key| !known.has(trie, *key)).map(|key| (trie, key)));
+        };
+        let with_slots = self.accounts.iter().filter(|account| !account.slots.is_empty());
+        for (account, writes) in with_slots.zip(&self.writes) {
+            add(TrieId::Slots(account.key), writes.keys());
+        }
+        let keys: Vec<_> = self.accounts.iter().map(|account| account.key).collect();
+        add(TrieId::Accounts, &keys);
+    }
+
+    /// Takes in the rows of accounts whose fields change, and the roots of slots that do not.
+    fn take_accounts(
+        &mut self,
+        rows: Vec<Option<AccountState>>,
+        known: &Known,
+    ) -> Result<(), RootError> {
+        let top = self.way.top();
+        let mut rows = rows.into_iter();
         for account in &mut self.accounts {
             if account.slots.is_empty() {
+                let stored = known.node(TrieId::Slots(account.key), top).flatten();
                 let invalid = |source| trie::Error::InvalidNode { path: top.path(), source };
-                let root = stored_root(self.format, answers.node(node)).map_err(invalid);
-                account.storage_root = root?;
-                node += 1;
+                account.storage_root = stored_root(self.way.format, stored).map_err(invalid)?;
             }
             account.row = match account.change {
                 Change::Row(row) => row,
-                Change::Fields(fields) => {
-                    row += 1;
-                    fields.over(answers.account(row - 1))
-                }
+                Change::Fields(fields) => fields.over(rows.next().flatten()),
             };
         }
         Ok(())
     }
 
     /// Adds the values of the slots.
-    pub(super) fn with_values(mut self) -> Result<SlotUpdates, RootError> {
-        let Some((_, accounts_plan)) = self.plans.pop() else {
-            unreachable!("there is a plan for the accounts")
-        };
-        let mut updates = Vec::with_capacity(self.plans.len());
-        for ((trie, plan), writes) in self.plans.into_iter().zip(self.writes) {
-            updates.push((trie, Update::new(plan, writes)?));
-        }
-        Ok(SlotUpdates { accounts: self.accounts, accounts_plan, updates })
+    pub(super) fn with_values(self) -> Result<SlotUpdates, RootError> {
+        let Self { way: Way { shards, .. }, accounts, mut plans, writes } = self;
+        let of_slots = plans.iter().take_while(|part| part.trie != TrieId::Accounts).count();
+        let account_plans = plans.split_off(of_slots);
+        let updates = with_values(plans, writes, shards)?;
+        Ok(SlotUpdates { shards, accounts, account_plans, updates })
     }
 }
 
 /// Updates of the tries of slots.
 #[derive(Debug)]
 pub(super) struct SlotUpdates {
+    shards: ShardCount,
     accounts: Vec<Account>,
-    accounts_plan: Plan,
-    updates: Vec<(TrieId, Update)>,
+    account_plans: Vec<Part<Plan>>,
+    updates: Vec<Part<Update>>,
 }
 
 impl SlotUpdates {
@@ -222,23 +260,29 @@ impl SlotUpdates {
         readers: &Readers<'_>,
         work: &mut RootWork,
     ) -> Result<(), RootError> {
-        read_all(&mut self.updates, Asks::default(), readers, work).map(drop)
+        let known = Known::default();
+        read_all(&mut self.updates, Asks::default(), &known, readers, work).map(drop)
     }
 
-    /// Folds the tries of slots: their roots are the last values of the accounts.
-    pub(super) fn fold(self) -> Result<AccountsUpdate, RootError> {
-        let Self { accounts, accounts_plan, updates } = self;
-        let mut folded = updates.into_iter();
-        let (mut nodes, mut hashed) = (Vec::new(), Work::default());
-        let (mut writes, mut leaf) = (Rows::default(), Vec::new());
+    /// The updates, to be folded.
+    pub(super) fn take_updates(&mut self) -> Vec<Part<Update>> {
+        std::mem::take(&mut self.updates)
+    }
+
+    /// Adds the values of the accounts. The roots of the folded tries of slots are their last ones.
+    pub(super) fn with_roots(
+        self,
+        folded: Vec<(TrieId, Folded)>,
+    ) -> Result<AccountUpdates, RootError> {
+        let Self { shards, accounts, account_plans, .. } = self;
+        let mut folded = folded.into_iter();
+        let (mut nodes, mut writes, mut leaf) = (Vec::new(), Rows::default(), Vec::new());
         for account in &accounts {
             let mut storage_root = account.storage_root;
             if !account.slots.is_empty()
-                && let Some((trie, update)) = folded.next()
+                && let Some((trie, folded)) = folded.next()
             {
-                let folded = update.fold()?;
                 storage_root = folded.root;
-                hashed = hashed.with(folded.work);
                 nodes.push(changed(trie, folded));
             }
             leaf.clear();
@@ -247,8 +291,8 @@ impl SlotUpdates {
             }
             writes.push(account.key, &leaf);
         }
-        let update = Update::new(accounts_plan, writes)?;
-        Ok(AccountsUpdate { update: [(TrieId::Accounts, update)], nodes, hashed })
+        let updates = with_values(account_plans, vec![writes], shards)?;
+        Ok(AccountUpdates { updates, nodes })
     }
 }
 
@@ -256,30 +300,37 @@ fn changed(trie: TrieId, folded: Folded) -> NodeChanges {
     NodeChanges { trie, put: folded.nodes, deleted: folded.deleted }
 }
 
-/// The update of the trie of accounts.
+/// The update of the trie of accounts, whole or in shards.
 #[derive(Debug)]
-pub(super) struct AccountsUpdate {
-    update: [(TrieId, Update); 1],
+pub(super) struct AccountUpdates {
+    updates: Vec<Part<Update>>,
     nodes: Vec<NodeChanges>,
-    hashed: Work,
 }
 
-impl AccountsUpdate {
+impl AccountUpdates {
     /// Reads the subtrees that deletes leave alone.
     pub(super) fn read_siblings(
         &mut self,
         readers: &Readers<'_>,
         work: &mut RootWork,
     ) -> Result<(), RootError> {
-        read_all(&mut self.update, Asks::default(), readers, work).map(drop)
+        let known = Known::default();
+        read_all(&mut self.updates, Asks::default(), &known, readers, work).map(drop)
     }
 
-    /// The state root.
-    pub(super) fn fold(self) -> Result<(Rooted, Work), RootError> {
-        let Self { update: [(trie, update)], mut nodes, hashed } = self;
-        let folded = update.fold()?;
-        let (root, hashed) = (folded.root, hashed.with(folded.work));
-        nodes.push(changed(trie, folded));
-        Ok((Rooted { root, nodes }, hashed))
+    /// The updates, to be folded.
+    pub(super) fn take_updates(&mut self) -> Vec<Part<Update>> {
+        std::mem::take(&mut self.updates)
+    }
+
+    /// The state root, that of the folded trie of accounts.
+    pub(super) fn rooted(self, folded: Vec<(TrieId, Folded)>) -> Rooted {
+        let Self { mut nodes, .. } = self;
+        let mut root = EMPTY_ROOT;
+        for (trie, folded) in folded {
+            root = folded.root;
+            nodes.push(changed(trie, folded));
+        }
+        Rooted { root, nodes }
     }
 }

@@ -5,19 +5,26 @@
 use std::{
     ops::Range,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
 use alloy_primitives::B256;
 use trie::{Format, NodeKey, RowRange, Rows};
+use variant::RootReads;
 use workload::AccountState;
 
-use super::{error::RootError, work::RootWork};
+use super::{
+    error::RootError,
+    kept::{Kept, KeptReader},
+    way::Way,
+    work::RootWork,
+};
 use crate::{
     error::StoreError,
     leaves,
+    lock::lock,
     pool::WorkerPool,
     read_counters::ReadCounters,
     tries::{TrieId, TrieReader, Tries},
@@ -63,6 +70,11 @@ impl Cut {
         Self { size, count: count.div_ceil(size) }
     }
 
+    /// Each read is a piece of its own.
+    const fn single(count: usize) -> Self {
+        Self { size: 1, count }
+    }
+
     fn range(&self, piece: usize, len: usize) -> Range<usize> {
         let start = piece * self.size;
         start..len.min(start + self.size)
@@ -79,6 +91,8 @@ struct Piece {
     rows: Rows,
     row_ends: Vec<usize>,
     accounts: Vec<Option<AccountState>>,
+    /// Nodes that the leaves of accounts asked for.
+    leaf_node_count: u64,
 }
 
 /// Reads for all threads.
@@ -88,6 +102,10 @@ pub(crate) struct ReadJob {
     /// Of nodes, of ranges, of accounts.
     cuts: [Cut; 3],
     next: AtomicUsize,
+    /// Threads that take part, at most.
+    thread_count_max: usize,
+    /// Threads that have come.
+    come_count: AtomicUsize,
     done: Mutex<Done>,
 }
 
@@ -95,29 +113,48 @@ pub(crate) struct ReadJob {
 struct Done {
     pieces: Vec<(usize, Piece)>,
     counters: ReadCounters,
+    node_count: u64,
+    cached_node_count: u64,
     error: Option<StoreError>,
 }
 
 /// A thread's life: its reader, then jobs.
-pub(super) fn live(tries: &dyn Tries, pool: &WorkerPool<'_, ReadJob>) -> Result<(), StoreError> {
-    let mut reader = tries.reader()?;
+pub(super) fn live(
+    tries: &dyn Tries,
+    kept: &Kept<'_>,
+    pool: &WorkerPool<'_, ReadJob>,
+) -> Result<(), StoreError> {
+    let mut reader = KeptReader::new(tries.reader()?, kept);
     let format = tries.format();
-    pool.serve(|job| job.work(reader.as_mut(), format));
+    pool.serve(|job| job.work(&mut reader, format));
     Ok(())
 }
 
 impl ReadJob {
-    fn new(asks: Asks, thread_count: usize) -> Self {
-        let cuts = [
-            Cut::new(asks.nodes.len(), NODES, thread_count),
-            Cut::new(asks.ranges.len(), RANGES, thread_count),
-            Cut::new(asks.accounts.len(), ACCOUNTS, thread_count),
-        ];
-        Self { asks, cuts, next: AtomicUsize::new(0), done: Mutex::default() }
+    fn new(asks: Asks, way: &Way, thread_count: usize) -> Self {
+        let counts = [asks.nodes.len(), asks.ranges.len(), asks.accounts.len()];
+        let (cuts, thread_count_max) = match way.reads {
+            // Each walk waits for its node before it knows the next one.
+            RootReads::OnDemand => (counts.map(Cut::single), usize::from(way.shards.get())),
+            RootReads::ByLevel | RootReads::AtOnce => {
+                let [nodes, ranges, accounts] = counts;
+                let cuts = [
+                    Cut::new(nodes, NODES, thread_count),
+                    Cut::new(ranges, RANGES, thread_count),
+                    Cut::new(accounts, ACCOUNTS, thread_count),
+                ];
+                (cuts, thread_count)
+            }
+        };
+        let (next, come_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { asks, cuts, next, thread_count_max, come_count, done: Mutex::default() }
     }
 
     /// Reads pieces until there are none left.
-    fn work(&self, reader: &mut dyn TrieReader, format: Format) {
+    fn work(&self, reader: &mut KeptReader<'_>, format: Format) {
+        if self.come_count.fetch_add(1, Ordering::Relaxed) >= self.thread_count_max {
+            return;
+        }
         let before = reader.counters();
         let mut pieces = Vec::new();
         let mut failed = None;
@@ -137,9 +174,12 @@ impl ReadJob {
             }
         }
         let counters = reader.counters().since(&before);
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = reader.take_counts();
+        let mut done = lock(&self.done);
         done.pieces.extend(pieces);
         done.counters.add(&counters);
+        done.node_count += counts.read_count;
+        done.cached_node_count += counts.cached_count;
         done.error = done.error.take().or(failed);
     }
 
@@ -165,7 +205,11 @@ impl ReadJob {
         let index = index - nodes.count;
         if index < ranges.count {
             for (trie, range) in &self.asks.ranges[ranges.range(index, self.asks.ranges.len())] {
+                let first = found.rows.len();
                 leaves::rows(reader, format, trie, range, &mut found.rows)?;
+                if *trie == TrieId::Accounts {
+                    found.leaf_node_count += (found.rows.len() - first) as u64;
+                }
                 found.row_ends.push(found.rows.len());
             }
             return Ok(found);
@@ -181,6 +225,7 @@ impl ReadJob {
 /// The threads that read.
 #[derive(Clone, Copy)]
 pub(crate) struct Readers<'a> {
+    pub(super) way: Way,
     pub(super) pool: &'a WorkerPool<'a, ReadJob>,
     pub(super) thread_count: usize,
     pub(super) stop: &'a AtomicBool,
@@ -192,13 +237,14 @@ impl Readers<'_> {
     /// # Errors
     /// The store fails, or someone asked to stop.
     pub(super) fn read(&self, asks: Asks, work: &mut RootWork) -> Result<Answers, RootError> {
-        work.node_count += asks.nodes.len() as u64;
-        let job = ReadJob::new(asks, self.thread_count);
+        let job = ReadJob::new(asks, &self.way, self.thread_count);
         let cuts = job.cuts;
         self.pool.post(Arc::new(job));
         let job = self.pool.finish().ok_or(RootError::Cancelled)?;
-        let done = std::mem::take(&mut *job.done.lock().unwrap_or_else(PoisonError::into_inner));
+        let done = std::mem::take(&mut *lock(&job.done));
         work.counters.add(&done.counters);
+        work.node_count += done.node_count;
+        work.cached_node_count += done.cached_node_count;
         if let Some(error) = done.error {
             return Err(error.into());
         }
@@ -209,6 +255,7 @@ impl Readers<'_> {
         pieces.sort_unstable_by_key(|(index, _)| *index);
         let pieces: Vec<_> = pieces.into_iter().map(|(_, piece)| piece).collect();
         work.row_count += pieces.iter().map(|piece| piece.rows.len() as u64).sum::<u64>();
+        work.used_node_count += pieces.iter().map(|piece| piece.leaf_node_count).sum::<u64>();
         Ok(Answers { cuts, pieces })
     }
 }

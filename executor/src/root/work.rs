@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::B256;
-use trie::Work;
+use trie::Folded;
 
 use crate::{read_counters::ReadCounters, tries::NodeChanges};
 
@@ -21,8 +21,13 @@ pub struct Rooted {
 pub struct RootWork {
     /// Tries that changed: those of slots, and that of the accounts.
     pub trie_count: u64,
-    /// Nodes that were asked for, present or not.
+    /// Nodes that were needed, present or not: the two counts below, but for nodes that were read
+    /// ahead in vain.
+    pub used_node_count: u64,
+    /// Nodes that were asked of the store, present or not.
     pub node_count: u64,
+    /// Nodes that were in memory.
+    pub cached_node_count: u64,
     /// Rows of accounts and slots that were read for the leaves of untouched neighbours.
     pub row_count: u64,
     /// Reads as the store counts them.
@@ -37,6 +42,8 @@ pub struct RootWork {
     pub hash_count: u64,
     /// Keccak permutations for them.
     pub permutation_count: u64,
+    /// CPU time of all threads that folded and joined tries.
+    pub fold_cpu: Duration,
     /// Time from the end of execution to the root, summed over the batches.
     pub lag: Duration,
 }
@@ -45,7 +52,9 @@ impl RootWork {
     /// Adds other work.
     pub(super) fn merge(&mut self, other: &Self) {
         self.trie_count += other.trie_count;
+        self.used_node_count += other.used_node_count;
         self.node_count += other.node_count;
+        self.cached_node_count += other.cached_node_count;
         self.row_count += other.row_count;
         self.counters.add(&other.counters);
         self.written_node_count += other.written_node_count;
@@ -53,18 +62,17 @@ impl RootWork {
         self.deleted_node_count += other.deleted_node_count;
         self.hash_count += other.hash_count;
         self.permutation_count += other.permutation_count;
+        self.fold_cpu += other.fold_cpu;
         self.lag += other.lag;
     }
 
-    /// Adds the hashing and the nodes of a batch.
-    pub(super) fn add(&mut self, rooted: &Rooted, hashed: Work) {
-        self.trie_count += rooted.nodes.len() as u64;
-        self.hash_count += hashed.hash_count;
-        self.permutation_count += hashed.permutation_count;
-        for NodeChanges { put, deleted, .. } in &rooted.nodes {
-            self.written_node_count += put.len() as u64;
-            self.written_bytes += put.byte_count() as u64;
-            self.deleted_node_count += deleted.len() as u64;
-        }
+    /// Adds the hashing and the nodes of a trie.
+    pub(super) fn add(&mut self, folded: &Folded) {
+        self.trie_count += 1;
+        self.hash_count += folded.work.hash_count;
+        self.permutation_count += folded.work.permutation_count;
+        self.written_node_count += folded.nodes.len() as u64;
+        self.written_bytes += folded.nodes.byte_count() as u64;
+        self.deleted_node_count += folded.deleted.len() as u64;
     }
 }

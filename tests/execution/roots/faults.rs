@@ -1,6 +1,9 @@
 //! Faults that are planted in a store's tries: each one is found, whatever the form of the tries.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use alloy_primitives::{B256, U256};
 use executor::{
@@ -12,10 +15,10 @@ use executor::{
     tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
 };
 use trie::{Format, NodeKey, RowRange};
-use variant::{CacheMode, TrieForm, Variant};
+use variant::{CacheMode, RootCache, TrieForm, Variant};
 use workload::{AccountState, NetChanges, Workload};
 
-use super::{agree, designs, forms, in_memory, listed, meeting};
+use super::{agree, forms, in_memory, meeting, ways};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -25,35 +28,69 @@ enum Fault {
     WrongRows,
     /// Leaves of slots have other values, in the sample alone: what rows are in `All`.
     WrongLeaves,
+    /// The last byte of each branch that is in memory before the clock is another.
+    WrongKept,
     /// A commit deletes no node.
     LostDeletes,
     /// A commit writes no node.
     LostNodes,
 }
 
-/// A store with a fault; `opened` tells the sample from the state that it is compared with.
+/// A store with a fault.
 struct Faulty {
     store: MemoryStore,
     fault: Option<Fault>,
+    /// The cache of the sample's nodes, which are read from a state that is opened before the sample.
+    cache: RootCache,
     opened: AtomicUsize,
+    /// Nodes that the check of the roots asked for.
+    checked_count: Arc<AtomicUsize>,
+}
+
+/// The use for which a state is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Nodes that are in memory before the clock.
+    Keep,
+    /// The sample.
+    Run,
+    /// The check of its roots.
+    Check,
+}
+
+impl Faulty {
+    fn new(store: MemoryStore, cache: RootCache, fault: Option<Fault>) -> Self {
+        let (opened, checked_count) = (AtomicUsize::new(0), Arc::default());
+        Self { store, fault, cache, opened, checked_count }
+    }
+
+    fn purpose(&self) -> Purpose {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let purposes = [Purpose::Keep, Purpose::Run, Purpose::Check];
+        let first = usize::from(self.cache == RootCache::Cold);
+        purposes[first + number]
+    }
 }
 
 struct FaultySample {
     sample: MemorySample,
     fault: Option<Fault>,
-    number: usize,
+    purpose: Purpose,
+    checked_count: Arc<AtomicUsize>,
 }
 
 struct FaultyTries<'a> {
     tries: Box<dyn Tries + 'a>,
     fault: Option<Fault>,
-    number: usize,
+    purpose: Purpose,
+    checked_count: &'a AtomicUsize,
 }
 
 struct FaultyReader<'a> {
     reader: Box<dyn TrieReader + 'a>,
     fault: Option<Fault>,
-    number: usize,
+    purpose: Purpose,
+    checked_count: &'a AtomicUsize,
 }
 
 impl Store for Faulty {
@@ -64,8 +101,9 @@ impl Store for Faulty {
     }
 
     fn open_sample(&self, cache: CacheMode) -> Result<FaultySample, StoreError> {
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        Ok(FaultySample { sample: self.store.open_sample(cache)?, fault: self.fault, number })
+        let purpose = self.purpose();
+        let (sample, checked_count) = (self.store.open_sample(cache)?, self.checked_count.clone());
+        Ok(FaultySample { sample, fault: self.fault, purpose, checked_count })
     }
 
     fn close_sample(&self, sample: FaultySample) -> Result<(), StoreError> {
@@ -101,8 +139,9 @@ impl Sample for FaultySample {
     }
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
-        let (fault, number) = (self.fault, self.number);
-        Some(Box::new(FaultyTries { tries: self.sample.tries()?, fault, number }))
+        let (fault, purpose, checked_count) = (self.fault, self.purpose, &*self.checked_count);
+        let tries = self.sample.tries()?;
+        Some(Box::new(FaultyTries { tries, fault, purpose, checked_count }))
     }
 }
 
@@ -112,8 +151,9 @@ impl Tries for FaultyTries<'_> {
     }
 
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
-        let (fault, number) = (self.fault, self.number);
-        Ok(Box::new(FaultyReader { reader: self.tries.reader()?, fault, number }))
+        let Self { fault, purpose, checked_count, .. } = *self;
+        let reader = self.tries.reader()?;
+        Ok(Box::new(FaultyReader { reader, fault, purpose, checked_count }))
     }
 
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
@@ -135,7 +175,10 @@ impl TrieReader for FaultyReader<'_> {
         keys: &[(TrieId, NodeKey)],
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
-        let (fault, number) = (self.fault, self.number);
+        let (fault, purpose) = (self.fault, self.purpose);
+        if purpose == Purpose::Check {
+            self.checked_count.fetch_add(keys.len(), Ordering::Relaxed);
+        }
         self.reader.nodes(keys, &mut |index, node| {
             let mut node = node.map(<[u8]>::to_vec);
             if let Some(node) = &mut node {
@@ -146,7 +189,12 @@ impl TrieReader for FaultyReader<'_> {
                     matches!(keys[index].0, TrieId::Slots(_)) && (40..72).contains(&node.len());
                 match fault {
                     Some(Fault::WrongNodes) if node.len() > 120 => node[at] ^= 1,
-                    Some(Fault::WrongLeaves) if number == 0 && is_slot_leaf => node[last] ^= 1,
+                    Some(Fault::WrongKept) if purpose == Purpose::Keep && node.len() > 120 => {
+                        node[at] ^= 1;
+                    }
+                    Some(Fault::WrongLeaves) if purpose == Purpose::Run && is_slot_leaf => {
+                        node[last] ^= 1
+                    }
                     _ => {}
                 }
             }
@@ -160,7 +208,7 @@ impl TrieReader for FaultyReader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError> {
-        let is_wrong = self.fault == Some(Fault::WrongRows) && self.number == 0;
+        let is_wrong = self.fault == Some(Fault::WrongRows) && self.purpose == Purpose::Run;
         self.reader.slots(account, range, &mut |key, value| {
             sink(key, if is_wrong { value ^ U256::from(1_u64 << 40) } else { value });
         })
@@ -186,7 +234,7 @@ fn found_by(
     form: TrieForm,
     fault: Option<Fault>,
 ) -> Option<String> {
-    let store = Faulty { store: in_memory(workload, form), fault, opened: AtomicUsize::new(0) };
+    let store = Faulty::new(in_memory(workload, form), variant.root.cache, fault);
     let lists = agree::lists(workload, variant.list).unwrap();
     match agree::take(&store, workload, &lists, variant) {
         Ok(taken) => taken.disagreement.map(|difference| {
@@ -205,11 +253,6 @@ fn found_by(
     }
 }
 
-/// The same of a root after execution.
-fn found(workload: &Workload, form: TrieForm, fault: Option<Fault>) -> Option<String> {
-    found_by(designs()[0], workload, form, fault)
-}
-
 /// A few cleared slots of a state of many: branches collapse, and most subtrees stay untouched.
 fn workload() -> Workload {
     let head =
@@ -218,22 +261,52 @@ fn workload() -> Workload {
 }
 
 #[test]
-fn every_planted_fault_is_found() {
+fn every_planted_fault_is_found_in_every_way() {
     let workload = workload();
     for form in forms() {
-        for variant in [designs()[0], listed(&designs())[0]] {
-            assert_eq!(found_by(variant, &workload, form, None), None, "{form}, {variant}");
-            for fault in [Fault::WrongNodes, Fault::LostDeletes, Fault::LostNodes] {
-                let found = found_by(variant, &workload, form, Some(fault));
-                assert!(found.is_some(), "{form}, {variant}, {fault:?}");
-            }
-        }
         // Where no row is read, the wrong leaves are read back wrong before the root is compared.
-        let (fault, said) = match form {
+        let (beside, said) = match form {
             TrieForm::All => (Fault::WrongLeaves, "after the commit"),
             _ => (Fault::WrongRows, "state root"),
         };
-        let text = found(&workload, form, Some(fault)).unwrap_or_default();
-        assert!(text.contains(said), "{form}, {fault:?}: {text}");
+        for variant in ways::one_of_each_value() {
+            let text = |fault| found_by(variant, &workload, form, fault);
+            assert_eq!(text(None), None, "{form}, {variant}");
+            for fault in [Fault::WrongNodes, Fault::LostDeletes, Fault::LostNodes] {
+                assert!(text(Some(fault)).is_some(), "{form}, {variant}, {fault:?}");
+            }
+            let found = text(Some(beside)).unwrap_or_default();
+            assert!(found.contains(said), "{form}, {variant}, {beside:?}: {found}");
+            let kept = text(Some(Fault::WrongKept));
+            let keeps = variant.root.cache != RootCache::Cold;
+            assert_eq!(kept.is_some(), keeps, "{form}, {variant}: {kept:?}");
+        }
     }
+}
+
+/// The check walks each batch over the tries that the batches before it have left.
+#[test]
+fn the_check_of_roots_grows_with_the_changes_and_not_with_their_square() {
+    let of_blocks = |block_count: usize| {
+        let head = format!(
+            "[state]\naccounts = 30\nslots = 20_000\n[block]\ngas = \"300k\"\ntx_gas = \"300k\"\n\
+             blocks = {block_count}\n"
+        );
+        let workload = meeting(&head, "kind = \"sstore-storm\"");
+        let variant = ways::one_of_each_value()[0];
+        let store = Faulty::new(in_memory(&workload, TrieForm::Branches), RootCache::Cold, None);
+        let lists = agree::lists(&workload, variant.list).unwrap();
+        let taken = agree::take(&store, &workload, &lists, variant).unwrap();
+        assert_eq!(taken.disagreement, None);
+        let changes = taken.executed.batches.iter().map(|batch| &batch.net_changes);
+        let change_count: usize =
+            changes.map(|changes| changes.accounts.len() + changes.slots.len()).sum();
+        let node_count = store.checked_count.load(Ordering::Relaxed);
+        (node_count, change_count)
+    };
+    let ((few, few_changes), (many, many_changes)) = (of_blocks(4), of_blocks(64));
+    assert!(many_changes > 12 * few_changes, "{many_changes} changes, {few_changes}");
+    let per_change = |nodes: usize, changes: usize| nodes as f64 / changes as f64;
+    let (few, many) = (per_change(few, few_changes), per_change(many, many_changes));
+    assert!(many < 1.5 * few, "{many} nodes a change of 64 batches, {few} of 4");
 }

@@ -32,7 +32,7 @@ const OF_RESULT: [Column<RunResult>; 12] = [
     column("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
 ];
 /// Columns of the cell for its variant.
-const OF_CELL: [Column<Cell>; 13] = [
+const OF_CELL: [Column<Cell>; 17] = [
     column("variant", |cell| field(&cell.variant)),
     column("store", |cell| field(cell.store.name())),
     column("design", |cell| field(cell.design.name())),
@@ -46,6 +46,10 @@ const OF_CELL: [Column<Cell>; 13] = [
     column("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
     column("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),
     column("cache", |cell| field(cell.cache.want.name())),
+    column("root", |cell| field(cell.root.name())),
+    column("root_shards", |cell| cell.root_way.map(|way| way.root_shards).text()),
+    column("root_reads", |cell| word(cell.root_way.map(|way| way.root_reads.name()))),
+    column("root_cache", |cell| word(cell.root_way.map(|way| way.root_cache.name()))),
 ];
 /// Columns of figures; empty where the designs of the result disagree.
 const FIGURES: [Column<Cell>; 30] = [

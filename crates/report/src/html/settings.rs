@@ -132,7 +132,7 @@ type Find = fn(&Found<'_>) -> Option<Setting>;
 
 /// What may tell one row from another, as the page names it. `result` counts only where nothing
 /// else does.
-pub(super) const SETTINGS: [(&str, Find); 33] = [
+pub(super) const SETTINGS: [(&str, Find); 37] = [
     ("store", |of| Some(Setting::text(of.cell.store.name()))),
     ("design", |of| Some(Setting::text(of.cell.design.name()))),
     ("threads", |of| Some(Setting::count(of.cell.threads))),
@@ -156,6 +156,10 @@ pub(super) const SETTINGS: [(&str, Find); 33] = [
     ("prefetch stop", |of| Some(Setting::text(of.cell.prefetch?.stop.name()))),
     ("prefetch share", |of| Some(Setting::text(of.cell.prefetch?.share.name()))),
     ("keys a chunk", |of| of.cell.prefetch?.chunk_key_count.map(Setting::count)),
+    ("root", |of| Some(Setting::text(of.cell.root.name()))),
+    ("root shards", |of| Some(Setting::count(of.cell.root_way?.root_shards))),
+    ("root reads", |of| Some(Setting::text(of.cell.root_way?.root_reads.name()))),
+    ("root cache", |of| Some(Setting::text(of.cell.root_way?.root_cache.name()))),
     ("shape", |of| of.store("shape")),
     ("reads", |of| of.store("reads")),
     ("read method", |of| of.store("read_method")),
@@ -174,13 +178,13 @@ pub(super) const DESIGN: usize = 1;
 pub(super) const THREADS: usize = 2;
 pub(super) const IO_THREADS: usize = 3;
 const SCHEDULE: usize = 14;
-/// Design, threads, schedule and prefetch: they tell the variants of one result apart, beside
+/// Design, threads, schedule, prefetch and root: they tell the variants of one result apart, beside
 /// the store.
-pub(super) const OF_VARIANT: [usize; 13] =
-    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 32];
-/// Schedule and prefetch: they tell variants of one design apart beside their threads.
-pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=22;
+pub(super) const OF_VARIANT: [usize; 17] =
+    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 36];
+/// Schedule, prefetch and root: they tell variants of one design apart beside their threads.
+pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=26;
 /// Facts of a store.
-pub(super) const OF_STORE: RangeInclusive<usize> = 23..=28;
-pub(super) const DIGEST: usize = 30;
-pub(super) const SOURCE: usize = 31;
+pub(super) const OF_STORE: RangeInclusive<usize> = 27..=32;
+pub(super) const DIGEST: usize = 34;
+pub(super) const SOURCE: usize = 35;

@@ -14,7 +14,7 @@ use crate::{
 const TOLD_BY_VARIANT: [&str; 5] =
     ["run.designs", "run.stores", "run.threads", "run.io_threads", "run.schedule"];
 /// The same of all keys that begin so.
-const TOLD_BY_VARIANT_FROM: &str = "run.prefetch";
+const TOLD_BY_VARIANT_FROM: [&str; 2] = ["run.prefetch", "run.root"];
 
 /// A variant's figures in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,9 +66,11 @@ impl Point {
 
 /// The values of those axes that a variant's name does not tell.
 pub fn untold(keys: &Keys) -> Keys {
-    let is_untold =
-        |key: &str| !TOLD_BY_VARIANT.contains(&key) && !key.starts_with(TOLD_BY_VARIANT_FROM);
-    let untold = keys.iter().filter(|(key, _)| is_untold(key));
+    let is_told = |key: &str| {
+        let begins = |start: &&str| key.starts_with(*start);
+        TOLD_BY_VARIANT.contains(&key) || TOLD_BY_VARIANT_FROM.iter().any(begins)
+    };
+    let untold = keys.iter().filter(|(key, _)| !is_told(key));
     untold.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, RootTime, SampleKeys,
-    Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
+    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule,
+    Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -160,7 +160,7 @@ fn what_is_left_out_has_its_default() {
             cache_fill: CacheFill::Always,
             schedules: vec![Schedule::BlockOrder],
             commit: Durability::Logged,
-            root: RootTime::Nothing,
+            root: RootSpec::default(),
             trie: TrieForm::Nothing,
             cache: CacheMode::Cold,
             keys: None,

@@ -1,6 +1,7 @@
-//! `run.root` and `run.trie`: each needs the other, a store that keeps tries, and hashed rows.
+//! `run.root` and `run.trie`: each needs the other, a store that keeps tries, and hashed rows. The other
+//! keys of roots need a root.
 
-use variant::{RootTime, TrieForm};
+use variant::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 
 use super::{LEAST, assert_error, parse, parsed};
 
@@ -11,13 +12,14 @@ fn run(keys: &str) -> String {
 #[test]
 fn without_a_word_there_are_no_tries_and_no_root() {
     let run = parsed(LEAST).run;
-    assert_eq!((run.root, run.trie), (RootTime::Nothing, TrieForm::Nothing));
+    assert_eq!((run.root.ways(), run.trie), (vec![RootWay::NONE], TrieForm::Nothing));
 }
 
 #[test]
 fn tries_and_roots_are_no_part_of_the_work() {
     let tried = parsed(&run("root = \"after\"\ntrie = \"reth-like\""));
-    assert_eq!((tried.run.root, tried.run.trie), (RootTime::After, TrieForm::RethLike));
+    let ways = vec![RootWay::at(RootTime::After)];
+    assert_eq!((tried.run.root.ways(), tried.run.trie), (ways, TrieForm::RethLike));
     assert_eq!(tried.work_identity(), parsed(LEAST).work_identity());
     assert_eq!(parsed(&tried.to_toml()), tried);
 }
@@ -42,7 +44,44 @@ fn a_combination_that_is_not_built_is_refused_with_its_remedy() {
         &["run.root", "the design block-stm takes no list", "run.root = \"after\""],
     );
     assert_error(
-        parse(&run("root = \"pipelined\"\ntrie = \"cut\"")),
-        &["run.root", "pipelined is no time of the root"],
+        parse(&run("root = \"before\"\ntrie = \"cut\"")),
+        &["run.root", "before is no time of the root", "pipelined"],
+    );
+}
+
+#[test]
+fn the_ways_of_a_root_are_all_values_with_all_others() {
+    let text = run("root = \"pipelined\"\ntrie = \"all\"\nroot_shards = [1, 16]\n\
+         root_reads = [\"on-demand\", \"at-once\"]\nroot_cache = \"upper-levels\"");
+    let scenario = parsed(&text);
+    let way = |shard_count, reads| {
+        let (time, cache) = (RootTime::Pipelined, RootCache::UpperLevels);
+        RootWay { time, shard_count, reads, cache }
+    };
+    let (walk, guess) = (RootReads::OnDemand, RootReads::AtOnce);
+    let ways = [way(1, walk), way(1, guess), way(16, walk), way(16, guess)];
+    assert_eq!(scenario.run.root.ways(), ways);
+    assert_eq!(parsed(&scenario.to_toml()), scenario);
+    assert_eq!(scenario.work_identity(), parsed(LEAST).work_identity());
+}
+
+#[test]
+fn a_way_of_roots_without_a_root_is_refused_with_its_remedy() {
+    for (key, value) in
+        [("root_shards", "[2]"), ("root_reads", "\"at-once\""), ("root_cache", "[\"warm\"]")]
+    {
+        for trie in ["none", "cut"] {
+            assert_error(
+                parse(&run(&format!("trie = \"{trie}\"\n{key} = {value}"))),
+                &[&format!("run.{key}"), "computes none", "run.root = \"after\""],
+            );
+        }
+    }
+    let with = |line: &str| run(&format!("trie = \"cut\"\nroot = \"after\"\n{line}"));
+    assert_error(parse(&with("root_shards = [17]")), &["run.root_shards", "above 16"]);
+    assert_error(parse(&with("root_shards = [0]")), &["run.root_shards", "below 1"]);
+    assert_error(
+        parse(&with("root_reads = \"batched\"")),
+        &["run.root_reads", "batched is no way to read nodes", "by-level"],
     );
 }

@@ -6,8 +6,8 @@ use alloy_primitives::{B256, keccak256};
 use alloy_trie::{HashBuilder, Nibbles};
 use proptest::prelude::*;
 use trie::{
-    Error, Folded, Format, MemoryTrie, NodeSource, Path, Plan, RowSource, Rows, ShardCount, Update,
-    join, update,
+    Error, Folded, Format, Found, MemoryTrie, NodeKey, NodeSource, Path, Plan, RowSource, Rows,
+    ShardCount, Update, join, update,
 };
 
 pub(crate) type State = BTreeMap<B256, Vec<u8>>;
@@ -100,6 +100,27 @@ pub(crate) fn update_by(
     join(shards)
 }
 
+/// The update of the whole trie with all nodes read before any row.
+fn update_nodes_first(format: Format, writes: &Rows, source: &MemoryTrie) -> Result<Folded, Error> {
+    let answer = |keys: &[NodeKey]| {
+        let mut found = Found::default();
+        source.nodes(keys, &mut found).expect("in memory");
+        found
+    };
+    let mut plan = Plan::new(format, writes.keys().to_vec())?;
+    while !plan.reads().nodes.is_empty() {
+        plan.supply_nodes(&answer(&plan.reads().nodes))?;
+    }
+    assert!(plan.reads().ranges.is_sorted_by(|a, b| a.last < b.first), "{:?}", plan.reads());
+    plan.read(source)?;
+    let mut update = Update::new(plan, writes.clone())?;
+    while !update.reads().nodes.is_empty() {
+        update.supply_nodes(&answer(&update.reads().nodes))?;
+    }
+    update.read(source)?;
+    update.fold()
+}
+
 /// The trie after writes, whose root and nodes must be those of a trie built anew.
 pub(crate) fn check_update(
     format: Format,
@@ -110,6 +131,11 @@ pub(crate) fn check_update(
     let place = || format!("{format:?}, {shard_count:?} shards");
     let folded = update_by(format, shard_count, writes, before);
     let folded = folded.unwrap_or_else(|error| panic!("{}: {error}", place()));
+    if shard_count.is_none() {
+        let nodes_first = update_nodes_first(format, writes, before);
+        let nodes_first = nodes_first.unwrap_or_else(|error| panic!("{}: {error}", place()));
+        assert_eq!(nodes_first, folded, "{}", place());
+    }
     let mut after = before.clone();
     after.apply(writes, &folded);
     assert_eq!(folded.root, root(&after.rows), "{}", place());

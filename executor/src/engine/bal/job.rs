@@ -362,6 +362,9 @@ impl<P: PreState> Job<P> {
             other => rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
         })?;
         check::check_writes(&self.shared.list, index, writes, written).map_err(rejected)?;
+        if let Some(keys) = task.root.written {
+            keys.add_writes(writes);
+        }
         if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
             let (tx, fork) = (&block.transactions[tx_index], task.workload.fork);
             let ended = Ended { tx, gas: &output.gas, fork };

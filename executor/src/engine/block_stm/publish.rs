@@ -15,6 +15,9 @@ use crate::store::Reader;
 impl<R: Reader> StepView<'_, R> {
     /// Takes in the writes of a part of the step.
     pub(super) fn take_in(&mut self, state: &EvmState) {
+        if let Some(written) = self.ground.written {
+            written.add(state);
+        }
         for (address, account) in state {
             if account.is_touched() {
                 self.take_in_account(address, account);

@@ -29,6 +29,7 @@ use crate::{
         tally::{ReadTally, Reading},
     },
     error::StoreError,
+    root::WrittenKeys,
     single_flight::Arrival,
     store::Reader,
     trace::{Key, Recorder},
@@ -90,6 +91,8 @@ pub(super) struct Ground<'a> {
     pub(super) purses: &'a Purses,
     pub(super) board: &'a Board<'a>,
     pub(super) workload: &'a Workload,
+    /// Takes the keys that steps write, valid or not.
+    pub(super) written: Option<&'a WrittenKeys>,
     pub(super) stop: &'a AtomicBool,
 }
 

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json, to_value};
-use variant::Design;
+use variant::{Design, RootCache, RootReads};
 
 use super::*;
 use crate::{
     gate::{Binary, Compared, CountShift, Metric, Shift, Verdict},
     json_schema::{FileKind, json_schema},
-    run::{FrameFacts, ProfileFacts, RootFacts, SampleFacts, SpeculationFacts, WarmUpFacts},
+    root::{RootFacts, RootWayFacts},
+    run::{FrameFacts, ProfileFacts, SampleFacts, SpeculationFacts, WarmUpFacts},
     sweep::{CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest},
 };
 
@@ -49,6 +50,11 @@ fn whole_run(of: &mut Figures<'_>) -> RunResult {
         root_work: Some(RootFacts::default()),
         ..sample
     }];
+    run.cells[0].root_way = Some(RootWayFacts {
+        root_shards: 16,
+        root_reads: RootReads::AtOnce,
+        root_cache: RootCache::Warm,
+    });
     let frames = vec![FrameFacts::default()];
     run.profile = Some(ProfileFacts { frames, ..ProfileFacts::default() });
     let pooled = example::pooled(&[vec![1, 2, 3], vec![4, 5, 6], vec![7, 8, 9]]);

@@ -1,0 +1,102 @@
+//! How a run computes state roots, as a scenario says it: the keys that begin with `root`, and the
+//! rules that hold between them, `trie` and the rest of the run.
+
+use crate::fault::{Fault, Misfit, Remedy};
+use crate::fields::{Fields, Range};
+use crate::scenario::{RootSpec, RunSpec};
+use crate::state::StateSpec;
+use variant::{RootTime, RootWay, StoreKind, TrieForm};
+use workload::Layout;
+
+const SHARDS: Range = Range {
+    least: 1,
+    most: 16,
+    below: "the fewest that a trie has",
+    above: "the first nibbles that a key can have",
+};
+
+/// Reads the keys that begin with `root`.
+pub(crate) fn read(fields: &Fields<'_>) -> Result<RootSpec, Fault> {
+    let counts = fields.count_list("root_shards", &SHARDS)?.unwrap_or_default();
+    Ok(RootSpec {
+        time: fields.named("root")?.unwrap_or_default(),
+        shard_counts: counts.into_iter().map(|n| u8::try_from(n).unwrap_or(u8::MAX)).collect(),
+        reads: fields.one_or_more("root_reads")?,
+        caches: fields.one_or_more("root_cache")?,
+    })
+}
+
+/// A root needs tries, and tries need a store that keeps them over rows in the order of their hashes.
+/// Refused is a way to compute roots where none is computed.
+pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
+    let RootSpec { time, shard_counts, reads, caches } = &spec.root;
+    for (key, is_said) in [
+        ("root_shards", !shard_counts.is_empty()),
+        ("root_reads", !reads.is_empty()),
+        ("root_cache", !caches.is_empty()),
+    ] {
+        if is_said && *time == RootTime::Nothing {
+            let rule = "it says how state roots are computed, and the run computes none";
+            let advice = format!("write run.root = \"after\" beside it, or leave {key} out");
+            return Err(fields.fault(key, Misfit::new(rule, Remedy::advice(&advice))));
+        }
+    }
+    if spec.trie == TrieForm::Nothing {
+        if *time == RootTime::Nothing {
+            return Ok(());
+        }
+        let rule = "the state stores no nodes of tries, so it has no root";
+        let remedy =
+            Remedy::advice("write run.trie = \"cut\", or another form of tries, beside it");
+        return Err(fields.fault("root", Misfit::new(rule, remedy)));
+    }
+    if *time == RootTime::FromList
+        && let Some(design) = spec.designs.iter().find(|design| design.preset().list.is_none())
+    {
+        let rule = format!("the design {design} takes no list that a root could come from");
+        let remedy = Remedy::advice(
+            "write run.root = \"after\" or \"pipelined\", or name designs that take a list",
+        );
+        return Err(fields.fault("root", Misfit::new(rule, remedy)));
+    }
+    check_stores(spec, fields, state)
+}
+
+fn check_stores(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
+    if let Some(store) = spec.stores.iter().find(|store| !store.keeps_tries()) {
+        let keep = StoreKind::ALL.iter().filter(|store| store.keeps_tries());
+        let keep: Vec<_> = keep.map(|store| store.name()).collect();
+        let rule = format!("the {store} store keeps no tries");
+        let remedy = Remedy::advice(&format!("name in run.stores only {}", keep.join(" and ")));
+        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
+    }
+    if state.layout == Layout::Plain {
+        let rule =
+            "rows of the plain layout are not in the order of their hashes, so they have no trie";
+        let remedy = Remedy::advice("write state.layout = \"hashed\", or leave it out");
+        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
+    }
+    Ok(())
+}
+
+impl RootSpec {
+    /// All ways to compare, at least one.
+    pub fn ways(&self) -> Vec<RootWay> {
+        let one = RootWay::at(self.time);
+        let shards = or_default(&self.shard_counts, one.shard_count);
+        let (reads, caches) =
+            (or_default(&self.reads, one.reads), or_default(&self.caches, one.cache));
+        let mut ways = Vec::new();
+        for shard_count in shards {
+            for reads in &reads {
+                let with = |cache: &_| RootWay { shard_count, reads: *reads, cache: *cache, ..one };
+                ways.extend(caches.iter().map(with));
+            }
+        }
+        ways
+    }
+}
+
+fn or_default<T: Copy>(values: &[T], default: T) -> Vec<T> {
+    if values.is_empty() { vec![default] } else { values.to_vec() }
+}

@@ -1,0 +1,165 @@
+//! Folding of tries and of their shards. With more than one shard, as many threads of their own take
+//! them in turn, and the shards of a trie are joined when all are folded.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use trie::{Folded, Shard, Update};
+
+use super::{
+    error::RootError,
+    part::{Extent, Part},
+    work::RootWork,
+};
+use crate::{error::StoreError, lock::lock, pool::WorkerPool, process, tries::TrieId};
+
+/// A trie or shard that is folded.
+#[derive(Debug)]
+enum Made {
+    Whole(Folded),
+    Shard(Shard),
+}
+
+/// The result of folding, to be joined: parts in their order.
+#[derive(Debug)]
+pub(super) struct FoldedParts(Vec<(TrieId, Made)>);
+
+/// Parts for all threads.
+#[derive(Debug)]
+pub(crate) struct FoldJob {
+    parts: Vec<Mutex<Option<Part<Update>>>>,
+    next: AtomicUsize,
+    done: Mutex<Done>,
+}
+
+#[derive(Debug, Default)]
+struct Done {
+    /// By index.
+    parts: Vec<(usize, (TrieId, Made))>,
+    cpu: Duration,
+    error: Option<trie::Error>,
+}
+
+/// A thread's life.
+pub(super) fn live(pool: &WorkerPool<'_, FoldJob>) -> Result<(), StoreError> {
+    pool.serve(FoldJob::work);
+    Ok(())
+}
+
+fn fold(part: Part<Update>) -> Result<(TrieId, Made), trie::Error> {
+    let Part { trie, extent, of } = part;
+    let made = match extent {
+        Extent::Whole => Made::Whole(of.fold()?),
+        Extent::FirstShard | Extent::OtherShard => Made::Shard(of.fold_shard()?),
+    };
+    Ok((trie, made))
+}
+
+/// CPU time of the calling thread for `run`.
+fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
+    let start = process::thread_cpu();
+    let made = run();
+    let spent = process::thread_cpu().zip(start).map(|(end, start)| end.saturating_sub(start));
+    (made, spent.unwrap_or_default())
+}
+
+impl FoldJob {
+    fn new(parts: Vec<Part<Update>>) -> Self {
+        let parts = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+        Self { parts, next: AtomicUsize::new(0), done: Mutex::default() }
+    }
+
+    /// Folds parts until there are none left.
+    fn work(&self) {
+        let mut parts = Vec::new();
+        let (folded, cpu) = timed(|| -> Result<(), trie::Error> {
+            loop {
+                let index = self.next.fetch_add(1, Ordering::Relaxed);
+                let Some(part) = self.parts.get(index) else { return Ok(()) };
+                if let Some(part) = lock(part).take() {
+                    parts.push((index, fold(part)?));
+                }
+            }
+        });
+        if folded.is_err() {
+            self.next.store(self.parts.len(), Ordering::Relaxed);
+        }
+        let mut done = lock(&self.done);
+        done.parts.extend(parts);
+        done.cpu += cpu;
+        done.error = done.error.take().or(folded.err());
+    }
+}
+
+/// The threads that fold; none with one shard: then whoever wants tries folded folds them.
+#[derive(Clone, Copy)]
+pub(crate) struct Folders<'a> {
+    pub(super) pool: &'a WorkerPool<'a, FoldJob>,
+    pub(super) thread_count: usize,
+}
+
+impl Folders<'_> {
+    /// Folds all parts.
+    ///
+    /// # Errors
+    /// Nodes and rows make no trie, or no thread could begin.
+    pub(super) fn fold(
+        &self,
+        parts: Vec<Part<Update>>,
+        work: &mut RootWork,
+    ) -> Result<FoldedParts, RootError> {
+        if self.thread_count == 0 {
+            let (folded, cpu) =
+                timed(|| parts.into_iter().map(fold).collect::<Result<Vec<_>, _>>());
+            work.fold_cpu += cpu;
+            return Ok(FoldedParts(folded?));
+        }
+        let part_count = parts.len();
+        self.pool.post(Arc::new(FoldJob::new(parts)));
+        let job = self.pool.finish().ok_or(RootError::Cancelled)?;
+        let Done { mut parts, cpu, error } = std::mem::take(&mut *lock(&job.done));
+        work.fold_cpu += cpu;
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        if parts.len() < part_count {
+            return Err(RootError::Cancelled);
+        }
+        parts.sort_unstable_by_key(|(index, _)| *index);
+        Ok(FoldedParts(parts.into_iter().map(|(_, part)| part).collect()))
+    }
+}
+
+impl FoldedParts {
+    /// The tries in their order, those in shards joined.
+    ///
+    /// # Errors
+    /// The shards make no trie.
+    pub(super) fn join(self, work: &mut RootWork) -> Result<Vec<(TrieId, Folded)>, trie::Error> {
+        let (joined, cpu) = timed(|| {
+            let (mut joined, mut shards) = (Vec::new(), Vec::new());
+            let mut parts = self.0.into_iter().peekable();
+            while let Some((trie, made)) = parts.next() {
+                match made {
+                    Made::Whole(folded) => joined.push((trie, folded)),
+                    Made::Shard(shard) => {
+                        shards.push(shard);
+                        if parts.peek().is_none_or(|(next, _)| *next != trie) {
+                            joined.push((trie, trie::join(std::mem::take(&mut shards))?));
+                        }
+                    }
+                }
+            }
+            Ok::<_, trie::Error>(joined)
+        });
+        work.fold_cpu += cpu;
+        let joined = joined?;
+        joined.iter().for_each(|(_, folded)| work.add(folded));
+        Ok(joined)
+    }
+}

@@ -1,0 +1,157 @@
+//! Nodes for the root of a batch, read while its steps run: those above the keys that steps have
+//! written so far. Rows are not read: execution has read most of their blocks, and which ones are
+//! wanted is known when all keys are.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use alloy_primitives::{
+    Address, B256, U256,
+    map::{AddressMap, HashSet},
+};
+use trie::{NodeKey, Plan, guess_nodes};
+use variant::{Phase, RootReads};
+use workload::Layout;
+
+use super::{
+    aside::Aside,
+    compute::Threads,
+    error::RootError,
+    known::Known,
+    part::{Extent, Part},
+    read::{Asks, Readers},
+    way::Way,
+    work::RootWork,
+    written::{Keys, WrittenKeys},
+};
+use crate::{span::Spans, trace::Trace, tries::TrieId};
+
+/// The nodes above the keys that a batch's steps write.
+pub(crate) struct FollowJob<'a> {
+    written: &'a WrittenKeys,
+    pub(super) aside: Aside<'a, Known>,
+}
+
+impl<'a> FollowJob<'a> {
+    pub(super) fn new(
+        written: &'a WrittenKeys,
+        spans: &Arc<Spans>,
+        trace: Option<&'a Trace>,
+    ) -> Self {
+        Self { written, aside: Aside::new(spans, trace) }
+    }
+
+    /// Reads nodes until the steps have ended.
+    pub(super) fn run(&self, threads: &Threads<'_>) {
+        let Threads { readers, .. } = threads;
+        self.aside.run(|work, mut clock| {
+            let (mut met, mut known) = (Met::default(), Known::default());
+            while let Some(keys) = self.written.next() {
+                let planned = || Chunk::new(&readers.way, keys, &mut met);
+                let chunk = clock.time(Phase::RootPlan, planned)?;
+                let read = || chunk.read(&mut known, readers, self.written, work);
+                clock.time(Phase::RootRead, read)?;
+            }
+            Ok(known)
+        });
+    }
+}
+
+/// Keys that came before.
+#[derive(Debug, Default)]
+struct Met {
+    /// With the hashes of their addresses.
+    accounts: AddressMap<B256>,
+    slots: HashSet<(Address, U256)>,
+}
+
+impl Met {
+    /// The hashed keys that are new: of accounts, and of slots by account. All ascend.
+    fn new_hashes(&mut self, keys: Keys) -> (Vec<B256>, BTreeMap<B256, Vec<B256>>) {
+        let Keys { mut accounts, mut slots } = keys;
+        accounts.sort_unstable();
+        accounts.dedup();
+        accounts.retain(|address| !self.accounts.contains_key(address));
+        let mut hashes = vec![[0; 32]; accounts.len()];
+        Layout::Hashed.account_key_parts(&accounts, &mut hashes);
+        let mut hashed: Vec<_> = hashes.into_iter().map(B256::new).collect();
+        self.accounts.extend(accounts.into_iter().zip(hashed.iter().copied()));
+        hashed.sort_unstable();
+        slots.retain(|slot| self.slots.insert(*slot));
+        let keys: Vec<_> = slots.iter().map(|(_, key)| *key).collect();
+        let mut hashes = vec![[0; 32]; keys.len()];
+        Layout::Hashed.slot_key_parts(&keys, &mut hashes);
+        let mut by_account = BTreeMap::<B256, Vec<B256>>::new();
+        for ((address, _), hash) in slots.iter().zip(hashes) {
+            if let Some(account) = self.accounts.get(address) {
+                by_account.entry(*account).or_default().push(B256::new(hash));
+            }
+        }
+        by_account.values_mut().for_each(|keys| keys.sort_unstable());
+        (hashed, by_account)
+    }
+}
+
+/// Keys that came together.
+struct Chunk {
+    plans: Vec<Part<Plan>>,
+    /// Nodes that are read whatever the plans ask for.
+    nodes: Vec<(TrieId, NodeKey)>,
+}
+
+impl Chunk {
+    fn new(way: &Way, keys: Keys, met: &mut Met) -> Result<Self, RootError> {
+        let (accounts, slots) = met.new_hashes(keys);
+        let top = way.top();
+        let without_slots = accounts.iter().filter(|account| !slots.contains_key(*account));
+        let nodes = without_slots.map(|account| (TrieId::Slots(*account), top)).collect();
+        let mut chunk = Self { plans: Vec::new(), nodes };
+        for (account, keys) in slots {
+            chunk.add(way, TrieId::Slots(account), keys)?;
+        }
+        if !accounts.is_empty() {
+            chunk.add(way, TrieId::Accounts, accounts)?;
+        }
+        Ok(chunk)
+    }
+
+    fn add(&mut self, way: &Way, trie: TrieId, keys: Vec<B256>) -> Result<(), RootError> {
+        if way.reads == RootReads::AtOnce {
+            let guessed = guess_nodes(way.format, &keys, way.guess_depth).into_iter();
+            self.nodes.extend(guessed.map(|key| (trie, key)));
+        }
+        let of = Plan::new(way.format, keys)?;
+        self.plans.push(Part { trie, extent: Extent::Whole, of });
+        Ok(())
+    }
+
+    /// Reads the nodes that are not known, until the plans want no other or the steps have ended.
+    fn read(
+        self,
+        known: &mut Known,
+        readers: &Readers<'_>,
+        written: &WrittenKeys,
+        work: &mut RootWork,
+    ) -> Result<(), RootError> {
+        let Self { mut plans, mut nodes } = self;
+        nodes.retain(|(trie, key)| !known.has(*trie, *key));
+        // Nodes count as used when the plans of the batch use them.
+        let mut uncounted = RootWork::default();
+        loop {
+            let has_guesses = readers.way.reads == RootReads::AtOnce && !nodes.is_empty();
+            // Among the guesses are those that the plans want first.
+            for plan in plans.iter_mut().filter(|_| !has_guesses) {
+                plan.descend(known, &mut uncounted)?;
+                let wanted = plan.of.reads().nodes.iter();
+                let unknown = wanted.filter(|key| !known.has(plan.trie, **key));
+                nodes.extend(unknown.map(|key| (plan.trie, *key)));
+            }
+            if nodes.is_empty() || written.has_ended() {
+                return Ok(());
+            }
+            let asks = Asks { nodes: nodes.clone(), ..Asks::default() };
+            let answers = readers.read(asks, work)?;
+            known.add(&nodes, answers);
+            nodes.clear();
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Nodes of tries that stay in memory from before a sample to its end, and the readers that look
+//! there before they ask the store.
+
+use std::sync::{PoisonError, RwLock};
+
+use alloy_primitives::{B256, U256, map::HashMap};
+use trie::{NodeKey, RowRange};
+use variant::RootCache;
+use workload::AccountState;
+
+use crate::{
+    error::StoreError,
+    read_counters::ReadCounters,
+    tries::{NodeChanges, NodeSink, TrieId, TrieReader},
+};
+
+/// Nibbles of the longest paths of upper levels: a trie has 69,905 such nodes at most.
+const UPPER_NIBBLES: usize = 4;
+
+/// Nodes by their tries and keys; `None` for one that the store does not have.
+type Nodes = HashMap<(TrieId, NodeKey), Option<Vec<u8>>>;
+
+/// Nodes that are in memory when a sample starts.
+#[derive(Debug, Default)]
+pub struct KeptNodes(Nodes);
+
+/// Nodes that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// None.
+    Nothing,
+    /// Those at short paths that were there before, and those of batches.
+    Upper,
+    /// All that were there before, and those of batches.
+    All,
+    /// All that are read.
+    Read,
+}
+
+/// The nodes in memory while a sample runs.
+#[derive(Debug)]
+pub(crate) struct Kept<'a> {
+    rule: Rule,
+    before: Option<&'a KeptNodes>,
+    /// Nodes that came later; they replace those of before.
+    later: RwLock<Nodes>,
+}
+
+impl<'a> Kept<'a> {
+    /// The cache of a sample, with the nodes of before.
+    pub(super) fn new(cache: RootCache, before: Option<&'a KeptNodes>) -> Self {
+        let rule = match cache {
+            RootCache::Cold => Rule::Nothing,
+            RootCache::UpperLevels => Rule::Upper,
+            RootCache::Warm => Rule::All,
+        };
+        Self { rule, before, later: RwLock::default() }
+    }
+
+    /// A cache that keeps all nodes that are read.
+    pub(super) fn of_reads() -> Self {
+        Self { rule: Rule::Read, before: None, later: RwLock::default() }
+    }
+
+    fn keeps(&self, key: &NodeKey) -> bool {
+        match self.rule {
+            Rule::Nothing => false,
+            Rule::Upper => key.path().len() <= UPPER_NIBBLES,
+            Rule::All | Rule::Read => true,
+        }
+    }
+
+    /// Takes in the changes of a batch.
+    pub(super) fn commit(&self, changes: &[NodeChanges]) {
+        if self.rule == Rule::Nothing {
+            return;
+        }
+        let mut later = self.later.write().unwrap_or_else(PoisonError::into_inner);
+        for NodeChanges { trie, put, deleted } in changes {
+            let deleted = deleted.iter().filter(|key| self.keeps(key));
+            later.extend(deleted.map(|key| ((*trie, *key), None)));
+            let put = put.iter().filter(|(key, _)| self.keeps(key));
+            later.extend(put.map(|(key, node)| ((*trie, *key), Some(node.to_vec()))));
+        }
+    }
+
+    /// The nodes that another cache begins with.
+    pub(super) fn into_nodes(self, cache: RootCache) -> KeptNodes {
+        let mut nodes = self.later.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let next = Self::new(cache, None);
+        nodes.retain(|(_, key), _| next.keeps(key));
+        KeptNodes(nodes)
+    }
+}
+
+/// Nodes by where they came from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NodeCounts {
+    /// From the store.
+    pub(super) read_count: u64,
+    /// From memory.
+    pub(super) cached_count: u64,
+}
+
+/// A thread's reader that looks into memory first.
+pub(super) struct KeptReader<'a> {
+    reader: Box<dyn TrieReader + 'a>,
+    kept: &'a Kept<'a>,
+    counts: NodeCounts,
+}
+
+impl<'a> KeptReader<'a> {
+    pub(super) fn new(reader: Box<dyn TrieReader + 'a>, kept: &'a Kept<'a>) -> Self {
+        Self { reader, kept, counts: NodeCounts::default() }
+    }
+
+    /// Takes the counts since the last call.
+    pub(super) fn take_counts(&mut self) -> NodeCounts {
+        std::mem::take(&mut self.counts)
+    }
+
+    /// Hands over the nodes that are in memory. Returns the indices of the others.
+    fn look_up(&self, keys: &[(TrieId, NodeKey)], sink: &mut NodeSink<'_>) -> Vec<usize> {
+        let later = self.kept.later.read().unwrap_or_else(PoisonError::into_inner);
+        let before = self.kept.before.map(|KeptNodes(nodes)| nodes);
+        let mut missing = Vec::new();
+        for (index, id) in keys.iter().enumerate() {
+            match later.get(id).or_else(|| before?.get(id)) {
+                Some(node) => sink(index, node.as_deref()),
+                None => missing.push(index),
+            }
+        }
+        missing
+    }
+}
+
+impl TrieReader for KeptReader<'_> {
+    fn nodes(
+        &mut self,
+        keys: &[(TrieId, NodeKey)],
+        sink: &mut NodeSink<'_>,
+    ) -> Result<(), StoreError> {
+        if self.kept.rule == Rule::Nothing {
+            self.counts.read_count += keys.len() as u64;
+            return self.reader.nodes(keys, sink);
+        }
+        let places = self.look_up(keys, sink);
+        self.counts.read_count += places.len() as u64;
+        self.counts.cached_count += (keys.len() - places.len()) as u64;
+        if places.is_empty() {
+            return Ok(());
+        }
+        let missing: Vec<_> = places.iter().map(|place| keys[*place]).collect();
+        let mut read = Vec::new();
+        let keeps_reads = self.kept.rule == Rule::Read;
+        self.reader.nodes(&missing, &mut |index, node| {
+            if keeps_reads {
+                read.push((missing[index], node.map(<[u8]>::to_vec)));
+            }
+            sink(places[index], node);
+        })?;
+        if keeps_reads {
+            self.kept.later.write().unwrap_or_else(PoisonError::into_inner).extend(read);
+        }
+        Ok(())
+    }
+
+    fn slots(
+        &mut self,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<(), StoreError> {
+        self.reader.slots(account, range, sink)
+    }
+
+    fn accounts(
+        &mut self,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<(), StoreError> {
+        self.reader.accounts(range, sink)
+    }
+
+    fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
+        self.reader.account(key)
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.reader.counters()
+    }
+}

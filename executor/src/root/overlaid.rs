@@ -1,0 +1,139 @@
+//! The tries of a state on which batches have written: the state's own nodes and rows, and in their
+//! place those of the batches so far. For the check of roots, outside any clock.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{B256, U256, keccak256, map::HashMap};
+use trie::{NodeKey, RowRange};
+use workload::{AccountState, NetChanges};
+
+use crate::{
+    error::StoreError,
+    read_counters::ReadCounters,
+    tries::{NodeChanges, NodeSink, TrieId, TrieReader},
+};
+
+/// Changes by hashed keys.
+#[derive(Debug, Default)]
+pub(super) struct HashedChanges {
+    pub(super) accounts: BTreeMap<B256, Option<AccountState>>,
+    pub(super) slots: BTreeMap<B256, BTreeMap<B256, U256>>,
+}
+
+impl HashedChanges {
+    /// Those of a batch.
+    pub(super) fn of(changes: &NetChanges) -> Self {
+        let accounts = changes.accounts.iter();
+        let accounts = accounts.map(|(address, state)| (keccak256(address), *state)).collect();
+        let mut slots = BTreeMap::new();
+        for of_account in changes.slots.chunk_by(|a, b| a.0 == b.0) {
+            let hashed = |key: &U256| keccak256(key.to_be_bytes::<32>());
+            let values = of_account.iter().map(|(_, key, value)| (hashed(key), *value));
+            slots.insert(keccak256(of_account[0].0), values.collect());
+        }
+        Self { accounts, slots }
+    }
+
+    /// Whether nothing changes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.accounts.is_empty() && self.slots.is_empty()
+    }
+
+    /// Adds later changes.
+    fn append(&mut self, mut later: Self) {
+        self.accounts.append(&mut later.accounts);
+        for (account, mut slots) in later.slots {
+            self.slots.entry(account).or_default().append(&mut slots);
+        }
+    }
+}
+
+/// A reader of the tries.
+pub(super) struct Overlaid<'a> {
+    below: &'a mut dyn TrieReader,
+    changes: HashedChanges,
+    /// Nodes of batches; `None` for one that is deleted.
+    nodes: HashMap<(TrieId, NodeKey), Option<Vec<u8>>>,
+}
+
+impl<'a> Overlaid<'a> {
+    /// The tries before all batches.
+    pub(super) fn new(below: &'a mut dyn TrieReader) -> Self {
+        Self { below, changes: HashedChanges::default(), nodes: HashMap::default() }
+    }
+
+    /// Adds a batch.
+    pub(super) fn add(&mut self, changes: HashedChanges, nodes: &[NodeChanges]) {
+        self.changes.append(changes);
+        for NodeChanges { trie, put, deleted } in nodes {
+            self.nodes.extend(deleted.iter().map(|key| ((*trie, *key), None)));
+            self.nodes.extend(put.iter().map(|(key, node)| ((*trie, *key), Some(node.to_vec()))));
+        }
+    }
+}
+
+impl TrieReader for Overlaid<'_> {
+    fn nodes(
+        &mut self,
+        keys: &[(TrieId, NodeKey)],
+        sink: &mut NodeSink<'_>,
+    ) -> Result<(), StoreError> {
+        let mut places = Vec::new();
+        for (place, id) in keys.iter().enumerate() {
+            match self.nodes.get(id) {
+                Some(node) => sink(place, node.as_deref()),
+                None => places.push(place),
+            }
+        }
+        let others: Vec<_> = places.iter().map(|place| keys[*place]).collect();
+        self.below.nodes(&others, &mut |index, node| sink(places[index], node))
+    }
+
+    fn slots(
+        &mut self,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<(), StoreError> {
+        let mut rows = BTreeMap::new();
+        self.below.slots(account, range, &mut |key, value| {
+            rows.insert(key, value);
+        })?;
+        let changed = self.changes.slots.get(account).into_iter();
+        let changed = changed.flat_map(|slots| slots.range(range.first..=range.last));
+        rows.extend(changed.map(|(key, value)| (*key, *value)));
+        let rows = rows.into_iter().filter(|(_, value)| !value.is_zero());
+        rows.for_each(|(key, value)| sink(key, value));
+        Ok(())
+    }
+
+    fn accounts(
+        &mut self,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<(), StoreError> {
+        let mut rows = BTreeMap::new();
+        self.below.accounts(range, &mut |key, state| {
+            rows.insert(key, Some(state));
+        })?;
+        let changed = self.changes.accounts.range(range.first..=range.last);
+        rows.extend(changed.map(|(key, state)| (*key, *state)));
+        for (key, state) in rows {
+            if let Some(state) = state {
+                sink(key, state);
+            }
+        }
+        Ok(())
+    }
+
+    fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
+        match self.changes.accounts.get(key) {
+            Some(state) => Ok(*state),
+            None => self.below.account(key),
+        }
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.below.counters()
+    }
+}

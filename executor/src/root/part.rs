@@ -1,0 +1,179 @@
+//! Parts of tries on their way to a root, and the reads for all of them.
+
+use trie::{Found, NodeKey, Plan, Reads, Update};
+
+use super::{
+    error::RootError,
+    known::Known,
+    read::{Answers, Asks, Readers},
+    work::RootWork,
+};
+use crate::tries::TrieId;
+
+/// The share of a trie that a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// Its first shard.
+    FirstShard,
+    /// A shard behind others.
+    OtherShard,
+}
+
+/// A trie or a shard of one, as a plan or with values. The shards of a trie follow each other.
+#[derive(Debug)]
+pub(super) struct Part<T> {
+    pub(super) trie: TrieId,
+    pub(super) extent: Extent,
+    pub(super) of: T,
+}
+
+/// Stages of a part at which it asks for nodes and rows, level by level.
+pub(super) trait Reading {
+    fn reads(&self) -> &Reads;
+    fn supply(&mut self, found: Found) -> Result<(), trie::Error>;
+    fn supply_nodes(&mut self, found: &Found) -> Result<(), trie::Error>;
+}
+
+impl Reading for Plan {
+    fn reads(&self) -> &Reads {
+        self.reads()
+    }
+
+    fn supply(&mut self, found: Found) -> Result<(), trie::Error> {
+        self.supply(found)
+    }
+
+    fn supply_nodes(&mut self, found: &Found) -> Result<(), trie::Error> {
+        self.supply_nodes(found)
+    }
+}
+
+impl Reading for Update {
+    fn reads(&self) -> &Reads {
+        self.reads()
+    }
+
+    fn supply(&mut self, found: Found) -> Result<(), trie::Error> {
+        self.supply(found)
+    }
+
+    fn supply_nodes(&mut self, found: &Found) -> Result<(), trie::Error> {
+        self.supply_nodes(found)
+    }
+}
+
+/// Where the answers to a part begin.
+struct Turn {
+    /// Index of the part.
+    part: usize,
+    /// Of its first node among those that were asked for.
+    node: usize,
+    /// Of its first range of rows.
+    range: usize,
+}
+
+impl<T: Reading> Part<T> {
+    /// Whether a node is counted for this part. All shards ask for the nodes above them.
+    fn counts(&self, key: &NodeKey) -> bool {
+        self.extent != Extent::OtherShard || !key.path().is_empty()
+    }
+
+    /// Takes in nodes that are known, level by level, until one is wanted that is not.
+    pub(super) fn descend(
+        &mut self,
+        known: &Known,
+        work: &mut RootWork,
+    ) -> Result<(), trie::Error> {
+        loop {
+            let nodes = &self.of.reads().nodes;
+            if nodes.is_empty() {
+                return Ok(());
+            }
+            let mut found = Found::default();
+            for key in nodes {
+                let Some(node) = known.node(self.trie, *key) else { return Ok(()) };
+                found.push_node(node);
+            }
+            work.used_node_count += nodes.iter().filter(|key| self.counts(key)).count() as u64;
+            self.of.supply_nodes(&found)?;
+        }
+    }
+
+    /// Adds the nodes that are not known to `asks`, and the rows.
+    fn ask(&self, part: usize, asks: &mut Asks, known: &Known) -> Turn {
+        let mut turn = Turn { part, node: asks.nodes.len(), range: asks.ranges.len() };
+        let Reads { nodes, ranges } = self.of.reads();
+        for key in nodes.iter().filter(|key| !known.has(self.trie, **key)) {
+            let id = (self.trie, *key);
+            // The shard before has asked for the same node.
+            if asks.nodes.last() == Some(&id) {
+                turn.node = asks.nodes.len() - 1;
+            } else {
+                asks.nodes.push(id);
+            }
+        }
+        for range in ranges {
+            let id = (self.trie, *range);
+            if asks.ranges.last() == Some(&id) {
+                turn.range = asks.ranges.len() - 1;
+            } else {
+                asks.ranges.push(id);
+            }
+        }
+        turn
+    }
+
+    /// Takes in the answers.
+    fn answer(
+        &mut self,
+        turn: &Turn,
+        answers: &Answers,
+        known: &Known,
+        work: &mut RootWork,
+    ) -> Result<(), trie::Error> {
+        let Reads { nodes, ranges } = self.of.reads();
+        let (mut found, mut node) = (Found::default(), turn.node);
+        for key in nodes {
+            found.push_node(known.node(self.trie, *key).unwrap_or_else(|| {
+                node += 1;
+                answers.node(node - 1)
+            }));
+        }
+        for index in turn.range..turn.range + ranges.len() {
+            answers.rows(index).for_each(|(key, value)| found.push_row(key, value));
+        }
+        work.used_node_count += nodes.iter().filter(|key| self.counts(key)).count() as u64;
+        self.of.supply(found)
+    }
+}
+
+/// Reads for all parts until none wants more. Returns the first answers, which begin with those to
+/// `asks`.
+pub(super) fn read_all<T: Reading>(
+    parts: &mut [Part<T>],
+    mut asks: Asks,
+    known: &Known,
+    readers: &Readers<'_>,
+    work: &mut RootWork,
+) -> Result<Option<Answers>, RootError> {
+    let mut first = None;
+    loop {
+        let mut turns = Vec::new();
+        for (index, part) in parts.iter_mut().enumerate() {
+            part.descend(known, work)?;
+            if !part.of.reads().is_empty() {
+                turns.push(part.ask(index, &mut asks, known));
+            }
+        }
+        if asks.is_empty() {
+            return Ok(first);
+        }
+        let answers = readers.read(std::mem::take(&mut asks), work)?;
+        for turn in turns {
+            parts[turn.part].answer(&turn, &answers, known, work)?;
+        }
+        first.get_or_insert(answers);
+    }
+}

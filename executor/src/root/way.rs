@@ -1,0 +1,70 @@
+//! The way in which a sample computes its roots, as plans and reads want it.
+
+use trie::{Format, NodeKey, ShardCount};
+use variant::{RootReads, RootWay};
+use workload::genesis::Genesis;
+
+use super::error::RootError;
+use crate::tries::TrieId;
+
+/// Writes to a trie of slots for each of its shards, at least: eight nodes are hashed at a time.
+const WRITES_PER_SHARD: usize = 8;
+
+/// The way to compute roots over the tries of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// Nodes that the state stores.
+    pub(super) format: Format,
+    pub(super) shards: ShardCount,
+    pub(super) reads: RootReads,
+    /// Nibbles of the longest paths of nodes that are read at once.
+    pub(super) guess_depth: usize,
+}
+
+impl Way {
+    /// The way `root` over a state that was built from `genesis`.
+    ///
+    /// # Errors
+    /// There are no so many shards.
+    pub(super) fn new(root: RootWay, format: Format, genesis: &Genesis) -> Result<Self, RootError> {
+        let RootWay { shard_count, reads, .. } = root;
+        let shards = ShardCount::new(shard_count).ok_or(RootError::Shards(shard_count))?;
+        let row_count = genesis.slot_count().max(genesis.account_count());
+        Ok(Self { format, shards, reads, guess_depth: guess_depth(format, row_count) })
+    }
+
+    /// Whether a trie with so many writes is divided.
+    pub(super) fn divides(&self, trie: TrieId, write_count: usize) -> bool {
+        let shard_count = usize::from(self.shards.get());
+        let is_large = write_count >= WRITES_PER_SHARD * shard_count;
+        shard_count > 1 && (trie == TrieId::Accounts || is_large)
+    }
+
+    /// Topmost node of a trie.
+    pub(super) fn top(&self) -> NodeKey {
+        NodeKey::top(self.format)
+    }
+}
+
+/// The depth at which a trie of so many rows with random keys has its lowest branches; where leaves
+/// are nodes, theirs.
+fn guess_depth(format: Format, row_count: u64) -> usize {
+    let nibbles = (u64::BITS - row_count.leading_zeros()).div_ceil(4) as usize;
+    match format {
+        Format::All => nibbles + 1,
+        Format::Cut(_) | Format::RethLike | Format::Branches => nibbles,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_guessed_down_to_the_leaves_of_a_trie_of_all_rows() {
+        let depths = [0, 1, 15, 16, 4_000, 128_000_000]
+            .map(|row_count| guess_depth(Format::RethLike, row_count));
+        assert_eq!(depths, [0, 1, 1, 2, 3, 7]);
+        assert_eq!(guess_depth(Format::All, 4_000), 4);
+    }
+}
