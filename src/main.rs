@@ -30,6 +30,7 @@ mod measure;
 mod metrics;
 mod minimal;
 mod node;
+mod now;
 mod plan;
 mod prepare;
 mod profile;
