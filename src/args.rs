@@ -145,6 +145,14 @@ impl Format {
     }
 }
 
+/// The error of `verb` where no work is named; `more` follows the scenario in its example.
+pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
+    anyhow!(
+        "nothing to run: name a scenario, as in `{verb} --scenario sload-storm {more}`, or a file, as in \
+         `{verb} my.toml`; `stress list` shows the scenarios, `{verb} --help` the rest"
+    )
+}
+
 impl RunArgs {
     /// The work of the run, as `command` asked for it.
     ///
@@ -250,12 +258,7 @@ impl RunArgs {
                 how.extend(self.work.beside_file().or_exit(Code::Usage)?);
                 Ok((Source::File(path), how))
             }
-            None => Err(anyhow!(
-                "nothing to run: name a scenario, as in `stress --scenario sload-storm --gas 640M`, or a \
-                 file, as in `stress my.toml`; \
-                 `stress list` shows what is there, `stress --help` the rest"
-            ))
-            .or_exit(Code::Usage),
+            None => Err(nothing_named("stress", "--gas 640M")).or_exit(Code::Usage),
         }
     }
 

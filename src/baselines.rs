@@ -214,7 +214,7 @@ impl Baselines {
         Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))
     }
 
-    /// Waits for other processes that change a baseline, and removes what killed ones left.
+    /// Waits for other processes that change a baseline, and removes the files of killed ones.
     fn lock(&self) -> Result<File> {
         let path = self.dir.join(LOCK);
         let cannot = || format!("cannot lock {}", path.display());
@@ -283,7 +283,8 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
     (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))
 }
 
-/// Gives the directory `new` the name `place`, in one step. What was there gets the name of `new`.
+/// Gives the directory `new` the name `place`, in one step. A directory that was there gets the
+/// name of `new`.
 fn put(new: &Path, place: &Path) -> io::Result<()> {
     if !place.exists() {
         return fs::rename(new, place);

@@ -219,6 +219,7 @@ impl CellSamples {
         let present_keys = present_keys(input);
         let [tx_latencies, read_latencies] = self.latencies(warm_up);
         let share = self.device_share(input, samples);
+        let bottleneck = self.bottleneck(input);
         Cell {
             variant: format!("{}/{variant}", input.store),
             store: input.store,
@@ -268,7 +269,8 @@ impl CellSamples {
                 let speculation = s.speculation?;
                 ratio(speculation.abort_count as f64, speculation.execution_count as f64)
             }),
-            binds: self.binds(input),
+            binds: bottleneck.map(|of| of.term),
+            binds_share: bottleneck.and_then(|of| of.wall_share),
             cache: self.cache(input),
         }
     }
@@ -293,7 +295,7 @@ impl CellSamples {
 
     /// The largest of the terms that bound the time from below: the device's reads, the CPU's
     /// work, the reads that one thread makes one after the other (see [`chain`]).
-    fn binds(&self, input: &CellInput<'_>) -> Option<Bottleneck> {
+    fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
         let device = input.device?;
         // Joined blocks come faster than single ones: their own ceiling, if it is known.
         let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
@@ -312,7 +314,9 @@ impl CellSamples {
                 if self.reads_at_once.is_some() { 0.0 } else { chain(input, blocks) * latency_s },
             ),
         ];
-        terms.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(term, _)| term)
+        let (term, seconds) = terms.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
+        Some(Bound { term, wall_share: wall_s.and_then(|wall_s| ratio(seconds, wall_s)) })
     }
 
     fn cache(&self, input: &CellInput<'_>) -> CacheFacts {
@@ -352,6 +356,14 @@ impl CellSamples {
         );
         facts(Some(lowest >= COLD_SHARE), reason)
     }
+}
+
+/// The largest lower bound of a time.
+#[derive(Clone, Copy)]
+struct Bound {
+    term: Bottleneck,
+    /// As a share of the wall time.
+    wall_share: Option<f64>,
 }
 
 /// Some samples' share of the device.

@@ -28,7 +28,7 @@ pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'
 }
 
 /// The verdict on all claims together; `None` where there are none. One that fails outweighs one
-/// that is inconclusive, and that one what was not judged.
+/// that is inconclusive, and that one a claim that was not judged.
 pub fn worst(claims: &[Claim]) -> Option<Verdict> {
     let order = [Verdict::Fails, Verdict::Inconclusive, Verdict::NotJudged, Verdict::Holds];
     order.into_iter().find(|verdict| claims.iter().any(|claim| claim.verdict == *verdict))

@@ -63,6 +63,18 @@ Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or s
 inconclusive (with --strict), 5 the machine gives reason for doubt (gate; doctor
 --strict), 6 input, output or run time, 130 interrupted (finished samples are kept).";
 
+/// Help with the first examples before the options, of which there are too many for a screen.
+const HELP_TEMPLATE: &str = "\
+{before-help}{about-with-newline}
+{usage-heading} {usage}
+
+First examples:
+  stress --scenario sload-storm --quick      the worst case in small, in seconds
+  stress --scenario sload-storm --gas 640M   on a state of 128M slots, 10 GB
+  stress my.toml --samples 8 --out results/  a file of your own, with intervals
+
+{all-args}{after-help}";
+
 /// The verb that clap adds.
 const HELP: &str = "help";
 
@@ -70,7 +82,7 @@ const HELP: &str = "help";
 /// (EIP-7928), executed in every design over the same state on disk.
 #[derive(Debug, Parser)]
 #[command(name = "stress", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-#[command(max_term_width = 100)]
+#[command(max_term_width = 100, help_template = HELP_TEMPLATE)]
 pub struct Cli {
     /// Neither progress nor notes: only the result, and errors
     #[arg(long, short, global = true)]
@@ -93,6 +105,7 @@ pub enum Command {
     #[command(alias = "ls")]
     List,
     /// Run a scenario or a workload file: the same as without a subcommand
+    #[command(help_template = HELP_TEMPLATE)]
     Run(Box<RunArgs>),
     /// Print a scenario with every key resolved, or a workload file, also as JSON
     Show(ShowArgs),

@@ -159,7 +159,7 @@ fn stop(child: &mut Child) {
     drop(child.wait());
 }
 
-/// How a command failed, and the end of what it wrote on standard error.
+/// How a command failed, and the end of its standard error.
 fn failure(status: ExitStatus, told: &mut File) -> String {
     let size = told.metadata().map_or(0, |metadata| metadata.len());
     let from = SeekFrom::Start(size.saturating_sub(TOLD_BYTES));

@@ -31,6 +31,7 @@ mod measure;
 mod metrics;
 mod minimal;
 mod node;
+mod now;
 mod plan;
 mod prepare;
 mod profile;

@@ -201,14 +201,24 @@ impl Progress {
         }
     }
 
+    /// Progress of work between samples: silent in a log, which has one line a sample.
+    pub fn between_samples(&self) -> Option<Self> {
+        (self.look == Look::Lines).then(|| Self::new(Look::Nothing))
+    }
+
     /// Begins a stage; one that was under way is finished first.
     pub fn stage(&self, name: &str, total: impl Into<Total>) -> Stage<'_> {
+        self.begin_at(name, total.into(), 0)
+    }
+
+    /// Begins a stage of which a log has a line from `due_ns` on, nanoseconds after `began`.
+    fn begin_at(&self, name: &str, total: Total, due_ns: u64) -> Stage<'_> {
         self.clear();
         self.done.store(0, Ordering::Relaxed);
-        self.due_ns.store(0, Ordering::Relaxed);
+        self.due_ns.store(due_ns, Ordering::Relaxed);
         self.screen().stage = Some(UnderWay {
             name: name.to_owned(),
-            total: total.into(),
+            total,
             began: Instant::now(),
             has_bar: false,
             live: None,
@@ -217,8 +227,8 @@ impl Progress {
         Stage { progress: self }
     }
 
-    /// Begins a sample. A terminal shows `live` from now on, or what it shows of the run already
-    /// where that is `None`; a log gets a line with `name`.
+    /// Begins a sample. A terminal shows `live` from now on, or keeps its lines of the run where
+    /// that is `None`. A log gets one line, at the sample's end: its name and its time.
     pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
         let mut screen = self.screen();
         let before = screen.stage.take_if(|stage| stage.live.is_some());
@@ -226,7 +236,7 @@ impl Progress {
         let live = live.map(|live| self.to_be_shown(live)).or_else(|| before?.live);
         let Some(live) = live.filter(|_| self.look.has_bars()) else {
             drop(screen);
-            return self.stage(name, 0);
+            return self.begin_at(name, Total::Unknown, self.due_after(self.line_interval));
         };
         screen.stage = Some(UnderWay {
             name: name.to_owned(),
@@ -327,8 +337,12 @@ impl Progress {
             }
             Look::Lines | Look::Nothing => return,
         };
+        self.due_ns.store(self.due_after(interval), Ordering::Relaxed);
+    }
+
+    fn due_after(&self, interval: Duration) -> u64 {
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-        self.due_ns.store(self.now_ns().saturating_add(interval_ns), Ordering::Relaxed);
+        self.now_ns().saturating_add(interval_ns)
     }
 
     fn now_ns(&self) -> u64 {

@@ -128,7 +128,7 @@ fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) 
         }),
         Selection::DownTo(_) => {
             states.retain(|state| state.is_ours);
-            // Nothing can use what killed processes left. Of unknown age is as good as new.
+            // Nothing can use the leftovers of killed processes. Of unknown age is as good as new.
             states.sort_by_key(|state| {
                 (!state.is_unfinished, state.needed_unix_s().unwrap_or(u64::MAX))
             });
@@ -206,7 +206,7 @@ mod tests {
         ]
     }
 
-    /// What is removed, and what is told of the others.
+    /// The removed states, and the lines that tell of the others.
     fn removed(
         states: Vec<StateInfo>,
         selection: &Selection,

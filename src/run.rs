@@ -7,7 +7,7 @@ mod finished;
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use anyhow::anyhow;
@@ -27,7 +27,7 @@ use crate::{
     extras::{Extras, Wishes},
     facts,
     hooks::{Cleanup, Hooks},
-    interrupt,
+    interrupt, now,
     plan::{self, Machine},
     prepare::{
         self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database,
@@ -81,7 +81,7 @@ impl RunInput {
     /// # Errors
     /// There is no result: nothing could be sampled.
     pub fn run(&self) -> Result<Finished, Failure> {
-        let started = SystemTime::now();
+        let started_unix_s = now::unix_s();
         let progress = Progress::new(self.look);
         // Before the state is built: the load that is warned of must not be our own.
         let data_path = prepare::data_path(self.data_dir.as_deref());
@@ -90,7 +90,6 @@ impl RunInput {
         let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
         let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
         let machine = Machine::this();
-        let started_unix_s = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let cells = plan::cells(&run, &machine);
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
         let progress = &progress;
@@ -206,8 +205,8 @@ impl Course<'_> {
             result
         };
         let mut last = result(failure.as_ref());
-        // The last rounds, what ended a run between two databases and what came of extra samples
-        // are in no file yet.
+        // No file has the last rounds yet, nor the end of a run between two databases, nor extra
+        // samples.
         if let Err(error) = files.write(&last, &sofar.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
             last = result(Some(&*failure));
@@ -438,8 +437,7 @@ fn draw_seed(run: &RunSpec) -> u64 {
     run.draw_seed.unwrap_or_else(seed::fresh)
 }
 
-/// What of the budget the next database has, where so many are left: what some have not used is
-/// the others'.
+/// The next database's share of the remaining budget, where so many are left.
 fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
     budget.saturating_sub(spent) / left_count.max(1)
 }

@@ -288,7 +288,9 @@ impl<'a> Sampling<'a> {
     fn fresh_work(&self, cell: &PlannedCell, number: u64) -> Result<Option<FreshWork>, Failure> {
         let works = self.prepared.fresh.as_ref();
         let works = works.filter(|_| FreshWorks::are_for(cell, self.run));
-        works.map(|works| works.make(number, cell, self.run, self.progress)).transpose()
+        let silent = self.progress.between_samples();
+        let progress = silent.as_ref().unwrap_or(self.progress);
+        works.map(|works| works.make(number, cell, self.run, progress)).transpose()
     }
 
     /// How a sample of `cell` is taken that is neither traced nor begun by recovering senders.

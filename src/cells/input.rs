@@ -37,8 +37,8 @@ pub struct CellInput<'a> {
     pub core_count: usize,
 }
 
-/// How many reads follow one another at least, of `blocks` in all. What a transaction reads is
-/// not known beforehand: its share of the gas stands for its share of the reads.
+/// How many reads follow one another at least, of `blocks` in all. The reads of a transaction
+/// are not known beforehand: its share of the gas stands for its share of the reads.
 pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
     let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
     match input.variant.io {

@@ -184,8 +184,8 @@ impl CalibrateInput {
             if all.iter().any(|of| of.taken.contains(given)) {
                 continue;
             }
-            let errors = all.iter().flat_map(|of| &of.left_out);
-            if let Some((_, error)) = errors.into_iter().find(|(other, _)| other == given) {
+            let mut errors = all.iter().flat_map(|of| &of.left_out);
+            if let Some((_, error)) = errors.find(|(other, _)| other == given) {
                 bail!("{error}\nno scenario of this calibration takes {}", given.origin);
             }
         }

@@ -29,7 +29,7 @@ pub struct Home {
     /// The database that `datadir` is a copy of; `None` where it is the original.
     original: Option<PathBuf>,
     own: PathBuf,
-    /// What the database is made from.
+    /// Source of the database.
     state: StateFiles,
 }
 

@@ -29,9 +29,9 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// Shortest time between two looks at its output.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What to do where the client's program is missing.
+/// Remedy where the client's program is missing.
 pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
-/// What to do where the program that reads rows is missing.
+/// Remedy where the program that reads rows is missing.
 const INSTALL_FILLER: &str =
     "install it (docs/client.md), or write its path into the start file (fill = …)";
 
@@ -41,7 +41,7 @@ struct Making<'a> {
     arguments: &'a [String],
     /// Whether it makes the directory, too.
     makes_directory: bool,
-    /// What to do where there is no such program.
+    /// Remedy where there is no such program.
     remedy: &'static str,
 }
 

@@ -8,7 +8,7 @@ use crate::exit::{Code, Failure};
 /// The HTTP server of go-ethereum closes a connection after as long, whatever the answer is.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a request of the Engine API came to, where it is no sample.
+/// Answer to a request of the Engine API that makes it no sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The client has all blocks that could be sent: it would answer VALID without executing.

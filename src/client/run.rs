@@ -3,7 +3,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use anyhow::anyhow;
@@ -25,7 +25,7 @@ use super::{
 use crate::{
     environment,
     exit::{Code, Failure, OrExit},
-    facts, interrupt, plan,
+    facts, interrupt, now, plan,
     progress::Progress,
     run::{Finished, RunInput},
     terminal,
@@ -188,7 +188,7 @@ impl ClientInput {
     /// The result without clients: that of our designs, or one without cells.
     fn base(&self, export: &Export) -> Result<Base, Failure> {
         let workload = export.workload().or_exit(Code::Usage)?;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let started_unix_s = now::unix_s();
         let environment = environment::probe(self.data_path());
         if let Some(designs) = &self.designs {
             drop(workload);
@@ -202,7 +202,6 @@ impl ClientInput {
             return Ok(Base::Ready(Box::new(Start { environment, result })));
         }
         let work = facts::workload(&workload, Vec::new());
-        let started_unix_s = since.map_or(0, |since| since.as_secs());
         let mut result = empty(&environment, work, self.command.clone(), started_unix_s);
         result.warnings.extend(differing(export));
         Ok(Base::Ready(Box::new(Start { environment, result })))
@@ -288,7 +287,7 @@ impl Course<'_> {
             let order = plan::order(sampled.len(), round, self.base.workload.seed);
             for (done, index) in (0..).zip(order) {
                 let name = sampled[index].name().to_owned();
-                let stage = progress.stage(&format!("round {}, {name}", round + 1), 0);
+                let stage = progress.sample(&format!("round {}, {name}", round + 1), None);
                 stage.set(done, sampled.len() as u64);
                 let paused = progress.pause();
                 let taken = sampled[index].sample();

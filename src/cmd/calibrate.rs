@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, anyhow};
@@ -22,7 +21,7 @@ use crate::{
         taker::Plan,
         work::{Work, subjects},
     },
-    prepare,
+    now, prepare,
     progress::Progress,
     terminal,
 };
@@ -54,7 +53,7 @@ pub struct CalibrateArgs {
 
 /// Compares this program with itself, and keeps the estimate.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let started = now::unix_s();
     let data_path = prepare::data_path(args.run.databases.data_dir.as_deref());
     let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let path = args.output.clone().or_else(calibration::default_path);

@@ -8,7 +8,7 @@ use result::{
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use anyhow::{Context, anyhow};
@@ -32,7 +32,7 @@ use crate::{
         settings::are_of_run,
     },
     metrics::MetricsFile,
-    minimal, prepare, terminal,
+    minimal, now, prepare, terminal,
 };
 
 /// Processes of a run whose times are judged: with fewer there is no interval.
@@ -145,7 +145,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
         return only_run(args, dir, parent_pid);
     }
     let metrics = MetricsFile::at(args.run.metrics.as_deref())?;
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let started = now::unix_s();
     let mut result = None;
     let ended = gated(args, &mut result);
     metrics.write(ended, |code| match &result {

@@ -1,9 +1,6 @@
 //! `stress io`: raw random reads of the stores, point after point, beside the device's rate.
 
-use std::{
-    path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use spec::Override;
@@ -20,7 +17,7 @@ use crate::{
         measuring::Measuring,
         plan::{IoInput, IoPlan},
     },
-    prepare,
+    now, prepare,
     progress::Progress,
     terminal,
 };
@@ -175,7 +172,7 @@ impl IoArgs {
 
 /// Measures the points of the options.
 pub fn io(args: &IoArgs) -> Result<Code, Failure> {
-    let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |s| s.as_secs());
+    let started_unix_s = now::unix_s();
     let plan = args.input().and_then(IoPlan::of).or_exit(Code::Usage)?;
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.

@@ -1,9 +1,6 @@
 //! A run: without a subcommand, `stress` runs the work of its arguments and prints the result.
 
-use std::{
-    path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use report::units;
@@ -15,14 +12,14 @@ use crate::{
     exit::{self, Code, Failure, OrExit},
     gate::baseline::PROCESS_COUNT_MIN,
     metrics::MetricsFile,
-    prepare,
+    now, prepare,
     run::Finished,
     terminal,
 };
 
-/// Runs the work of the arguments, prints the result, and writes what else is asked for.
+/// Runs the work of the arguments, prints the result, and writes the other files that they ask for.
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let started = now::unix_s();
     let metrics = MetricsFile::at(args.metrics.as_deref())?;
     let mut result = None;
     let ended = ran(args, &mut result);

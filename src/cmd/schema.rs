@@ -11,7 +11,7 @@ use crate::{
     terminal,
 };
 
-/// The schema of what a user writes; all others are of files that the program writes.
+/// The schema of scenarios, which a user writes; all others are of files that the program writes.
 const SCENARIO: &str = "scenario";
 
 /// Arguments of `stress schema`.

@@ -1,9 +1,6 @@
 //! `stress state`: the databases that runs have built.
 
-use std::{
-    path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand};
@@ -17,7 +14,7 @@ use variant::{SlotTable, StoreKind};
 use crate::{
     args::DATA_DIR_HELP,
     exit::{Code, Failure, OrExit},
-    interrupt, prepare,
+    interrupt, now, prepare,
     progress::{self, Progress},
     removal::{self, Fate, Outcome, Selection},
     terminal,
@@ -26,7 +23,7 @@ use crate::{
 const RM_HELP: &str = "\
 Examples:
   stress state rm rocksdb-0123456789abcdef
-  stress state rm --older-than 30d --dry-run    what has no run used for 30 days?
+  stress state rm --older-than 30d --dry-run    those that no run used for 30 days
   stress state rm --keep 20G                    the least recently used go until 20 GB are left
   stress state rm --all
 
@@ -78,7 +75,7 @@ pub struct RmArgs {
     /// The least recently used, until the others take so much at most: 20G, 512MiB
     #[arg(long, value_name = "SIZE", group = "which")]
     pub keep: Option<String>,
-    /// Only list what would be removed
+    /// List the states to be removed, and remove none
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -163,9 +160,9 @@ fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
         tell(&state, &Fate::Removed, args);
         return Ok(Code::Fine);
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now_s = now::unix_s();
     let outcome =
-        removal::remove(states, &selection, now, by, |state, fate| tell(state, fate, args));
+        removal::remove(states, &selection, now_s, by, |state, fate| tell(state, fate, args));
     conclude(outcome, &selection, args)
 }
 

@@ -12,7 +12,7 @@ use result::{
 };
 
 use crate::{
-    args::{DATA_DIR_HELP, Format, HowArgs, WorkArgs, as_option},
+    args::{DATA_DIR_HELP, Format, Given, ScenarioArgs, Which, as_option, nothing_named},
     child,
     exit::{Code, Failure, OrExit},
     prepare::Size,
@@ -28,9 +28,9 @@ use crate::{
 };
 
 const EXAMPLES: &str = "Examples:
-  stress sweep --scenario sload-storm threads=1,2,4,8 io_threads=16,64 \\
-         gas=64M,640M --design batched-io --samples 8 --out sweep/
-  stress sweep --scenario sload-storm run.rocksdb.block=4KiB,16KiB --out blocks/
+  stress sweep sload-storm threads=1,2,4,8 io_threads=16,64 gas=64M,640M \\
+         --design batched-io --samples 8 --out sweep/
+  stress sweep my.toml run.rocksdb.block=4KiB,16KiB --out blocks/
   stress sweep … --list                 the cells, without running them
   stress sweep … --out sweep/ --cell 7  one of them
   stress sweep --merge sweep/           all results as one, and the knees
@@ -41,21 +41,19 @@ a task of an array: fleet/slurm.sbatch, fleet/kubernetes.yaml. More: docs/sweep.
 const CELL_HELP: &str = "Run this cell alone [default: SLURM_ARRAY_TASK_ID or \
     JOB_COMPLETION_INDEX, where one is set]";
 
+const WORDS_HELP: &str = "A scenario\u{2019}s name or file; and axes: an option of a run \
+    (threads=1,2,4) or any key (state.slots=1M,10M)";
+
 /// Arguments of `stress sweep`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("words", |words| words.value_name("NAME|FILE|KEY=VALUES").help(WORDS_HELP)))]
 pub struct SweepArgs {
-    /// An axis: an option of a run (threads=1,2,4) or any key (state.slots=1M,10M)
-    #[arg(value_name = "KEY=VALUES", required_unless_present = "merge")]
-    pub axes: Vec<String>,
-    /// A shipped scenario's name, or the path of a scenario file
-    #[arg(long, value_name = "NAME|FILE", required_unless_present = "merge")]
-    pub scenario: Option<String>,
-    /// A small state and block where nothing else is said
-    #[arg(long)]
-    pub quick: bool,
+    /// The scenario and the settings of all cells, and the axes among its words
+    #[command(flatten)]
+    pub of_all: ScenarioArgs,
     /// Where the results go: a directory of this sweep alone
-    #[arg(long, value_name = "DIR", required_unless_present_any = ["merge", "list"])]
+    #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the cells, one a line, and run none
     #[arg(long, conflicts_with_all = ["cell", "merge"])]
@@ -67,15 +65,9 @@ pub struct SweepArgs {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["axes", "scenario", "quick", "out", "cell", "WorkArgs", "HowArgs"]
+        conflicts_with_all = ["out", "cell", "ScenarioArgs", "WorkArgs", "HowArgs"]
     )]
     pub merge: Option<PathBuf>,
-    /// The work of all cells
-    #[command(flatten)]
-    pub work: WorkArgs,
-    /// How all cells are run
-    #[command(flatten)]
-    pub how: HowArgs,
     /// Where state databases are kept.
     #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
     pub data_dir: Option<PathBuf>,
@@ -101,11 +93,18 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
         return Ok(Code::Interrupted);
     }
     let matrix = matrix_of(args)?;
-    let variable = |name: &str| std::env::var(name).ok();
-    let out = match &args.out {
-        Some(out) if !args.list => out,
-        _ => return Ok(list(&matrix)),
+    if args.list {
+        return Ok(list(&matrix));
+    }
+    let Some(out) = &args.out else {
+        let error = anyhow!(
+            "--out DIR is missing: the directory that the results of the {} cells go to; --list \
+             prints the cells and runs none",
+            matrix.cell_count
+        );
+        return Err(error).or_exit(Code::Usage);
     };
+    let variable = |name: &str| std::env::var(name).ok();
     let which = index::which(args.cell.as_deref(), variable, matrix.cell_count);
     let which = which.or_exit(Code::Usage)?;
     let dir = SweepDir::open(out, matrix)?;
@@ -143,17 +142,49 @@ fn cell_look(args: &SweepArgs) -> Look {
 /// # Errors
 /// An axis, a key or a value that is not valid.
 pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
-    let mut fixed = args.work.overrides().or_exit(Code::Usage)?;
-    fixed.extend(args.how.overrides());
+    let of_all = &args.of_all;
+    let mut fixed = of_all.work.overrides().or_exit(Code::Usage)?;
+    fixed.extend(of_all.how.overrides());
+    let (axes, names): (Vec<&String>, Vec<&String>) =
+        of_all.words.iter().partition(|word| is_axis(word));
+    let scenario = scenario_of(of_all.scenario.as_deref(), names)?;
+    if axes.is_empty() {
+        let error = anyhow!(
+            "no axis is given: name a key and its values, as in `stress sweep {scenario} \
+             threads=1,2,4 --out DIR`"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
     let key_of = |label: &str, value: &str| Ok(as_option(label, value)?.map(|given| given.key));
-    let axes =
-        args.axes.iter().map(|text| matrix::axis(text, key_of)).collect::<anyhow::Result<_>>();
+    let axes = axes.into_iter().map(|text| matrix::axis(text, key_of));
     matrix::of(MatrixInput {
-        scenario: args.scenario.clone().unwrap_or_default(),
-        size: if args.quick { Size::Quick } else { Size::Stated },
+        scenario,
+        size: if of_all.quick { Size::Quick } else { Size::Stated },
         fixed,
-        axes: axes.or_exit(Code::Usage)?,
+        axes: axes.collect::<anyhow::Result<_>>().or_exit(Code::Usage)?,
     })
+}
+
+/// Whether a word is an axis: `threads=1,2`, or an option whose values are missing.
+fn is_axis(word: &str) -> bool {
+    word.contains('=') || as_option(word, "1").is_ok_and(|option| option.is_some())
+}
+
+/// The scenario that is named, by a word as of a run or by `--scenario`.
+fn scenario_of(scenario: Option<&str>, names: Vec<&String>) -> Result<String, Failure> {
+    let words: Vec<String> = names.into_iter().cloned().collect();
+    let which = Given { words: &words, scenario, workload: None }.which();
+    let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
+    match which.or_exit(Code::Usage)? {
+        Some(Which::Scenario(name)) => Ok(name),
+        Some(Which::Workload(path)) => Err(anyhow!(
+            "{}: this is a workload file, and each cell of a sweep generates its own work: name a \
+             scenario",
+            path.display()
+        ))
+        .or_exit(Code::Usage),
+        None => Err(nothing_named("stress sweep", "threads=1,2,4")).or_exit(Code::Usage),
+    }
 }
 
 fn show(result: &RunResult, format: Format) -> Result<(), Failure> {

@@ -74,7 +74,8 @@ pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> F
     let loads = load_specs.iter().zip(of_loads).map(|(spec, tally)| {
         let transactions = tally.facts();
         let gas_share = ratio(transactions.gas as f64, all.gas as f64);
-        LoadFacts { kind: spec.kind.name().to_owned(), gas_share, transactions }
+        let (name, kind) = (spec.name.clone(), spec.kind.name().to_owned());
+        LoadFacts { name, kind, gas_share, transactions }
     });
     let components = components(&seen.batches);
     let described = Described {

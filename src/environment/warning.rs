@@ -24,7 +24,7 @@ pub enum Warning {
     SwapActive {
         /// Swap areas.
         area_count: usize,
-        /// What is in them.
+        /// Bytes in use.
         used_bytes: u64,
     },
     /// Something else was running when the run began.

@@ -10,7 +10,7 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, anyhow, bail};
@@ -37,7 +37,7 @@ use crate::{
     exit::{Code, Failure, OrExit, Strictness},
     facts,
     gate::exit_code,
-    interrupt, minimal, prepare,
+    interrupt, minimal, now, prepare,
     progress::Progress,
     run::RunInput,
     terminal,
@@ -149,11 +149,10 @@ impl Frame {
         command: Vec<String>,
     ) -> Self {
         let data_path = prepare::data_path(data_dir);
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             command,
             begun: Instant::now(),
-            started_unix_s: since.map_or(0, |since| since.as_secs()),
+            started_unix_s: now::unix_s(),
             environment: environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
             strictness,
             delta,

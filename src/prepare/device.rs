@@ -1,11 +1,7 @@
 //! The device under a state: its ceiling before and after the samples, its latency, and answers
 //! from a host's cache.
 
-use std::{
-    fmt::Display,
-    sync::atomic::AtomicBool,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{fmt::Display, sync::atomic::AtomicBool};
 
 use executor::{
     device::{self, Disk, TIME_PER_METHOD, Unmeasured},
@@ -13,7 +9,7 @@ use executor::{
 };
 use result::{Device, stats};
 
-use crate::{interrupt, progress::Progress};
+use crate::{interrupt, now, progress::Progress};
 
 /// Measures the device under `state` by blocks in the order that `draw_seed` gives. Unmeasured
 /// figures have a reason.
@@ -31,7 +27,7 @@ pub(super) fn measure(
         host_cache_ratio: None,
         probed_block_share: None,
         repeated_read_count: 0,
-        state_age_s: state_age_s(state),
+        state_age_s: Some(state_age_s(state)),
         reason: None,
         shared: None,
     };
@@ -53,9 +49,8 @@ pub(super) fn measure(
 }
 
 /// Seconds since `state` was built.
-pub(super) fn state_age_s(state: &BuiltState) -> Option<u64> {
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
-    Some(now_s.saturating_sub(state.manifest().created_unix_s))
+pub(super) fn state_age_s(state: &BuiltState) -> u64 {
+    now::unix_s().saturating_sub(state.manifest().created_unix_s)
 }
 
 /// Measures the ceiling again, once all samples are taken, and so the device's drift. `before` has

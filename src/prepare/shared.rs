@@ -2,11 +2,7 @@
 //! file, and the cells after it take them from there. Between cells and at the end of the sweep the
 //! ceiling is measured again, on blocks that were not read yet.
 
-use std::{
-    fs, io,
-    path::Path,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{fs, io, path::Path};
 
 use anyhow::{Context, Result};
 use executor::{
@@ -24,7 +20,7 @@ use super::{
     data_dir::data_dir,
     device::{add_reason, state_age_s},
 };
-use crate::{interrupt, progress::Progress};
+use crate::{interrupt, now, progress::Progress};
 
 /// Beginning of the reason for a ceiling that was not measured a second time.
 const NOT_AGAIN: &str = "ceiling not measured again";
@@ -69,7 +65,7 @@ pub(super) fn first(
     state: &BuiltState,
     draw_seed: u64,
 ) -> SweepDevice {
-    let measured_unix_s = now_unix_s();
+    let measured_unix_s = now::unix_s();
     let ceiling = |ceiling_iops| Ceiling { measured_unix_s, ceiling_iops };
     SweepDevice {
         schema: DEVICE_SCHEMA,
@@ -84,7 +80,7 @@ pub(super) fn first(
 
 /// The device as a cell over `state` records it.
 pub(super) fn of_cell(known: &SweepDevice, state: &BuiltState) -> Device {
-    of_state(known, state.name(), state_age_s(state))
+    of_state(known, state.name(), Some(state_age_s(state)))
 }
 
 /// The ceiling and the latency are the device's, whatever the state. The probe of a host's cache
@@ -126,7 +122,7 @@ pub fn measure_again(
     let stage = progress.stage("measuring the device again", 0);
     match ceiling_again(known, data_dir) {
         Ok(ceiling_iops) => {
-            known.ceilings.push(Ceiling { measured_unix_s: now_unix_s(), ceiling_iops });
+            known.ceilings.push(Ceiling { measured_unix_s: now::unix_s(), ceiling_iops });
             if at == Moment::End {
                 known.device.ceiling_end_iops = Some(ceiling_iops);
                 known.device.ceiling_drift = Some(ceiling_iops / first);
@@ -158,11 +154,6 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
     known.device.probed_block_share = Some(disk.read_share());
     known.device.repeated_read_count = disk.repeated_count();
     Ok(ceiling?.best.iops)
-}
-
-/// Now, seconds since 1970.
-pub fn now_unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

@@ -153,6 +153,24 @@ fn plain_lines_are_few_and_a_stage_says_how_long_it_took() {
 }
 
 #[test]
+fn a_log_has_one_line_a_sample() {
+    let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
+    progress.stage("preparing", 0);
+    for (at, name) in ["first", "second"].into_iter().enumerate() {
+        progress.sample(name, None).set(at as u64, 2);
+        drop(progress.pause());
+    }
+    progress.clear();
+    let text = paper.text();
+    let lines: Vec<&str> = text.lines().collect();
+    let starts = ["preparing", "preparing: done in ", "first: done in ", "second: done in "];
+    assert_eq!(lines.len(), starts.len(), "{text}");
+    for (line, start) in lines.iter().zip(starts) {
+        assert!(line.starts_with(start), "{start}: {text}");
+    }
+}
+
+#[test]
 fn a_line_says_how_much_of_what_is_done() {
     let stage = |total| UnderWay {
         name: "s".to_owned(),

@@ -12,6 +12,7 @@ use result::sweep::{Ceiling, SweepDevice, drift};
 
 use super::dir::SweepDir;
 use crate::{
+    now,
     prepare::shared::{self, Moment},
     progress::Progress,
     terminal,
@@ -40,7 +41,7 @@ impl<'a> WatchedDevice<'a> {
     /// The figures of earlier processes cannot be read.
     pub fn new(dir: &SweepDir, data_dir: Option<&'a Path>) -> Result<Self> {
         let was_measured = !dir.devices()?.is_empty();
-        let path = dir.device_path(shared::now_unix_s());
+        let path = dir.device_path(now::unix_s());
         Ok(Self { path, data_dir, was_measured, is_told: false })
     }
 
@@ -55,14 +56,12 @@ impl<'a> WatchedDevice<'a> {
     /// The figures cannot be read or written.
     pub fn before_cell(&self) -> Result<()> {
         match shared::read(&self.path)? {
-            Some(known) if is_due(&known, shared::now_unix_s()) => {
-                self.measure(known, Moment::Between)
-            }
+            Some(known) if is_due(&known, now::unix_s()) => self.measure(known, Moment::Between),
             _ => Ok(()),
         }
     }
 
-    /// Tells the user what the first cell on disk measured.
+    /// Tells the user the figures that the first cell on disk measured.
     ///
     /// # Errors
     /// The figures cannot be read.
@@ -105,7 +104,7 @@ impl<'a> WatchedDevice<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Again;
 
-/// What the first cell on disk measured, for the user.
+/// The figures of the first cell on disk, for the user.
 fn told(known: &SweepDevice, again: Option<Again>) -> String {
     let figure = match (known.ceilings.first(), &known.device.reason) {
         (Some(ceiling), _) => {

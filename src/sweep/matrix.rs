@@ -69,7 +69,7 @@ const fn size(matrix: &Matrix) -> Size {
     if matrix.quick { Size::Quick } else { Size::Stated }
 }
 
-/// What follows from the settings of all cells.
+/// Digest and equal cells, from the settings of all cells.
 struct Resolved {
     settings_digest: String,
     left_out: Vec<LeftOut>,

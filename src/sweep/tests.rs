@@ -41,7 +41,9 @@ fn result(dir: &SweepDir, index: u64) -> Value {
     });
     let mut json = BASE.clone();
     json["workload"]["digest"] = json!(dir.matrix().keys(index)["block.gas"]);
-    json["cells"][4]["mgas_per_s"]["median"] = json!(100.0 + index as f64);
+    let speed = 200.0 + index as f64;
+    json["cells"][4]["mgas_per_s"] = json!({"median": speed, "ci95": [speed * 0.98, speed * 1.02]});
+    json["warnings"] = json!([format!("the load was {index}")]);
     json
 }
 
@@ -375,8 +377,15 @@ fn a_page_is_not_wider_than_asked_and_has_every_point_and_knee() {
     }
     let page = report::sweep_table(&merged, 80, Paint::Plain);
     for index in 0..8 {
-        assert!(page.contains(&format!("{}", 100 + index)), "{page}");
+        let speed = 200.0 + f64::from(index);
+        let line = format!("{speed:.0} {:.0}–{:.0}", speed * 0.98, speed * 1.02);
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&line), "{line}: {page}");
     }
+    let wide = report::sweep_table(&merged, 140, Paint::Plain);
+    assert!(wide.contains("ms per block  MGas/s "), "{wide}");
+    let warning = "warning  the load was 0 (in all cells, with other numbers in the others)\n";
+    assert_eq!((page.contains(warning), page.matches("the load was").count()), (true, 1));
     assert!(
         !merged.knees.is_empty() && page.contains("the fewest I/O threads within 5 %"),
         "{page}"

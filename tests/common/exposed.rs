@@ -1,4 +1,4 @@
-//! Reads the text format of Prometheus as strictly as its description: what a scraper might take
+//! Reads the text format of Prometheus as strictly as its description: text that a scraper might take
 //! amiss is an error. Shares nothing with the code that writes it.
 #![allow(dead_code, reason = "each test binary uses a part")]
 

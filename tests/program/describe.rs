@@ -54,6 +54,23 @@ fn a_description_has_the_work_of_a_run_and_its_conflicts() {
 }
 
 #[test]
+fn a_load_is_described_by_the_name_that_its_scenario_gives() {
+    let dir = tempfile::tempdir().unwrap();
+    let loads = "[[load]]\nkind = \"transfers\"\nname = \"payments\"\nshare = 0.5\n\
+                 [[load]]\nkind = \"erc20\"\nshare = 0.5\n";
+    let head = "schema = 1\nname = \"two\"\n[state]\nslots = 20_000\n[block]\ngas = \"3M\"\n";
+    fs::write(dir.path().join("two.toml"), format!("{head}{loads}")).unwrap();
+    let two = described(&["two.toml"], dir.path());
+    assert_eq!(
+        (&two["loads"][0]["name"], &two["loads"][0]["kind"]),
+        (&Value::from("payments"), &Value::from("transfers"),)
+    );
+    assert!(two["loads"][1]["name"].is_null());
+    let page = printed(&["describe", "two.toml"], dir.path());
+    assert!(page.contains("payments (transfers)") && page.contains("  erc20 "), "{page}");
+}
+
+#[test]
 fn a_workload_file_is_described_as_its_scenario_but_for_its_loads() {
     let dir = tempfile::tempdir().unwrap();
     let generate = ["generate", "erc20", "--gas", "3M", "--output", "x.workload"];

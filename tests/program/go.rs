@@ -11,7 +11,7 @@ use crate::{machine, tool::text};
 /// Folders of the modules in Go.
 pub(crate) const MODULES: [&str; 2] = ["examples/go-worker", "tools/geth-fill"];
 
-/// Says what is skipped past the test's captured output.
+/// Says which test is skipped past the test's captured output.
 pub(crate) fn skipped(reason: &str) {
     drop(writeln!(std::io::stderr(), "SKIPPED: {reason}"));
 }

@@ -1,7 +1,7 @@
 //! Executors that are not this project's: workers in other languages. `examples/go-worker` is
 //! go-ethereum behind the worker protocol; it is built here where Go and its modules are to be had.
 
-#![expect(clippy::print_stderr, reason = "a test says what it measured")]
+#![expect(clippy::print_stderr, reason = "a test says its measured figures")]
 
 use std::{
     fs,

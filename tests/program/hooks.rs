@@ -8,29 +8,15 @@ use serde_json::Value;
 use crate::{
     gate::WORK,
     interrupted::{BEGIN_LIMIT, POLL_INTERVAL, UnderWay, json},
-    tool::{stress, text},
+    tool::{RUN, stress, text},
 };
 
-const RUN: [&str; 15] = [
-    "sload-storm",
-    "--gas",
-    "1M",
-    "--slots",
-    "10k",
-    "--store",
-    "memory",
-    "--design",
-    "sequential,batched-io",
-    "--threads",
-    "2",
-    "--samples",
-    "3",
-    "--format",
-    "json",
-];
+/// Two designs, three samples each.
+const HOW: [&str; 8] =
+    ["--design", "sequential,batched-io", "--threads", "2", "--samples", "3", "--format", "json"];
 
 fn run(dir: &Path, more: &[&str]) -> Output {
-    stress(&[&RUN[..], more].concat(), dir)
+    stress(&[&RUN[..], &HOW, more].concat(), dir)
 }
 
 fn log(dir: &Path) -> String {

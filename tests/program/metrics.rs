@@ -7,26 +7,12 @@ use serde_json::Value;
 
 use crate::{
     exposed::{Exposed, parsed},
-    tool::{printed, stress, text},
+    tool::{RUN, printed, stress, text},
 };
 
-const RUN: [&str; 15] = [
-    "--scenario",
-    "sload-storm",
-    "--gas",
-    "1M",
-    "--slots",
-    "10k",
-    "--store",
-    "memory",
-    "--design",
-    "sequential,batched-io",
-    "--threads",
-    "2",
-    "--samples",
-    "2",
-    "--quiet",
-];
+/// Two designs, two samples each, without notes.
+const HOW: [&str; 7] =
+    ["--design", "sequential,batched-io", "--threads", "2", "--samples", "2", "--quiet"];
 
 fn read(dir: &Path, name: &str) -> Exposed {
     parsed(&fs::read_to_string(dir.join(name)).unwrap()).unwrap()
@@ -36,7 +22,7 @@ fn read(dir: &Path, name: &str) -> Exposed {
 fn a_run_leaves_its_figures_with_the_labels_of_each_cell() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let args = [&RUN[..], &["--format", "json", "--metrics", "stress.prom"]].concat();
+    let args = [&RUN[..], &HOW, &["--format", "json", "--metrics", "stress.prom"]].concat();
     let result: Value = serde_json::from_str(&printed(&args, dir)).unwrap();
     let exposed = read(dir, "stress.prom");
     assert_eq!(exposed.value("stress_exit_code", &[("verb", "run")]), 0.0);
@@ -75,7 +61,7 @@ fn a_program_that_fails_leaves_its_exit_code() {
     assert_eq!(read(dir, "gate.prom").value("stress_exit_code", &[("verb", "gate")]), 2.0);
     // A file that cannot be written is told before the work, and once.
     for (file, words) in [("/nowhere/x.prom", "/nowhere/x.prom"), (".", "directory")] {
-        let output = stress(&[&RUN[..], &["--metrics", file]].concat(), dir);
+        let output = stress(&[&RUN[..], &HOW, &["--metrics", file]].concat(), dir);
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(6), "{error}");
         assert!(error.contains("--metrics") && error.contains(words), "{error}");
@@ -90,7 +76,7 @@ fn a_program_that_fails_leaves_its_exit_code() {
 fn a_gate_leaves_its_verdict_and_its_exit_code() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    printed(&[&RUN[..], &["--out", "out"]].concat(), dir);
+    printed(&[&RUN[..], &HOW, &["--out", "out"]].concat(), dir);
     let stored = ["--baseline", "out", "--result", "out/result.json", "--metrics", "gate.prom"];
     let output = stress(&[&["gate", "--format", "json"], &stored[..]].concat(), dir);
     let code = f64::from(output.status.code().unwrap());

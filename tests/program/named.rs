@@ -5,29 +5,15 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::tool::{printed, stress, text};
+use crate::tool::{RUN, printed, stress, text};
 
-const RUN: [&str; 15] = [
-    "run",
-    "sload-storm",
-    "--gas",
-    "1M",
-    "--slots",
-    "10k",
-    "--store",
-    "memory",
-    "--design",
-    "sequential",
-    "--threads",
-    "1",
-    "--samples",
-    "1",
-    "--save-baseline",
-];
+/// One sample in order.
+const HOW: [&str; 6] = ["--design", "sequential", "--threads", "1", "--samples", "1"];
+const SAVE: &str = "--save-baseline";
 
-/// Saves a run under this name, and gives what it said.
+/// Saves a run under this name, and gives its standard error.
 fn save(dir: &Path, name: &str, more: &[&str]) -> String {
-    let output = stress(&[&RUN[..], &[name], more].concat(), dir);
+    let output = stress(&[&RUN[..], &HOW, &[SAVE, name], more].concat(), dir);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stderr)
 }
@@ -69,7 +55,7 @@ fn a_gate_and_a_comparison_take_a_name_and_a_path_comes_first() {
         save(dir, "main", &[]);
     }
     let gate = |more: &[&str]| {
-        let work = RUN.iter().skip(1).take(RUN.len() - 2).copied();
+        let work = RUN.iter().skip(1).chain(&HOW).copied();
         let args: Vec<_> = ["gate", "--format", "json", "--baseline", "main"].into_iter().collect();
         let args: Vec<_> = args.into_iter().chain(work).chain(more.iter().copied()).collect();
         let output = stress(&args, dir);
@@ -106,13 +92,13 @@ fn a_name_that_is_none_and_one_that_is_not_there_are_told_with_the_names_there_a
     let words = ["cannot read mian", "no baseline of this name", "there are release-1.2"];
     refused(dir, &["compare", "mian", "release-1.2"], 6, &words);
     refused(dir, &["gate", "--baseline", "mian", "sload-storm"], 6, &words);
-    refused(dir, &[&RUN[..], &["a/b"]].concat(), 2, &["--save-baseline", "as in main"]);
+    refused(dir, &[&RUN[..], &HOW, &[SAVE, "a/b"]].concat(), 2, &["--save-baseline", "as in main"]);
     let gate = ["gate", "--against", "x", "sload-storm", "--save-baseline", "main"];
     refused(dir, &gate, 2, &["--save-baseline: `stress gate` saves no baseline"]);
     let calibrate = ["calibrate", "sload-storm", "--save-baseline", "main"];
     refused(dir, &calibrate, 2, &["--save-baseline"]);
     // A place that cannot be written is told before the run.
     fs::write(dir.join("file"), "").unwrap();
-    let args = [&RUN[..], &["main", "--data-dir", "file"]].concat();
+    let args = [&RUN[..], &HOW, &[SAVE, "main", "--data-dir", "file"]].concat();
     refused(dir, &args, 6, &["cannot save a baseline in file/baselines"]);
 }

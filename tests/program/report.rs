@@ -155,7 +155,12 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
         assert!(error.contains(words) && !error.contains("panicked"), "{args:?}: {error}");
     };
-    refused(&["report", "none.json", "--out", "x.html"], 6, "cannot read none.json");
+    let none = "cannot read none.json: there is no such file or directory; give a result file, or";
+    refused(&["report", "none.json", "--out", "x.html"], 6, none);
+    refused(&["report", "nothing/"], 6, "`stress sweep` or of `stress gate` wrote");
+    fs::create_dir(at.join("empty")).unwrap();
+    refused(&["report", "empty"], 6, "empty holds no result of stress");
+    fs::remove_dir(at.join("empty")).unwrap();
     refused(&["report", "cut.json", "--out", "x.html"], 6, "no whole JSON");
     refused(&["report", "other.json", "--out", "x.html"], 6, "stress.io/1");
     refused(&["report", "cut.json", "--out", "x.json"], 2, "--format bigger-is-better");

@@ -7,7 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::machine;
+use crate::{
+    machine,
+    tool::{stress, text},
+};
 
 const RUN: &str = "--scenario sload-storm --gas 1M --slots 10k --store memory --threads 1 \
     --design sequential,parallel-io --samples 3";
@@ -54,4 +57,21 @@ fn figures_stand_on_a_terminal_and_not_beside_json_in_a_log_or_where_it_is_to_be
     assert!(log.contains("round 1, memory/none/sequential") && !log.contains("median"), "{log}");
     let json = fs::read(dir.path().join("result.json")).expect("a result");
     assert!(serde_json::from_slice::<serde_json::Value>(&json).is_ok());
+}
+
+#[test]
+fn a_log_has_one_line_a_sample_also_where_each_has_keys_of_its_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let work = ["sload-storm", "--gas", "1M", "--slots", "10k", "--set", "state.accounts=10"];
+    let how = ["--store", "flat", "--design", "sequential", "--samples", "3", "--keys", "fresh"];
+    let output = stress(&[&work[..], &how].concat(), dir.path());
+    let log = text(&output.stderr);
+    assert!(output.status.success(), "{log}");
+    let samples = log.lines().skip_while(|line| !line.starts_with("round 1, "));
+    let samples: Vec<&str> = samples.take(3).collect();
+    for (line, round) in samples.iter().zip(1..) {
+        let start = format!("round {round}, flat/none/sequential+on-demand@1: done in ");
+        assert!(line.starts_with(&start), "{start}: {log}");
+    }
+    assert_eq!((samples.len(), log.matches("round ").count()), (3, 3), "{log}");
 }

@@ -7,6 +7,10 @@ use std::{
 
 use crate::machine;
 
+/// A run of milliseconds, in memory; its designs, threads and samples follow.
+pub(crate) const RUN: [&str; 8] =
+    ["run", "sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory"];
+
 /// Runs `stress` with 80 columns.
 pub(crate) fn stress(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));

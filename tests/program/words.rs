@@ -79,12 +79,57 @@ fn a_misspelt_verb_or_scenario_is_one_error_with_the_nearest_one() {
         (&["sload-strom", "--quick"], "did you mean the scenario sload-storm?"),
         (&["--scenario", "sload-strom"], "did you mean sload-storm?"),
         (&["state", "lst"], "list"),
-        (&["nothing-like-it"], "shipped are"),
+        (&["nothing-like-it"], "`stress list` shows all"),
+        (&["--scenario", "erc-20"], "did you mean erc20 or erc721?"),
     ] {
         refused(args, dir.path(), &[tip]);
     }
     assert_eq!(printed(&["ls"], dir.path()), printed(&["list"], dir.path()));
     assert_eq!(printed(&["state", "ls"], dir.path()), printed(&["state", "list"], dir.path()));
+}
+
+#[test]
+fn help_has_examples_before_its_options_and_fits_80_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    for args in [&["--help"][..], &["-h"], &["run", "--help"], &["help", "run"]] {
+        let help = printed(args, dir.path());
+        let place = |words: &str| help.find(words).unwrap_or_else(|| panic!("{words}: {help}"));
+        let examples = place("stress --scenario sload-storm --quick ");
+        assert!(place("Usage:") < examples && examples < place("--gas <GAS>"), "{help}");
+        let before: Vec<&str> = help[..place("--gas <GAS>")].lines().collect();
+        assert!(before.iter().all(|line| line.chars().count() <= 80), "{help}");
+    }
+    // Verbs that have these options among others keep to their own examples.
+    let gate = printed(&["gate", "--help"], dir.path());
+    assert!(!gate.contains("First examples"), "{gate}");
+}
+
+#[test]
+fn a_sweep_names_its_work_as_a_run_does_and_has_its_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["new", "mine"], dir.path());
+    let list = |args: &[&str]| printed(&[&["sweep", "--list"], args].concat(), dir.path());
+    let by_option = list(&["--scenario", "./mine.toml", "seed=1,2"]);
+    assert_eq!(by_option.lines().count(), 2, "{by_option}");
+    assert_eq!(list(&["mine.toml", "seed=1,2"]), by_option);
+    assert_eq!(list(&["seed=1,2", "mine.toml"]), by_option);
+    for (args, words) in [
+        (&["mine.toml"][..], "no axis is given"),
+        (&["mine.toml", "seed=1,2"], "--out DIR is missing"),
+        (&["seed=1,2"], "nothing to run: name a scenario, as in `stress sweep --scenario"),
+        (&["erc20", "mine.toml", "seed=1,2"], "mine.toml: erc20 is named already"),
+        (&["--scenario=erc20", "mine.toml", "seed=1,2"], "mine.toml: erc20 is named already"),
+        (&["x.workload", "seed=1,2"], "this is a workload file"),
+        (&["erc-20", "seed=1,2", "--list"], "did you mean erc20 or erc721?"),
+        (&["erc20", "seed=1,2", "mdbx", "--list"], "a comma"),
+        (&["erc20", "threads", "--list"], "a key and its values are wanted"),
+    ] {
+        let args = [&["sweep"], args].concat();
+        let output = stress(&args, dir.path());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains(words) && !error.contains("--data-dir"), "{args:?}: {error}");
+    }
 }
 
 #[test]

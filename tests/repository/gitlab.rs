@@ -1,5 +1,5 @@
 //! The job for GitLab: held against GitLab's own schema of CI files, which a Python package carries,
-//! where Python is there; and, in any case, what the schema cannot know: its shell steps, the verbs that
+//! where Python is there; and, in any case, parts that the schema cannot know: its shell steps, the verbs that
 //! they call, and the stages and jobs that it names.
 
 use std::{
@@ -38,7 +38,7 @@ const USUAL: [&str; 3] = ["build", "test", "deploy"];
 /// Keys of a job that are lines of shell.
 const SHELL: [&str; 3] = ["before_script", "script", "after_script"];
 
-/// What a test does not do is said past the harness, which keeps what passing tests print.
+/// A test says past the harness that it is skipped: the harness keeps the output of passing tests.
 fn skip(why: &str) {
     drop(writeln!(std::io::stderr(), "skipped: {why}"));
 }

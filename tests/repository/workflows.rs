@@ -7,7 +7,7 @@ use crate::sources::root;
 /// The linter as a Go module; its checksum is in Go's own database.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7";
 
-/// What a test does not do is said past the harness, which keeps what passing tests print.
+/// A test says past the harness that it is skipped: the harness keeps the output of passing tests.
 fn skip(why: &str) {
     drop(writeln!(std::io::stderr(), "skipped: {why}"));
 }

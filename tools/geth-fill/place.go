@@ -10,7 +10,7 @@ import (
 )
 
 // Where a database is made: a directory beside its place, which is renamed once the database is whole.
-// Its maker holds its lock; one without a maker is what a killed geth-fill left.
+// Its maker holds its lock; one without a maker was left by a killed geth-fill.
 type place struct {
 	datadir, dir string
 	lock         *os.File

@@ -257,7 +257,7 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
     };
     let keys = |cell: &Cell| Some(units::count(cell.samples.first()?.unique_keys));
     let p50 = |cell: &Cell| {
-        let mark = if cell.read_latency_of_batches { "b" } else { "" };
+        let mark = if cell.read_latency_of_batches { " b" } else { "" };
         Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
     };
     vec![
@@ -404,6 +404,7 @@ fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], best: Option<
         parts.push("blocks a present key".to_owned());
     }
     if !cells.is_empty() {
+        parts.push("keys: accounts and slots of the lists".to_owned());
         page.indented(Tone::Faint, INDENT, &parts.join("; "));
         let per = reading.time_is_per;
         let root = duties::commit_and_root(cells.iter().copied());

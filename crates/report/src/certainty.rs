@@ -60,15 +60,13 @@ pub(super) fn words(cells: &[&Cell]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// `no difference shown between batched-io@2+64io and parallel-io@64: about 40 more samples for
-/// ±3 %`, of the best design and those whose intervals overlap its own.
+/// `no difference shown between batched-io@2+64io and parallel-io@64: about 40 more samples of each
+/// for ±3 %`, of the best design and those whose intervals overlap its own.
 fn overlaps(cells: &[&Cell]) -> Option<String> {
     let designs = best_of_designs(cells);
     let best = facts::best(designs.iter().copied().filter(|cell| interval(cell).is_some()))?;
-    let own = interval(best)?;
-    let overlap =
-        |other: &Cell| interval(other).is_some_and(|[low, high]| low <= own[1] && own[0] <= high);
-    let alike = designs.into_iter().filter(|other| !std::ptr::eq(*other, best) && overlap(other));
+    let alike =
+        designs.into_iter().filter(|other| !std::ptr::eq(*other, best) && overlap(best, other));
     let alike: Vec<&Cell> = alike.collect();
     if alike.is_empty() {
         return None;
@@ -80,8 +78,16 @@ fn overlaps(cells: &[&Cell]) -> Option<String> {
     Some(format!("no difference shown between {} and {names}: {more}", name(best)))
 }
 
-/// `about 40 more samples for ±3 %`, by the widest spread of the compared cells.
+/// Whether both cells have intervals, and these overlap.
+pub(super) fn overlap(a: &Cell, b: &Cell) -> bool {
+    let ends = interval(a).zip(interval(b));
+    ends.is_some_and(|(a, b)| b[0] <= a[1] && a[0] <= b[1])
+}
+
+/// `about 40 more samples of each for ±3 %`, by the widest spread of the compared cells. A database
+/// serves all of them, a sample one.
 fn more_words(cells: &[&Cell], compared: &[&Cell]) -> String {
+    let of = if noun(cells) == SAMPLE { " of each" } else { "" };
     let noun = format!("more {}", noun(cells));
     let more = |cell: &&Cell| {
         let needed = stats::count_needed(&times(cell), PRECISION_SHARE)?;
@@ -91,11 +97,13 @@ fn more_words(cells: &[&Cell], compared: &[&Cell]) -> String {
     let known: Option<Vec<usize>> = compared.iter().map(more).collect();
     match known.and_then(|known| known.into_iter().max()) {
         Some(0) => format!("they are known to ±{percent:.0} %"),
-        Some(more) => format!("about {} for ±{percent:.0} %", units::things(more as u64, &noun)),
+        Some(more) => {
+            format!("about {}{of} for ±{percent:.0} %", units::things(more as u64, &noun))
+        }
         None => {
             let least = compared.iter().map(|cell| cell.value_count()).min().unwrap_or(0);
             let more = INTERVAL_COUNT_MIN.saturating_sub(least).max(1);
-            format!("{} for an interval", units::things(more as u64, &noun))
+            format!("{}{of} for an interval", units::things(more as u64, &noun))
         }
     }
 }
@@ -114,7 +122,7 @@ fn times(cell: &Cell) -> Vec<f64> {
 }
 
 /// The best cell of each design that has a time.
-fn best_of_designs<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
+pub(super) fn best_of_designs<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     let mut designs: Vec<Design> = Vec::new();
     for cell in cells {
         if !designs.contains(&cell.design) {

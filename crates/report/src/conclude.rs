@@ -46,7 +46,7 @@ pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
 }
 
 /// `geth 25.0 s (0.81 times in order)`: every client; `None` without one.
-fn of_clients(result: &RunResult) -> Option<String> {
+pub(super) fn of_clients(result: &RunResult) -> Option<String> {
     let words = result.clients.iter().filter_map(|client| {
         let time = words_of(client.ms_per_batch.median?);
         let is_repeated = client.counted().len() > 1;
@@ -137,7 +137,7 @@ fn apart(a: f64, b: f64) -> f64 {
 /// The two cells, one of each design, with equally many reads under way, and the most of all such
 /// pairs; nothing if the best cells are such a pair already. Threads are not depth: a block has no
 /// more readers on demand than transactions, and a call may have many reads under way.
-fn equal_depth(cells: &[&Cell]) -> Option<String> {
+pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
     let (batched, on_demand) = (best_of(cells, BATCHED)?, best_of(cells, ON_DEMAND)?);
     if apart(depth(batched)?, depth(on_demand)?) <= EQUAL_DEPTH_RATIO {
         return None;

@@ -67,7 +67,7 @@ fn byte_words(described: &Described) -> String {
 /// One line a load, and one for all.
 fn loads(page: &mut Page, described: &Described) {
     let loads = &described.loads;
-    let mut names: Vec<String> = loads.iter().map(|load| load.kind.clone()).collect();
+    let mut names: Vec<String> = loads.iter().map(load_name).collect();
     let mut lines: Vec<&TxFacts> = loads.iter().map(|load| &load.transactions).collect();
     let mut shares: Vec<f64> = loads.iter().map(|load: &LoadFacts| load.gas_share).collect();
     if loads.len() != 1 {
@@ -105,6 +105,14 @@ fn loads(page: &mut Page, described: &Described) {
         let label = pad_right(&clip(name, name_width), name_width);
         let texts = columns.iter().map(|column| column.values[place].as_str());
         page.line(Tone::Plain, &row("  ", &label, texts, &columns, &gaps));
+    }
+}
+
+/// `payments (erc20)`: its name, if the scenario gives one, and its kind.
+fn load_name(load: &LoadFacts) -> String {
+    match &load.name {
+        Some(name) => format!("{name} ({})", load.kind),
+        None => load.kind.clone(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The facts of a result that the table and the finding share, worked out once.
 
-use result::{CLIENT_DISAGREES, Cell, ClientCell, HOST_CACHE_RATIO, RunResult};
+use result::{
+    CLIENT_DISAGREES, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, Shown, WorkloadFacts,
+};
 use variant::{CacheMode, Design, StoreKind};
 
 use super::units;
@@ -36,17 +38,11 @@ impl<'a> Reading<'a> {
             let cache = cache_words(result, &cells);
             OfStore { store, cells, cache }
         });
-        let workload = &result.workload;
         Self {
             result,
             disagrees: disagrees(result),
             stores: stores.collect(),
-            // A time is of a batch, possibly of one block.
-            time_is_per: if workload.block_count == workload.batch_count {
-                "block"
-            } else {
-                "batch"
-            },
+            time_is_per: time_is_per([&result.workload]),
         }
     }
 
@@ -54,6 +50,28 @@ impl<'a> Reading<'a> {
     pub(super) fn cells(&self) -> Vec<&'a Cell> {
         self.stores.iter().flat_map(|of| of.cells.iter().copied()).collect()
     }
+}
+
+/// The noun that times are per: a batch, of one block in all of `works` or of more.
+fn time_is_per<'a>(works: impl IntoIterator<Item = &'a WorkloadFacts>) -> &'static str {
+    match works.into_iter().all(|work| work.block_count == work.batch_count) {
+        true => "block",
+        false => "batch",
+    }
+}
+
+/// The heading of times in milliseconds: `ms per block`, or `ms per batch` where a batch of one of
+/// `works` has several blocks.
+pub(super) fn ms_per<'a>(works: impl IntoIterator<Item = &'a WorkloadFacts>) -> &'static str {
+    match time_is_per(works) {
+        "block" => "ms per block",
+        _ => "ms per batch",
+    }
+}
+
+/// The heading of times of results.
+pub(super) fn ms_per_of(results: &[Shown]) -> &'static str {
+    ms_per(results.iter().filter_map(Shown::workload))
 }
 
 fn disagrees(result: &RunResult) -> bool {

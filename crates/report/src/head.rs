@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use result::{RunResult, SharedDevice, WorkloadFacts};
 
 use super::{
-    facts::Reading,
+    facts::{self, Reading},
     page::{Page, Tone},
     units,
 };
@@ -18,6 +18,9 @@ const DIGEST_LENGTH: usize = 12;
 /// The work.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     workload(page, &result.workload);
+    if let Some(words) = facts::small_state(result) {
+        page.labelled(Tone::Warning, "", words.as_str());
+    }
     if let Some(command) = &result.prepare {
         page.labelled(Tone::Plain, "prepare", &format!("before each sample: {command}"));
     }
@@ -51,12 +54,15 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
         page.labelled(Tone::Plain, "", &format!("overridden: {}", workload.overridden.join(", ")));
     }
     let bal = &workload.bal;
+    let keys = workload.list_slot_count.saturating_add(workload.list_account_count);
     let text = format!(
-        "batched-io {}, parallel-io {}, full {}; {}",
+        "batched-io {}, parallel-io {}, full {}; {} + {} = {}",
         units::bytes(bal.batched_io_bytes),
         units::bytes(bal.parallel_io_bytes),
         units::bytes(bal.full_bytes),
         units::things(workload.list_slot_count, "slot"),
+        units::things(workload.list_account_count, "account"),
+        units::things(keys, "key"),
     );
     page.labelled(Tone::Plain, "list", &text);
     let digest: String = workload.digest.chars().take(DIGEST_LENGTH).collect();

@@ -7,20 +7,22 @@ use result::{
 };
 
 use super::{
-    Paint,
+    Paint, facts,
     history::{Change, Group, Series, commit, groups, judged_count},
     page::{Page, Tone, pad_left, pad_right},
     units,
 };
 
+/// The column of times; its heading says what they are per.
+const TIME: &str = "time";
 /// Columns and their widths; the first one is the mark of a change.
 const HEADS: [(&str, usize); 8] = [
     ("", 2),
     ("since", 20),
-    (" commit", 12),
+    (" commit", 11),
     ("results", 7),
-    ("median", 9),
-    ("95 %", 13),
+    (TIME, 13),
+    ("95 %", 12),
     ("ratio", 7),
     ("p", 8),
 ];
@@ -38,7 +40,7 @@ pub fn history_table(results: &[Shown], width: usize, paint: Paint) -> String {
         page.labelled(Tone::Plain, "machine", &group.machine);
         for series in &group.series {
             page.gap();
-            variant(&mut page, series);
+            variant(&mut page, series, facts::ms_per([group.workload]));
         }
     }
     for shown in results.iter().filter(|shown| shown.agrees() == Some(false)) {
@@ -92,9 +94,10 @@ pub(crate) fn note(judged_count: usize) -> String {
     )
 }
 
-fn variant(page: &mut Page, series: &Series<'_>) {
+fn variant(page: &mut Page, series: &Series<'_>, ms_per: &str) {
     page.line(Tone::Strong, series.variant);
-    page.line(Tone::Faint, &line(HEADS.map(|(head, _)| head.to_owned())));
+    let head = |(head, _)| if head == TIME { ms_per } else { head }.to_owned();
+    page.line(Tone::Faint, &line(HEADS.map(head)));
     let changes = [None].into_iter().chain(series.changes.iter().map(Some));
     for (level, change) in series.levels().into_iter().zip(changes) {
         let points = &series.points[level];
@@ -107,8 +110,8 @@ fn variant(page: &mut Page, series: &Series<'_>) {
             units::moment(first.run.started_unix_s),
             format!(" {}", commit(first.run)),
             points.len().to_string(),
-            units::time_ns(median * 1e6),
-            interval(&times, median),
+            units::plain(median),
+            interval(&times),
             change.map_or_else(String::new, |change| format!("{:.3}", change.ratio)),
             change.map_or_else(String::new, p_words),
         ];
@@ -124,11 +127,11 @@ pub(crate) fn p_words(change: &Change) -> String {
     format!("{:.5}", change.p)
 }
 
-/// As shares of the median to both sides, or how many results there are.
-fn interval(times: &[f64], median: f64) -> String {
+/// The ends of the median's interval, or how many results there are.
+fn interval(times: &[f64]) -> String {
     match stats::median_interval(times) {
         Some([low, high]) => {
-            format!("−{:.1}+{:.1} %", (1.0 - low / median) * 1e2, (high / median - 1.0) * 1e2)
+            format!("{}–{}", units::plain(low), units::plain(high))
         }
         None => format!("n={}", times.len()),
     }

@@ -36,6 +36,7 @@ use result::Shown;
 pub use markup::quote;
 
 use crate::{
+    axes::{self, Axis},
     calibrated::{Calibrated, Figures},
     history::groups,
     units,
@@ -156,7 +157,7 @@ fn title(report: &Report<'_>) -> String {
     }
 }
 
-/// The work, in a line: of the first result, where there are several.
+/// The work, in a line; of several results the facts that all share, and the axes of a sweep.
 fn work(report: &Report<'_>) -> String {
     let Some(source) = report.sources.first() else { return String::new() };
     let work = source.workload();
@@ -168,19 +169,49 @@ fn work(report: &Report<'_>) -> String {
         markup::number(figure.as_ref(), |value| units::things(value as u64, noun))
     };
     let digest: String = of.map_or("", |of| &of.digest).chars().take(12).collect();
-    let line = format!(
-        "{} gas, {} and {} on {}; a state of {} slots; workload <code>{}</code>",
-        count(of.and_then(|of| figure!(of, gas))),
-        things(of.and_then(|of| figure!(of, tx_count)), "transaction"),
-        things(of.and_then(|of| figure!(of, block_count)), "block"),
-        esc(of.map_or("an unknown fork", |of| &of.fork)),
-        count(of.and_then(|of| figure!(of, state_slot_count))),
-        esc(&digest)
-    );
-    let begun = units::moment(source.shown.started_unix_s());
-    let of = match report.sources.len() {
-        1 => String::new(),
-        count => format!("{count} results; of the first: "),
+    let facts = [
+        (axes::GAS, format!("{} gas", count(of.and_then(|of| figure!(of, gas))))),
+        (axes::TRANSACTIONS, things(of.and_then(|of| figure!(of, tx_count)), "transaction")),
+        (axes::BLOCKS, things(of.and_then(|of| figure!(of, block_count)), "block")),
+        (axes::FORK, format!("on {}", esc(of.map_or("an unknown fork", |of| &of.fork)))),
+        (
+            axes::SLOTS,
+            format!("a state of {} slots", count(of.and_then(|of| figure!(of, state_slot_count)))),
+        ),
+        (axes::DIGEST, format!("workload <code>{}</code>", esc(&digest))),
+    ];
+    let shown = report.shown();
+    let works: Vec<_> = shown.iter().filter_map(|shown| shown.workload()).collect();
+    let differing = axes::differing(&works);
+    let shared = facts.into_iter().filter(|(name, _)| !differing.contains(name));
+    let shared: Vec<String> = shared.map(|(_, text)| text).collect();
+    let begun = esc(&units::moment(source.shown.started_unix_s()));
+    let line = match report.sources.len() {
+        1 => format!("{}; {begun}", shared.join(", ")),
+        count => {
+            let differ = match differing.as_slice() {
+                [] => String::new(),
+                names => format!("; they differ in {}", names.join(", ")),
+            };
+            let shared = match shared.is_empty() {
+                true => "no fact of the work".to_owned(),
+                false => shared.join(", "),
+            };
+            format!("{count} results; in all: {shared}{differ}; the first of {begun}")
+        }
     };
-    format!("<p class=\"work\">{of}{line}; {}</p>\n", esc(&begun))
+    format!("<p class=\"work\">{line}</p>\n{}", axes_of(report))
+}
+
+/// The axes of a sweep with their values.
+fn axes_of(report: &Report<'_>) -> String {
+    let axis =
+        |axis: &Axis| format!("<em>{}</em> {}", esc(&axis.key), esc(&axis.values.join(", ")));
+    match axes::axes(&report.shown()).as_slice() {
+        [] => String::new(),
+        axes => {
+            let axes: Vec<String> = axes.iter().map(axis).collect();
+            format!("<p class=\"work\">Axes of the sweep: {}</p>\n", axes.join(" × "))
+        }
+    }
 }

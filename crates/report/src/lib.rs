@@ -2,6 +2,7 @@
 //! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
 //! exit code, and nothing shows a figure of a run whose designs disagree.
 
+mod axes;
 mod calibrated;
 mod calibration_table;
 mod cells;
@@ -17,6 +18,7 @@ mod error;
 mod exact;
 mod facts;
 pub mod formats;
+mod found;
 mod gate;
 mod head;
 mod history;
@@ -33,6 +35,7 @@ mod profile;
 mod sweep;
 mod table;
 pub mod units;
+mod warnings;
 mod whole_file;
 
 #[cfg(test)]

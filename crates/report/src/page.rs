@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::Paint;
 
 /// Width of the labels at the left.
-const LABEL_WIDTH: usize = 9;
+pub(super) const LABEL_WIDTH: usize = 9;
 /// Below this width no text is readable; nothing is narrower.
 const MIN_WIDTH: usize = 24;
 /// What is not parted from the number before it.
@@ -132,7 +132,8 @@ fn head_of(text: &str, width: usize) -> &str {
     text
 }
 
-fn wrap(text: &str, width: usize) -> Vec<String> {
+/// Lines of at most `width` columns.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in glued_words(text) {
         let mut rest = word.as_str();

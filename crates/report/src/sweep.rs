@@ -3,16 +3,19 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use result::sweep::{Axis, KNEE_SHARE, Keys, Knee, Merged, Over, Point, ranges};
+use result::sweep::{self, Axis, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Over, Point, ranges};
 
 use super::{
-    Paint,
+    Paint, facts,
     page::{Page, Tone, pad_left},
     units::{self, UNKNOWN},
+    warnings::{Warning, grouped},
 };
 
 /// Lines of a table that are shown; all are in the JSON.
 const SHOWN_LINE_COUNT: usize = 200;
+/// Warnings that are shown; all are in the JSON.
+const SHOWN_WARNING_COUNT: usize = 8;
 /// Space before a column.
 const GAP: usize = 2;
 /// Space at the left of figures that have no room beside their cell's name.
@@ -54,12 +57,8 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
         let knees: Vec<_> = merged.knees.iter().filter(|knee| knee.over == over).collect();
         knees_over(&mut page, &merged.sweep.axes, what, knees);
     }
-    if merged.knees.is_empty() && merged.points.iter().any(|of| of.mgas_per_s_ci95.is_none()) {
-        let text = "no knee: where more threads stop paying needs intervals (--samples 6)";
-        page.labelled(Tone::Faint, "knees", text);
-    }
-    let text = "a knee compares medians of a few samples: noise may move it; times belong to their machine";
-    page.labelled(Tone::Faint, "note", text);
+    unnamed_knees(&mut page, merged);
+    page.labelled(Tone::Faint, "note", "times belong to their machine");
     page.render(paint)
 }
 
@@ -94,16 +93,29 @@ fn head(page: &mut Page, merged: &Merged) {
         let text = "equal wherever the work is: gas, keys of the lists, store reads of a variant";
         page.labelled(Tone::Plain, "counters", text);
     }
-    let warned = merged.cells.iter().filter(|cell| !cell.result.warnings.is_empty()).count();
-    if warned > 0 {
-        let cells = units::things(warned as u64, "cell");
-        page.labelled(
-            Tone::Warning,
-            "warnings",
-            &format!("in {cells}; each cell's result has them"),
-        );
-    }
+    warnings(page, merged);
     page.gap();
+}
+
+/// Each warning once, with the cells that have it where these are not all.
+fn warnings(page: &mut Page, merged: &Merged) {
+    let texts = merged.cells.iter().map(|cell| &cell.result.warnings);
+    let all = grouped(texts.map(|texts| texts.iter().map(String::as_str).collect()));
+    for Warning { text, results, has_others } in all.iter().take(SHOWN_WARNING_COUNT) {
+        let cells: Vec<u64> = results.iter().map(|place| merged.cells[*place].index).collect();
+        let of = match results.len() == merged.cells.len() {
+            true => "in all cells".to_owned(),
+            false if cells.len() == 1 => format!("in cell {}", cells[0]),
+            false => format!("in cells {}", ranges(&cells)),
+        };
+        let others = if *has_others { ", with other numbers in the others" } else { "" };
+        page.labelled(Tone::Warning, "warning", &format!("{text} ({of}{others})"));
+    }
+    let more = all.len().saturating_sub(SHOWN_WARNING_COUNT);
+    if more > 0 {
+        let text = format!("and {} more: each cell's result has them", units::count(more as u64));
+        page.labelled(Tone::Warning, "warning", &text);
+    }
 }
 
 /// One line for each cell and variant.
@@ -114,8 +126,9 @@ fn cells(page: &mut Page, merged: &Merged) {
     }
     let names = names(merged);
     let of = |value: fn(&Point) -> String| points.iter().map(value);
+    let ms_per = facts::ms_per(merged.cells.iter().map(|cell| &cell.result.workload));
     let mut figures = vec![
-        Column::new("a batch", of(|point| time(point.ms_per_batch))),
+        Column::new(ms_per, of(|point| plain(point.ms_per_batch))),
         Column::new("MGas/s", of(|point| plain(point.mgas_per_s))),
         Column::new("95 %", of(interval)),
     ];
@@ -124,6 +137,7 @@ fn cells(page: &mut Page, merged: &Merged) {
         figures.remove(0);
     }
     lines(page, &names, &figures);
+    page.indented(Tone::Faint, GAP, "95 %: the ends of the interval of the column before it");
     page.gap();
 }
 
@@ -210,6 +224,25 @@ fn knees_of(page: &mut Page, axes: &[Axis], what: &str, knees: &[&Knee]) {
     lines(page, &names, &figures);
 }
 
+/// In how many combinations no knee is named, and why.
+fn unnamed_knees(page: &mut Page, merged: &Merged) {
+    let reasons = sweep::unnamed_knees(&merged.points);
+    let count = |reason| reasons.iter().filter(|(_, of)| *of == reason).count();
+    let words = [
+        (NoKnee::NoInterval, "without intervals (--samples 6)"),
+        (NoKnee::Overlap, "with intervals that overlap (more samples part them)"),
+        (NoKnee::FewestTried, "where the fewest threads that were tried are enough"),
+    ];
+    let parts = words.into_iter().filter(|(reason, _)| count(*reason) > 0);
+    let parts: Vec<_> = parts.map(|(of, words)| format!("{} {words}", count(of))).collect();
+    if !parts.is_empty() {
+        let all = reasons.len() + merged.knees.len();
+        let all = units::things(all as u64, "combination");
+        let text = format!("no knee in {} of {all}: {}", reasons.len(), parts.join(", "));
+        page.labelled(Tone::Faint, "knees", &text);
+    }
+}
+
 const fn mark(knee: &Knee) -> &'static str {
     if knee.is_most { "+" } else { "" }
 }
@@ -249,24 +282,18 @@ fn width(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.width() + GAP).sum()
 }
 
-fn time(ms: Option<f64>) -> String {
-    ms.map_or_else(|| UNKNOWN.to_owned(), |ms| units::time_ns(ms * 1e6))
-}
-
 fn plain(value: Option<f64>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), units::plain)
 }
 
-/// Of the throughput, as a share of the median to both sides; or the number of values where
-/// there is none; or the cell whose figures these are.
+/// The ends of the throughput's interval; or the number of values where there is none; or the cell
+/// whose figures these are.
 fn interval(point: &Point) -> String {
     if let Some(same_as) = point.same_as {
         return format!("= cell {same_as}");
     }
-    match point.mgas_per_s.zip(point.mgas_per_s_ci95) {
-        Some((mid, [low, high])) => {
-            format!("−{:.1}+{:.1} %", (1.0 - low / mid) * 1e2, (high / mid - 1.0) * 1e2)
-        }
+    match point.mgas_per_s_ci95 {
+        Some([low, high]) => format!("{}–{}", units::plain(low), units::plain(high)),
         None => format!("n={}", point.value_count),
     }
 }

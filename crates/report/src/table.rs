@@ -3,9 +3,9 @@
 use result::{Bound, Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
 
 use super::{
-    Paint, cells, conclude, databases,
+    Paint, cells, certainty, conclude, databases,
     facts::{self, Reading},
-    head,
+    found, head,
     page::{Page, Tone},
     profile, units,
 };
@@ -47,12 +47,13 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         page.gap();
         cells::cells(&mut page, &reading);
         page.gap();
+        beside(&mut page, &reading);
         databases::databases(&mut page, &reading);
         profile::profile(&mut page, result.profile.as_ref());
     }
     page.gap();
     remarks(&mut page, result);
-    let found = conclude::finding(&reading).unwrap_or_else(|| "nothing was measured".to_owned());
+    let found = found::found(&reading).unwrap_or_else(|| "nothing was measured".to_owned());
     page.labelled(if disagrees { Tone::Alarm } else { Tone::Strong }, "found", &found);
     page.gap();
     if !disagrees {
@@ -79,6 +80,21 @@ fn disagreements(page: &mut Page, result: &RunResult) {
         let text = format!("and {} more: --format json", units::count(more as u64));
         page.labelled(Tone::Alarm, "", &text);
     }
+}
+
+/// Facts of several rows together: reads at equal depth, and how many samples would show more.
+fn beside(page: &mut Page, reading: &Reading<'_>) {
+    let many = reading.stores.len() > 1;
+    for of in &reading.stores {
+        let store = if many { format!("{}: ", of.store) } else { String::new() };
+        if let Some(words) = conclude::equal_depth(&of.cells) {
+            page.labelled(Tone::Plain, "depth", &format!("{store}{words}"));
+        }
+        if let Some(words) = certainty::words(&of.cells) {
+            page.labelled(Tone::Plain, "sure", &format!("{store}{words}"));
+        }
+    }
+    page.gap();
 }
 
 fn remarks(page: &mut Page, result: &RunResult) {

@@ -17,6 +17,7 @@ use result::{
 mod certainty;
 mod clients;
 mod device;
+mod found;
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -123,8 +124,8 @@ fn colours_carry_nothing_that_the_text_does_not_say() {
 #[test]
 fn a_full_run_concludes_with_each_design_at_its_best() {
     let expected = "batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, \
-                    sequential 20.1 s; one sample each: no difference shown, 5 more samples for an \
-                    interval; 291k keys, 0.94 blocks a present key, 79 % of the \
+                    sequential 20.1 s; one sample each: no difference shown, 5 more samples of each \
+                    for an interval; 291k keys, 0.94 blocks a present key, 79 % of the \
                     disk; binds: device; cold: proved in this machine";
     assert_eq!(conclude(&example::typical()).unwrap(), expected);
 }

@@ -258,6 +258,7 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         cpu_ns_per_read: median(|cell| cell.cpu_ns_per_read),
         vain_share: median(|cell| cell.vain_share),
         binds: in_common(&own, |cell| cell.binds),
+        binds_share: in_common(&own, |cell| cell.binds).and(median(|cell| cell.binds_share)),
         cache: cache(&own)?,
         // The variant's facts: the same on all databases.
         ..(*first).clone()

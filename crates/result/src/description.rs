@@ -47,6 +47,9 @@ pub struct Described {
 /// One load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFacts {
+    /// Its name in the scenario; `null` where it has none.
+    #[serde(default)]
+    pub name: Option<String>,
     /// Its kind.
     pub kind: String,
     /// Share of the gas of all.

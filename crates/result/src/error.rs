@@ -1,6 +1,9 @@
 //! Errors of writing and reading results. Each message names the file, the fault and the remedy.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::run::RunSchema;
 
@@ -28,6 +31,16 @@ pub enum Error {
         path: PathBuf,
         /// The system's error.
         cause: io::Error,
+    },
+    /// A result that is not there.
+    #[error(
+        "cannot read {}: there is no such file or directory; give a result file, or a directory \
+         that --out of a run, of `stress sweep` or of `stress gate` wrote",
+        path.display()
+    )]
+    NoSuchResult {
+        /// The path.
+        path: PathBuf,
     },
     /// A file larger than any result.
     #[error("{} has {bytes} bytes; a result has at most {most}", path.display())]
@@ -85,7 +98,12 @@ pub enum Error {
         cause: serde_json::Error,
     },
     /// A directory without a result.
-    #[error("{} holds no result of stress ({})", dir.display(), RunSchema::NAME)]
+    #[error(
+        "{} holds no result of stress ({}), nor do directories below it; give a result file, or a \
+         directory that --out of a run, of `stress sweep` or of `stress gate` wrote",
+        dir.display(),
+        RunSchema::NAME
+    )]
     NoResult {
         /// The directory.
         dir: PathBuf,
@@ -132,6 +150,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Refuses the path of a result that is not there.
+    pub(crate) fn unless_there(path: &Path) -> Result<(), Self> {
+        match path.try_exists() {
+            Ok(false) => Err(Self::NoSuchResult { path: path.to_owned() }),
+            // Whoever opens it gets the system's error.
+            Ok(true) | Err(_) => Ok(()),
+        }
+    }
+
     /// Makes the error for a `path` that cannot be read.
     pub(crate) fn unreadable(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

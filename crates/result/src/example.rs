@@ -307,6 +307,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         cpu_ns_per_read: Some(11_200.0),
         vain_share: None,
         binds: Some(if ms < 6_000.0 { Bottleneck::Device } else { Bottleneck::Chain }),
+        binds_share: Some(0.84),
         cache: CacheFacts {
             want: CacheMode::Cold,
             proved: Some(true),

@@ -102,7 +102,7 @@ pub struct Device {
     /// Reads of all of these that were of a block read before, because the files have no more: a
     /// cache below may have answered them.
     pub repeated_read_count: u64,
-    /// Seconds since the state was built: what a host has just written it may still hold.
+    /// Seconds since the state was built: a host may still hold the pages that it has just written.
     pub state_age_s: Option<u64>,
     /// Why something is not known.
     pub reason: Option<String>,
@@ -144,7 +144,7 @@ impl JsonSchema for Fact {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": ["string", "integer", "boolean", "null"],
-            "description": "A setting or a size: text, or what a plain text is. An integer is not negative.",
+            "description": "A setting or a size: text, a number or a truth value. An integer is not negative.",
             "minimum": 0,
         })
     }

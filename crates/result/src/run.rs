@@ -287,6 +287,9 @@ pub struct Cell {
     /// Which term bounds the time from below: `device`, `cpu`, `chain`, or `null`.
     #[serde(default, with = "NameOrNull::<Bottleneck>")]
     pub binds: Option<Bottleneck>,
+    /// That term over the wall time, from medians; `null` where no term is known.
+    #[serde(default)]
+    pub binds_share: Option<f64>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
 }

@@ -47,6 +47,7 @@ impl Stored {
     /// # Errors
     /// A file that cannot be read, is no JSON, has another schema, or lacks a part.
     pub fn read(path: &Path) -> Result<Self, Error> {
+        Error::unless_there(path)?;
         let path = match path.is_dir() {
             true => newest(path, RUN_NAME)?.unwrap_or_else(|| path.join("result.json")),
             false => path.to_owned(),

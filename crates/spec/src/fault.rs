@@ -78,6 +78,9 @@ pub(crate) struct Fault {
 /// The longest excerpt of a user's value that an error repeats, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 
+/// The fewest characters that are looked for within names.
+const PART_CHARS_MIN: usize = 3;
+
 /// A user's text as an error may repeat it: short, on one line, without control characters.
 pub(crate) fn shown(text: &str) -> String {
     let mut out: String = text.chars().take(SHOWN_CHARS_MAX).map(printable).collect();
@@ -105,20 +108,43 @@ pub(crate) fn printable(c: char) -> char {
 
 /// The nearest of `candidates`, if it is near enough to have been meant.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let near = near(given, candidates);
+    near.into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+}
+
+/// At most `count_max` of `candidates` that may have been meant: those that are near, the nearest
+/// first, then those that have `given` in their names.
+pub(crate) fn nearest_few<'a>(
+    given: &str,
+    candidates: &[&'a str],
+    count_max: usize,
+) -> Vec<&'a str> {
+    let mut near = near(given, candidates.iter().copied());
+    near.sort_by_key(|(distance, _)| *distance);
+    let mut few: Vec<&str> = near.into_iter().map(|(_, candidate)| candidate).collect();
+    let is_part = given.len() >= PART_CHARS_MIN;
+    let within = candidates.iter().filter(|candidate| is_part && candidate.contains(given));
+    for candidate in within {
+        if !few.contains(candidate) {
+            few.push(candidate);
+        }
+    }
+    few.truncate(count_max);
+    few
+}
+
+/// The candidates that are near enough, with their distances.
+fn near<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
     // Distance costs the product of the lengths; nothing that long is a slip of a name.
     if given.len() > SHOWN_CHARS_MAX {
-        return None;
+        return Vec::new();
     }
     let given = given.to_lowercase().replace('_', "-");
-    candidates
-        .into_iter()
-        .map(|candidate| {
-            let plain = candidate.replace('_', "-");
-            (strsim::damerau_levenshtein(&given, &plain), candidate)
-        })
-        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    let measured = candidates.into_iter().map(|candidate| {
+        let plain = candidate.replace('_', "-");
+        (strsim::damerau_levenshtein(&given, &plain), candidate)
+    });
+    measured.filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1)).collect()
 }
 
 /// `a`, `b` and `c` as "a, b or c".

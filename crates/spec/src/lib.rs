@@ -64,6 +64,9 @@ use std::io::{self, Read};
 /// The most bytes a scenario file may have: a scenario is a page of text.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// Most names that an unknown one is answered with.
+const NEAREST_COUNT: usize = 3;
+
 impl Scenario {
     /// Reads a scenario's text; `source_name` is how errors call it. Overrides are put in place
     /// of the text's own values before anything is checked.
@@ -93,11 +96,12 @@ pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Scen
 }
 
 fn unknown_name(name: &str) -> ScenarioError {
-    let names: Vec<&str> = shipped::all().iter().map(|(name, _)| *name).collect();
-    let all = fault::listed(&names, "and");
-    let question =
-        shipped::nearest(name).map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-    let help = format!("{question}shipped are {all}; a file is given as ./my.toml");
+    let question = match shipped::nearest(name, NEAREST_COUNT).as_slice() {
+        [] => String::new(),
+        near => format!("did you mean {}? ", fault::listed(near, "or")),
+    };
+    let count = shipped::all().len();
+    let help = format!("{question}`stress list` shows all {count}; a file is given as ./my.toml");
     ScenarioError::UnknownName { name: name.to_owned(), help }
 }
 

@@ -61,7 +61,8 @@ pub fn find(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
 }
 
-/// The shipped scenario whose name is nearest, if it is near enough to have been meant.
-pub fn nearest(name: &str) -> Option<&'static str> {
-    fault::nearest(name, ALL.iter().map(|(shipped, _)| *shipped))
+/// At most `count_max` shipped scenarios that may have been meant, the nearest name first.
+pub(crate) fn nearest(name: &str, count_max: usize) -> Vec<&'static str> {
+    let names: Vec<&str> = ALL.iter().map(|(shipped, _)| *shipped).collect();
+    fault::nearest_few(name, &names, count_max)
 }

@@ -2,6 +2,7 @@
 
 mod docs;
 mod good;
+mod names;
 mod overridden;
 mod panics;
 mod schema;

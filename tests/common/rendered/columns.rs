@@ -4,6 +4,10 @@
 /// A heading and the path, below the row's cell, of its number.
 pub(crate) type Column = (&'static str, String);
 
+/// Stands for the heading of times, which says that they are per block or per batch.
+const TIME: &str = "time";
+const TIME_HEADS: [&str; 2] = ["ms per block", "ms per batch"];
+
 /// The percentiles of a latency.
 const PERCENTILES: [(&str, &str); 9] = [
     ("Values", "count"),
@@ -21,7 +25,7 @@ const ALL_FIGURES: [(&str, &str); 11] = [
     ("Samples", "samples"),
     ("MGas/s", "mgas_per_s/median"),
     ("95 %", "mgas_per_s/ci95"),
-    ("ms a batch", "ms_per_batch/median"),
+    (TIME, "ms_per_batch/median"),
     ("95 %", "ms_per_batch/ci95"),
     ("Keys", "samples/0/unique_keys"),
     ("Blocks a key", "blocks_per_present_key"),
@@ -40,7 +44,7 @@ const SCALED: [(&str, &str); 5] = [
 ];
 
 const TIMES_OF_DATABASES: [(&str, &str); 6] = [
-    ("ms a batch", "ms_per_batch/median"),
+    (TIME, "ms_per_batch/median"),
     ("95 %", "ms_per_batch/ci95"),
     ("Least to most", "databases/ms_per_batch_range"),
     ("Between", "databases/time_spread/between"),
@@ -56,8 +60,13 @@ const RATIOS_OF_DATABASES: [(&str, &str); 3] = [
 
 /// The columns behind the variant's name; `None` if rows of this caption are no variants.
 pub(crate) fn of_variants(caption: &str, heads: &[String]) -> Option<Vec<Column>> {
+    let of_time = TIME_HEADS.iter().find(|time| heads.iter().any(|head| head == *time));
+    let name = |head: &'static str| match head {
+        TIME => of_time.copied().unwrap_or(TIME),
+        head => head,
+    };
     let fixed = |columns: &[(&'static str, &str)]| -> Vec<Column> {
-        columns.iter().map(|(head, path)| (*head, (*path).to_owned())).collect()
+        columns.iter().map(|(head, path)| (name(head), (*path).to_owned())).collect()
     };
     let percentiles = |latency: &str| -> Vec<Column> {
         PERCENTILES.iter().map(|(head, path)| (*head, format!("{latency}/{path}"))).collect()

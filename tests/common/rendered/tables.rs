@@ -13,7 +13,7 @@ use super::{
 pub(crate) fn compare(section: &Section, table: &Table, results: &[Value], checked: &mut Checked) {
     match table.caption.as_str() {
         _ if section.id == "heat" => heat::compare(table, results, checked),
-        "Milliseconds a batch on each database" => on_databases(table, results, checked),
+        "Milliseconds per batch on each database" => on_databases(table, results, checked),
         "List size and throughput" => list_sizes(table, results, checked),
         "Functions by share of the CPU’s time" => functions(table, results, checked),
         "Figures of the gate" => of_gate(table, results, checked),

@@ -5,7 +5,10 @@ use result::{
     Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict,
 };
 
-use crate::{facts, html, units};
+use crate::{
+    axes, facts, html, units,
+    warnings::{Warning, grouped},
+};
 
 /// Most lines of the table, results that are told, claims and warnings.
 const ROW_COUNT: usize = 12;
@@ -18,7 +21,12 @@ const TEXT_LENGTH: usize = 400;
 /// The summary.
 pub fn markdown(results: &[Shown]) -> String {
     let mut lines = vec![headline(results), String::new()];
-    for shown in results.iter().take(RESULT_COUNT) {
+    let all: Vec<&Shown> = results.iter().collect();
+    lines.extend(head(&all));
+    // Of a sweep no cell stands for the others: those that need attention are told.
+    let is_told = |shown: &&Shown| !axes::is_sweep(&all) || needs_attention(shown);
+    let told: Vec<&Shown> = results.iter().filter(is_told).collect();
+    for shown in told.iter().take(RESULT_COUNT) {
         // One alone needs no name.
         let name = match results {
             [_] => String::new(),
@@ -26,7 +34,7 @@ pub fn markdown(results: &[Shown]) -> String {
         };
         lines.extend(found(shown, &name));
     }
-    let more = results.len().saturating_sub(RESULT_COUNT);
+    let more = told.len().saturating_sub(RESULT_COUNT);
     if more > 0 {
         lines.push(format!("- and {}", units::things(more as u64, "more result")));
     }
@@ -35,6 +43,38 @@ pub fn markdown(results: &[Shown]) -> String {
     lines.extend(warnings(results));
     lines.extend(commands(results));
     lines.join("\n") + "\n"
+}
+
+/// Of several results the facts that all share, and the axes of a sweep.
+fn head(results: &[&Shown]) -> Vec<String> {
+    if results.len() < 2 {
+        return Vec::new();
+    }
+    let works: Vec<_> = results.iter().filter_map(|shown| shown.workload()).collect();
+    let count = units::things(results.len() as u64, "result");
+    let differ = match axes::differing(&works).as_slice() {
+        [] => String::new(),
+        names => format!("; they differ in {}", names.join(", ")),
+    };
+    let shared = axes::shared_words(&works);
+    let mut lines = vec![text(&format!("{count}; in all: {shared}{differ}"))];
+    let axes: Vec<String> = axes::axes(results)
+        .iter()
+        .map(|axis| format!("`{}` {}", code(&axis.key), text(&axis.values.join(", "))))
+        .collect();
+    if !axes.is_empty() {
+        lines.push(format!("axes of the sweep: {}", axes.join(" × ")));
+    }
+    lines.into_iter().map(|line| format!("- {line}")).collect()
+}
+
+/// Whether a result has more to say than its figures: it disagrees, ended early, or a claim of it
+/// does not hold.
+fn needs_attention(shown: &Shown) -> bool {
+    let broken = |run: &RunResult| {
+        run.interrupted || run.expects.claims.iter().any(|of| of.verdict != Verdict::Holds)
+    };
+    !shown.is_sound() || shown.run().is_some_and(broken)
 }
 
 fn headline(results: &[Shown]) -> String {
@@ -113,14 +153,19 @@ fn broken(claim: &Claim) -> String {
 
 /// The cell of the best median of each store and design, over all results.
 fn table(results: &[Shown]) -> Vec<String> {
-    let mut best: Vec<&Cell> = Vec::new();
+    let mut best: Vec<Best<'_>> = Vec::new();
     let speed = |cell: &Cell| cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY);
-    for cell in results.iter().filter(|shown| shown.is_sound()).flat_map(Shown::cells) {
-        let same = |known: &&mut &Cell| known.store == cell.store && known.design == cell.design;
+    let sound = results.iter().filter(|shown| shown.is_sound());
+    let cells = sound.flat_map(|of| of.cells().iter().map(move |cell| Best { of, cell }));
+    for next in cells {
+        let cell = next.cell;
+        let same = |known: &&mut Best<'_>| {
+            known.cell.store == cell.store && known.cell.design == cell.design
+        };
         match best.iter_mut().find(same) {
-            Some(known) if speed(cell) > speed(known) => *known = cell,
+            Some(known) if speed(cell) > speed(known.cell) => *known = next,
             Some(_) => {}
-            None => best.push(cell),
+            None => best.push(next),
         }
     }
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
@@ -129,10 +174,13 @@ fn table(results: &[Shown]) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = vec![
-        "| each design at its best | MGas/s | 95 % | ms a batch | % of disk | binds |".to_owned(),
+        format!(
+            "| each design at its best | MGas/s | 95 % | {} | % of disk | binds |",
+            facts::ms_per_of(results)
+        ),
         "|---|--:|--:|--:|--:|---|".to_owned(),
     ];
-    let rows = best.iter().map(|cell| row(cell));
+    let rows = best.iter().map(row);
     let rows = rows.chain(clients.iter().map(|client| client_row(client)));
     lines.extend(rows.take(ROW_COUNT));
     let more = (best.len() + clients.len()).saturating_sub(ROW_COUNT);
@@ -143,9 +191,20 @@ fn table(results: &[Shown]) -> Vec<String> {
     lines
 }
 
-fn row(cell: &Cell) -> String {
+/// The best cell of a design, and its result.
+struct Best<'a> {
+    of: &'a Shown,
+    cell: &'a Cell,
+}
+
+fn row(best: &Best<'_>) -> String {
+    let Best { of, cell } = best;
+    // The rows of a sweep may be of different work.
+    let keys = of.swept.iter().map(|(key, value)| format!("{key}={value}"));
+    let keys = keys.collect::<Vec<_>>().join(" ");
+    let keys = if keys.is_empty() { keys } else { format!(" in `{}`", code(&keys)) };
     format!(
-        "| `{}` | {} | {} | {} | {} | {} |",
+        "| `{}`{keys} | {} | {} | {} | {} | {} |",
         code(&cell.variant),
         number(cell.mgas_per_s.median, units::number),
         ends(cell.mgas_per_s, cell.value_count()),
@@ -180,21 +239,25 @@ fn ends(estimate: Estimate, value_count: usize) -> String {
 }
 
 fn warnings(results: &[Shown]) -> Vec<String> {
-    let mut all: Vec<&str> = Vec::new();
-    for shown in results {
-        for warning in shown.warnings() {
-            if !all.contains(&warning) {
-                all.push(warning);
-            }
-        }
-    }
+    let all = grouped(results.iter().map(Shown::warnings));
     if all.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![format!("**{}**", units::things(all.len() as u64, "warning"))];
-    lines.extend(all.iter().take(WARNING_COUNT).map(|warning| format!("- {}", text(warning))));
+    lines.extend(all.iter().take(WARNING_COUNT).map(|of| warning(of, results.len())));
     lines.push(String::new());
     lines
+}
+
+/// `- the CPU was throttled (in 3 of 8 results)`.
+fn warning(of: &Warning<'_>, result_count: usize) -> String {
+    let count = of.results.len();
+    let beside = if count == result_count {
+        String::new()
+    } else {
+        format!(" (in {count} of {result_count} results)")
+    };
+    format!("- {}{beside}", text(of.text))
 }
 
 fn commands(results: &[Shown]) -> Vec<String> {
@@ -203,8 +266,9 @@ fn commands(results: &[Shown]) -> Vec<String> {
     };
     let commands: Vec<String> = results.iter().take(1).map(command).collect();
     let digest = results.first().and_then(Shown::workload).map(|work| work.digest.as_str());
+    let of = if results.len() > 1 { "of the first: " } else { "" };
     vec![format!(
-        "<sub>workload `{}`; made by `{}`</sub>",
+        "<sub>{of}workload `{}`; made by `{}`</sub>",
         code(&digest.unwrap_or("unknown").chars().take(14).collect::<String>()),
         code(&commands.join("; "))
     )]

@@ -23,8 +23,7 @@ fn regression() -> Shown {
     let mut result = example::gate();
     result.gate.verdict = Some(gate::Verdict::Regression);
     let content = Content::Gate(Box::new(result));
-    let (swept, left_out) = (Keys::new(), Vec::new());
-    Shown { path: "gate.json".into(), content, swept, left_out, doubt: None }
+    Shown::new("gate.json".into(), content)
 }
 
 /// The fields of a line, with quotes undone.
@@ -38,6 +37,30 @@ fn fields(line: &str) -> Vec<String> {
         }
     }
     fields
+}
+
+#[test]
+fn a_summary_of_a_sweep_names_its_axes_and_no_cell_for_all() {
+    let cell = |gas: u64| {
+        let keys = [("block.gas".to_owned(), format!("{gas}M"))];
+        let shown = result(|run| {
+            run.workload.gas = gas * 1_000_000;
+            run.warnings = vec![format!("load {gas}")];
+            run.conclusion = Some("the finding of a cell".to_owned());
+        });
+        shown.with_swept(Keys::from(keys))
+    };
+    let cells = [cell(1), cell(2)];
+    let text = markdown(&cells);
+    assert!(text.contains("- 2 results; in all: 39 transactions, "), "{text}");
+    assert!(text.contains("; they differ in gas\n"), "{text}");
+    assert!(text.contains("- axes of the sweep: `block.gas` 1M, 2M\n"), "{text}");
+    assert!(
+        !text.contains("the finding of a cell") && text.contains("in `block.gas=1M`"),
+        "{text}"
+    );
+    assert!(text.contains("| ms per block |") && text.contains("**1 warning**"), "{text}");
+    assert!(markdown(&cells[..1]).contains("the finding of a cell"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     calibrated::{Figures, Row, Side, Unfinished},
     calibration_table::parted_words,
-    units,
+    facts, units,
 };
 
 /// The part on ranks, and on the workloads where they part.
@@ -54,7 +54,7 @@ pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Sec
     let heads = [
         "Workload",
         "Program",
-        "ms a batch",
+        facts::ms_per(figures.rows.iter().map(|row| &row.run.workload)),
         "Device reads a key",
         "Bytes a read",
         "CPU, ms",

@@ -36,7 +36,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     };
     let heads = [
         "Client",
-        "ms a batch",
+        report.ms_per(),
         "95 %",
         "MGas/s",
         "Times in order",

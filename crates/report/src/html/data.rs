@@ -16,9 +16,10 @@ use super::{
     figure::{Figure, Part, figure, part},
     settings::{
         DESIGN, DIGEST, Found, OF_DESIGN, OF_STORE, OF_VARIANT, SETTINGS, SOURCE, STORE, Setting,
+        place_told,
     },
 };
-use crate::{compare, facts};
+use crate::{axes, compare, facts};
 
 /// A result of the page.
 #[derive(Clone, Debug)]
@@ -55,12 +56,10 @@ impl<'a> Source<'a> {
     }
 
     /// The rows where the sweep has them: in its own cell, and in those that were left out because
-    /// each would be the same run. A key that changes nothing has there the value that was swept.
+    /// each would be the same run. A key that does not change a design, as threads do not change a run
+    /// in order, has there the value that was swept.
     fn rows_in_sweep(&self, swept: &[String]) -> Vec<Row<'a>> {
         let own = &self.shown.swept;
-        if self.shown.left_out.is_empty() {
-            return self.rows(swept, own);
-        }
         let at = |keys: &Keys, is_left_out: IsLeftOut| {
             let rows = self.rows(swept, keys).into_iter();
             rows.map(|row| row.at(keys, is_left_out)).collect::<Vec<_>>()
@@ -204,9 +203,25 @@ impl<'a> Report<'a> {
         Self { sources, rows, rows_in_sweep, varying, swept }
     }
 
+    /// The heading of times in milliseconds: `ms per block`, or `ms per batch`.
+    pub(super) fn ms_per(&self) -> &'static str {
+        facts::ms_per(self.sources.iter().filter_map(|source| source.shown.workload()))
+    }
+
     /// Returns whether the results are cells of one sweep.
     pub(super) fn is_sweep(&self) -> bool {
-        self.sources.len() > 1 && self.sources.iter().all(|of| !of.shown.swept.is_empty())
+        axes::is_sweep(&self.shown())
+    }
+
+    /// The results.
+    pub(super) fn shown(&self) -> Vec<&'a Shown> {
+        self.sources.iter().map(|source| source.shown).collect()
+    }
+
+    /// Returns whether a setting is an axis of the sweep whose cells the results are.
+    pub(super) fn is_axis(&self, place: usize) -> bool {
+        let has_key = |key: &String| place_told(key) == Some(place);
+        place >= SETTINGS.len() || self.sources.iter().any(|of| of.shown.swept.keys().any(has_key))
     }
 
     /// Name of a setting.
@@ -343,16 +358,18 @@ fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
         places.retain(|place| !follows(place));
     }
     places.extend(swept.clone().filter(differs));
-    for place in [DIGEST, SOURCE] {
+    let told_apart = |places: &[usize]| {
+        // A variant's name has all that tells the cells of one result apart.
         let key = |row: &Row<'_>| {
-            let text = |place: &usize| row.setting(*place).map(|setting| setting.text.clone());
-            // A variant's name has all that tells the cells of one result apart.
-            let known: Vec<_> = places.iter().map(text).collect();
+            let known: Vec<_> = places.iter().map(|place| text(row, *place)).collect();
             (known, row.variant().to_owned())
         };
-        let keys: BTreeSet<_> = rows.iter().map(key).collect();
-        if keys.len() < rows.len() && differs(&place) {
-            places.push(place);
+        rows.iter().map(key).collect::<BTreeSet<_>>().len()
+    };
+    for place in [DIGEST, SOURCE] {
+        let more: Vec<usize> = places.iter().copied().chain([place]).collect();
+        if told_apart(&more) > told_apart(&places) {
+            places = more;
         }
     }
     places

@@ -55,7 +55,7 @@ fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> Str
     let times = own.iter().map(|row| times(row)).collect::<Vec<_>>();
     let ratios = own.iter().map(|row| ratios(row)).collect::<Vec<_>>();
     let heads =
-        ["Variant", "ms a batch", "95 %", "Least to most", "Between", "By chance", "Within"];
+        ["Variant", report.ms_per(), "95 %", "Least to most", "Between", "By chance", "Within"];
     let times = markup::table("Time of a batch over the databases", &heads, &times);
     let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
     let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
@@ -111,7 +111,7 @@ fn each(run: &RunResult, seeds: &[String], rows: &[&Row<'_>]) -> String {
         };
         [seed.clone()].into_iter().chain(rows.iter().map(of_row)).collect::<Vec<_>>()
     });
-    let title = "Milliseconds a batch on each database";
+    let title = "Milliseconds per batch on each database";
     markup::fold(title, &markup::table(title, &heads, &lines.collect::<Vec<_>>()))
 }
 

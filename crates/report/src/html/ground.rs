@@ -11,7 +11,10 @@ use super::{
     figure::{Figure, figure},
     markup::{self, Section, esc, unknown},
 };
-use crate::units;
+use crate::{
+    units,
+    warnings::{Warning, grouped},
+};
 
 /// Values of a fact that stand open where results differ; the others are folded away.
 const SHOWN_VALUE_COUNT: usize = 3;
@@ -107,48 +110,17 @@ fn facts(source: &Source<'_>) -> Value {
     serde_json::to_value(facts).unwrap_or_default()
 }
 
-/// A warning, and the results that have it, in these words or with other numbers.
-struct Warning<'a> {
-    text: &'a str,
-    labels: Vec<&'a str>,
-    /// Whether its numbers differ.
-    has_others: bool,
-}
-
-/// A warning without its numbers: the same of two results in which it has others.
-fn wording(text: &str) -> String {
-    let mut words = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '0'..='9' | '.' if words.ends_with('#') => {}
-            '0'..='9' => words.push('#'),
-            c => words.push(c),
-        }
-    }
-    words
-}
-
 /// Reasons to doubt the figures.
 pub(super) fn warnings(report: &Report<'_>) -> Section {
-    let mut all: Vec<Warning<'_>> = Vec::new();
-    for source in &report.sources {
-        for text in source.shown.warnings() {
-            match all.iter_mut().find(|known| wording(known.text) == wording(text)) {
-                Some(known) => {
-                    known.has_others |= known.text != text;
-                    if known.labels.last() != Some(&source.label.as_str()) {
-                        known.labels.push(&source.label);
-                    }
-                }
-                None => all.push(Warning { text, labels: vec![&source.label], has_others: false }),
-            }
-        }
-    }
-    let item = |Warning { text, labels, has_others }: &Warning<'_>| {
-        let of = match labels.len() {
+    let all = grouped(report.sources.iter().map(|source| source.shown.warnings()));
+    let item = |Warning { text, results, has_others }: &Warning<'_>| {
+        let of = match results.len() {
             _ if report.sources.len() == 1 => String::new(),
             count if count == report.sources.len() => "all results".to_owned(),
-            _ => labels.join(", "),
+            _ => {
+                let labels = results.iter().map(|result| report.sources[*result].label.as_str());
+                labels.collect::<Vec<_>>().join(", ")
+            }
         };
         let others = if *has_others { "with other numbers in the others" } else { "" };
         let beside: Vec<&str> =

@@ -1,10 +1,11 @@
-//! Heat maps: throughput over the two settings that were varied most, one map for each value of
-//! the others. Every field shows its figure; its shade repeats it.
+//! Heat maps: throughput over two settings, one map for each value of the others. Axes of a sweep
+//! come before settings that vary within its cells, and those that fill most fields first. Every
+//! field shows its figure; its shade repeats it.
 
 use super::{
     data::{self, IsLeftOut, Report, Row},
     markup::{self, Section, esc, number},
-    settings::{SOURCE, Setting},
+    settings::{IO_THREADS, SOURCE, Setting, THREADS},
 };
 use crate::{certainty, units};
 
@@ -14,9 +15,16 @@ const OPEN_MAP_COUNT: usize = 6;
 /// Least share of a map's fields that have a figure.
 const FILLED_SHARE_MIN: f64 = 0.6;
 
+/// Shades in per cent above which the other ink has more contrast, on a light and on a dark page.
+pub(super) const DEEP_PERCENT: f64 = 81.0;
+pub(super) const DEEP_PERCENT_DARK: f64 = 55.0;
+
 /// Said of maps with such a field.
-const LEFT_OUT: &str = " A field with an equals sign was left out: a key changes nothing there, and the \
-    figure is that of the run that it would have been.";
+const LEFT_OUT: &str = " <em>= cell 0</em>: this cell was left out, as its keys change nothing there; \
+    it would be the run of cell 0, whose figure it has.";
+/// Said of maps with rows whose design has other threads than the cell's keys name.
+const UNCHANGED: &str = " A design that a key does not change, as threads do not change a run in order, has \
+    in each cell the figure of its own run there.";
 
 fn is_left_out(row: &Row<'_>) -> bool {
     row.is_left_out == IsLeftOut::Yes
@@ -88,13 +96,16 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let [down, across] = maps[0].axes.map(|place| report.setting_name(place));
     let left_out = maps.iter().flat_map(|map| &map.rows).any(|row| is_left_out(row));
     let left_out = if left_out { LEFT_OUT } else { "" };
+    let unchanged = maps.iter().flat_map(|map| &map.rows).any(|row| is_unchanged(row));
+    let unchanged = if unchanged { UNCHANGED } else { "" };
+    let which = if report.is_sweep() { "axes of the sweep come first" } else { "varied most" };
     Some(Section {
         id: "heat",
         title: "Heat map",
         lede: format!(
-            "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across), the two \
-             settings that were varied most. A stronger shade is faster within a map; the fastest field is \
-             framed, unless it has one sample. An empty field was not run.{left_out}",
+            "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across): {which}. A \
+             stronger shade is faster within a map; the fastest field is framed, unless it has one sample. \
+             <em>No run</em>: there is no result.{left_out}{unchanged}",
             esc(down),
             esc(across)
         ),
@@ -103,10 +114,20 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     })
 }
 
-/// The maps of the pair of settings that fills most fields; of equal pairs the first.
+/// Whether a row's design has other threads than the keys of its cell name.
+fn is_unchanged(row: &Row<'_>) -> bool {
+    let differs = |place: usize, own: u64| {
+        row.setting(place).and_then(|setting| setting.number).is_some_and(|n| n != own as f64)
+    };
+    !is_left_out(row)
+        && (differs(THREADS, row.cell.threads) || differs(IO_THREADS, row.cell.io_threads))
+}
+
+/// The maps of the pair with most axes of the sweep; of these the pair that fills most fields, and of
+/// equal pairs the first.
 fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
     let places: Vec<usize> = report.varying.iter().copied().filter(|p| *p != SOURCE).collect();
-    let mut best: Option<(usize, Vec<Map<'r, 'a>>)> = None;
+    let mut best: Option<([usize; 2], Vec<Map<'r, 'a>>)> = None;
     for (at, a) in places.iter().enumerate() {
         for b in &places[at + 1..] {
             let axes = ordered(report, [*a, *b]);
@@ -114,8 +135,10 @@ fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
             let maps: Vec<_> = groups.into_iter().map(|rows| Map { rows, axes }).collect();
             let maps: Vec<_> = maps.into_iter().filter(|map| map.field_count() >= 4).collect();
             let count: usize = maps.iter().map(Map::field_count).sum();
-            if count > best.as_ref().map_or(0, |(most, _)| *most) {
-                best = Some((count, maps));
+            let axis_count = axes.iter().filter(|place| report.is_axis(**place)).count();
+            let rank = [axis_count, count];
+            if count > 0 && best.as_ref().is_none_or(|(most, _)| rank > *most) {
+                best = Some((rank, maps));
             }
         }
     }
@@ -159,7 +182,7 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
     for value in &down {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", esc(&value.text)));
         for other in &across {
-            html.push_str(&field(map.field(value, other), low, high));
+            html.push_str(&field(report, map.field(value, other), [low, high]));
         }
         html.push_str("</tr>\n");
     }
@@ -168,25 +191,33 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
 }
 
 /// A field, shaded by its figure on a logarithmic scale from the map's lowest to its highest.
-fn field(found: Option<(&Row<'_>, usize)>, low: f64, high: f64) -> String {
+fn field(report: &Report<'_>, found: Option<(&Row<'_>, usize)>, [low, high]: [f64; 2]) -> String {
     let Some((row, count)) = found else {
-        return "<td class=\"empty\"><span class=\"sr\">not run</span></td>".to_owned();
+        return "<td class=\"empty\"><small>no run</small></td>".to_owned();
     };
     let speed = data::speed(row);
     let share = if high > low { (speed / low).ln() / (high / low).ln() } else { 1.0 };
+    let percent = (share.clamp(0.0, 1.0) * 100.0).round();
     let is_best = speed >= high && certainty::is_repeated(row.cell.value) && !is_left_out(row);
     let best = if is_best { " best" } else { "" };
-    let ink = if share > 0.55 { " deep" } else { "" };
+    let ink = match percent {
+        percent if percent > DEEP_PERCENT => " deep",
+        percent if percent > DEEP_PERCENT_DARK => " mid",
+        _ => "",
+    };
     let beside = match (is_left_out(row), count) {
-        (true, _) => "<small title=\"left out: it would be the same run\"> =</small>".to_owned(),
+        (true, _) => {
+            let cell = report.sources[row.source].shown.cell;
+            let cell = cell.map_or_else(String::new, |cell| format!(" cell {cell}"));
+            format!("<small title=\"left out: it would be the same run\"> ={cell}</small>")
+        }
         (false, 1) => String::new(),
         (false, count) => {
-            format!("<small title=\"the fastest of {count}\"> of {count}</small>")
+            format!("<small title=\"the fastest of {count} variants\"> best of {count}</small>")
         }
     };
     format!(
-        "<td class=\"field{best}{ink}\" style=\"--share:{:.0}%\" title=\"{}\">{}{beside}</td>",
-        share.clamp(0.0, 1.0) * 100.0,
+        "<td class=\"field{best}{ink}\" style=\"--share:{percent:.0}%\" title=\"{}\">{}{beside}</td>",
         esc(row.variant()),
         number(row.throughput().as_ref(), units::number)
     )

@@ -11,7 +11,7 @@ use super::{
     markup::{self, Section, esc, number},
 };
 use crate::{
-    certainty,
+    certainty, facts,
     history::{self, Group, commit, judged_count},
     history_table::{note, p_words, work_words},
     units,
@@ -140,7 +140,7 @@ fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> S
     let chart = Chart {
         label: format!("Times of {} from result to result, on {store}", group.workload.scenario),
         x_title: "results in the order of time, by the commit of their program".to_owned(),
-        y_title: "ms a batch, logarithmic".to_owned(),
+        y_title: format!("{}, logarithmic", facts::ms_per([group.workload])),
         x_ticks,
         y_ticks: y.ticks().into_iter().map(|tick| (y.at(tick), chart::tick(tick))).collect(),
         series,
@@ -170,14 +170,14 @@ fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> 
 
 fn line(group: &Group<'_>, series: &history::Series<'_>, nth: usize, y: Scale) -> Series {
     let starts: Vec<usize> = series.changes.iter().map(|change| change.at).collect();
-    // A line says that what lies between is known: not of single samples.
+    // A line stands for the values between its ends: single samples have none.
     let is_repeated = |at: usize| certainty::is_repeated(series.points[at].cell);
     let point = |(at, of): (usize, &history::Point<'_>)| {
         let cell = cell(of)?;
         let figure = figure!(cell, ms_per_batch.median)?;
         let ends = interval!(cell, ms_per_batch.ci95).map(|ends| ends.map(|end| y.at(end.value)));
         let words = format!(
-            "{} at commit {}, {}: {} ms a batch",
+            "{} at commit {}, {}: {} ms per batch",
             series.variant,
             commit(of.run),
             units::moment(of.run.started_unix_s),
@@ -224,7 +224,7 @@ pub(super) fn points(report: &Report<'_>, groups: &[Group<'_>]) -> Section {
             markup::interval(ends.as_ref(), of.cell.value_count(), units::plain),
         ]
     });
-    let heads = ["Variant", "Result", "Began", "Commit", "ms a batch", "95 %"];
+    let heads = ["Variant", "Result", "Began", "Commit", report.ms_per(), "95 %"];
     let table = markup::table("All points", &heads, &rows.collect::<Vec<_>>());
     Section {
         id: "points",

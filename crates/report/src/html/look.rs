@@ -134,6 +134,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::html::heat::{DEEP_PERCENT, DEEP_PERCENT_DARK};
 
     const STYLE: &str = include_str!("style.css");
 
@@ -165,6 +166,31 @@ mod tests {
         for look in &LOOKS {
             assert!(contrast(look.light, light) >= 4.5, "{} on {light}", look.light);
             assert!(contrast(look.dark, dark) >= 4.5, "{} on {dark}", look.dark);
+        }
+    }
+
+    /// The colour `percent` of the way from `from` to `to`, as `color-mix` in sRGB has it.
+    fn mixed(from: &str, to: &str, percent: u32) -> String {
+        let channel =
+            |colour: &str, at: usize| u32::from_str_radix(&colour[at..at + 2], 16).unwrap();
+        let mix = |at| (channel(to, at) * percent + channel(from, at) * (100 - percent)) / 100;
+        format!("#{:02x}{:02x}{:02x}", mix(1), mix(3), mix(5))
+    }
+
+    #[test]
+    fn the_ink_of_every_shade_of_a_heat_map_can_be_read_on_a_light_and_on_a_dark_page() {
+        let all = |name: &str| -> Vec<&str> {
+            STYLE.split(name).skip(1).map(|rest| rest[..7].trim_end_matches(';')).collect()
+        };
+        let [panels, heats, lows, inks] =
+            ["--panel: ", "--heat: ", "--heat-low: ", "--heat-ink: "].map(all);
+        let themes = [DEEP_PERCENT, DEEP_PERCENT_DARK];
+        for (at, deep_percent) in themes.into_iter().enumerate() {
+            for percent in 0..=100 {
+                let shade = mixed(panels[at], heats[at], percent);
+                let ink = if f64::from(percent) > deep_percent { inks[at] } else { lows[at] };
+                assert!(contrast(&shade, ink) >= 4.4, "{percent} %: {ink} on {shade}");
+            }
         }
     }
 

@@ -223,7 +223,7 @@ fn series(
     nth: usize,
     [x, y]: [Scale; 2],
 ) -> Series {
-    // A line says that what lies between is known: not of single samples.
+    // A line stands for the values between its ends: single samples have none.
     let is_repeated = |place: usize| {
         line.get(place).is_some_and(|point| certainty::is_repeated(point.row.cell.value))
     };

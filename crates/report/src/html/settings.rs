@@ -64,15 +64,11 @@ impl Setting {
 
     /// Of a key that a variant tells, with its place among [`SETTINGS`].
     pub(super) fn told(key: &str, text: &str) -> Option<(usize, Self)> {
-        let count = || text.parse().ok().map(Self::count);
-        match key {
-            "run.stores" => Some((STORE, Self::text(text))),
-            "run.designs" => Some((DESIGN, Self::text(text))),
-            "run.threads" => Some((THREADS, count()?)),
-            "run.io_threads" => Some((IO_THREADS, count()?)),
-            "run.schedule" => Some((SCHEDULE, Self::text(text))),
-            _ => None,
-        }
+        let setting = match place_told(key)? {
+            THREADS | IO_THREADS => Self::count(text.parse().ok()?),
+            _ => Self::text(text),
+        };
+        Some((place_told(key)?, setting))
     }
 
     /// Numbers by size, before texts by their letters.
@@ -83,6 +79,18 @@ impl Setting {
             (None, Some(_)) => Ordering::Greater,
             (None, None) => self.text.cmp(&other.text),
         }
+    }
+}
+
+/// The place among [`SETTINGS`] of a key that a variant tells.
+pub(super) fn place_told(key: &str) -> Option<usize> {
+    match key {
+        "run.stores" => Some(STORE),
+        "run.designs" => Some(DESIGN),
+        "run.threads" => Some(THREADS),
+        "run.io_threads" => Some(IO_THREADS),
+        "run.schedule" => Some(SCHEDULE),
+        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod rendered;
 mod history;
 mod in_a_browser;
 mod pages;
+mod sweeps;
 
 use super::{calibration, page};
 use crate::{Calibrated, Unfinished};
@@ -161,84 +162,6 @@ fn a_sweep_has_heat_maps_and_lines_over_its_results() {
     let best: Vec<_> = fields.iter().filter(|field| field.get("class").contains("best")).collect();
     assert_eq!(best.len(), 1);
     assert!(best[0].get("title").ends_with("+64io"), "{best:?}");
-}
-
-/// Cells of a sweep over two keys that a result does not show; each changes the work a little, as
-/// gas and digest tell.
-fn swept(more: impl Fn(&mut RunResult)) -> Vec<Shown> {
-    let mut cells = Vec::new();
-    for (a, share) in ["0.9", "1e-1", "0.5"].into_iter().enumerate() {
-        for (b, size) in ["64MiB", "2GiB", "512B"].into_iter().enumerate() {
-            let shown = result(|run| {
-                let number = (10 * a + b) as u64;
-                run.workload.gas = 64_000_000 + number;
-                run.workload.digest = format!("0x{number}");
-                let mut cell = run.cells[4].clone();
-                cell.mgas_per_s.median = Some((100 + number) as f64);
-                run.cells = vec![cell];
-                more(run);
-            });
-            let keys = [("load.home", share), ("run.rocksdb.block_cache", size)];
-            let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-            cells.push(shown.with_swept(keys.into_iter().collect()));
-        }
-    }
-    cells
-}
-
-#[test]
-fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
-    let cells = swept(|_| ());
-    let html = page(&cells);
-    let elements = elements(&html);
-    compared(&elements, &jsons(&cells));
-    let fields = |elements: &[Element]| {
-        elements.iter().filter(|of| of.get("class").starts_with("field")).count()
-    };
-    assert_eq!(fields(&elements), 9, "{:?}", ids(&elements));
-    for key in ["load.home", "run.rocksdb.block_cache"] {
-        assert!(html.contains(&format!("<em>{key}</em>")), "{key}");
-    }
-    // Values stand in the order of their counts.
-    let places = ["512B", "64MiB", "2GiB"].map(|size| html.find(&format!(">{size}</th>")).unwrap());
-    assert!(places.is_sorted(), "{places:?}");
-    // Without the sweep nothing tells which setting is which: no map.
-    let plain = cells.iter().map(|cell| cell.clone().with_swept(Keys::new()));
-    let plain: Vec<_> = plain.collect();
-    assert_eq!(fields(&self::elements(&page(&plain))), 0);
-    // A value that does not follow from the swept keys still tells rows apart: two maps.
-    let mut both = cells;
-    both.extend(swept(|run| run.workload.fork = "osaka".to_owned()));
-    let html = page(&both);
-    assert_eq!(fields(&self::elements(&html)), 18);
-    assert!(html.contains("fork osaka"), "{html}");
-}
-
-#[test]
-fn a_field_of_a_cell_that_was_left_out_has_the_figure_of_the_run_and_says_so() {
-    let keys = |design: &str, io_threads: &str| {
-        let keys = [("run.designs", design), ("run.io_threads", io_threads)];
-        Keys::from(keys.map(|(key, value)| (key.to_owned(), value.to_owned())))
-    };
-    let of = |place: usize| result(|run| run.cells = vec![run.cells[place].clone()]);
-    let alone = of(1).with_swept(keys("parallel-io", "16"));
-    let batched =
-        [(3, "16"), (4, "64")].map(|(place, io)| of(place).with_swept(keys("batched-io", io)));
-    let left_out = vec![keys("parallel-io", "64")];
-    for (left_out, field_count) in [(left_out, 4), (Vec::new(), 0)] {
-        let mut cells = vec![alone.clone().with_left_out(left_out)];
-        cells.extend(batched.clone());
-        let html = page(&cells);
-        let elements = elements(&html);
-        compared(&elements, &jsons(&cells));
-        let fields: Vec<_> =
-            elements.iter().filter(|of| of.get("class").starts_with("field")).collect();
-        assert_eq!(fields.len(), field_count, "{html}");
-        assert_eq!(html.matches("it would be the same run").count(), field_count / 4);
-        assert_eq!(html.matches("with an equals sign was left out").count(), field_count / 4);
-        let at_64 = fields.iter().filter(|field| field.get("title").contains("bal+on-demand@2"));
-        assert_eq!(at_64.count(), field_count / 2, "the run's own field, and the other");
-    }
 }
 
 #[test]
@@ -403,8 +326,7 @@ fn result_of_gate() -> Shown {
     result.gate.baseline =
         Some(gate::Compared { ratios: vec![shift], ..gate::Compared::default() });
     let content = Content::Gate(Box::new(result));
-    let (swept, left_out) = (Keys::new(), Vec::new());
-    Shown { path: "gate.json".into(), content, swept, left_out, doubt: None }
+    Shown::new("gate.json".into(), content)
 }
 
 #[test]

@@ -54,7 +54,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         lede: format!(
             "Gas over wall time: the median of the samples, and its 95 % interval as the bar \
              across. <em>n=</em> stands where six samples, which an interval needs, are missing; \
-             <em>fastest</em> where its interval overlaps no other. The time covers list, reads, execution, checks, {}.{scales}{of_all}",
+             <em>fastest</em> where its interval overlaps no other. The time covers list, reads, execution, checks, {}. \
+             Keys are accounts and slots that the lists name.{scales}{of_all}",
             duties::commit_and_root(report.rows.iter().map(|row| row.cell.value))
         ),
         body,
@@ -194,7 +195,7 @@ fn table(report: &Report<'_>) -> String {
         "Samples",
         "MGas/s",
         "95 %",
-        "ms a batch",
+        report.ms_per(),
         "95 %",
         "Keys",
         "Blocks a key",

@@ -43,7 +43,7 @@ pub(super) struct Ended<'a> {
 }
 
 impl Ended<'_> {
-    /// Adds what every end has; `labels` name the work.
+    /// Adds the samples that every end has; `labels` name the work.
     pub(super) fn add_to(&self, all: &mut Exposition, labels: &Labels) {
         let labels = labels.with("verb", self.verb);
         all.add(EXIT_CODE, &labels, f64::from(self.exit_code));

@@ -28,7 +28,7 @@ fn intervals_that_overlap_show_no_difference_and_say_how_many_samples_more_would
     let found = conclude(&result).unwrap();
     // (1.96 × 1.2533 × 0.1069 / 0.03)² = 76.6 samples in all.
     let words = "; no difference shown between batched-io@2+64io and parallel-io@64: about 69 more \
-                 samples for ±3 %; ";
+                 samples of each for ±3 %; ";
     assert!(found.contains(words), "{found}");
     let mut steady = example::sampled(8);
     steady.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
@@ -45,7 +45,7 @@ fn one_sample_has_no_ratio_no_best_and_no_difference() {
     assert!(!text.contains("in order") && !text.contains("1 thread"), "{text}");
     assert!(text.contains("one sample each: no interval, no ratio, no best"), "{text}");
     let found = conclude(&result).unwrap();
-    let words = "; one sample each: no difference shown, 5 more samples for an interval; ";
+    let words = "; one sample each: no difference shown, 5 more samples of each for an interval; ";
     assert!(found.contains(words), "{found}");
     // The run in order may have one sample; those that are compared with it have more.
     let mut result = example::sampled(8);

@@ -241,6 +241,7 @@ fn described(of: &mut Figures<'_>) -> Described {
         block_calldata_bytes_max: 2,
         wire_bytes_per_mgas: of.next(),
         loads: vec![LoadFacts {
+            name: Some("payments".to_owned()),
             kind: "transfers".to_owned(),
             gas_share: of.next(),
             transactions: all,

@@ -20,7 +20,7 @@ const STRONGER_COUNT: f64 = 20.0;
 /// Scores that are nearer than this, relative to them, are equal: sums of the same ranks in
 /// another order.
 const ROUNDING: f64 = 1e-9;
-/// The same permutations each time: what was found once is found again.
+/// The same permutations each time: a change that was found once is found again.
 const SEED: u64 = 0x5354_5245_5353;
 
 /// Where the level changes.

@@ -41,6 +41,8 @@ pub struct Shown {
     /// The keys of the sweep that it is a cell of, with the cell's values; none where it is no
     /// sweep's.
     pub swept: Keys,
+    /// Its index in that sweep.
+    pub cell: Option<u64>,
     /// The values of that sweep's cells that were left out, because each would be this run.
     pub left_out: Vec<Keys>,
     /// Why the device that the sweep measured for this cell may not be that of other cells.
@@ -60,15 +62,26 @@ impl From<Stored> for Shown {
     fn from(stored: Stored) -> Self {
         let Stored { path, result } = stored;
         let content = Content::Run(Box::new(result));
-        Self { path, content, swept: Keys::new(), left_out: Vec::new(), doubt: None }
+        Self::new(path, content)
     }
 }
 
 impl Shown {
+    /// A result that is no cell of a sweep.
+    pub const fn new(path: PathBuf, content: Content) -> Self {
+        Self { path, content, swept: Keys::new(), cell: None, left_out: Vec::new(), doubt: None }
+    }
+
     /// The same as a cell of a sweep.
     #[must_use]
     pub fn with_swept(self, swept: Keys) -> Self {
         Self { swept, ..self }
+    }
+
+    /// The same as the cell of this index.
+    #[must_use]
+    pub fn with_cell(self, index: u64) -> Self {
+        Self { cell: Some(index), ..self }
     }
 
     /// The same in place of other cells of its sweep.
@@ -165,6 +178,7 @@ impl Shown {
     /// As [`Stored::read`], or a directory without a result. Files of other schemas in a directory
     /// are left out; one that is cut short is not.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
+        Error::unless_there(path)?;
         if !path.is_dir() {
             return Self::of_json(path, parse(path)?);
         }
@@ -213,7 +227,8 @@ impl Shown {
         let matrix = matrix.filter(|of| of.settings_digest == cell.settings_digest);
         let is_run = |index| folder.join(cell_dir_name(index)).exists();
         let left_out = matrix.map_or_else(Vec::new, |of| of.keys_left_out(cell.index, is_run));
-        self.with_swept(cell.keys).with_left_out(left_out).with_device(&devices(folder))
+        let cell = self.with_swept(cell.keys).with_cell(cell.index);
+        cell.with_left_out(left_out).with_device(&devices(folder))
     }
 
     /// The results that `json`, found at `path`, is or holds.
@@ -221,9 +236,7 @@ impl Shown {
         match json["schema"].as_str() {
             Some(GateSchema::NAME) => {
                 let content = Content::Gate(Box::new(typed(path, json)?));
-                let path = path.to_owned();
-                let (swept, left_out) = (Keys::new(), Vec::new());
-                Ok(vec![Self { path, content, swept, left_out, doubt: None }])
+                Ok(vec![Self::new(path.to_owned(), content)])
             }
             Some(MergedSchema::NAME) => Self::of_merged(path, json),
             _ => Ok(vec![Stored::from_json(path.to_owned(), json)?.into()]),
@@ -249,7 +262,8 @@ impl Shown {
             let name = format!("{}, cell {}", path.display(), cell["index"]);
             let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
             let shown = Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys);
-            Ok(shown.with_left_out(left_out(index)).with_device(&devices))
+            let shown = shown.with_cell(index).with_left_out(left_out(index));
+            Ok(shown.with_device(&devices))
         };
         let all = cells.into_iter().map(shown).collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() {

@@ -1,7 +1,8 @@
 //! Knees: where more threads stop paying. For each combination of everything else, the fewest
-//! threads whose throughput is within a few per cent of the best. None is named without intervals.
+//! threads whose throughput is within a few per cent of the best. It is named where intervals set
+//! it apart from all smaller counts that were tried.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,18 +63,47 @@ pub struct Knee {
     pub is_most: bool,
 }
 
-/// Everything but the count that is varied.
-type Rest<'a> = (Keys, &'a str, u64);
-
-/// The knees over both counts, wherever two or more were tried.
-pub fn knees(points: &[Point]) -> Vec<Knee> {
-    let both = [Over::IoThreads, Over::Threads];
-    both.into_iter().flat_map(|over| knees_over(over, points)).collect()
+/// Why no knee is named where two or more counts were tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoKnee {
+    /// The best, the knee or a smaller count has no interval.
+    NoInterval,
+    /// The knee's interval overlaps that of a smaller count.
+    Overlap,
+    /// No count smaller than the knee was tried.
+    FewestTried,
 }
 
-fn knees_over(over: Over, points: &[Point]) -> Vec<Knee> {
-    let mut groups: BTreeMap<Rest<'_>, BTreeMap<u64, Vec<&Point>>> = BTreeMap::new();
-    for point in points.iter().filter(|point| point.mgas_per_s.is_some()) {
+/// Everything but the count that is varied.
+type Rest<'a> = (Keys, &'a str, u64);
+/// The points of each count.
+type Tried<'a> = BTreeMap<u64, Vec<&'a Point>>;
+
+/// The knees over both counts, wherever two or more were tried and intervals set the knee apart.
+pub fn knees(points: &[Point]) -> Vec<Knee> {
+    judged(points).into_iter().filter_map(|(_, judged)| judged.ok()).collect()
+}
+
+/// Why no knee is named, for each combination in which two or more counts were tried.
+pub fn unnamed_knees(points: &[Point]) -> Vec<(Over, NoKnee)> {
+    let reasons = judged(points).into_iter();
+    reasons.filter_map(|(over, judged)| Some((over, judged.err()?))).collect()
+}
+
+fn judged(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
+    let both = [Over::IoThreads, Over::Threads];
+    let of = |over| {
+        tried(over, points)
+            .into_iter()
+            .filter_map(move |(rest, counts)| Some((over, knee(over, rest, counts)?)))
+    };
+    both.into_iter().flat_map(of).collect()
+}
+
+fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
+    let mut groups: BTreeMap<Rest<'_>, Tried<'_>> = BTreeMap::new();
+    let timed = points.iter().filter(|point| point.same_as.is_none() && point.mgas_per_s.is_some());
+    for point in timed {
         let (count, other) = match over {
             Over::IoThreads => (point.io_threads, point.threads),
             Over::Threads => (point.threads, point.io_threads),
@@ -81,28 +111,27 @@ fn knees_over(over: Over, points: &[Point]) -> Vec<Knee> {
         let group = groups.entry((point.untold(), point.way(), other)).or_default();
         group.entry(count).or_default().push(point);
     }
-    groups.into_iter().filter_map(|(rest, counts)| knee(over, rest, counts)).collect()
+    groups
 }
 
+/// The knee, or the reason why there is none; `None` where fewer than two counts were tried.
 fn knee(
     over: Over,
     (keys, way, other_count): Rest<'_>,
-    counts: BTreeMap<u64, Vec<&Point>>,
-) -> Option<Knee> {
-    let has_interval = |points: &Vec<&Point>| points.iter().all(|p| p.mgas_per_s_ci95.is_some());
-    let intervals: BTreeSet<u64> =
-        counts.iter().filter(|(_, points)| has_interval(points)).map(|(n, _)| *n).collect();
-    let counts: Vec<_> = counts.into_iter().filter_map(|(n, points)| count(n, &points)).collect();
+    tried: Tried<'_>,
+) -> Option<Result<Knee, NoKnee>> {
+    let counts: Vec<_> = tried.iter().filter_map(|(n, points)| count(*n, points)).collect();
     let [first, _, ..] = counts.as_slice() else { return None };
     let best = counts
         .iter()
         .fold(first, |best, next| if next.mgas_per_s > best.mgas_per_s { next } else { best });
-    let knee = counts.iter().find(|count| count.mgas_per_s >= SHARE * best.mgas_per_s)?;
-    // Medians without intervals show no difference, so none where more threads stop paying.
-    if ![best, knee].iter().all(|count| intervals.contains(&count.count)) {
-        return None;
+    let place = counts.iter().position(|of| of.mgas_per_s >= SHARE * best.mgas_per_s)?;
+    let knee = &counts[place];
+    let interval = |of: &Count| interval(tried.get(&of.count)?);
+    if let Err(reason) = apart(counts[..place].iter().map(interval), [knee, best].map(interval)) {
+        return Some(Err(reason));
     }
-    Some(Knee {
+    Some(Ok(Knee {
         over,
         keys,
         variant: way.to_owned(),
@@ -111,9 +140,37 @@ fn knee(
         best_mgas_per_s: best.mgas_per_s,
         knee_count: knee.count,
         knee_share: knee.mgas_per_s / best.mgas_per_s,
-        is_most: counts.last().is_some_and(|last| last.count == knee.count),
+        is_most: place + 1 == counts.len(),
         counts,
-    })
+    }))
+}
+
+/// Checks that the intervals of all smaller counts lie below the knee's. Medians alone show no
+/// difference, so they show no knee.
+fn apart(
+    smaller: impl ExactSizeIterator<Item = Option<[f64; 2]>>,
+    [knee, best]: [Option<[f64; 2]>; 2],
+) -> Result<(), NoKnee> {
+    let ([low, _], Some(_)) = (knee.ok_or(NoKnee::NoInterval)?, best) else {
+        return Err(NoKnee::NoInterval);
+    };
+    if smaller.len() == 0 {
+        return Err(NoKnee::FewestTried);
+    }
+    for interval in smaller {
+        let [_, high] = interval.ok_or(NoKnee::NoInterval)?;
+        if high >= low {
+            return Err(NoKnee::Overlap);
+        }
+    }
+    Ok(())
+}
+
+/// The interval of a count: from the lowest to the highest end of its cells, all of which need one.
+fn interval(points: &[&Point]) -> Option<[f64; 2]> {
+    let ends: Option<Vec<[f64; 2]>> = points.iter().map(|point| point.mgas_per_s_ci95).collect();
+    let hull = |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a.min(c), b.max(d)];
+    ends?.into_iter().reduce(hull)
 }
 
 fn count(count: u64, points: &[&Point]) -> Option<Count> {
@@ -162,7 +219,7 @@ mod tests {
     fn example() -> Vec<Point> {
         vec![
             point(0, "1M", (2, 1), 40.0),
-            point(1, "1M", (2, 4), 94.9),
+            point(1, "1M", (2, 4), 60.0),
             point(2, "1M", (2, 16), 95.0),
             point(3, "1M", (2, 64), 100.0),
             point(4, "9M", (2, 1), 10.0),
@@ -180,16 +237,42 @@ mod tests {
                 (k.over, k.keys["block.gas"].as_str(), k.other_count, k.knee_count, k.best_count)
             })
             .collect();
-        let expected = [
-            (Over::IoThreads, "1M", 2, 16, 64),
-            (Over::IoThreads, "9M", 2, 4, 4),
-            // Equal throughput: the fewest are the best.
-            (Over::Threads, "9M", 4, 2, 2),
-        ];
+        let expected = [(Over::IoThreads, "1M", 2, 16, 64), (Over::IoThreads, "9M", 2, 4, 4)];
         assert_eq!(found, expected);
-        assert_eq!(knees.iter().map(|k| k.is_most).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(knees.iter().map(|k| k.is_most).collect::<Vec<_>>(), [false, true]);
         assert_eq!(knees[0].knee_share, 0.95);
         assert_eq!(knees[0].counts.len(), 4);
+    }
+
+    #[test]
+    fn no_knee_is_named_where_its_interval_overlaps_that_of_a_smaller_count() {
+        let mut points = vec![
+            point(0, "1M", (1, 1), 60.0),
+            point(1, "1M", (1, 4), 90.0),
+            point(2, "1M", (1, 8), 100.0),
+        ];
+        assert_eq!((knees(&points).len(), unnamed_knees(&points)), (1, Vec::new()));
+        // Six samples may be so far apart, and the one below may not be the next.
+        for (wide, interval) in [(1, [70.0, 98.0]), (0, [50.0, 99.0]), (2, [91.0, 104.0])] {
+            let mut points = points.clone();
+            points[wide].mgas_per_s_ci95 = Some(interval);
+            assert_eq!(knees(&points), Vec::new(), "{wide}");
+            assert_eq!(unnamed_knees(&points), [(Over::IoThreads, NoKnee::Overlap)]);
+        }
+        points[0].mgas_per_s_ci95 = None;
+        assert_eq!(unnamed_knees(&points), [(Over::IoThreads, NoKnee::NoInterval)]);
+        // Where the fewest are enough, no smaller count says from where on they are.
+        let equal = [point(0, "1M", (2, 4), 20.0), point(1, "1M", (8, 4), 20.0)];
+        assert_eq!(knees(&equal), Vec::new());
+        assert_eq!(unnamed_knees(&equal), [(Over::Threads, NoKnee::FewestTried)]);
+    }
+
+    #[test]
+    fn a_cell_that_was_left_out_is_no_count_of_its_own() {
+        let mut points = vec![point(0, "1M", (1, 2), 10.0), point(1, "1M", (1, 4), 30.0)];
+        assert_eq!(knees(&points).len(), 1);
+        points[1].same_as = Some(0);
+        assert_eq!((knees(&points), unnamed_knees(&points)), (Vec::new(), Vec::new()));
     }
 
     #[test]
@@ -209,15 +292,15 @@ mod tests {
         let mut points = vec![
             point(0, "1M", (1, 2), 10.0),
             point(1, "1M", (1, 2), 30.0),
-            point(2, "1M", (1, 4), 20.5),
+            point(2, "1M", (1, 4), 40.5),
         ];
         points[1].keys.insert("run.schedule".to_owned(), "gas-limit".to_owned());
         let both = knees(&points);
         assert_eq!(both.len(), 1);
         assert_eq!((both[0].counts[0].mgas_per_s, &both[0].counts[0].cells), (20.0, &vec![0, 1]));
-        assert_eq!((both[0].knee_count, both[0].best_count), (2, 4));
+        assert_eq!((both[0].knee_count, both[0].best_count), (4, 4));
         assert_eq!(knees(&points[..2]), Vec::new());
-        // Without an interval of the best or of the knee nothing is shown.
+        // Without an interval of any of them nothing is shown.
         for without in 0..3 {
             let mut points = points.clone();
             points[without].mgas_per_s_ci95 = None;

@@ -392,19 +392,6 @@ fn text_that_a_terminal_would_act_on_is_not_repeated() {
 }
 
 #[test]
-fn a_name_that_is_not_shipped_is_answered_with_those_that_are() {
-    assert_error(
-        load("sload-strom", &[]),
-        &[
-            "no shipped scenario is called sload-strom",
-            "did you mean sload-storm?",
-            "pointer-chase",
-        ],
-    );
-    assert_error(load("zzz", &[]), &["shipped are sload-storm, ", "./my.toml"]);
-}
-
-#[test]
 fn a_file_that_cannot_be_a_scenario_is_named_with_the_reason() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::{
     jsons, profile,
     rendered::{self, Checked, Made},
-    result, result_of_gate, shown, sweep, swept,
+    result, result_of_gate, shown, sweep,
+    sweeps::swept,
 };
 use crate::html::page;
 use result::{RunResult, Shown, example};

@@ -1,6 +1,9 @@
 //! Pages of several stores and of sweeps.
 
-use super::*;
+use super::{
+    sweeps::{over_gas_and_threads, swept},
+    *,
+};
 
 /// A run on three stores whose throughputs lie far apart.
 fn three_stores() -> Shown {
@@ -65,4 +68,5 @@ fn pages_to_look_at_are_written_where_somebody_names_a_folder() {
     write("run.html", &[result(|_| ())]);
     write("stores.html", &[three_stores()]);
     write("sweep.html", &swept(|_| ()));
+    write("axes.html", &over_gas_and_threads());
 }

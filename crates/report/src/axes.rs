@@ -1,0 +1,114 @@
+//! What results have in common, and the axes of the sweep whose cells they are: the head of a page
+//! of several results names these, and no value of the first result alone.
+
+use result::{Shown, WorkloadFacts};
+
+use super::units;
+
+/// A key that was swept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Axis {
+    /// Its path.
+    pub(super) key: String,
+    /// Its values, in the order of the cells.
+    pub(super) values: Vec<String>,
+}
+
+/// Returns whether the results are cells of one sweep.
+pub(super) fn is_sweep(results: &[&Shown]) -> bool {
+    results.len() > 1 && results.iter().all(|shown| !shown.swept.is_empty())
+}
+
+/// The axes of a sweep; none where the results are no cells of one.
+pub(super) fn axes(results: &[&Shown]) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = Vec::new();
+    if !is_sweep(results) {
+        return axes;
+    }
+    let run = results.iter().map(|shown| &shown.swept);
+    for keys in run.chain(results.iter().flat_map(|shown| &shown.left_out)) {
+        for (key, value) in keys {
+            match axes.iter_mut().find(|axis| axis.key == *key) {
+                Some(axis) if axis.values.contains(value) => {}
+                Some(axis) => axis.values.push(value.clone()),
+                None => axes.push(Axis { key: key.clone(), values: vec![value.clone()] }),
+            }
+        }
+    }
+    axes
+}
+
+/// A fact of the work as text.
+type Fact = fn(&WorkloadFacts) -> String;
+
+/// Facts of the work that a head names, by their names.
+pub(super) const GAS: &str = "gas";
+pub(super) const TRANSACTIONS: &str = "transactions";
+pub(super) const BLOCKS: &str = "blocks";
+pub(super) const FORK: &str = "fork";
+pub(super) const SLOTS: &str = "slots of the state";
+pub(super) const DIGEST: &str = "workload digest";
+
+const FACTS: [(&str, Fact); 6] = [
+    (GAS, |work| work.gas.to_string()),
+    (TRANSACTIONS, |work| work.tx_count.to_string()),
+    (BLOCKS, |work| work.block_count.to_string()),
+    (FORK, |work| work.fork.clone()),
+    (SLOTS, |work| work.state_slot_count.to_string()),
+    (DIGEST, |work| work.digest.clone()),
+];
+
+/// Names of the facts in which the works differ.
+pub(super) fn differing(works: &[&WorkloadFacts]) -> Vec<&'static str> {
+    let differs = |fact: Fact| works.windows(2).any(|pair| fact(pair[0]) != fact(pair[1]));
+    FACTS.into_iter().filter(|(_, fact)| differs(*fact)).map(|(name, _)| name).collect()
+}
+
+/// `64M gas, 4 transactions, 1 block on amsterdam, a state of 1M slots`: all that the works share.
+pub(super) fn shared_words(works: &[&WorkloadFacts]) -> String {
+    let Some(work) = works.first() else { return String::new() };
+    let differing = differing(works);
+    let facts = [
+        (GAS, format!("{} gas", units::count(work.gas))),
+        (TRANSACTIONS, units::things(work.tx_count, "transaction")),
+        (BLOCKS, units::things(work.block_count, "block")),
+        (FORK, format!("on {}", work.fork)),
+        (SLOTS, format!("a state of {}", units::things(work.state_slot_count, "slot"))),
+    ];
+    let shared = facts.into_iter().filter(|(name, _)| !differing.contains(name));
+    shared.map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use result::{RunResult, Stored, example, sweep::Keys};
+
+    use super::*;
+
+    fn cell(gas: u64, keys: [(&str, &str); 2]) -> Shown {
+        let mut run: RunResult = example::typical();
+        run.workload.gas = gas;
+        let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        Shown::from(Stored::new("r.json".into(), run)).with_swept(Keys::from(keys))
+    }
+
+    #[test]
+    fn axes_have_the_values_of_all_cells_and_the_head_those_facts_that_none_differs_in() {
+        let cells = [
+            cell(9, [("block.gas", "9M"), ("run.threads", "2")]),
+            cell(9, [("block.gas", "9M"), ("run.threads", "1")]),
+            cell(1, [("block.gas", "1M"), ("run.threads", "2")]),
+        ];
+        let cells: Vec<&Shown> = cells.iter().collect();
+        let axes = axes(&cells);
+        let texts: Vec<_> =
+            axes.iter().map(|axis| format!("{}: {}", axis.key, axis.values.join(","))).collect();
+        assert_eq!(texts, ["block.gas: 9M,1M", "run.threads: 2,1"]);
+        let works: Vec<_> = cells.iter().filter_map(|shown| shown.workload()).collect();
+        assert_eq!(differing(&works), [GAS]);
+        let words = "39 transactions, 1 block, on amsterdam, a state of 128M slots";
+        assert_eq!(shared_words(&works), words);
+        assert_eq!(shared_words(&works[..2]), format!("9 gas, {words}"));
+        assert_eq!(super::axes(&cells[..1]), []);
+    }
+}

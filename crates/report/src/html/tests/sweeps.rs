@@ -1,0 +1,131 @@
+//! Pages of sweeps: their heads, and the axes and fields of their maps.
+
+use super::*;
+
+/// Cells of a sweep over two keys that a result does not show; each changes the work a little, as
+/// gas and digest tell.
+pub(super) fn swept(more: impl Fn(&mut RunResult)) -> Vec<Shown> {
+    let mut cells = Vec::new();
+    for (a, share) in ["0.9", "1e-1", "0.5"].into_iter().enumerate() {
+        for (b, size) in ["64MiB", "2GiB", "512B"].into_iter().enumerate() {
+            let shown = result(|run| {
+                let number = (10 * a + b) as u64;
+                run.workload.gas = 64_000_000 + number;
+                run.workload.digest = format!("0x{number}");
+                let mut cell = run.cells[4].clone();
+                cell.mgas_per_s.median = Some((100 + number) as f64);
+                run.cells = vec![cell];
+                more(run);
+            });
+            let keys = [("load.home", share), ("run.rocksdb.block_cache", size)];
+            let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            cells.push(shown.with_swept(keys.into_iter().collect()));
+        }
+    }
+    cells
+}
+
+#[test]
+fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
+    let cells = swept(|_| ());
+    let html = page(&cells);
+    let elements = elements(&html);
+    compared(&elements, &jsons(&cells));
+    let fields = |elements: &[Element]| {
+        elements.iter().filter(|of| of.get("class").starts_with("field")).count()
+    };
+    assert_eq!(fields(&elements), 9, "{:?}", ids(&elements));
+    for key in ["load.home", "run.rocksdb.block_cache"] {
+        assert!(html.contains(&format!("<em>{key}</em>")), "{key}");
+    }
+    // Values stand in the order of their counts.
+    let places = ["512B", "64MiB", "2GiB"].map(|size| html.find(&format!(">{size}</th>")).unwrap());
+    assert!(places.is_sorted(), "{places:?}");
+    // Without the sweep nothing tells which setting is which: no map.
+    let plain = cells.iter().map(|cell| cell.clone().with_swept(Keys::new()));
+    let plain: Vec<_> = plain.collect();
+    assert_eq!(fields(&super::elements(&page(&plain))), 0);
+    // A value that does not follow from the swept keys still tells rows apart: two maps.
+    let mut both = cells;
+    both.extend(swept(|run| run.workload.fork = "osaka".to_owned()));
+    let html = page(&both);
+    assert_eq!(fields(&super::elements(&html)), 18);
+    assert!(html.contains("fork osaka"), "{html}");
+}
+
+#[test]
+fn a_field_of_a_cell_that_was_left_out_has_the_figure_of_the_run_and_says_so() {
+    let keys = |design: &str, io_threads: &str| {
+        let keys = [("run.designs", design), ("run.io_threads", io_threads)];
+        Keys::from(keys.map(|(key, value)| (key.to_owned(), value.to_owned())))
+    };
+    let of = |place: usize| result(|run| run.cells = vec![run.cells[place].clone()]);
+    let alone = of(1).with_swept(keys("parallel-io", "16"));
+    let batched =
+        [(3, "16"), (4, "64")].map(|(place, io)| of(place).with_swept(keys("batched-io", io)));
+    let left_out = vec![keys("parallel-io", "64")];
+    for (left_out, field_count) in [(left_out, 4), (Vec::new(), 0)] {
+        let mut cells = vec![alone.clone().with_cell(7).with_left_out(left_out)];
+        cells.extend(batched.clone());
+        let html = page(&cells);
+        let elements = elements(&html);
+        compared(&elements, &jsons(&cells));
+        let fields: Vec<_> =
+            elements.iter().filter(|of| of.get("class").starts_with("field")).collect();
+        assert_eq!(fields.len(), field_count, "{html}");
+        assert_eq!(html.matches("it would be the same run").count(), field_count / 4);
+        assert_eq!(html.matches("this cell was left out").count(), field_count / 4);
+        assert_eq!(html.matches("> = cell 7</small>").count(), field_count / 4);
+        let at_64 = fields.iter().filter(|field| field.get("title").contains("bal+on-demand@2"));
+        assert_eq!(at_64.count(), field_count / 2, "the run's own field, and the other");
+    }
+}
+
+/// Cells of a sweep over gas and threads, with a run in order and one of two designs in each.
+pub(super) fn over_gas_and_threads() -> Vec<Shown> {
+    let mut cells = Vec::new();
+    for gas in ["64M", "640M"] {
+        for threads in [1_u64, 2, 4] {
+            let shown = result(|run| {
+                run.workload.gas = if gas == "64M" { 64_000_000 } else { 640_000_000 };
+                run.workload.digest = format!("0x{gas}");
+                run.warnings = vec!["the CPU was throttled".to_owned()];
+                run.cells.truncate(2);
+                run.cells[1].threads = threads;
+                run.cells[1].variant = format!("rocksdb/none/parallel+on-demand@{threads}");
+            });
+            let keys = [("block.gas", gas.to_owned()), ("run.threads", threads.to_string())];
+            let keys = keys.map(|(key, value)| (key.to_owned(), value));
+            let index = cells.len() as u64;
+            cells.push(shown.with_swept(keys.into_iter().collect()).with_cell(index));
+        }
+    }
+    cells
+}
+
+#[test]
+fn the_map_of_a_sweep_is_over_its_axes_and_a_run_in_order_has_a_field_in_each_cell() {
+    let cells = over_gas_and_threads();
+    let html = page(&cells);
+    compared(&elements(&html), &jsons(&cells));
+    let axes = "by <em>threads</em> (down) and <em>block.gas</em> (across): axes of the sweep";
+    assert!(html.contains(axes), "{html}");
+    // A map a design, and in each of them a field for each cell.
+    assert_eq!(html.matches("<td class=\"field").count(), 12, "{html}");
+    assert!(!html.contains("best of 2") && !html.contains("<small>no run"), "{html}");
+    assert!(html.contains("as threads do not change a run in order"), "{html}");
+}
+
+#[test]
+fn a_page_of_a_sweep_is_headed_by_that_which_its_cells_share_and_by_its_axes() {
+    let cells = over_gas_and_threads();
+    let html = page(&cells);
+    let head = &html[html.find("<header>").unwrap()..html.find("</header>").unwrap()];
+    assert!(!head.contains("</data> gas") && head.contains("1 block</data>"), "{head}");
+    assert!(head.contains("they differ in gas, workload digest"), "{head}");
+    assert!(head.contains("<em>block.gas</em> 64M, 640M × <em>run.threads</em> 1, 2, 4"), "{head}");
+    // One result names all.
+    let html = page(&cells[..1]);
+    assert!(html.contains("data-value=\"64000000\">64M</data> gas, "), "{html}");
+    assert!(!html.contains("they differ in") && !html.contains("Axes of the sweep"), "{html}");
+}

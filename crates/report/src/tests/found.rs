@@ -1,0 +1,77 @@
+//! Laws of the finding in the terminal: two lines at most, each design once, one claim, one
+//! bottleneck.
+
+use variant::{Design, StoreKind};
+
+use result::{
+    RunResult,
+    example::{self, Threads},
+};
+
+use crate::{Paint, table};
+
+/// The lines of the finding on a page of 80 columns.
+fn lines(result: &RunResult) -> Vec<String> {
+    let page = table(result, 80, Paint::Plain);
+    let mut lines = page.lines().skip_while(|line| !line.starts_with("found "));
+    let lines = lines.by_ref().take_while(|line| !line.is_empty());
+    lines.map(|line| line[9..].trim().to_owned()).collect()
+}
+
+#[test]
+fn a_run_of_three_designs_finds_their_times_one_claim_and_the_bottleneck() {
+    let times = "batched-io@2+64io 4.90 s, parallel-io@64 5.10 s, sequential 20.1 s; ";
+    let bottleneck = "; bottleneck device, 84 % of wall";
+    let mut overlapping = example::sampled(8);
+    overlapping.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
+    for (result, claim) in [
+        (example::typical(), "one sample each: no difference shown"),
+        (example::sampled(3), "no interval: no difference shown"),
+        (example::sampled(8), "batched-io is fastest"),
+        (overlapping, "no difference from parallel-io shown"),
+    ] {
+        let lines = lines(&result);
+        assert!(lines.len() <= 2, "{lines:?}");
+        assert_eq!(lines.join(" "), format!("{times}{claim}{bottleneck}"));
+    }
+}
+
+#[test]
+fn a_finding_of_many_designs_and_stores_has_two_lines_all_the_same() {
+    let mut result = example::sampled(8);
+    for design in [Design::Full, Design::Prewarm, Design::BlockStm, Design::BareRevm] {
+        let threads = Threads { executing: 2, reading: 0 };
+        result.cells.push(example::cell(design, threads, 7_000.0));
+    }
+    let one = lines(&result);
+    assert!(one.len() <= 2 && one[0].starts_with("batched-io"), "{one:?}");
+    let own = result.cells.clone();
+    for store in [StoreKind::Mdbx, StoreKind::Flat, StoreKind::Memory] {
+        result.cells.extend(own.iter().cloned().map(|mut cell| {
+            cell.store = store;
+            cell.variant = cell.variant.replace("rocksdb", store.name());
+            cell
+        }));
+    }
+    let four = lines(&result);
+    assert!(four.len() <= 2, "{four:?}");
+    for store in ["rocksdb: batched-io 4.90 s", "mdbx: ", "flat: ", "memory: "] {
+        assert!(four.join(" ").contains(store), "{store}: {four:?}");
+    }
+}
+
+#[test]
+fn the_page_has_the_parts_of_the_finding_that_its_lines_have_no_room_for() {
+    let mut result = example::typical();
+    result.cells.retain(|cell| cell.threads != 64);
+    result.workload.state_slot_count = 100_000;
+    result.cells.iter_mut().for_each(|cell| cell.read_latency_of_batches = true);
+    let wide = table(&result, 120, Paint::Plain);
+    assert!(wide.contains(" 1.02 ms b "), "the mark is no part of the unit: {wide}");
+    let page = table(&result, 80, Paint::Plain);
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("depth no pair at equal depth"), "{page}");
+    assert!(words.contains("sure one sample each: no difference shown, 5 more samples of each"));
+    assert!(words.contains("small state: not the real thing"), "{page}");
+    assert!(words.contains("291k slots + 43 accounts = 291k keys"), "{page}");
+}

@@ -1,0 +1,59 @@
+//! Warnings of several results, each once: the same warning of two results may have other numbers.
+
+/// A warning, and the results that have it.
+#[derive(Clone, Debug)]
+pub(super) struct Warning<'a> {
+    /// Its text in the first of them.
+    pub(super) text: &'a str,
+    /// Their places, ascending.
+    pub(super) results: Vec<usize>,
+    /// Whether its numbers differ between them.
+    pub(super) has_others: bool,
+}
+
+/// The warnings of all results, in the order in which they appear.
+pub(super) fn grouped<'a>(results: impl IntoIterator<Item = Vec<&'a str>>) -> Vec<Warning<'a>> {
+    let mut all: Vec<Warning<'a>> = Vec::new();
+    for (result, texts) in results.into_iter().enumerate() {
+        for text in texts {
+            match all.iter_mut().find(|known| wording(known.text) == wording(text)) {
+                Some(known) => {
+                    known.has_others |= known.text != text;
+                    if known.results.last() != Some(&result) {
+                        known.results.push(result);
+                    }
+                }
+                None => all.push(Warning { text, results: vec![result], has_others: false }),
+            }
+        }
+    }
+    all
+}
+
+/// A warning without its numbers.
+fn wording(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '0'..='9' | '.' if words.ends_with('#') => {}
+            '0'..='9' => words.push('#'),
+            c => words.push(c),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_told_once_whatever_its_numbers_are() {
+        let results = [vec!["load 1.5", "no swap"], vec!["load 2"], vec!["load 1.5", "load 3"]];
+        let all = grouped(results);
+        assert_eq!(all.len(), 2);
+        assert_eq!((all[0].text, all[0].results.as_slice()), ("load 1.5", &[0, 1, 2][..]));
+        assert!(all[0].has_others && !all[1].has_others);
+        assert_eq!(all[1].results, [0]);
+    }
+}

@@ -1,0 +1,26 @@
+//! Names of scenarios that are not shipped.
+
+use crate::load;
+
+#[test]
+fn a_name_that_is_not_shipped_is_answered_with_the_nearest_ones_that_are() {
+    let help = |name: &str| {
+        let error = load(name, &[]).expect_err(name).to_string();
+        assert!(error.contains(&format!("no shipped scenario is called {name}")), "{error}");
+        assert!(error.contains("`stress list` shows all 36") && error.contains("./my.toml"));
+        error
+    };
+    for (name, meant) in [
+        ("erc-20", "did you mean erc20 or erc721? "),
+        ("sload-strom", "did you mean sload-storm? "),
+        // Parts of names come after near ones, and no more than three are told.
+        ("sload-storm-", "did you mean sload-storm, sload-storm-weyl or sload-storm-absent? "),
+        ("chain", "did you mean chains or official/test_parallel_execution_serial_chain? "),
+        ("bloated", "did you mean official/test_sload_bloated, "),
+    ] {
+        let error = help(name);
+        assert!(error.contains(meant) && error.matches("-storm").count() <= 5, "{error}");
+    }
+    let none = help("zzz");
+    assert!(!none.contains("did you mean") && !none.contains("sload-storm"), "{none}");
+}
