@@ -31,6 +31,7 @@ mod chains;
 mod ended;
 mod fake;
 mod filled;
+mod gated;
 
 const SIBLINGS: usize = 9;
 
