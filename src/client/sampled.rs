@@ -17,7 +17,10 @@ use super::{
     start_file::StartFile,
     token::Secret,
 };
-use crate::exit::{Code, Failure, OrExit};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt,
+};
 
 /// Name in results of a client that ran already.
 const ATTACHED: &str = "attached";
@@ -82,6 +85,30 @@ enum Kind {
     Started { start: Box<StartFile>, home: Home, running: Option<Running> },
 }
 
+/// Sends the blocks that grow the state to a client on a new database, and stops it. `shown` is told how
+/// many of them it has, in percent.
+fn grow(
+    start: &StartFile,
+    home: &Home,
+    task: Task<'_>,
+    shown: &dyn Fn(u64),
+) -> Result<(), Failure> {
+    let running = Running::start(start, home, task.timeout)?;
+    let count = task.export.growth_count();
+    for index in 0..count {
+        let calls = task.export.growth(index).or_exit(Code::Io)?;
+        if let Err(refusal) = running.engine().execute(&calls) {
+            let failure = Failure::from(running.explained(refusal));
+            return Err(failure.context(format!("block {} of {count} that grow the state", index + 1)));
+        }
+        shown(100 * (index as u64 + 1) / count as u64);
+        if interrupt::happened() {
+            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+        }
+    }
+    running.stop()
+}
+
 impl<'a> SampledClient<'a> {
     /// The client of `source`, which is to do `task`; its database is made where it has none, and `shown`
     /// is told how far that is, in percent.
@@ -99,7 +126,9 @@ impl<'a> SampledClient<'a> {
             Source::Started { start, dir } => {
                 let state = task.export.state_files().or_exit(Code::Io)?;
                 let home = Home::new(dir, &start.name, state).or_exit(Code::Io)?;
-                if home.make(start, shown)? {
+                let grows = task.export.growth_count() > 0;
+                let grown = |new: &Home| if grows { grow(start, new, task, shown) } else { Ok(()) };
+                if home.make(start, shown, grown)? && !grows {
                     // A new database is put in order at its first start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }

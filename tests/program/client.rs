@@ -32,6 +32,7 @@ mod ended;
 mod fake;
 mod filled;
 mod gated;
+mod grown;
 
 const SIBLINGS: usize = 9;
 
