@@ -12,7 +12,7 @@ use executor::device;
 
 use super::{
     export::StateFiles,
-    making,
+    leftover, making,
     start_file::{Places, StartFile},
     token::Secret,
 };
@@ -100,6 +100,11 @@ impl Home {
         self.own.join("client.log")
     }
 
+    /// The file with the process group of the client while it runs.
+    pub fn note_path(&self) -> PathBuf {
+        self.own.join(leftover::NOTE)
+    }
+
     /// Writes the secret and the files of `start`.
     ///
     /// # Errors
@@ -129,6 +134,8 @@ impl Home {
             return Ok(false);
         }
         let unfinished = self.own.join("unfinished");
+        // Of a run that was killed while the client grew its state.
+        leftover::end(&self.note_path(), &unfinished);
         let emptied = || -> io::Result<()> {
             remove_dir(&unfinished)?;
             fs::create_dir(&unfinished)

@@ -76,6 +76,8 @@ pub struct SampledClient<'a> {
     next: usize,
     version: Option<String>,
     start: Vec<String>,
+    /// Why figures of its process are not its own, where they are not.
+    doubt: Option<String>,
     samples: Vec<ClientSample>,
     warm_up_count: u64,
 }
@@ -145,6 +147,7 @@ impl<'a> SampledClient<'a> {
             next: 0,
             version: None,
             start: Vec::new(),
+            doubt: None,
             samples: Vec::new(),
             warm_up_count: 0,
         })
@@ -199,6 +202,11 @@ impl<'a> SampledClient<'a> {
         self.version.as_deref().filter(|version| !version.is_empty())
     }
 
+    /// Why figures of its process are not its own, where they are not.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
+    }
+
     /// Stops the client where it was started.
     ///
     /// # Errors
@@ -227,6 +235,7 @@ impl<'a> SampledClient<'a> {
                 }
                 let started = Running::start(start, home, self.task.timeout)?;
                 self.start = started.command().to_vec();
+                self.doubt = started.doubt().map(str::to_owned);
                 *running = Some(started);
             }
             Kind::Started { .. } => return Ok(()),
