@@ -52,12 +52,12 @@ pub fn end(path: &Path, dir: &Path) {
         return;
     }
     let Some(pid) = Pid::from_raw(group) else { return };
-    drop(kill_process_group(pid, Signal::TERM));
+    let _ = kill_process_group(pid, Signal::TERM);
     let begun = Instant::now();
     while !members(group).is_empty() && begun.elapsed() < STOP_MAX {
         thread::sleep(GLANCE);
     }
-    drop(kill_process_group(pid, Signal::KILL));
+    let _ = kill_process_group(pid, Signal::KILL);
     drop(fs::remove_file(path));
 }
 
