@@ -220,7 +220,7 @@ fn genesis_json_has_every_account_and_slot() {
 
 /// A workload with slots by a rule in two contracts of one code, and a third with another.
 fn growing(fork: Fork) -> Workload {
-    let text = "schema = 1\nname = \"growing\"\nseed = 5\n[state]\naccounts = 3_000\nslots = 4_000\n\
+    let text = "schema = 1\nname = \"growing\"\nseed = 5\n[state]\naccounts = 3_000\nslots = 8_000\n\
                 [block]\ngas = 6_000_000\ntx_gas = 400_000\nblocks = 2\n\
                 [[load]]\nkind = \"sstore-storm\"\nshare = 0.5\ncontracts = 2\n\
                 [[load]]\nkind = \"sload-storm\"\nshare = 0.5\n";
@@ -234,7 +234,7 @@ fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
         let dir = tempfile::tempdir().unwrap();
         let settings = settings(&dir);
         let plan = export::growth_plan(&workload).unwrap();
-        assert_eq!(plan.slot_count, 4_000);
+        assert_eq!(plan.slot_count, 8_000);
         let mut blocks = Vec::new();
         let grown = export::grow(&workload, &settings, |block| {
             blocks.push(block.clone());
@@ -243,7 +243,7 @@ fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
         // The roots of the grown and of the recipe's state are compared before any block runs on it.
         let chain = export::chain_above(&workload, grown.unwrap(), &settings, || ()).unwrap();
         let facts = chain.grown.unwrap();
-        assert_eq!((facts.slot_count, facts.block_count), (4_000, plan.block_count));
+        assert_eq!((facts.slot_count, facts.block_count), (8_000, plan.block_count));
         assert_eq!(blocks.len() as u64, plan.block_count);
         let sent: usize = blocks.iter().map(|of| of.block.body.transactions.len()).sum();
         assert_eq!((facts.tx_count, sent as u64), (plan.tx_count, plan.tx_count));
