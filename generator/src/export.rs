@@ -7,6 +7,7 @@
 
 mod block;
 mod chain;
+mod delegation;
 mod eest;
 mod engine;
 mod envelope;
@@ -23,6 +24,7 @@ mod sealed;
 
 pub use block::ChainBlock;
 pub use chain::{Chain, Settings, chain, chain_above};
+pub use delegation::delegation_gas;
 pub use eest::{TestFormat, eest};
 pub use engine::{payload, payloads};
 pub use error::ExportError;

@@ -4,8 +4,9 @@ use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
 
 use anyhow::anyhow;
 use clap::Args;
-use generator::export::Chain;
+use generator::export::{Chain, delegation_gas};
 use report::units;
+use spec::{Override, Scenario};
 use workload::Workload;
 
 use crate::{
@@ -128,9 +129,29 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
         (name, _) => {
             let size = if args.quick { Size::Quick } else { Size::Stated };
             let name = name.as_deref().unwrap_or_default();
-            prepare::generate(&prepare::scenario(name, overrides, size)?, progress)
+            let mut scenario = prepare::scenario(name, overrides.clone(), size)?;
+            let less = args.grow.then(|| room_for_delegation(&scenario, &overrides)).flatten();
+            if let Some(less) = less {
+                let all = [overrides, vec![less]].concat();
+                scenario = prepare::scenario(name, all, size)?;
+            }
+            prepare::generate(&scenario, progress)
         }
     }
+}
+
+/// A gas limit of transactions that leaves room for the price of a delegation, where they may use all that
+/// is valid and the user does not say how much.
+fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Override> {
+    let most = scenario.fork.tx_gas_cap() - delegation_gas(scenario.fork);
+    if scenario.block.tx_gas <= most || given.iter().any(|given| given.key == "block.tx_gas") {
+        return None;
+    }
+    terminal::note(&format!(
+        "--grow: block.tx_gas is {most}, so that transactions can pay for the delegation of a grown contract"
+    ));
+    let value = most.to_string();
+    Some(Override { key: "block.tx_gas".to_owned(), value, origin: "--grow".to_owned() })
 }
 
 fn said(args: &ExportArgs, chain: &Chain) -> String {

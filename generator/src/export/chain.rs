@@ -4,11 +4,11 @@ use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256};
-use revm::context_interface::cfg::GasParams;
 use workload::{Fork, Genesis, RowSettings, TxOutcome, Workload, signing::Signer};
 
 use super::{
     block::{self, CameTo, ChainBlock, Parent, Receipts},
+    delegation::{delegate, delegation_gas},
     error::ExportError,
     grown::{Grown, GrownFacts},
     number::{Numbers, numbered},
@@ -129,7 +129,7 @@ pub fn chain_above<A: Answer>(
     let GrownFacts { block_count, gas_limit, state_root: expected, .. } = grown.facts;
     let numbers = Numbers { chain_id, below_count: block_count, gas_limit };
     let mut of_chain = Workload { genesis: grown.state, ..numbered(workload, numbers) };
-    pay_for_delegations(&mut of_chain);
+    pay_for_delegations(workload, &mut of_chain);
     let signer = signer(&of_chain, settings)?;
     let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
     let root = state_root(&rows, &Changes::default())?;
@@ -160,24 +160,21 @@ pub fn chain_above<A: Answer>(
     })
 }
 
-/// Raises the gas limits of transactions to contracts with slots, whose code is a delegation, by the gas
-/// that this costs from Amsterdam on (EIP-2780): their code finds as much gas as it would without. No limit
-/// goes beyond that of EIP-7825.
-fn pay_for_delegations(workload: &mut Workload) {
-    let (fork, genesis) = (workload.fork, &workload.genesis);
-    let gas = match fork {
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => 0,
-        Fork::Amsterdam => {
-            let prices = GasParams::new_spec(evm::env::spec(fork));
-            prices.warm_storage_read_cost() + prices.cold_account_additional_cost()
-        }
+/// Raises the gas limits of transactions in `grown` to contracts that delegate there, and not in
+/// `workload`, by the price of that: their code finds as much gas as it would without. No limit goes beyond
+/// that of EIP-7825.
+fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
+    let fork = grown.fork;
+    let has_own = |address: &Address| {
+        workload.genesis.account(address).is_some_and(|of| delegate(&of.code).is_none())
     };
-    let contracts: HashSet<Address> = genesis.slots.iter().map(|family| family.address).collect();
-    let blocks = workload.batches.iter_mut().flat_map(|batch| &mut batch.blocks);
+    let contracts = workload.genesis.slots.iter().map(|family| family.address);
+    let contracts: HashSet<Address> = contracts.filter(has_own).collect();
+    let blocks = grown.batches.iter_mut().flat_map(|batch| &mut batch.blocks);
     for tx in blocks.flat_map(|block| &mut block.transactions) {
         if tx.to.is_some_and(|to| contracts.contains(&to)) {
             let most = tx.gas_limit.max(fork.tx_gas_cap());
-            tx.gas_limit = tx.gas_limit.saturating_add(gas).min(most);
+            tx.gas_limit = tx.gas_limit.saturating_add(delegation_gas(fork)).min(most);
         }
     }
 }
@@ -202,8 +199,8 @@ fn check_statuses(workload: &Workload, outcomes: &[TxOutcome]) -> Result<(), Exp
     }
     Err(ExportError::CannotGrow(format!(
         "{differing} of {} transactions end with another status: contracts of a grown state have their \
-         codes by delegation (EIP-7702), which costs gas from contract to contract, and from Amsterdam on \
-         each transaction 3,000, beyond 2^24 for one that uses all of it (lower it: --set block.tx_gas=16M)",
+         codes by delegation (EIP-7702), which calls from contract to contract pay for, and from Amsterdam \
+         on transactions, too (where they use all of 2^24 gas, set block.tx_gas to 16M)",
         outcomes.len()
     )))
 }

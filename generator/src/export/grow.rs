@@ -19,6 +19,7 @@ use workload::{
 use super::{
     block::{self, CameTo, ChainBlock, Parent, Receipts},
     chain::Settings,
+    delegation::{delegate, delegation},
     error::ExportError,
     genesis::ALLOC_ROW_COUNT_MAX,
     grown::{Grown, GrownFacts},
@@ -77,7 +78,7 @@ impl Codes {
     fn of(genesis: &Genesis) -> Result<Self, ExportError> {
         let mut codes = Self { distinct: Vec::new(), of_family: Vec::new() };
         for family in &genesis.slots {
-            let code = genesis.account(&family.address).map_or(Bytes::new(), |of| of.code.clone());
+            let code = code_of(genesis, &family.address);
             if code.is_empty() || code.len() > CODE_BYTES_MAX {
                 return Err(ExportError::CannotGrow(format!(
                     "the contract {} has slots and a code of {} bytes, and a transaction creates \
@@ -94,6 +95,14 @@ impl Codes {
         }
         Ok(codes)
     }
+}
+
+/// The code that a call of the contract at `address` executes: its own, or that of the account to which it
+/// delegates.
+fn code_of(genesis: &Genesis, address: &Address) -> Bytes {
+    let own = |address| genesis.account(address).map_or(Bytes::new(), |of| of.code.clone());
+    let code = own(address);
+    delegate(&code).map_or(code, |delegate| own(&delegate))
 }
 
 /// The numbers of blocks that grow the state of `workload`.
@@ -152,7 +161,7 @@ fn without_slots(genesis: &Genesis, codes: &Codes, helpers: Vec<GenesisAccount>)
     let mut accounts = genesis.accounts.clone();
     for (family, code) in genesis.slots.iter().zip(&codes.of_family) {
         if let Some(account) = accounts.iter_mut().find(|of| of.address == family.address) {
-            account.code = contracts::delegation(contracts::code_address(*code));
+            account.code = delegation(contracts::code_address(*code));
         }
     }
     accounts.extend(helpers);

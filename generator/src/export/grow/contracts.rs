@@ -10,9 +10,6 @@ use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use revm::bytecode::opcode as op;
 use workload::GenesisAccount;
 
-/// First bytes of a code that is a delegation (EIP-7702).
-const DELEGATION: [u8; 3] = [0xef, 0x01, 0x00];
-
 /// Wei of the account that sends all transactions, 2^100: more than they burn.
 const SENDER_BALANCE: U256 = U256::from_limbs([0, 1 << 36, 0, 0]);
 
@@ -158,11 +155,6 @@ pub(super) fn code_address(code: usize) -> Address {
 
 fn salt(code: usize) -> B256 {
     B256::from(U256::from(code))
-}
-
-/// The code of a contract that delegates to `address`.
-pub(super) fn delegation(address: Address) -> Bytes {
-    [&DELEGATION[..], address.as_slice()].concat().into()
 }
 
 /// The accounts of a genesis by which its contracts get the `codes`; `sender` sends the transactions.
