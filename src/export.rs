@@ -226,9 +226,9 @@ fn write(
     genesis(&mut dir, chain, &input.forms)?;
     for form in &input.forms {
         match form {
-            Form::Engine => dir.file("payloads.txt", |out| {
-                export::payloads(chain, input.sibling_count, out)
-            })?,
+            Form::Engine => {
+                dir.file("payloads.txt", |out| export::payloads(chain, input.sibling_count, out))?
+            }
             Form::Rlp => {
                 for (name, lists) in rlp_files(chain.fork, &[Form::Rlp]) {
                     dir.file(name, |out| export::rlp(chain, lists, out))?;

@@ -36,7 +36,9 @@ pub fn end_all(dir: &Path) {
     while let Some((next, depth)) = dirs.pop() {
         end(&next.join(NOTE), dir);
         let below = fs::read_dir(&next).into_iter().flatten().flatten().map(|entry| entry.path());
-        dirs.extend(below.filter(|path| depth < DEPTH && path.is_dir()).map(|path| (path, depth + 1)));
+        dirs.extend(
+            below.filter(|path| depth < DEPTH && path.is_dir()).map(|path| (path, depth + 1)),
+        );
     }
 }
 

@@ -101,7 +101,9 @@ fn grow(
         let calls = task.export.growth(index).or_exit(Code::Io)?;
         if let Err(refusal) = running.engine().execute(&calls) {
             let failure = Failure::from(running.explained(refusal));
-            return Err(failure.context(format!("block {} of {count} that grow the state", index + 1)));
+            return Err(
+                failure.context(format!("block {} of {count} that grow the state", index + 1))
+            );
         }
         shown(100 * (index as u64 + 1) / count as u64);
         if interrupt::happened() {

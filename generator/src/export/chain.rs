@@ -271,8 +271,7 @@ impl Builder<'_> {
         let fork = self.of.fork;
         self.changes.add(&made.changes);
         let state_root = state_root(&self.rows, &self.changes)?;
-        let transactions =
-            signed(block, self.of.chain_id, &self.signer, self.settings.cancel)?;
+        let transactions = signed(block, self.of.chain_id, &self.signer, self.settings.cancel)?;
         let came = CameTo { fork, made, receipts, state_root };
         let sealed = self.parent.seal(block, transactions, came);
         check_length(&sealed)?;

@@ -12,8 +12,8 @@ use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::system;
 use workload::{
-    Block, BlockEnv, Fork, Genesis, GenesisAccount, SenderFamily, SlotFamily, Transaction, TxStatus, TxType,
-    Workload, signing::Signer,
+    Block, BlockEnv, Fork, Genesis, GenesisAccount, SenderFamily, SlotFamily, Transaction,
+    TxStatus, TxType, Workload, signing::Signer,
 };
 
 use super::{
@@ -100,7 +100,8 @@ impl Codes {
 /// The code that a call of the contract at `address` executes: its own, or that of the account to which it
 /// delegates.
 fn code_of(genesis: &Genesis, address: &Address) -> Bytes {
-    let own = |address| genesis.account(address).map_or(Bytes::new(), |of| of.code.clone());
+    let own =
+        |address: &Address| genesis.account(address).map_or(Bytes::new(), |of| of.code.clone());
     let code = own(address);
     delegate(&code).map_or(code, |delegate| own(&delegate))
 }

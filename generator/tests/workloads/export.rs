@@ -224,7 +224,8 @@ fn growing(fork: Fork) -> Workload {
                 [block]\ngas = 6_000_000\ntx_gas = 400_000\nblocks = 2\n\
                 [[load]]\nkind = \"sstore-storm\"\nshare = 0.5\ncontracts = 2\n\
                 [[load]]\nkind = \"sload-storm\"\nshare = 0.5\n";
-    generate(&parse(text, &[("fork", fork.name())]), |_| {}).unwrap_or_else(|error| panic!("{error}"))
+    generate(&parse(text, &[("fork", fork.name())]), |_| {})
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -252,8 +253,7 @@ fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
         let differing = if gas == 0 { 0 } else { workload.tx_count() };
         assert_eq!(chain.differing_tx_count, differing, "{fork}");
         let used: u64 = chain.blocks.iter().map(|of| of.block.header.gas_used).sum();
-        let said: u64 =
-            workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum();
+        let said: u64 = workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum();
         if fork != Fork::Amsterdam {
             assert_eq!(used, said, "{fork}");
         }
@@ -291,7 +291,10 @@ fn a_state_that_blocks_cannot_grow_is_refused_with_the_remedy() {
     let mut workload = growing(Fork::Osaka);
     workload.genesis.slots.clear();
     let error = refused(&workload);
-    assert!(error.contains("no contract has slots") && error.contains("leave --grow out"), "{error}");
+    assert!(
+        error.contains("no contract has slots") && error.contains("leave --grow out"),
+        "{error}"
+    );
     let mut workload = growing(Fork::Osaka);
     let address = workload.genesis.slots[0].address;
     let account = workload.genesis.accounts.iter_mut().find(|of| of.address == address).unwrap();

@@ -159,7 +159,10 @@ fn states_that_blocks_grow_are_those_of_the_genesis_and_blocks_on_them_are_valid
                 }
             };
             let facts = chain.grown.unwrap();
-            assert_eq!(facts.slot_count, workload.genesis.slots.iter().map(|of| of.count).sum::<u64>());
+            assert_eq!(
+                facts.slot_count,
+                workload.genesis.slots.iter().map(|of| of.count).sum::<u64>()
+            );
             let Some(database) = Database::new(&chain) else { return };
             let geth = database.start();
             assert_genesis(&geth, &chain, &what);
@@ -167,7 +170,10 @@ fn states_that_blocks_grow_are_those_of_the_genesis_and_blocks_on_them_are_valid
             let head = geth.block("latest");
             assert_eq!(head["stateRoot"], facts.state_root.to_string(), "{what}");
             assert_valid(&geth, &chain, &what);
-            eprintln!("{what}: {} blocks VALID, {} differ", facts.block_count, chain.differing_tx_count);
+            eprintln!(
+                "{what}: {} blocks VALID, {} differ",
+                facts.block_count, chain.differing_tx_count
+            );
         }
         assert_eq!(refused, NOT_GROWN, "{fork}");
     }

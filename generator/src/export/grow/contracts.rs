@@ -98,8 +98,17 @@ fn factory() -> Vec<u8> {
         // The contract writes the pairs.
         &[op::PUSH0, op::PUSH0, op::SWAP2, op::PUSH0, op::PUSH0, op::DUP6, op::GAS, op::CALL],
     ];
-    let destroy =
-        [op::POP, op::PUSH0, op::PUSH0, op::PUSH0, op::PUSH0, op::PUSH0, op::DUP6, op::GAS, op::CALL];
+    let destroy = [
+        op::POP,
+        op::PUSH0,
+        op::PUSH0,
+        op::PUSH0,
+        op::PUSH0,
+        op::PUSH0,
+        op::DUP6,
+        op::GAS,
+        op::CALL,
+    ];
     let (create, pairs) = (create.concat(), pairs.concat());
     // Lengths of the four parts below that jump, in their order.
     let start = usize::from(CALLED) + create.len();
@@ -199,10 +208,14 @@ mod tests {
 
     #[test]
     fn jumps_of_the_codes_lead_to_their_destinations() {
-        assert_eq!((LOADER[usize::from(WRITING)], LOADER[usize::from(NEXT_PAIR)]), (op::JUMPDEST, op::JUMPDEST));
+        assert_eq!(
+            (LOADER[usize::from(WRITING)], LOADER[usize::from(NEXT_PAIR)]),
+            (op::JUMPDEST, op::JUMPDEST)
+        );
         let code = factory();
         assert_eq!(code[usize::from(CALLED)], op::JUMPDEST);
-        let jumps = code.windows(3).enumerate().filter(|(_, of)| of[0] == op::PUSH1 && of[2] == op::JUMPI);
+        let jumps =
+            code.windows(3).enumerate().filter(|(_, of)| of[0] == op::PUSH1 && of[2] == op::JUMPI);
         let targets: Vec<_> = jumps.map(|(_, of)| of[1]).collect();
         assert_eq!(targets.len(), 5);
         assert!(targets.iter().all(|at| code[usize::from(*at)] == op::JUMPDEST), "{targets:?}");
@@ -212,7 +225,14 @@ mod tests {
 
     #[test]
     fn addresses_are_distinct_and_calldata_has_its_words() {
-        let all = [factory_address(), loader_address(), source_address(0), source_address(1), code_address(0), code_address(1)];
+        let all = [
+            factory_address(),
+            loader_address(),
+            source_address(0),
+            source_address(1),
+            code_address(0),
+            code_address(1),
+        ];
         let distinct: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
         let (keys, values) = ([[1; 32], [3; 32]], [[2; 32], [4; 32]]);

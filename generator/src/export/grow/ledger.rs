@@ -213,7 +213,9 @@ mod tests {
             let state = AccountState { nonce: block + 2, ..AccountState::default() };
             let mut changes = NetChanges {
                 accounts: vec![(keeps, Some(state)), (other, Some(state))],
-                slots: slots.chain([(keeps, word(1), word(0)), (keeps, word(8), word(block))]).collect(),
+                slots: slots
+                    .chain([(keeps, word(1), word(0)), (keeps, word(8), word(block))])
+                    .collect(),
                 codes: Vec::new(),
             };
             changes.sort();
