@@ -1,9 +1,12 @@
 //! Writes an exported chain into a directory, in the forms that are asked for. The directory is made
 //! beside its place and renamed: one with its name is whole.
 
+mod benchmarkoor;
+mod directory;
+
 use std::{
-    fs::{self, File, Permissions},
-    io::{BufWriter, Write},
+    fs::{self, Permissions},
+    io::Write,
     num::NonZeroU64,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -11,12 +14,13 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::ValueEnum;
-use generator::{
-    export::{self, Accounts, Chain, ExportError, Lists, RowFiles, Settings, TestFormat, chain},
-    reference::ReferenceError,
+use generator::export::{
+    self, Accounts, Chain, Grown, Lists, RowFiles, Settings, TestFormat, chain, chain_above,
 };
-use workload::{Fork, RowError, Workload, file};
+use workload::{Fork, Workload, file};
 
+pub use self::directory::GROWTH;
+use self::directory::{Directory, failure};
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
@@ -37,6 +41,17 @@ pub enum Form {
     Eest,
     /// The state as sorted rows with hashed keys, of any size, for loaders
     Rows,
+    /// The last block and its siblings as stateful tests of benchmarkoor
+    Benchmarkoor,
+}
+
+/// How a client gets the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateSource {
+    /// All of it is below the first block: in the genesis block, or in rows.
+    Genesis,
+    /// Blocks write its slots.
+    Blocks,
 }
 
 /// Settings of an export, and its directory.
@@ -44,6 +59,8 @@ pub enum Form {
 pub struct ExportInput {
     /// The forms.
     pub forms: Vec<Form>,
+    /// How a client gets the state.
+    pub state: StateSource,
     /// Siblings of each block, with the block itself.
     pub sibling_count: NonZeroU64,
     /// Chain id; that of the workload where it is `None`.
@@ -79,9 +96,7 @@ pub fn export(
     let output = &input.output;
     check(output)?;
     // Before the blocks are run: the root of a large state takes minutes.
-    if input.forms.contains(&Form::Eest) || !input.forms.contains(&Form::Rows) {
-        export::check_size(&workload.genesis).map_err(failure)?;
-    }
+    check_state(workload, input)?;
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let cannot = || format!("--output {}: cannot be written", output.display());
@@ -95,11 +110,16 @@ pub fn export(
         secrets: Vec::new(),
         cancel: interrupt::flag(),
     };
-    let chain = run(workload, &settings, progress)?;
+    let mut dir = Directory::new(beside.path());
+    let grown = match input.state {
+        StateSource::Genesis => None,
+        StateSource::Blocks => Some(grow(workload, &input.forms, &settings, progress, &mut dir)?),
+    };
+    let chain = run(workload, grown, &settings, progress)?;
     let stage = progress.stage("writing the export", 0);
     file::write(&beside.path().join(WORKLOAD), workload).or_exit(Code::Io)?;
-    let dir = Directory { path: beside.path(), files: vec![WORKLOAD.to_owned()] };
-    dir.write(&chain, input, &settings)?;
+    dir.add(WORKLOAD);
+    write(dir, &chain, input, &settings)?;
     stage.finish();
     let readable = fs::set_permissions(beside.path(), Permissions::from_mode(0o755));
     readable.with_context(cannot).or_exit(Code::Io)?;
@@ -107,119 +127,149 @@ pub fn export(
     Ok(chain)
 }
 
+/// Refuses a state that does not fit into the forms.
+fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> {
+    let has = |form| input.forms.contains(&form);
+    match input.state {
+        StateSource::Blocks => {
+            let refused = [(Form::Eest, "eest"), (Form::Rows, "rows")];
+            if let Some((_, name)) = refused.into_iter().find(|(form, _)| has(*form)) {
+                let error = anyhow!(
+                    "--grow: --form {name} holds the whole state, and nothing is left to grow: leave out \
+                     --grow or {name}; engine, rlp and benchmarkoor have the blocks that grow it"
+                );
+                return Err(error).or_exit(Code::Usage);
+            }
+            export::growth_plan(workload).map(drop).map_err(failure)
+        }
+        StateSource::Genesis if has(Form::Eest) || !has(Form::Rows) => {
+            export::check_size(&workload.genesis).map_err(failure)
+        }
+        StateSource::Genesis => Ok(()),
+    }
+}
+
+/// Makes the blocks that grow the state, and writes each at once: together they are as large as the state.
+fn grow(
+    workload: &Workload,
+    forms: &[Form],
+    settings: &Settings<'_>,
+    progress: &Progress,
+    dir: &mut Directory<'_>,
+) -> Result<Grown, Failure> {
+    let block_count = export::growth_plan(workload).map_err(failure)?.block_count;
+    let mut calls = dir.create(GROWTH)?;
+    let mut chains = Vec::new();
+    for (name, lists) in rlp_files(workload.fork, forms) {
+        chains.push((dir.create(name)?, lists));
+    }
+    let stage = progress.stage("growing the state", block_count);
+    let mut done = 0;
+    let grown = export::grow(workload, settings, |block| {
+        export::payload(block, 2 * done + 1, &mut calls)?;
+        for (out, lists) in &mut chains {
+            export::rlp_of(block, *lists, out)?;
+        }
+        done += 1;
+        stage.set(done, block_count);
+        Ok(())
+    });
+    stage.finish();
+    let grown = grown.map_err(failure)?;
+    for out in chains.iter_mut().map(|(out, _)| out).chain([&mut calls]) {
+        out.flush().context("cannot write the blocks that grow the state").or_exit(Code::Io)?;
+    }
+    Ok(grown)
+}
+
+/// The files with blocks as RLP.
+fn rlp_files(fork: Fork, forms: &[Form]) -> Vec<(&'static str, Lists)> {
+    let mut files = Vec::new();
+    if forms.contains(&Form::Rlp) {
+        files.push(("chain.rlp", Lists::Without));
+        if fork == Fork::Amsterdam {
+            files.push(("chain-with-lists.rlp", Lists::With));
+        }
+    }
+    files
+}
+
 fn run(
     workload: &Workload,
+    grown: Option<Grown>,
     settings: &Settings<'_>,
     progress: &Progress,
 ) -> Result<Chain, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("running the blocks as a chain", total);
     let mut done = 0;
-    let chain = chain(workload, settings, || {
+    let on_tx = || {
         done += 1;
         stage.set(done, total);
         interrupt::answer()
-    });
+    };
+    let chain = match grown {
+        None => chain(workload, settings, on_tx),
+        Some(grown) => chain_above(workload, grown, settings, on_tx),
+    };
     stage.finish();
     chain.map_err(failure)
 }
 
-fn failure(error: ExportError) -> Failure {
-    let code = match &error {
-        ExportError::Reference(ReferenceError::Cancelled)
-        | ExportError::Rows(RowError::Cancelled) => Code::Interrupted,
-        ExportError::Reference(_) => Code::Disagree,
-        ExportError::Rows(_) | ExportError::Io(_) => Code::Io,
-        _ => Code::Usage,
+/// Writes all forms of a chain.
+fn write(
+    mut dir: Directory<'_>,
+    chain: &Chain,
+    input: &ExportInput,
+    settings: &Settings<'_>,
+) -> Result<(), Failure> {
+    genesis(&mut dir, chain, &input.forms)?;
+    for form in &input.forms {
+        match form {
+            Form::Engine => {
+                dir.file("payloads.txt", |out| export::payloads(chain, input.sibling_count, out))?
+            }
+            Form::Rlp => {
+                for (name, lists) in rlp_files(chain.fork, &[Form::Rlp]) {
+                    dir.file(name, |out| export::rlp(chain, lists, out))?;
+                }
+            }
+            Form::Eest => {
+                for (name, format) in [
+                    ("blockchain_test.json", TestFormat::Blocks),
+                    ("blockchain_test_engine.json", TestFormat::Engine),
+                ] {
+                    dir.file(name, |out| export::eest(chain, format, out))?;
+                }
+            }
+            Form::Rows => rows(&mut dir, chain, settings)?,
+            Form::Benchmarkoor => benchmarkoor::write(&mut dir, chain, input.sibling_count)?,
+        }
+    }
+    let manifest = export::manifest(chain, input.sibling_count, dir.files().to_vec());
+    dir.file("export.json", |out| {
+        serde_json::to_writer_pretty(&mut *out, &manifest)?;
+        Ok(out.write_all(b"\n")?)
+    })
+}
+
+fn genesis(dir: &mut Directory<'_>, chain: &Chain, forms: &[Form]) -> Result<(), Failure> {
+    let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(&chain.genesis) {
+        true => ("genesis-without-alloc.json", Accounts::InRows),
+        false => ("genesis.json", Accounts::Written),
     };
-    Failure { code, error: error.into() }
+    dir.file(name, |out| export::genesis(chain, accounts, out))
 }
 
-/// A directory that is being filled.
-struct Directory<'a> {
-    path: &'a Path,
-    files: Vec<String>,
-}
-
-impl Directory<'_> {
-    fn write(
-        mut self,
-        chain: &Chain,
-        input: &ExportInput,
-        settings: &Settings<'_>,
-    ) -> Result<(), Failure> {
-        self.genesis(chain, &input.forms)?;
-        for form in &input.forms {
-            match form {
-                Form::Engine => self.file("payloads.txt", |out| {
-                    export::payloads(chain, input.sibling_count, out)
-                })?,
-                Form::Rlp => {
-                    self.file("chain.rlp", |out| export::rlp(chain, Lists::Without, out))?;
-                    if chain.fork == Fork::Amsterdam {
-                        let name = "chain-with-lists.rlp";
-                        self.file(name, |out| export::rlp(chain, Lists::With, out))?;
-                    }
-                }
-                Form::Eest => {
-                    for (name, format) in [
-                        ("blockchain_test.json", TestFormat::Blocks),
-                        ("blockchain_test_engine.json", TestFormat::Engine),
-                    ] {
-                        self.file(name, |out| export::eest(chain, format, out))?;
-                    }
-                }
-                Form::Rows => self.rows(chain, settings)?,
-            }
-        }
-        let manifest = export::manifest(chain, input.sibling_count, self.files.clone());
-        self.file("export.json", |out| {
-            serde_json::to_writer_pretty(&mut *out, &manifest)?;
-            Ok(out.write_all(b"\n")?)
-        })
+fn rows(dir: &mut Directory<'_>, chain: &Chain, settings: &Settings<'_>) -> Result<(), Failure> {
+    let mut files = RowFiles {
+        accounts: dir.create("accounts.rows")?,
+        slots: dir.create("slots.rows")?,
+        codes: dir.create("codes.rows")?,
+    };
+    export::rows(chain, settings, &mut files).map_err(failure)?;
+    for file in [&mut files.accounts, &mut files.slots, &mut files.codes] {
+        file.flush().context("cannot write rows").or_exit(Code::Io)?;
     }
-
-    fn genesis(&mut self, chain: &Chain, forms: &[Form]) -> Result<(), Failure> {
-        let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(&chain.genesis) {
-            true => ("genesis-without-alloc.json", Accounts::InRows),
-            false => ("genesis.json", Accounts::Written),
-        };
-        self.file(name, |out| export::genesis(chain, accounts, out))
-    }
-
-    fn rows(&mut self, chain: &Chain, settings: &Settings<'_>) -> Result<(), Failure> {
-        let mut files = RowFiles {
-            accounts: self.create("accounts.rows")?,
-            slots: self.create("slots.rows")?,
-            codes: self.create("codes.rows")?,
-        };
-        export::rows(chain, settings, &mut files).map_err(failure)?;
-        for file in [&mut files.accounts, &mut files.slots, &mut files.codes] {
-            file.flush().context("cannot write rows").or_exit(Code::Io)?;
-        }
-        Ok(())
-    }
-
-    fn file(
-        &mut self,
-        name: &str,
-        write: impl FnOnce(&mut BufWriter<File>) -> Result<(), ExportError>,
-    ) -> Result<(), Failure> {
-        let mut out = self.create(name)?;
-        write(&mut out).map_err(|error| {
-            let Failure { code, error } = failure(error);
-            match code {
-                Code::Io => Failure { code, error: error.context(format!("cannot write {name}")) },
-                code => Failure { code, error },
-            }
-        })?;
-        out.flush().with_context(|| format!("cannot write {name}")).or_exit(Code::Io)
-    }
-
-    fn create(&mut self, name: &str) -> Result<BufWriter<File>, Failure> {
-        self.files.push(name.to_owned());
-        let file = File::create(self.path.join(name));
-        let file = file.with_context(|| format!("cannot write {name}")).or_exit(Code::Io)?;
-        Ok(BufWriter::with_capacity(1 << 20, file))
-    }
+    Ok(())
 }

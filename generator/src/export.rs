@@ -7,23 +7,30 @@
 
 mod block;
 mod chain;
+mod delegation;
 mod eest;
 mod engine;
 mod envelope;
 mod error;
 mod genesis;
+mod grow;
+mod grown;
 mod manifest;
 mod number;
 mod rlp;
 mod root;
 mod rows;
+mod sealed;
 
 pub use block::ChainBlock;
-pub use chain::{Chain, Settings, chain};
+pub use chain::{Chain, Settings, chain, chain_above};
+pub use delegation::delegation_gas;
 pub use eest::{TestFormat, eest};
-pub use engine::payloads;
+pub use engine::{payload, payloads};
 pub use error::ExportError;
 pub use genesis::{ALLOC_ROW_COUNT_MAX, Accounts, check_size, fits, genesis};
+pub use grow::{GrowthPlan, grow, growth_plan};
+pub use grown::{Grown, GrownFacts};
 pub use manifest::{Manifest, manifest};
-pub use rlp::{Lists, rlp};
+pub use rlp::{Lists, rlp, rlp_of};
 pub use rows::{RowFiles, rows};

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use variant::CacheMode;
 use workload::{Workload, file};
 
-use crate::export::WORKLOAD;
+use crate::export::{GROWTH, WORKLOAD};
 
 /// Schema of `export.json` that is read.
 const SCHEMA: &str = "stress-export/1";
@@ -30,6 +30,8 @@ pub struct Export {
     manifest: Manifest,
     /// Start and length of each line of the calls.
     lines: Vec<(u64, usize)>,
+    /// The same of the blocks that grow the state; none where there are none.
+    growth: Vec<(u64, usize)>,
 }
 
 /// The read part of `export.json`.
@@ -38,8 +40,17 @@ struct Manifest {
     workload: String,
     genesis_hash: String,
     differing_tx_count: u64,
+    /// The blocks that grow the state, below `blocks`.
+    #[serde(default)]
+    grown: Option<GrownBlocks>,
     blocks: Vec<Block>,
     files: Vec<String>,
+}
+
+/// The read part of blocks that grow the state.
+#[derive(Clone, Debug, Deserialize)]
+struct GrownBlocks {
+    block_count: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -128,7 +139,23 @@ impl Export {
             manifest.blocks.iter().all(|block| block.sibling_hashes.len() == count),
             "{name}: the blocks have not as many siblings as each other: export again"
         );
-        Ok(Self { dir: dir.to_owned(), manifest, lines })
+        let growth = match &manifest.grown {
+            None => Vec::new(),
+            Some(_) if lacks(GROWTH) => {
+                bail!("{name}: {GROWTH} is missing, by which the state grows: export again")
+            }
+            Some(grown) => {
+                let growth = self::lines(&dir.join(GROWTH))?;
+                ensure!(
+                    growth.len() == 2 * grown.block_count,
+                    "{name}/{GROWTH}: {} calls for {} blocks, two for each are due: export again",
+                    growth.len(),
+                    grown.block_count
+                );
+                growth
+            }
+        };
+        Ok(Self { dir: dir.to_owned(), manifest, lines, growth })
     }
 
     /// The workload that was exported.
@@ -211,21 +238,30 @@ impl Export {
         let path = self.dir.join(CALLS);
         let hash = self.hash(of).to_owned();
         let index = of.block * self.sibling_count() + of.sibling;
-        let mut file = File::open(&path).with_context(|| path.display().to_string())?;
-        let mut line = |(start, length): (u64, usize)| {
-            let mut text = vec![0; length];
-            file.seek(SeekFrom::Start(start))?;
-            file.read_exact(&mut text)?;
-            let text = String::from_utf8(text)?;
-            ensure!(
-                text.contains(&hash),
-                "{}: the calls of block {hash} are of another one: export again",
-                path.display()
-            );
-            Ok(text)
-        };
-        let new_payload = line(self.lines[2 * index])?;
-        let forkchoice = line(self.lines[2 * index + 1])?;
+        let [new_payload, forkchoice] = pair(&path, &self.lines, index)?;
+        ensure!(
+            new_payload.contains(&hash) && forkchoice.contains(&hash),
+            "{}: the calls of block {hash} are of another one: export again",
+            path.display()
+        );
+        Ok(Calls { hash, new_payload, forkchoice })
+    }
+
+    /// Blocks that grow the state, below those that are sampled.
+    pub const fn growth_count(&self) -> usize {
+        self.growth.len() / 2
+    }
+
+    /// The calls of the block at `index` among those that grow the state.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn growth(&self, index: usize) -> Result<Calls> {
+        let path = self.dir.join(GROWTH);
+        let [new_payload, forkchoice] = pair(&path, &self.growth, index)?;
+        let call: serde_json::Value =
+            serde_json::from_str(&forkchoice).with_context(|| path.display().to_string())?;
+        let hash = call["params"][0]["headBlockHash"].as_str().unwrap_or_default().to_owned();
         Ok(Calls { hash, new_payload, forkchoice })
     }
 }
@@ -233,6 +269,20 @@ impl Export {
 /// The workload of the export in `dir`.
 pub fn workload_path(dir: &Path) -> PathBuf {
     dir.join(WORKLOAD)
+}
+
+/// The two calls of the block at `index`, at these places of a file.
+fn pair(path: &Path, lines: &[(u64, usize)], index: usize) -> Result<[String; 2]> {
+    let name = || path.display().to_string();
+    let mut file = File::open(path).with_context(name)?;
+    let mut line = |index: usize| -> Result<String> {
+        let (start, length) = lines[index];
+        let mut text = vec![0; length];
+        file.seek(SeekFrom::Start(start)).with_context(name)?;
+        file.read_exact(&mut text).with_context(name)?;
+        String::from_utf8(text).with_context(name)
+    };
+    Ok([line(2 * index)?, line(2 * index + 1)?])
 }
 
 /// Start and length of each line of a file.

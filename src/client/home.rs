@@ -12,7 +12,7 @@ use executor::device;
 
 use super::{
     export::StateFiles,
-    making,
+    leftover, making,
     start_file::{Places, StartFile},
     token::Secret,
 };
@@ -100,6 +100,11 @@ impl Home {
         self.own.join("client.log")
     }
 
+    /// The file with the process group of the client while it runs.
+    pub fn note_path(&self) -> PathBuf {
+        self.own.join(leftover::NOTE)
+    }
+
     /// Writes the secret and the files of `start`.
     ///
     /// # Errors
@@ -114,15 +119,23 @@ impl Home {
     }
 
     /// Makes the database, unless it is there. Returns whether it was made; `shown` is told how far that
-    /// is, in percent, where the command says so.
+    /// is, in percent, where the command says so. `finish` is handed the database before it has its name.
     ///
     /// # Errors
-    /// There is no command for this export, it fails, or the user interrupted. Then nothing is left of it.
-    pub fn make(&self, start: &StartFile, shown: &dyn Fn(u64)) -> Result<bool, Failure> {
+    /// There is no command for this export, it fails, as `finish` does, or the user interrupted. Then nothing
+    /// is left of it.
+    pub fn make(
+        &self,
+        start: &StartFile,
+        shown: &dyn Fn(u64),
+        finish: impl FnOnce(&Self) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
         if self.datadir.exists() {
             return Ok(false);
         }
         let unfinished = self.own.join("unfinished");
+        // Of a run that was killed while the client grew its state.
+        leftover::end(&self.note_path(), &unfinished);
         let emptied = || -> io::Result<()> {
             remove_dir(&unfinished)?;
             fs::create_dir(&unfinished)
@@ -130,7 +143,11 @@ impl Home {
         emptied().with_context(|| unfinished.display().to_string()).or_exit(Code::Io)?;
         let places = Places { datadir: unfinished.join("database"), ..self.places(0) };
         let log = self.own.join("init.log");
-        let kept = making::make(start, &self.state, &places, &log, shown).and_then(|()| {
+        let made = making::make(start, &self.state, &places, &log, shown);
+        let made = made.and_then(|()| {
+            finish(&Self { datadir: places.datadir.clone(), original: None, ..self.clone() })
+        });
+        let kept = made.and_then(|()| {
             let renamed = fs::rename(&places.datadir, &self.datadir);
             renamed.with_context(|| self.datadir.display().to_string()).or_exit(Code::Io)
         });

@@ -3,9 +3,10 @@
 //! in another way.
 
 use std::{
-    io,
+    fs, io,
     net::TcpListener,
     os::unix::process::ExitStatusExt,
+    path::PathBuf,
     process::{Child, ExitStatus, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -19,11 +20,13 @@ use rustix::process::Signal;
 use super::{
     engine::Engine,
     home::Home,
+    leftover,
     log::Log,
     making::{NAME_PROGRAM, not_started},
     refusal::Refusal,
     start_file::{OwnTimes, Places, StartFile},
     token::Secret,
+    wrapper,
 };
 use crate::{
     child::{self, Reach},
@@ -55,6 +58,10 @@ pub struct Running {
     log: Arc<Log>,
     engine: Engine,
     command: Vec<String>,
+    /// The file with its process group.
+    note: PathBuf,
+    /// Why figures of its process are not its own, where they are not.
+    doubt: Option<String>,
 }
 
 impl Running {
@@ -67,18 +74,31 @@ impl Running {
         let secret = Secret::of_seed(u64::from(port));
         home.write(start, &secret).or_exit(Code::Io)?;
         let places = home.places(port);
+        leftover::end(&home.note_path(), &home.datadir);
         let log = Log::new(&home.log_path(), start.clone()).or_exit(Code::Io)?;
         let (child, command) = spawned(start, &places, &log)?;
         let url = format!("http://127.0.0.1:{port}");
-        let running = Self {
+        let mut running = Self {
             pid: child.id(),
+            note: home.note_path(),
+            doubt: None,
             child: Arc::new(Mutex::new(child)),
             log,
             engine: Engine::new(&url, secret, timeout).or_exit(Code::Usage)?,
             command,
         };
         running.stop_at_interrupt();
+        let noted = leftover::note(&running.note, running.pid);
+        noted.with_context(|| running.note.display().to_string()).or_exit(Code::Io)?;
         running.wait_until_ready()?;
+        if wrapper::listens_elsewhere(running.pid, port) == Some(true) {
+            running.doubt = Some(format!(
+                "{}: the client is another process than {}, which was started: CPU time and reads are \
+                 not the client's, and it outlives a run that is killed; let the wrapper script end with exec",
+                start.name,
+                start.program.display()
+            ));
+        }
         running.wait_until_settled(start.settle())?;
         Ok(running)
     }
@@ -91,6 +111,11 @@ impl Running {
     /// Number of its process.
     pub const fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Why figures of its process are not its own, where they are not.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     /// The command that started it.
@@ -136,6 +161,8 @@ impl Running {
             let mut child = self.child();
             // A process that it started may hold the database longer than it lives.
             if child.try_wait().or_exit(Code::Io)?.is_some() && !child::has_group(&child) {
+                // The note of a process that is gone ends nobody.
+                drop(fs::remove_file(&self.note));
                 return Ok(());
             }
             drop(child);
@@ -254,6 +281,7 @@ impl Drop for Running {
             // Where it was not stopped its database is given up, or was only read.
             child::send(&child, Signal::KILL, Reach::Group);
             let _ = child.wait();
+            drop(fs::remove_file(&self.note));
         }
     }
 }

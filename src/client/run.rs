@@ -361,6 +361,8 @@ impl Course<'_> {
             clients,
             ..self.base.clone()
         };
+        let doubts = sampled.iter().filter_map(SampledClient::doubt);
+        result.warnings.extend(doubts.map(str::to_owned));
         match failure {
             Some(failure) if is_wrong => {
                 result.agree = Some(false);

@@ -17,7 +17,10 @@ use super::{
     start_file::StartFile,
     token::Secret,
 };
-use crate::exit::{Code, Failure, OrExit};
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt,
+};
 
 /// Name in results of a client that ran already.
 const ATTACHED: &str = "attached";
@@ -73,6 +76,8 @@ pub struct SampledClient<'a> {
     next: usize,
     version: Option<String>,
     start: Vec<String>,
+    /// Why figures of its process are not its own, where they are not.
+    doubt: Option<String>,
     samples: Vec<ClientSample>,
     warm_up_count: u64,
 }
@@ -80,6 +85,32 @@ pub struct SampledClient<'a> {
 enum Kind {
     Attached { engine: Engine, pid: Option<u32> },
     Started { start: Box<StartFile>, home: Home, running: Option<Running> },
+}
+
+/// Sends the blocks that grow the state to a client on a new database, and stops it. `shown` is told how
+/// many of them it has, in percent.
+fn grow(
+    start: &StartFile,
+    home: &Home,
+    task: Task<'_>,
+    shown: &dyn Fn(u64),
+) -> Result<(), Failure> {
+    let running = Running::start(start, home, task.timeout)?;
+    let count = task.export.growth_count();
+    for index in 0..count {
+        let calls = task.export.growth(index).or_exit(Code::Io)?;
+        if let Err(refusal) = running.engine().execute(&calls) {
+            let failure = Failure::from(running.explained(refusal));
+            return Err(
+                failure.context(format!("block {} of {count} that grow the state", index + 1))
+            );
+        }
+        shown(100 * (index as u64 + 1) / count as u64);
+        if interrupt::happened() {
+            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+        }
+    }
+    running.stop()
 }
 
 impl<'a> SampledClient<'a> {
@@ -99,7 +130,9 @@ impl<'a> SampledClient<'a> {
             Source::Started { start, dir } => {
                 let state = task.export.state_files().or_exit(Code::Io)?;
                 let home = Home::new(dir, &start.name, state).or_exit(Code::Io)?;
-                if home.make(start, shown)? {
+                let grows = task.export.growth_count() > 0;
+                let grown = |new: &Home| if grows { grow(start, new, task, shown) } else { Ok(()) };
+                if home.make(start, shown, grown)? && !grows {
                     // A new database is put in order at its first start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }
@@ -116,6 +149,7 @@ impl<'a> SampledClient<'a> {
             next: 0,
             version: None,
             start: Vec::new(),
+            doubt: None,
             samples: Vec::new(),
             warm_up_count: 0,
         })
@@ -170,6 +204,11 @@ impl<'a> SampledClient<'a> {
         self.version.as_deref().filter(|version| !version.is_empty())
     }
 
+    /// Why figures of its process are not its own, where they are not.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
+    }
+
     /// Stops the client where it was started.
     ///
     /// # Errors
@@ -198,6 +237,7 @@ impl<'a> SampledClient<'a> {
                 }
                 let started = Running::start(start, home, self.task.timeout)?;
                 self.start = started.command().to_vec();
+                self.doubt = started.doubt().map(str::to_owned);
                 *running = Some(started);
             }
             Kind::Started { .. } => return Ok(()),

@@ -12,6 +12,8 @@ use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
+use super::leftover;
+
 const PREFIX: &str = ".stress-client-";
 /// A directory has this file once its owner holds its lock.
 const OWNED: &str = "owned";
@@ -48,11 +50,13 @@ impl Scratch {
     }
 }
 
-/// Removes the directories of runs that were killed. What cannot be removed stays: it is in nobody's way.
+/// Removes the directories of runs that were killed, after the clients that still use them have ended. A
+/// directory that cannot be removed stays: it is in nobody's way.
 fn remove_leftovers(parent: &Path) {
     for dir in leftovers(parent).unwrap_or_default() {
         let Ok(lock) = File::open(&dir) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            leftover::end_all(&dir);
             drop(fs::remove_dir_all(&dir));
         }
     }

@@ -174,6 +174,18 @@ impl StartFile {
                 "start file {name}: [files] {own:?}: letters, digits and -_. make a file name"
             );
         }
+        for (variable, value) in &file.env {
+            let is_name = |c: char| c != '=' && !c.is_whitespace() && !c.is_control();
+            ensure!(
+                !variable.is_empty() && variable.chars().all(is_name),
+                "start file {name}: [env] {variable:?}: a name of a variable is wanted, without = and \
+                 white space, as in GOMAXPROCS = \"1\""
+            );
+            ensure!(
+                !value.contains('\0'),
+                "start file {name}: [env] {variable}: the value has a NUL, and no variable can"
+            );
+        }
         for argument in file.init.iter().chain(&file.fill).chain(&file.start) {
             if let Some(place) = unknown_place(argument) {
                 bail!(
@@ -319,6 +331,12 @@ mod tests {
         assert!(name.contains("make a name"), "{name}");
         let fill = with(|text| text.replace("\"{rows}\"", "\"rows\""));
         assert!(fill.contains("fill must say {rows}"), "{fill}");
+        let variable = with(|text| format!("{text}\n[env]\n\"GOGC=5\" = \"\"\n"));
+        assert!(variable.contains("[env] \"GOGC=5\"") && variable.contains("as in"), "{variable}");
+        let nul = with(|text| format!("{text}\n[env]\nGOGC = \"\\u0000\"\n"));
+        assert!(nul.contains("[env] GOGC") && nul.contains("NUL"), "{nul}");
+        let number = with(|text| format!("{text}\n[env]\nGOMAXPROCS = 1\n"));
+        assert!(number.contains("GOMAXPROCS = 1") && number.contains("string"), "{number}");
         let settle = with(|text| text.replace("program =", "settle_s = 0\nprogram ="));
         assert!(settle.contains("settle_s = 0") && settle.contains("seconds"), "{settle}");
         let error = format!("{:#}", StartFile::load("/nonexistent.toml").unwrap_err());

@@ -4,14 +4,15 @@ use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
 
 use anyhow::anyhow;
 use clap::Args;
-use generator::export::Chain;
+use generator::export::{Chain, delegation_gas};
 use report::units;
+use spec::{Override, Scenario};
 use workload::Workload;
 
 use crate::{
     args::WorkArgs,
     exit::{Code, Failure, OrExit},
-    export::{self, ExportInput, Form},
+    export::{self, ExportInput, Form, StateSource},
     prepare::{self, Size},
     progress::Progress,
     terminal,
@@ -26,6 +27,7 @@ Examples:
   stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --output storm/
   stress export --scenario erc20 --fork osaka --form engine,rlp --chain-id 1337 --output erc20/
   stress export --scenario sload-storm --slots 128M --form engine,rows --output large/
+  stress export --scenario sload-storm --slots 2M --grow --siblings 16 --output grown/
 
   geth --datadir data init storm/genesis.json
   geth-fill --datadir data --rows large/                   (tools/geth-fill, docs/client.md)
@@ -66,6 +68,10 @@ pub struct ExportArgs {
         value_parser = clap::value_parser!(u64).range(1..=MAX_SIBLINGS)
     )]
     pub siblings: u64,
+    /// Let blocks write the slots of contracts, for clients that no program fills: a small genesis.json,
+    /// and the calls of these blocks (grow.txt), which go before payloads.txt
+    #[arg(long)]
+    pub grow: bool,
     /// Chain id [default: the workload's]
     #[arg(long, value_name = "NUMBER")]
     pub chain_id: Option<u64>,
@@ -87,6 +93,7 @@ pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
     }
     let input = ExportInput {
         forms,
+        state: if args.grow { StateSource::Blocks } else { StateSource::Genesis },
         sibling_count: NonZeroU64::new(args.siblings).unwrap_or(NonZeroU64::MIN),
         chain_id: args.chain_id,
         thread_count: available_parallelism().map_or(1, usize::from),
@@ -122,16 +129,46 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
         (name, _) => {
             let size = if args.quick { Size::Quick } else { Size::Stated };
             let name = name.as_deref().unwrap_or_default();
-            prepare::generate(&prepare::scenario(name, overrides, size)?, progress)
+            let mut scenario = prepare::scenario(name, overrides.clone(), size)?;
+            let less = args.grow.then(|| room_for_delegation(&scenario, &overrides)).flatten();
+            if let Some(less) = less {
+                let all = [overrides, vec![less]].concat();
+                scenario = prepare::scenario(name, all, size)?;
+            }
+            prepare::generate(&scenario, progress)
         }
     }
+}
+
+/// A gas limit of transactions that leaves room for the price of a delegation, where they may use all that
+/// is valid and the user does not say how much.
+fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Override> {
+    let most = scenario.fork.tx_gas_cap() - delegation_gas(scenario.fork);
+    if scenario.block.tx_gas <= most || given.iter().any(|given| given.key == "block.tx_gas") {
+        return None;
+    }
+    terminal::note(&format!(
+        "--grow: block.tx_gas is {most}, so that transactions can pay for the delegation of a grown contract"
+    ));
+    let value = most.to_string();
+    Some(Override { key: "block.tx_gas".to_owned(), value, origin: "--grow".to_owned() })
 }
 
 fn said(args: &ExportArgs, chain: &Chain) -> String {
     let tx_count: usize = chain.blocks.iter().map(|of| of.block.body.transactions.len()).sum();
     let root = chain.blocks.last().map(|of| of.block.header.state_root).unwrap_or_default();
+    let grown = chain.grown.map_or(String::new(), |grown| {
+        format!(
+            "before them {} with {} and {} gas write {} (grow.txt), state root {}\n",
+            units::things(grown.block_count, "block"),
+            units::things(grown.tx_count, "transaction"),
+            units::count(grown.gas_used),
+            units::things(grown.slot_count, "slot"),
+            grown.state_root,
+        )
+    });
     format!(
-        "{}: {} on {}, chain {}, {}\ngenesis {}, state root {}, {} after the last block\n",
+        "{}: {} on {}, chain {}, {}\n{grown}genesis {}, state root {}, {} after the last block\n",
         args.output.display(),
         units::things(chain.blocks.len() as u64, "block"),
         chain.fork,

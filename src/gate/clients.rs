@@ -114,6 +114,14 @@ impl<'a> ClientTrio<'a> {
         [Arm::Base, Arm::New].map(binary).into()
     }
 
+    /// Why figures of processes are not those of clients, where they are not.
+    pub fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<_> = self.clients.iter().filter_map(SampledClient::doubt).collect();
+        doubts.sort_unstable();
+        doubts.dedup();
+        doubts.into_iter().map(str::to_owned).collect()
+    }
+
     /// Stops all of them.
     ///
     /// # Errors

@@ -312,6 +312,7 @@ pub fn clients(
     interrupt::finishing();
     // They have told their versions by now.
     judgement.binaries = trio.binaries();
+    judgement.warnings.extend(trio.doubts());
     // The clients end in any case, before their databases go.
     let ended = trio.end();
     progress.clear();

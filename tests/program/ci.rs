@@ -302,6 +302,78 @@ fn each_job_has_one_comment_of_its_own_that_the_next_run_replaces() {
     }
 }
 
+/// Steps that code of the judged commit put in the place of ours.
+const STOLEN: &str = "#!/bin/sh\necho stolen > stolen\n";
+
+/// Runs lines of shell in the runner's folder, with a `curl` and a `gh` that write down how they are called.
+fn shell(runner: &Runner, lines: &str, settings: &[(&str, &str)]) -> String {
+    let bin = runner.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    for name in ["curl", "gh"] {
+        let text = format!("#!/bin/sh\necho \"{name} $*\" >> {}\n", runner.path("asked").display());
+        fs::write(bin.join(name), text).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::create_dir_all(runner.path("work/out")).unwrap();
+    fs::write(runner.path("work/out/summary.md"), "<!-- stress-gate: evm -->\n\nfine\n").unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-eo", "pipefail", "-c", lines]).current_dir(runner.dir.path());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    command.env_remove("GITHUB_OUTPUT").env_remove("GITHUB_REPOSITORY").env_remove("CI_API_V4_URL");
+    command.env("PATH", path).env("STRESS_NAME", "evm").env("STRESS_WORK", runner.path("work"));
+    command.envs(settings.iter().copied());
+    drop(machine::output(&mut command));
+    assert!(!runner.path("stolen").exists(), "{lines}");
+    fs::read_to_string(runner.path("asked")).unwrap_or_default()
+}
+
+#[test]
+fn the_token_of_gitlab_goes_to_the_steps_as_they_were_before_judged_code_ran() {
+    let runner = Runner::new(|_| {});
+    let source = runner.path(".stress/source/ci");
+    fs::create_dir_all(&source).unwrap();
+    fs::copy(STEPS, source.join("gate")).unwrap();
+    let job = lines("ci/gitlab.yml");
+    let line = |words: &str| {
+        let found = job.iter().find(|line| line.contains(words)).unwrap();
+        found.strip_prefix("- ").unwrap().to_owned()
+    };
+    let steal = format!("printf '{}' > .stress/source/ci/gate", STOLEN.replace('\n', "\\n"));
+    let all = [line("steps="), steal, line("ci/gate comment")].join("\n");
+    let settings = [
+        ("STRESS_NOTE_TOKEN", "secret"),
+        ("CI_API_V4_URL", "http://gitlab.invalid/api"),
+        ("CI_PROJECT_ID", "1"),
+        ("CI_MERGE_REQUEST_IID", "2"),
+    ];
+    let asked = shell(&runner, &all, &settings);
+    assert!(asked.contains("projects/1/merge_requests/2/notes"), "{asked}");
+}
+
+#[test]
+fn the_token_of_github_goes_to_no_steps_that_judged_code_has_changed() {
+    let runner = Runner::new(|_| {});
+    let source = runner.path("stress/ci");
+    fs::create_dir_all(&source).unwrap();
+    fs::copy(STEPS, source.join("gate")).unwrap();
+    runner.done("key", &[]);
+    let digest = runner.output("steps").unwrap();
+    let workflow = lines(".github/workflows/stress-gate.yml");
+    let comment = workflow.iter().find(|line| line.contains("ci/gate comment")).unwrap();
+    let comment = comment.strip_prefix("run: ").unwrap();
+    let settings = [
+        ("STEPS", digest.as_str()),
+        ("GITHUB_REPOSITORY", "me/mine"),
+        ("STRESS_NUMBER", "7"),
+        ("GH_TOKEN", "secret"),
+    ];
+    let asked = shell(&runner, comment, &settings);
+    assert!(asked.contains("repos/me/mine/issues/7/comments"), "{asked}");
+    fs::remove_file(runner.path("asked")).unwrap();
+    fs::write(source.join("gate"), STOLEN).unwrap();
+    assert_eq!(shell(&runner, comment, &settings), "");
+}
+
 /// The lines of a file below the project's.
 fn lines(name: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);

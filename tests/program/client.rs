@@ -31,6 +31,8 @@ mod chains;
 mod ended;
 mod fake;
 mod filled;
+mod gated;
+mod grown;
 
 const SIBLINGS: usize = 9;
 

@@ -101,7 +101,7 @@ fn what_cannot_be_exported_is_one_error_and_leaves_nothing() {
     refused(
         &[&storm[..], &["--form", "parquet"]].concat(),
         2,
-        &["parquet", "engine, rlp, eest, rows"],
+        &["parquet", "engine, rlp, eest, rows, benchmarkoor"],
     );
     let chain = ["--chain-id", "18446744073709551615"];
     refused(&[&storm[..], &SMALL, &chain].concat(), 2, &["chain id", "EIP-155"]);
@@ -111,6 +111,72 @@ fn what_cannot_be_exported_is_one_error_and_leaves_nothing() {
     let output = stress(&args, dir.path());
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--output out: exists"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_state_is_grown_by_calls_that_lie_beside_those_of_the_blocks() {
+    let dir = tempfile::tempdir().unwrap();
+    let form = ["--grow", "--form", "engine,rlp", "--siblings", "2", "--output", "out"];
+    let args = [&["export", "--scenario", "sload-storm"][..], &SMALL, &form].concat();
+    let said = printed(&args, dir.path());
+    assert!(said.contains(" slots (grow.txt), state root 0x"), "{said}");
+    let read = |name: &str| fs::read(dir.path().join("out").join(name)).unwrap();
+    let manifest: Value = serde_json::from_slice(&read("export.json")).unwrap();
+    let grown = &manifest["grown"];
+    assert_eq!((&grown["slot_count"], &manifest["slot_count"]), (&2_000.into(), &0.into()));
+    let block_count = grown["block_count"].as_u64().unwrap();
+    let calls = String::from_utf8(read("grow.txt")).unwrap();
+    assert_eq!(calls.lines().count() as u64, 2 * block_count);
+    assert!(calls.lines().all(|line| !line.contains("engine_newPayloadV5")), "Osaka's blocks");
+    assert!(calls.lines().last().unwrap().contains(grown["hash"].as_str().unwrap()));
+    let payloads = String::from_utf8(read("payloads.txt")).unwrap();
+    assert!(payloads.contains(&format!("\"parentHash\":{}", grown["hash"])), "they go on there");
+    assert_eq!(manifest["blocks"][0]["number"], block_count + 1);
+    // Both files of RLP begin with the blocks that grow the state.
+    let (plain, with_lists) = (read("chain.rlp"), read("chain-with-lists.rlp"));
+    let common = plain.iter().zip(&with_lists).take_while(|(a, b)| a == b).count();
+    assert!(common > 2_000 * 64, "keys and values of all slots: {common}");
+    for (form, word) in [("eest", "--form eest"), ("engine,rows", "--form rows")] {
+        let args = ["--scenario", "sload-storm", "--grow", "--form", form];
+        refused(&[&args[..], &SMALL].concat(), 2, &[word, "leave out", "benchmarkoor"]);
+    }
+    let transfers = ["--scenario", "transfers", "--grow", "--quick"];
+    refused(&transfers, 2, &["no contract has slots", "leave --grow out"]);
+}
+
+#[test]
+fn the_last_block_and_its_siblings_are_tests_of_benchmarkoor() {
+    let dir = tempfile::tempdir().unwrap();
+    let form = ["--form", "engine,benchmarkoor", "--grow", "--siblings", "2", "--blocks", "2"];
+    let args = ["export", "--scenario", "sload-storm", "--output", "out", "--gas", "3M"];
+    let small = ["--slots", "4k", "--set", "state.accounts=500"];
+    printed(&[&args[..], &small, &form].concat(), dir.path());
+    let out = dir.path().join("out");
+    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+    let lines = |name: &str| -> Vec<Value> {
+        read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let manifest: Value = serde_json::from_str(&read("export.json")).unwrap();
+    let siblings = manifest["blocks"][1]["sibling_hashes"].as_array().unwrap();
+    let mut heads = Vec::new();
+    for place in 1..=2 {
+        let test = lines(&format!("benchmarkoor/testing/sload-storm/sibling-{place:05}.txt"));
+        let methods: Vec<_> = test.iter().map(|call| call["method"].as_str().unwrap()).collect();
+        assert_eq!(methods, ["engine_newPayloadV5", "engine_forkchoiceUpdatedV4"]);
+        assert_eq!(test[0]["params"][0]["blockHash"], test[1]["params"][0]["headBlockHash"]);
+        assert_eq!(test[0]["params"][0]["parentHash"], manifest["blocks"][0]["hash"]);
+        heads.push(test[1]["params"][0]["headBlockHash"].clone());
+    }
+    assert_eq!(&heads, siblings);
+    let before = lines("benchmarkoor/pre-run/blocks.txt");
+    assert_eq!(before.len(), 2, "the first block comes before all tests");
+    assert_eq!(before[1]["params"][0]["headBlockHash"], manifest["blocks"][0]["hash"]);
+    let config = read("benchmarkoor.yaml");
+    for line in ["- grow.txt", "- benchmarkoor/pre-run/blocks.txt", "geth: ./genesis.json"] {
+        assert!(config.contains(line), "{line:?} is not in {config}");
+    }
+    let files = manifest["files"].as_array().unwrap();
+    assert!(files.iter().all(|file| out.join(file.as_str().unwrap()).is_file()), "{files:?}");
 }
 
 #[test]

@@ -1,30 +1,22 @@
 //! A workload as a chain: the blocks run once more, one at a time, each on the headers of those before.
 
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_consensus::Header;
-use alloy_primitives::B256;
-use alloy_rlp::Encodable;
-use rayon::prelude::*;
-use workload::{
-    Fork, Genesis, RowSettings, TxOutcome, Workload,
-    signing::{SignError, Signer},
-};
+use alloy_primitives::{Address, B256};
+use workload::{Fork, Genesis, RowSettings, TxOutcome, Workload, signing::Signer};
 
 use super::{
     block::{self, CameTo, ChainBlock, Parent, Receipts},
-    envelope::{Envelope, envelope},
+    delegation::{delegate, delegation_gas},
     error::ExportError,
-    number::numbered,
+    grown::{Grown, GrownFacts},
+    number::{Numbers, numbered},
     root::{Changes, HashedRows, state_root},
+    sealed::{check_length, signed},
 };
-use crate::reference::{Answer, BatchReference, ChainRun, ReferenceError};
+use crate::reference::{Answer, BatchReference, ChainRun};
 
-/// The largest block that is valid, as RLP (EIP-7934: 10 MiB less 2 MiB for the beacon block).
-const MAX_RLP_BLOCK_BYTES: usize = 8 << 20;
 /// The largest chain id that fits into the v of a signature (EIP-155).
 const MAX_CHAIN_ID: u64 = u64::MAX / 2 - 36;
 
@@ -48,9 +40,18 @@ impl<'a> Settings<'a> {
         let settings = RowSettings::new(&self.scratch);
         RowSettings { threads: self.thread_count.max(1), cancel: self.cancel, ..settings }
     }
+
+    /// The chain id for `workload`.
+    pub(super) fn chain_id_of(&self, workload: &Workload) -> Result<u64, ExportError> {
+        let chain_id = self.chain_id.unwrap_or(workload.chain_id);
+        match chain_id > MAX_CHAIN_ID {
+            true => Err(ExportError::ChainId(chain_id)),
+            false => Ok(chain_id),
+        }
+    }
 }
 
-/// A chain of blocks from number 1 on, above a genesis block number 0.
+/// A chain of blocks above a genesis block number 0, or above blocks that have grown a state.
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Name of the workload's scenario.
@@ -61,21 +62,23 @@ pub struct Chain {
     pub fork: Fork,
     /// Chain id.
     pub chain_id: u64,
-    /// The state below block 1.
+    /// The state in the genesis block.
     pub genesis: Genesis,
     /// Header of the genesis block.
     pub genesis_header: Header,
     /// Its hash.
     pub genesis_hash: B256,
-    /// The blocks.
+    /// The blocks between the genesis block and those of the workload, where there are any.
+    pub grown: Option<GrownFacts>,
+    /// The blocks of the workload.
     pub blocks: Vec<ChainBlock>,
     /// Transactions whose status, gas, logs or output differ from the workload's, since block
     /// numbers, hashes and fees do.
     pub differing_tx_count: u64,
 }
 
-/// Runs the blocks of `workload` as a chain. `on_tx` is called after each transaction and may stop the
-/// run.
+/// Runs the blocks of `workload` as a chain above its genesis. `on_tx` is called after each transaction and
+/// may stop the run.
 ///
 /// # Errors
 /// [`ExportError`].
@@ -84,28 +87,19 @@ pub fn chain<A: Answer>(
     settings: &Settings<'_>,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Chain, ExportError> {
-    let chain_id = settings.chain_id.unwrap_or(workload.chain_id);
-    if chain_id > MAX_CHAIN_ID {
-        return Err(ExportError::ChainId(chain_id));
-    }
-    let of_chain = numbered(workload, chain_id);
+    let chain_id = settings.chain_id_of(workload)?;
+    let of_chain = numbered(workload, Numbers { chain_id, below_count: 0, gas_limit: 0 });
     let first = of_chain.blocks().next().ok_or(ExportError::NoBlocks)?;
-    let mut signer = Signer::new(&of_chain)?;
-    for secret in &settings.secrets {
-        signer.learn(*secret)?;
-    }
-    check_secrets(&of_chain, &signer)?;
+    let signer = signer(&of_chain, settings)?;
     let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
     let root = state_root(&rows, &Changes::default())?;
     let genesis_header = block::genesis_header(&first.env, of_chain.fork, root);
     let parent = Parent::new(genesis_header.clone());
     let genesis_hash = parent.hash;
     let run = ChainRun::new(&of_chain, 0, genesis_hash)?;
-    let builder =
-        Builder { settings, signer, rows, changes: Changes::default(), parent, run, of: &of_chain };
+    let changes = Changes::default();
+    let builder = Builder { settings, signer, rows, changes, parent, run, of: &of_chain };
     let (blocks, outcomes) = builder.build(&mut on_tx)?;
-    let said = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
-    let differing_tx_count = said.zip(&outcomes).filter(|(said, made)| said != made).count() as u64;
     Ok(Chain {
         scenario: workload.scenario.clone(),
         workload: workload.digest(),
@@ -113,10 +107,112 @@ pub fn chain<A: Answer>(
         chain_id,
         genesis_header,
         genesis_hash,
+        grown: None,
         blocks,
-        differing_tx_count,
+        differing_tx_count: differing_count(workload, &outcomes),
         genesis: of_chain.genesis,
     })
+}
+
+/// Runs the blocks of `workload` above those that have grown its state, as [`chain`] does.
+///
+/// # Errors
+/// [`ExportError`]; [`ExportError::CannotGrow`] where a transaction ends with another status than in the
+/// workload.
+pub fn chain_above<A: Answer>(
+    workload: &Workload,
+    grown: Grown,
+    settings: &Settings<'_>,
+    mut on_tx: impl FnMut() -> A,
+) -> Result<Chain, ExportError> {
+    let chain_id = settings.chain_id_of(workload)?;
+    let GrownFacts { block_count, gas_limit, state_root: expected, .. } = grown.facts;
+    let numbers = Numbers { chain_id, below_count: block_count, gas_limit };
+    let mut of_chain = Workload { genesis: grown.state, ..numbered(workload, numbers) };
+    pay_for_delegations(workload, &mut of_chain);
+    let signer = signer(&of_chain, settings)?;
+    let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
+    let root = state_root(&rows, &Changes::default())?;
+    if root != expected {
+        return Err(ExportError::CannotGrow(format!(
+            "the root of the grown state is {expected}, that of the workload's state is {root}"
+        )));
+    }
+    let oldest = grown.hashes.len() as u64 - 1;
+    let mut run = ChainRun::new(&of_chain, block_count - oldest, grown.hashes[0])?;
+    grown.hashes[1..].iter().for_each(|hash| run.seal(*hash));
+    let changes = Changes::default();
+    let builder =
+        Builder { settings, signer, rows, changes, parent: grown.parent, run, of: &of_chain };
+    let (blocks, outcomes) = builder.build(&mut on_tx)?;
+    check_statuses(workload, &outcomes)?;
+    Ok(Chain {
+        scenario: workload.scenario.clone(),
+        workload: workload.digest(),
+        fork: workload.fork,
+        chain_id,
+        genesis_header: grown.genesis_header,
+        genesis_hash: grown.genesis_hash,
+        grown: Some(grown.facts),
+        blocks,
+        differing_tx_count: differing_count(workload, &outcomes),
+        genesis: grown.genesis,
+    })
+}
+
+/// Raises the gas limits of transactions in `grown` to contracts that delegate there, and not in
+/// `workload`, by the price of that: their code finds as much gas as it would without. No limit goes beyond
+/// that of EIP-7825.
+fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
+    let fork = grown.fork;
+    let has_own = |address: &Address| {
+        workload.genesis.account(address).is_some_and(|of| delegate(&of.code).is_none())
+    };
+    let contracts = workload.genesis.slots.iter().map(|family| family.address);
+    let contracts: HashSet<Address> = contracts.filter(has_own).collect();
+    let blocks = grown.batches.iter_mut().flat_map(|batch| &mut batch.blocks);
+    for tx in blocks.flat_map(|block| &mut block.transactions) {
+        if tx.to.is_some_and(|to| contracts.contains(&to)) {
+            let most = tx.gas_limit.max(fork.tx_gas_cap());
+            tx.gas_limit = tx.gas_limit.saturating_add(delegation_gas(fork)).min(most);
+        }
+    }
+}
+
+/// The outcomes that `workload` says.
+fn said(workload: &Workload) -> impl Iterator<Item = &TxOutcome> {
+    workload.batches.iter().flat_map(|batch| &batch.expected.transactions)
+}
+
+/// Transactions that end otherwise than `workload` says.
+fn differing_count(workload: &Workload, outcomes: &[TxOutcome]) -> u64 {
+    said(workload).zip(outcomes).filter(|(said, made)| said != made).count() as u64
+}
+
+/// Refuses a chain on a grown state in which a transaction fails, as a call from contract to contract does
+/// whose gas does not pay for a delegation.
+fn check_statuses(workload: &Workload, outcomes: &[TxOutcome]) -> Result<(), ExportError> {
+    let pairs = said(workload).zip(outcomes);
+    let differing = pairs.filter(|(said, made)| said.status != made.status).count();
+    if differing == 0 {
+        return Ok(());
+    }
+    Err(ExportError::CannotGrow(format!(
+        "{differing} of {} transactions end with another status: contracts of a grown state have their \
+         codes by delegation (EIP-7702), which calls from contract to contract pay for, and from Amsterdam \
+         on transactions, too (where they use all of 2^24 gas, set block.tx_gas to 16M)",
+        outcomes.len()
+    )))
+}
+
+/// Who signs the blocks of `workload`, all of which can be signed.
+fn signer(workload: &Workload, settings: &Settings<'_>) -> Result<Signer, ExportError> {
+    let mut signer = Signer::new(workload)?;
+    for secret in &settings.secrets {
+        signer.learn(*secret)?;
+    }
+    check_secrets(workload, &signer)?;
+    Ok(signer)
 }
 
 /// Refuses blocks that cannot be signed, before they are run.
@@ -175,33 +271,11 @@ impl Builder<'_> {
         let fork = self.of.fork;
         self.changes.add(&made.changes);
         let state_root = state_root(&self.rows, &self.changes)?;
-        let transactions = self.signed(block)?;
+        let transactions = signed(block, self.of.chain_id, &self.signer, self.settings.cancel)?;
         let came = CameTo { fork, made, receipts, state_root };
         let sealed = self.parent.seal(block, transactions, came);
-        let bytes = sealed.block.length();
-        if bytes > MAX_RLP_BLOCK_BYTES {
-            let (block, most_bytes) = (block.env.number, MAX_RLP_BLOCK_BYTES);
-            return Err(ExportError::BlockTooLarge { block, bytes, most_bytes });
-        }
+        check_length(&sealed)?;
         self.run.seal(sealed.hash);
         Ok(sealed)
-    }
-
-    /// The block's transactions, signed on all threads of rayon.
-    fn signed(&self, block: &workload::Block) -> Result<Vec<Envelope>, ExportError> {
-        let (number, chain_id) = (block.env.number, self.of.chain_id);
-        let sign = |(tx_index, tx)| {
-            if self.settings.cancel.load(Ordering::Relaxed) {
-                return Err(ReferenceError::Cancelled.into());
-            }
-            let signatures = self.signer.sign(tx, chain_id).map_err(|error| match error {
-                SignError::UnknownSecret(account) => {
-                    ExportError::UnknownSecret { block: number, tx_index, account }
-                }
-                SignError::Invalid(reason) => ExportError::Sign { block: number, tx_index, reason },
-            })?;
-            Ok(envelope(tx, chain_id, &signatures))
-        };
-        block.transactions.par_iter().enumerate().map(sign).collect()
     }
 }

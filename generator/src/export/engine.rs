@@ -79,19 +79,25 @@ pub fn payloads(
     sibling_count: NonZeroU64,
     out: &mut impl Write,
 ) -> Result<(), ExportError> {
-    let mut id = 0;
+    let mut id = 1;
     for block in &chain.blocks {
         for place in (0..sibling_count.get()).rev() {
-            let sibling = block.sibling(place);
-            let (new, update) = Versions::of(&sibling).methods();
-            let state = ForkchoiceState { head_block_hash: sibling.hash, ..Default::default() };
-            id += 1;
-            line(out, id, new, new_payload(&sibling))?;
-            id += 1;
-            line(out, id, update, (state, Value::Null))?;
+            payload(&block.sibling(place), id, out)?;
+            id += 2;
         }
     }
     Ok(())
+}
+
+/// Writes the two calls that give `block` to a client and make it the head, the first with this id.
+///
+/// # Errors
+/// Where writing fails.
+pub fn payload(block: &ChainBlock, id: u64, out: &mut impl Write) -> Result<(), ExportError> {
+    let (new, update) = Versions::of(block).methods();
+    let state = ForkchoiceState { head_block_hash: block.hash, ..Default::default() };
+    line(out, id, new, new_payload(block))?;
+    line(out, id + 1, update, (state, Value::Null))
 }
 
 fn line(

@@ -64,6 +64,15 @@ pub enum ExportError {
         /// The largest number that is written.
         most_row_count: u64,
     },
+    /// The state cannot be grown by blocks.
+    #[error(
+        "--grow: {0}; leave --grow out, and for a state beyond genesis.json export rows (--form \
+         engine,rows), which a program like tools/geth-fill reads"
+    )]
+    CannotGrow(String),
+    /// The state cannot be hashed while it grows.
+    #[error("the growing state has no root: {0}")]
+    Trie(#[from] trie::Error),
     /// The chain's number does not fit.
     #[error("chain id {0} is too large for a signature (EIP-155); {most} at most", most = u64::MAX / 2 - 36)]
     ChainId(u64),

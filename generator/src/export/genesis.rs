@@ -89,7 +89,7 @@ fn head(chain: &Chain) -> Map<String, Value> {
     let header = &chain.genesis_header;
     let mut head = Map::new();
     let mut set = |key: &str, value: Value| drop(head.insert(key.to_owned(), value));
-    set("config", config(chain.fork, chain.chain_id));
+    set("config", config(chain));
     set("nonce", "0x0".into());
     set("timestamp", quantity(header.timestamp).into());
     set("extraData", "0x".into());
@@ -110,10 +110,14 @@ fn quantity(number: u64) -> String {
     format!("{number:#x}")
 }
 
-/// The chain's settings: every fork up to `fork` from the genesis on.
-fn config(fork: Fork, chain_id: u64) -> Value {
+/// The chain's settings: every fork up to the chain's from the genesis on; where blocks grow the state,
+/// those after their fork from the first of the other blocks on.
+fn config(chain: &Chain) -> Value {
+    let fork = chain.fork;
+    let first = chain.blocks.first().filter(|_| chain.grown.is_some());
+    let later = first.map_or(0, |block| block.block.header.timestamp);
     let mut config = Map::new();
-    config.insert("chainId".to_owned(), chain_id.into());
+    config.insert("chainId".to_owned(), chain.chain_id.into());
     for block in [
         "homesteadBlock",
         "eip150Block",
@@ -137,11 +141,14 @@ fn config(fork: Fork, chain_id: u64) -> Value {
     config.insert("depositContractAddress".to_owned(), json!(DEPOSIT_CONTRACT));
     config.insert("shanghaiTime".to_owned(), 0.into());
     let mut schedule = Map::new();
-    let before = [("cancun", BlobParams::cancun()), ("prague", BlobParams::prague())];
+    let before = [("cancun", BlobParams::cancun(), 0), ("prague", BlobParams::prague(), 0)];
     let until = Fork::ALL.into_iter().take_while(|of| of != &fork).chain([fork]);
-    let since = until.map(|of| (of.name(), blob_params(of)));
-    for (name, params) in before.into_iter().chain(since) {
-        config.insert(format!("{name}Time"), 0.into());
+    let since = until.map(|of| {
+        let time = if of == Fork::Osaka { 0 } else { later };
+        (of.name(), blob_params(of), time)
+    });
+    for (name, params, time) in before.into_iter().chain(since) {
+        config.insert(format!("{name}Time"), time.into());
         let of_fork = json!({
             "target": params.target_blob_count,
             "max": params.max_blob_count,

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use alloy_primitives::B256;
 use serde::Serialize;
 
-use super::{block::ChainBlock, chain::Chain};
+use super::{block::ChainBlock, chain::Chain, grown::GrownFacts};
 
 /// Name of the schema; a change that programs must know raises its number.
 const SCHEMA: &str = "stress-export/1";
@@ -20,10 +20,14 @@ pub struct Manifest {
     fork: &'static str,
     chain_id: u64,
     genesis_hash: B256,
-    /// Root of the state below block 1.
+    /// Root of the state in the genesis block.
     state_root: B256,
+    /// Accounts in the genesis block.
     account_count: u64,
+    /// Slots in the genesis block.
     slot_count: u64,
+    /// Blocks that grow the state, between the genesis block and `blocks`; `null` where there are none.
+    grown: Option<GrownFacts>,
     sibling_count: u64,
     /// Transactions with another outcome than in the workload.
     differing_tx_count: u64,
@@ -73,6 +77,7 @@ pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) ->
         state_root: chain.genesis_header.state_root,
         account_count: chain.genesis.account_count(),
         slot_count: chain.genesis.slot_count(),
+        grown: chain.grown,
         sibling_count: sibling_count.get(),
         differing_tx_count: chain.differing_tx_count,
         blocks: chain.blocks.iter().map(entry).collect(),

@@ -1,16 +1,32 @@
-//! A workload as a chain from block 1 on: numbers, chain id and gas limit, which do not depend on
-//! the outcome of blocks.
+//! A workload as a chain: numbers, chain id and gas limit, which do not depend on the outcome of blocks.
 
 use alloy_primitives::U256;
 use workload::Workload;
 
-/// `workload` with its blocks numbered from 1 on, all with the largest gas limit among them, on the
-/// chain `chain_id`. A block may change the limit by no more than 1/1,024 of its parent's.
-pub(super) fn numbered(workload: &Workload, chain_id: u64) -> Workload {
+/// Numbers of a chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// Chain id.
+    pub(super) chain_id: u64,
+    /// Blocks between the genesis block and the workload's first one.
+    pub(super) below_count: u64,
+    /// The gas limit of these; 0 where there are none.
+    pub(super) gas_limit: u64,
+}
+
+/// The gas limit of all blocks of a chain: the largest of the workload's, or `least`. A block may change
+/// the limit by no more than 1/1,024 of its parent's.
+pub(super) fn gas_limit(workload: &Workload, least: u64) -> u64 {
+    workload.blocks().map(|block| block.env.gas_limit).fold(least, u64::max)
+}
+
+/// `workload` with consecutive numbers behind those of the blocks below it, and one gas limit.
+pub(super) fn numbered(workload: &Workload, numbers: Numbers) -> Workload {
+    let Numbers { chain_id, below_count, gas_limit: least } = numbers;
     let of_workload = workload.chain_id;
-    let gas_limit = workload.blocks().map(|block| block.env.gas_limit).max().unwrap_or(0);
+    let gas_limit = gas_limit(workload, least);
     let mut out = Workload { chain_id, ..workload.clone() };
-    let mut number = 0;
+    let mut number = below_count;
     for block in out.batches.iter_mut().flat_map(|batch| &mut batch.blocks) {
         number += 1;
         (block.env.number, block.env.gas_limit) = (number, gas_limit);

@@ -20,10 +20,15 @@ pub enum Lists {
 /// # Errors
 /// Where writing fails.
 pub fn rlp(chain: &Chain, lists: Lists, out: &mut impl Write) -> Result<(), ExportError> {
-    for block in &chain.blocks {
-        out.write_all(&encoded(block, lists))?;
-    }
-    Ok(())
+    chain.blocks.iter().try_for_each(|block| rlp_of(block, lists, out))
+}
+
+/// Writes one block.
+///
+/// # Errors
+/// Where writing fails.
+pub fn rlp_of(block: &ChainBlock, lists: Lists, out: &mut impl Write) -> Result<(), ExportError> {
+    Ok(out.write_all(&encoded(block, lists))?)
 }
 
 /// A block as RLP.

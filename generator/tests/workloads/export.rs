@@ -218,6 +218,105 @@ fn genesis_json_has_every_account_and_slot() {
     assert_eq!(genesis["baseFeePerGas"], "0x441e9db6", "1,142,857,142");
 }
 
+/// A workload with slots by a rule in two contracts of one code, and a third with another.
+fn growing(fork: Fork) -> Workload {
+    let text = "schema = 1\nname = \"growing\"\nseed = 5\n[state]\naccounts = 3_000\nslots = 8_000\n\
+                [block]\ngas = 6_000_000\ntx_gas = 400_000\nblocks = 2\n\
+                [[load]]\nkind = \"sstore-storm\"\nshare = 0.5\ncontracts = 2\n\
+                [[load]]\nkind = \"sload-storm\"\nshare = 0.5\n";
+    generate(&parse(text, &[("fork", fork.name())]), |_| {})
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
+    for fork in Fork::ALL {
+        let workload = growing(fork);
+        let dir = tempfile::tempdir().unwrap();
+        let settings = settings(&dir);
+        let plan = export::growth_plan(&workload).unwrap();
+        assert_eq!(plan.slot_count, 8_000);
+        let mut blocks = Vec::new();
+        let grown = export::grow(&workload, &settings, |block| {
+            blocks.push(block.clone());
+            Ok(())
+        });
+        // The roots of the grown and of the recipe's state are compared before any block runs on it.
+        let chain = export::chain_above(&workload, grown.unwrap(), &settings, || ()).unwrap();
+        let facts = chain.grown.unwrap();
+        assert_eq!((facts.slot_count, facts.block_count), (8_000, plan.block_count));
+        assert_eq!(blocks.len() as u64, plan.block_count);
+        let sent: usize = blocks.iter().map(|of| of.block.body.transactions.len()).sum();
+        assert_eq!((facts.tx_count, sent as u64), (plan.tx_count, plan.tx_count));
+        // Under Amsterdam each pays for the delegation, and ends the same otherwise.
+        let gas = export::delegation_gas(fork);
+        let differing = if gas == 0 { 0 } else { workload.tx_count() };
+        assert_eq!(chain.differing_tx_count, differing, "{fork}");
+        let used: u64 = chain.blocks.iter().map(|of| of.block.header.gas_used).sum();
+        let said: u64 = workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum();
+        if fork != Fork::Amsterdam {
+            assert_eq!(used, said, "{fork}");
+        }
+        assert!(chain.genesis.slots.is_empty(), "the genesis has none of them");
+        let mut parent = (chain.genesis_hash, chain.genesis_header.clone());
+        for (number, block) in (1..).zip(blocks.iter().chain(&chain.blocks)) {
+            let header = &block.block.header;
+            assert_eq!((header.number, header.parent_hash), (number, parent.0));
+            assert_eq!(header.gas_limit, facts.gas_limit);
+            assert_eq!(header.timestamp, parent.1.timestamp + 12);
+            assert!(header.base_fee_per_gas <= parent.1.base_fee_per_gas, "none fills half");
+            let is_of_workload = number > plan.block_count;
+            assert_eq!(block.list.is_some(), is_of_workload && fork == Fork::Amsterdam);
+            parent = (block.hash, header.clone());
+        }
+        assert_eq!(blocks.last().map(|of| of.hash), Some(facts.hash));
+        // The rules of the workload begin with its first block.
+        let mut text = Vec::new();
+        export::genesis(&chain, Accounts::Written, &mut text).unwrap();
+        let genesis: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(genesis["config"]["osakaTime"], 0);
+        let first = chain.blocks[0].block.header.timestamp;
+        let begins = (fork != Fork::Osaka).then_some(first);
+        assert_eq!(genesis["config"][format!("{fork}Time")].as_u64(), begins.or(Some(0)));
+    }
+}
+
+#[test]
+fn a_state_that_blocks_cannot_grow_is_refused_with_the_remedy() {
+    let refused = |workload: &Workload| export::growth_plan(workload).unwrap_err().to_string();
+    let mut workload = growing(Fork::Osaka);
+    workload.genesis.senders[0].count = 2_000_000;
+    let error = refused(&workload);
+    assert!(error.contains("state.accounts") && error.contains("--form engine,rows"), "{error}");
+    let mut workload = growing(Fork::Osaka);
+    workload.genesis.slots.clear();
+    let error = refused(&workload);
+    assert!(
+        error.contains("no contract has slots") && error.contains("leave --grow out"),
+        "{error}"
+    );
+    let mut workload = growing(Fork::Osaka);
+    let address = workload.genesis.slots[0].address;
+    let account = workload.genesis.accounts.iter_mut().find(|of| of.address == address).unwrap();
+    account.code = vec![0; 30_000].into();
+    let error = refused(&workload);
+    assert!(error.contains("30000 bytes") && error.contains("EIP-170"), "{error}");
+    let mut workload = growing(Fork::Osaka);
+    let account = workload.genesis.accounts.iter_mut().find(|of| of.address == address).unwrap();
+    account.code = [&[0xef, 1, 0][..], &[7; 20]].concat().into();
+    let error = refused(&workload);
+    assert!(error.contains("0 bytes"), "it delegates to nobody: {error}");
+    // A call from contract to contract whose gas is counted out does not pay for a delegation.
+    let dir = tempfile::tempdir().unwrap();
+    let mut workload = growing(Fork::Osaka);
+    for outcome in &mut workload.batches[0].expected.transactions {
+        outcome.status = workload::TxStatus::Halt;
+    }
+    let grown = export::grow(&workload, &settings(&dir), |_| Ok(())).unwrap();
+    let error = export::chain_above(&workload, grown, &settings(&dir), || ()).unwrap_err();
+    assert!(error.to_string().contains("end with another status"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_exported_is_named_with_its_remedy() {
     let dir = tempfile::tempdir().unwrap();

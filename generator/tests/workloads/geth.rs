@@ -14,7 +14,7 @@ use alloy_eip7928::AccountChanges;
 use alloy_primitives::{Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
 use generator::{
-    export::{self, Chain, Lists, Settings, chain},
+    export::{self, Chain, ExportError, Lists, Settings, chain},
     generate,
     random_blocks::{self, RandomBlocks},
 };
@@ -40,6 +40,22 @@ fn exported(workload: &Workload) -> Chain {
         cancel: &GO,
     };
     chain(workload, &settings, || ()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The chain above blocks that grow its state, and the calls of these.
+fn grown(workload: &Workload) -> Result<(Chain, String), ExportError> {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        chain_id: None,
+        thread_count: 2,
+        scratch: dir.path().to_owned(),
+        secrets: Vec::new(),
+        cancel: &GO,
+    };
+    let mut calls = Vec::new();
+    let grown = export::grow(workload, &settings, |block| export::payload(block, 1, &mut calls))?;
+    let chain = export::chain_above(workload, grown, &settings, || ())?;
+    Ok((chain, String::from_utf8(calls).unwrap()))
 }
 
 /// Sizes of states that scenarios name, and small ones in their place.
@@ -70,6 +86,11 @@ fn assert_valid(geth: &Geth, chain: &Chain, what: &str) -> usize {
     let mut lines = Vec::new();
     export::payloads(chain, TWO, &mut lines).unwrap();
     let lines = String::from_utf8(lines).unwrap();
+    assert_calls_valid(geth, &lines, what);
+    lines.lines().count() / 2
+}
+
+fn assert_calls_valid(geth: &Geth, lines: &str, what: &str) {
     for line in lines.lines() {
         let answer = geth.send(line);
         let result = &answer["result"];
@@ -77,7 +98,6 @@ fn assert_valid(geth: &Geth, chain: &Chain, what: &str) -> usize {
         let start = &line[..line.len().min(120)];
         assert_eq!(status["status"], "VALID", "{what}: {answer} to {start}");
     }
-    lines.lines().count() / 2
 }
 
 fn assert_genesis(geth: &Geth, chain: &Chain, what: &str) {
@@ -109,6 +129,56 @@ fn assert_shipped(fork: &str) {
         eprintln!("{what}: VALID");
     }
     eprintln!("{count} payloads of {} scenarios under {fork}: VALID", shipped::all().len());
+}
+
+/// Scenarios whose contracts call each other: they fail where no gas is left for a delegation.
+const CALLING: [&str; 4] =
+    ["prefetch-miss", "balance-storm", "contract-chase", "official/test_prefetch_cold_storage"];
+
+#[test]
+fn states_that_blocks_grow_and_the_blocks_on_them_are_valid_under_amsterdam() {
+    assert_grown("amsterdam");
+}
+
+#[test]
+fn states_that_blocks_grow_and_the_blocks_on_them_are_valid_under_osaka() {
+    assert_grown("osaka");
+}
+
+fn assert_grown(fork: &str) {
+    for (name, text) in shipped::all() {
+        let what = format!("{name} under {fork}, grown");
+        let overrides = [("block.gas", "20M"), ("fork", fork)];
+        let made = |more: &[(&str, &str)]| {
+            generate(&parse(&small(text), &[&overrides[..], more].concat()), |_| {}).unwrap()
+        };
+        if made(&[]).genesis.slots.is_empty() {
+            continue;
+        }
+        // Transactions pay for a delegation under Amsterdam.
+        let workload = made(&[("block.tx_gas", "16M")]);
+        let (chain, calls) = match grown(&workload) {
+            Ok(made) => made,
+            Err(error) => {
+                let is_refusal = matches!(error, ExportError::CannotGrow(_));
+                assert!(is_refusal && CALLING.contains(name), "{what}: {error}");
+                eprintln!("{what}: {error}");
+                continue;
+            }
+        };
+        let facts = chain.grown.unwrap();
+        let slot_count = workload.genesis.slots.iter().map(|of| of.count).sum::<u64>();
+        assert_eq!(facts.slot_count, slot_count, "{what}");
+        let Some(database) = Database::new(&chain) else { return };
+        let geth = database.start();
+        assert_genesis(&geth, &chain, &what);
+        assert_calls_valid(&geth, &calls, &what);
+        let head = geth.block("latest");
+        assert_eq!(head["stateRoot"], facts.state_root.to_string(), "{what}");
+        assert_valid(&geth, &chain, &what);
+        let (count, differing) = (facts.block_count, chain.differing_tx_count);
+        eprintln!("{what}: {count} blocks VALID, {differing} transactions differ");
+    }
 }
 
 #[test]

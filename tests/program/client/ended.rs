@@ -40,6 +40,14 @@ impl Hanging {
     /// `stubborn`: the shell's words before the client begins the third time. Before that it makes its
     /// database, and puts it in order.
     fn start(stubborn: &str) -> Self {
+        Self::started((!stubborn.is_empty()).then(|| {
+            let third = "echo >> \"$0.count\"\n[ $(wc -l < \"$0.count\") -lt 3 ]";
+            format!("{third} || {stubborn}\nexec \"$PROGRAM\" \"$@\"")
+        }))
+    }
+
+    /// `wrapper`: lines of a script that starts the client, `$PROGRAM`.
+    fn started(wrapper: Option<String>) -> Self {
         let own = tempfile::tempdir().unwrap();
         let export = own.path().join("out");
         fs::create_dir(&export).unwrap();
@@ -50,14 +58,10 @@ impl Hanging {
         let marker = own.path().join("client.pid");
         let words = format!(", \"genesis={}\", \"hangs\", {marker:?}", genesis_hash());
         let file = written(own.path(), "fake", "", &words, "");
-        if !stubborn.is_empty() {
+        if let Some(lines) = wrapper {
             let program = std::env::current_exe().unwrap();
             let script = own.path().join("client.sh");
-            let text = format!(
-                "#!/bin/sh\necho >> \"$0.count\"\n\
-                 [ $(wc -l < \"$0.count\") -lt 3 ] || {stubborn}\nexec {program:?} \"$@\"\n"
-            );
-            fs::write(&script, text).unwrap();
+            fs::write(&script, format!("#!/bin/sh\nPROGRAM={program:?}\n{lines}\n")).unwrap();
             assert!(Command::new("chmod").arg("+x").arg(&script).status().unwrap().success());
             let text = fs::read_to_string(&file).unwrap();
             let text = text.replace(program.to_str().unwrap(), script.to_str().unwrap());
@@ -145,5 +149,31 @@ fn a_run_that_is_killed_takes_its_client_along_and_the_next_run_removes_its_dire
     fs::write(hanging.run.dir.path().join("none.toml"), start).unwrap();
     let output = stress(&["client", "out", "--client", "./none.toml"], hanging.run.dir.path());
     assert_eq!(output.status.code(), Some(6));
+    assert!(hanging.scratch().is_empty(), "{:?}", hanging.scratch());
+}
+
+#[test]
+fn a_client_of_a_wrapper_without_exec_is_told_and_ended_by_the_next_run() {
+    let mut hanging = Hanging::started(Some("\"$PROGRAM\" \"$@\"; exit $?".to_owned()));
+    let dir = hanging.run.dir.path().to_owned();
+    let result = json(&dir.join("results/result.json"));
+    let warnings = result["warnings"].to_string();
+    assert!(warnings.contains("client.sh") && warnings.contains("end with exec"), "{warnings}");
+    hanging.signal("KILL");
+    hanging.run.child.wait().unwrap();
+    assert!(is_alive(&hanging.client_pid), "no signal reaches a child of the wrapper");
+    let start = "name = \"none\"\nprogram = \"/nonexistent\"\nstart = [\"{port}\", \"{jwt}\"]\n";
+    fs::write(dir.join("none.toml"), start).unwrap();
+    let output = stress(&["client", "out", "--client", "./none.toml"], &dir);
+    assert_eq!(output.status.code(), Some(6));
+    hanging.assert_dead();
+    assert!(hanging.scratch().is_empty(), "{:?}", hanging.scratch());
+}
+
+#[test]
+fn an_interrupt_stops_a_client_of_a_wrapper_without_exec() {
+    let mut hanging = Hanging::started(Some("\"$PROGRAM\" \"$@\"; exit $?".to_owned()));
+    hanging.run.ends_at("INT");
+    hanging.assert_dead();
     assert!(hanging.scratch().is_empty(), "{:?}", hanging.scratch());
 }

@@ -1,0 +1,352 @@
+//! Blocks that grow a workload's state through the client itself, from a genesis block without the slots
+//! of families: each transaction brings keys and values as calldata, by the recipe's rules. The blocks are
+//! those of Osaka, whose prices are lower than Amsterdam's, and have a large gas limit; the workload's fork
+//! begins with its first block. Slots that nobody writes stay in the genesis block, as accounts do.
+
+mod contracts;
+mod ledger;
+
+use std::collections::BTreeSet;
+
+use alloy_consensus::Header;
+use alloy_primitives::{Address, B256, Bytes, U256};
+use evm::system;
+use workload::{
+    Block, BlockEnv, Fork, Genesis, GenesisAccount, SenderFamily, SlotFamily, Transaction,
+    TxStatus, TxType, Workload, signing::Signer,
+};
+
+use super::{
+    block::{self, CameTo, ChainBlock, Parent, Receipts},
+    chain::Settings,
+    delegation::{delegate, delegation},
+    error::ExportError,
+    genesis::ALLOC_ROW_COUNT_MAX,
+    grown::{Grown, GrownFacts},
+    number::gas_limit,
+    sealed::{check_length, signed},
+};
+use crate::reference::ChainRun;
+use ledger::Ledger;
+
+/// Rules of the blocks.
+const FORK: Fork = Fork::Osaka;
+/// Slots that a transaction writes: 650 × 22,100 gas, calldata and the loader fit into 2^24 (EIP-7825),
+/// also after a call has kept a 64th back (EIP-150).
+const SLOTS_PER_TX: u64 = 650;
+/// Transactions of a block: its 4 MB are valid (EIP-7934).
+const TXS_PER_BLOCK: usize = 96;
+/// Gas limit of the chain: twice what a block uses at most, so that the base fee does not rise.
+const GAS_LIMIT: u64 = 2 * TXS_PER_BLOCK as u64 * FORK.tx_gas_cap();
+/// Blocks without transactions behind the others. Clients keep the changes of so many blocks in memory,
+/// where they would find the slots.
+const SETTLING_BLOCK_COUNT: u64 = 128;
+/// Hashes that BLOCKHASH can ask for.
+const HASH_COUNT: usize = 256;
+/// The longest code that a transaction can create under these rules (EIP-170).
+const CODE_BYTES_MAX: usize = 24_576;
+/// Seconds from block to block.
+const BLOCK_SECONDS: u64 = 12;
+
+/// Numbers of blocks that are to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrowthPlan {
+    /// All blocks.
+    pub block_count: u64,
+    /// Transactions.
+    pub tx_count: u64,
+    /// Slots.
+    pub slot_count: u64,
+}
+
+/// A transaction that grows the state.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Writes slots of a family, by its place, from an index on.
+    Write { family: usize, start: u64, count: u64 },
+    /// Puts a code into its place.
+    Place { code: usize },
+}
+
+/// The codes of contracts with slots, each once, and which of them each family's contract has.
+struct Codes {
+    distinct: Vec<Bytes>,
+    of_family: Vec<usize>,
+}
+
+impl Codes {
+    fn of(genesis: &Genesis) -> Result<Self, ExportError> {
+        let mut codes = Self { distinct: Vec::new(), of_family: Vec::new() };
+        for family in &genesis.slots {
+            let code = code_of(genesis, &family.address);
+            if code.is_empty() || code.len() > CODE_BYTES_MAX {
+                return Err(ExportError::CannotGrow(format!(
+                    "the contract {} has slots and a code of {} bytes, and a transaction creates \
+                     1 to {CODE_BYTES_MAX} (EIP-170)",
+                    family.address,
+                    code.len()
+                )));
+            }
+            let known = codes.distinct.iter().position(|of| *of == code);
+            codes.of_family.push(known.unwrap_or(codes.distinct.len()));
+            if known.is_none() {
+                codes.distinct.push(code);
+            }
+        }
+        Ok(codes)
+    }
+}
+
+/// The code that a call of the contract at `address` executes: its own, or that of the account to which it
+/// delegates.
+fn code_of(genesis: &Genesis, address: &Address) -> Bytes {
+    let own =
+        |address: &Address| genesis.account(address).map_or(Bytes::new(), |of| of.code.clone());
+    let code = own(address);
+    delegate(&code).map_or(code, |delegate| own(&delegate))
+}
+
+/// The numbers of blocks that grow the state of `workload`.
+///
+/// # Errors
+/// [`ExportError::CannotGrow`].
+pub fn growth_plan(workload: &Workload) -> Result<GrowthPlan, ExportError> {
+    let genesis = &workload.genesis;
+    let slot_count = genesis.slots.iter().map(|family| family.count).sum();
+    if slot_count == 0 {
+        return Err(ExportError::CannotGrow(
+            "no contract has slots by a rule (sload-storm and sstore-storm have some), so that \
+             genesis.json has all of the state"
+                .to_owned(),
+        ));
+    }
+    let written: u64 = genesis.accounts.iter().map(|of| of.storage.len() as u64).sum();
+    let row_count = genesis.account_count() + written;
+    if row_count > ALLOC_ROW_COUNT_MAX {
+        return Err(ExportError::CannotGrow(format!(
+            "{row_count} accounts and slots that are written out stay in genesis.json, which takes \
+             {ALLOC_ROW_COUNT_MAX}: only slots by a rule grow; lower state.accounts"
+        )));
+    }
+    let writes: u64 = genesis.slots.iter().map(|of| of.count.div_ceil(SLOTS_PER_TX)).sum();
+    let tx_count = writes + Codes::of(genesis)?.distinct.len() as u64;
+    let block_count = tx_count.div_ceil(TXS_PER_BLOCK as u64) + SETTLING_BLOCK_COUNT;
+    Ok(GrowthPlan { block_count, tx_count, slot_count })
+}
+
+/// Makes the blocks that grow the state of `workload`, and hands them to `on_block` one by one.
+///
+/// # Errors
+/// [`ExportError`], and those of `on_block`.
+pub fn grow(
+    workload: &Workload,
+    settings: &Settings<'_>,
+    mut on_block: impl FnMut(&ChainBlock) -> Result<(), ExportError>,
+) -> Result<Grown, ExportError> {
+    let plan = growth_plan(workload)?;
+    let first = workload.blocks().next().ok_or(ExportError::NoBlocks)?.env.clone();
+    let mut growth = Growth::new(workload, plan, first, settings)?;
+    let steps = growth.steps();
+    for steps in steps.chunks(TXS_PER_BLOCK) {
+        on_block(&growth.next(steps)?)?;
+    }
+    for _ in 0..SETTLING_BLOCK_COUNT {
+        on_block(&growth.next(&[])?)?;
+    }
+    Ok(growth.finish())
+}
+
+/// `genesis` without the slots of families, whose contracts delegate to where their codes will be, and
+/// with the accounts of `helpers`.
+fn without_slots(genesis: &Genesis, codes: &Codes, helpers: Vec<GenesisAccount>) -> Genesis {
+    let mut accounts = genesis.accounts.clone();
+    for (family, code) in genesis.slots.iter().zip(&codes.of_family) {
+        if let Some(account) = accounts.iter_mut().find(|of| of.address == family.address) {
+            account.code = delegation(contracts::code_address(*code));
+        }
+    }
+    accounts.extend(helpers);
+    accounts.sort_unstable_by_key(|account| account.address);
+    Genesis { accounts, slots: Vec::new(), ..genesis.clone() }
+}
+
+/// Unix time of block `number`, where the workload's first block has `end`.
+fn timestamp(end: u64, plan: GrowthPlan, number: u64) -> u64 {
+    end.saturating_sub((plan.block_count + 1 - number) * BLOCK_SECONDS)
+}
+
+/// Blocks in the making.
+struct Growth<'a> {
+    workload: &'a Workload,
+    settings: &'a Settings<'a>,
+    codes: Codes,
+    chain_id: u64,
+    signer: Signer,
+    sender: Address,
+    /// The environment of a block but for its place.
+    env: BlockEnv,
+    /// Unix time of the workload's first block.
+    end_timestamp: u64,
+    plan: GrowthPlan,
+    genesis: Genesis,
+    genesis_header: Header,
+    genesis_hash: B256,
+    ledger: Ledger,
+    parent: Parent,
+    hashes: Vec<B256>,
+    nonce: u64,
+    block_count: u64,
+    tx_count: u64,
+    gas_used: u64,
+}
+
+impl<'a> Growth<'a> {
+    fn new(
+        workload: &'a Workload,
+        plan: GrowthPlan,
+        first: BlockEnv,
+        settings: &'a Settings<'a>,
+    ) -> Result<Self, ExportError> {
+        let chain_id = settings.chain_id_of(workload)?;
+        let codes = Codes::of(&workload.genesis)?;
+        let secret = contracts::sender_secret();
+        let sender = SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO };
+        let sender = sender.address(0)?;
+        let growing: BTreeSet<Address> =
+            workload.genesis.slots.iter().map(|family| family.address).collect();
+        let helpers = contracts::accounts(&codes.distinct, sender);
+        let systems = system::contracts(FORK);
+        let touched = helpers.iter().chain(&systems).map(|account| account.address);
+        let touched = touched.chain(growing.iter().copied()).chain([first.beneficiary]).collect();
+        let genesis = without_slots(&workload.genesis, &codes, helpers);
+        let ledger = Ledger::new(&genesis, &touched, growing, settings)?;
+        let end_timestamp = first.timestamp;
+        let env = BlockEnv {
+            beneficiary: first.beneficiary,
+            gas_limit: gas_limit(workload, GAS_LIMIT),
+            base_fee: first.base_fee,
+            ..BlockEnv::default()
+        };
+        let first = BlockEnv { timestamp: timestamp(end_timestamp, plan, 1), ..env.clone() };
+        let genesis_header = block::genesis_header(&first, FORK, ledger.root());
+        let parent = Parent::new(genesis_header.clone());
+        let mut signer = Signer::new(&Workload::default())?;
+        signer.learn(secret)?;
+        let genesis_hash = parent.hash;
+        Ok(Self {
+            workload,
+            settings,
+            codes,
+            chain_id,
+            signer,
+            sender,
+            env,
+            end_timestamp,
+            plan,
+            genesis,
+            genesis_header,
+            genesis_hash,
+            ledger,
+            parent,
+            hashes: vec![genesis_hash],
+            nonce: 0,
+            block_count: 0,
+            tx_count: 0,
+            gas_used: 0,
+        })
+    }
+
+    /// All transactions, in order.
+    fn steps(&self) -> Vec<Step> {
+        let families = self.workload.genesis.slots.iter().enumerate();
+        let writes = families.flat_map(|(place, family)| {
+            let starts = (0..family.count).step_by(SLOTS_PER_TX as usize);
+            let count = move |start: u64| SLOTS_PER_TX.min(family.count - start);
+            starts.map(move |start| Step::Write { family: place, start, count: count(start) })
+        });
+        let placements = (0..self.codes.distinct.len()).map(|code| Step::Place { code });
+        writes.chain(placements).collect()
+    }
+
+    /// Makes the next block, of these transactions.
+    fn next(&mut self, steps: &[Step]) -> Result<ChainBlock, ExportError> {
+        self.block_count += 1;
+        let number = self.block_count;
+        let timestamp = timestamp(self.end_timestamp, self.plan, number);
+        let env = BlockEnv { number, timestamp, ..self.env.clone() };
+        let transactions = steps.iter().map(|step| self.transaction(*step)).collect();
+        let block = Block { env, transactions, ..Block::default() };
+        let block = self.parent.next(&block, FORK);
+        let below = self.ledger.workload(FORK, self.chain_id);
+        let mut run = ChainRun::new(&below, number - 1, self.parent.hash)?;
+        let mut receipts = Receipts::default();
+        let made = run.run(block.clone(), |outcome, logs| {
+            receipts.add(TxType::DynamicFee, &outcome, logs);
+        })?;
+        let outcomes = &made.expected.transactions;
+        if let Some(at) = outcomes.iter().position(|of| of.status != TxStatus::Success) {
+            return Err(ExportError::CannotGrow(format!(
+                "transaction {at} of block {number}, which writes slots, ends with {:?} after {} gas",
+                outcomes[at].status, outcomes[at].gas_used
+            )));
+        }
+        self.tx_count += outcomes.len() as u64;
+        self.gas_used += outcomes.iter().map(|outcome| outcome.gas_used).sum::<u64>();
+        self.ledger.add(&made.changes)?;
+        let state_root = self.ledger.root();
+        let signed = signed(&block, self.chain_id, &self.signer, self.settings.cancel)?;
+        let came = CameTo { fork: FORK, made, receipts, state_root };
+        let sealed = self.parent.seal(&block, signed, came);
+        check_length(&sealed)?;
+        self.hashes.push(sealed.hash);
+        Ok(sealed)
+    }
+
+    fn transaction(&mut self, step: Step) -> Transaction {
+        let input = match step {
+            Step::Place { code } => contracts::placement(code),
+            Step::Write { family: place, start, count } => {
+                let family: &SlotFamily = &self.workload.genesis.slots[place];
+                let indices: Vec<u64> = (start..start + count).collect();
+                let (mut keys, mut values) = (Vec::new(), Vec::new());
+                family.keys(&indices, &mut keys);
+                family.values(&indices, &mut values);
+                contracts::writes(self.codes.of_family[place], family.address, &keys, &values)
+            }
+        };
+        let nonce = self.nonce;
+        self.nonce += 1;
+        Transaction {
+            tx_type: TxType::DynamicFee,
+            sender: self.sender,
+            nonce,
+            gas_limit: FORK.tx_gas_cap(),
+            to: Some(contracts::factory_address()),
+            input,
+            ..Transaction::default()
+        }
+    }
+
+    fn finish(self) -> Grown {
+        let facts = GrownFacts {
+            block_count: self.block_count,
+            tx_count: self.tx_count,
+            slot_count: self.plan.slot_count,
+            gas_used: self.gas_used,
+            gas_limit: self.env.gas_limit,
+            hash: self.parent.hash,
+            state_root: self.ledger.root(),
+        };
+        let state = self.ledger.state(&self.genesis);
+        let oldest = self.hashes.len().saturating_sub(HASH_COUNT);
+        Grown {
+            facts,
+            state: Genesis { slots: self.workload.genesis.slots.clone(), ..state },
+            genesis: self.genesis,
+            genesis_header: self.genesis_header,
+            genesis_hash: self.genesis_hash,
+            parent: self.parent,
+            hashes: self.hashes[oldest..].to_vec(),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Clients that outlived the run that started them. A run that is killed takes the process along that it
+//! started; where that is a wrapper script without `exec`, the client itself stays. So the process group
+//! of each client is noted beside its database, and the next run ends the rest of it.
+
+use std::{
+    fs, io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Name of the file with the group of a client that runs.
+pub const NOTE: &str = "client.group";
+/// How long such a client may take to stop, before it is killed.
+const STOP_MAX: Duration = Duration::from_secs(10);
+/// Polling interval for its end.
+const GLANCE: Duration = Duration::from_millis(20);
+/// Levels of directories between a directory for the time of a run and the notes in it: an arm of a gate,
+/// and a client.
+const DEPTH: usize = 2;
+
+/// Notes that the process group `group` is that of a client of this process.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn note(path: &Path, group: u32) -> io::Result<()> {
+    let own = std::process::id();
+    fs::write(path, format!("{group} {own} {}\n", start_time(own).unwrap_or_default()))
+}
+
+/// Ends the clients of a run that has ended, by their notes in `dir`, where they still use it.
+pub fn end_all(dir: &Path) {
+    let mut dirs = vec![(dir.to_owned(), 0)];
+    while let Some((next, depth)) = dirs.pop() {
+        end(&next.join(NOTE), dir);
+        let below = fs::read_dir(&next).into_iter().flatten().flatten().map(|entry| entry.path());
+        dirs.extend(
+            below.filter(|path| depth < DEPTH && path.is_dir()).map(|path| (path, depth + 1)),
+        );
+    }
+}
+
+/// Ends the client whose group is noted at `path`, where its run has ended and it still uses `dir`.
+pub fn end(path: &Path, dir: &Path) {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.trim().parse().ok()).collect();
+    let [group, run, since] = numbers[..] else { return };
+    let is_running = u32::try_from(run).is_ok_and(|run| start_time(run) == Some(since));
+    let (false, Ok(group)) = (is_running, i32::try_from(group)) else { return };
+    // Numbers of groups are given again.
+    if !members(group).into_iter().any(|pid| uses(pid, dir)) {
+        return;
+    }
+    let Some(pid) = Pid::from_raw(group) else { return };
+    let _ = kill_process_group(pid, Signal::TERM);
+    let begun = Instant::now();
+    while !members(group).is_empty() && begun.elapsed() < STOP_MAX {
+        thread::sleep(GLANCE);
+    }
+    let _ = kill_process_group(pid, Signal::KILL);
+    drop(fs::remove_file(path));
+}
+
+/// The living processes of a group.
+fn members(group: i32) -> Vec<u32> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_member = |pid: &u32| {
+        let fields = stat(*pid).unwrap_or_default();
+        fields.first().is_some_and(|state| state != "Z")
+            && fields.get(2).and_then(|field| field.parse().ok()) == Some(group)
+    };
+    pids.filter(is_member).collect()
+}
+
+/// Whether a process has this directory among its arguments, or a file in it open.
+fn uses(pid: u32, dir: &Path) -> bool {
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    if String::from_utf8_lossy(&arguments).contains(&*dir.to_string_lossy()) {
+        return true;
+    }
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    files.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|file| file.starts_with(dir))
+}
+
+/// Ticks from the machine's start to that of a process; `None` where it is not there.
+fn start_time(pid: u32) -> Option<u64> {
+    stat(pid)?.get(19)?.parse().ok()
+}
+
+/// The fields of a process behind its name, from its state on (proc(5)).
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        os::unix::process::CommandExt,
+        process::{Child, Command},
+    };
+
+    use super::*;
+
+    /// A process in a group of its own, with `dir` among its arguments.
+    fn process(dir: &Path) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600; true", "sh"]).arg(dir).process_group(0);
+        command.spawn().unwrap()
+    }
+
+    fn has_ended(child: &mut Child) -> bool {
+        child.try_wait().unwrap().is_some()
+    }
+
+    #[test]
+    fn a_client_is_ended_where_its_run_has_ended_and_it_uses_the_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("a/geth.stress");
+        fs::create_dir_all(&own).unwrap();
+        let path = own.join(NOTE);
+        let mut client = process(dir.path());
+        note(&path, client.id()).unwrap();
+        end_all(dir.path());
+        assert!(!has_ended(&mut client), "its run, this process, lives");
+        let ended = format!("{} {} 1\n", client.id(), std::process::id());
+        fs::write(&path, &ended).unwrap();
+        end(&path, &dir.path().join("elsewhere"));
+        assert!(!has_ended(&mut client), "another process may have got the number");
+        assert!(path.exists());
+        end_all(dir.path());
+        client.wait().unwrap();
+        assert!(!path.exists());
+        end_all(dir.path());
+    }
+}
