@@ -33,6 +33,12 @@ pub enum Contract {
     ChainPointer,
     /// `seed, index*` of 4 bytes: reads keccak(seed ‖ i) in the order given.
     IndexStorm,
+    /// `seed, value, index*` of 4 bytes: writes the value to keccak(seed ‖ i).
+    IndexWriteStorm,
+    /// `seed, slot, value, (start, count)*`: has the contracts at keccak(seed ‖ i) write the value to a slot.
+    SpreadStorm,
+    /// `slot, value`: writes the value to the slot.
+    SpreadTarget,
     /// `seed, n, (start, count)^n`, then anything: reads seed + i·W.
     PaddedStorm,
     /// `key, count`: asks the contract that a key names for the key's value, which is the next key.
@@ -76,7 +82,7 @@ struct Artifact {
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 31] = [
         Self::KeccakStorm,
         Self::WeylStorm,
         Self::ChaseStorm,
@@ -89,6 +95,9 @@ impl Contract {
         Self::RangePointer,
         Self::ChainPointer,
         Self::IndexStorm,
+        Self::IndexWriteStorm,
+        Self::SpreadStorm,
+        Self::SpreadTarget,
         Self::PaddedStorm,
         Self::HopStorm,
         Self::HopTarget,
@@ -122,6 +131,9 @@ impl Contract {
             Self::RangePointer => "RangePointer",
             Self::ChainPointer => "ChainPointer",
             Self::IndexStorm => "IndexStorm",
+            Self::IndexWriteStorm => "IndexWriteStorm",
+            Self::SpreadStorm => "SpreadStorm",
+            Self::SpreadTarget => "SpreadTarget",
             Self::PaddedStorm => "PaddedStorm",
             Self::HopStorm => "HopStorm",
             Self::HopTarget => "HopTarget",
@@ -161,7 +173,7 @@ impl Contract {
 
     /// Of a storm: whether calldata has each index, packed, and not ranges of them.
     pub(crate) const fn takes_indices(self) -> bool {
-        matches!(self, Self::IndexStorm)
+        matches!(self, Self::IndexStorm | Self::IndexWriteStorm)
     }
 
     /// Of a storm: whether it is told how many ranges there are, and ignores the words after them.
@@ -224,6 +236,13 @@ impl Contract {
                 include_str!("../../contracts/artifacts/ChainPointer.json")
             }
             Self::IndexStorm => include_str!("../../contracts/artifacts/IndexStorm.json"),
+            Self::IndexWriteStorm => {
+                include_str!("../../contracts/artifacts/IndexWriteStorm.json")
+            }
+            Self::SpreadStorm => include_str!("../../contracts/artifacts/SpreadStorm.json"),
+            Self::SpreadTarget => {
+                include_str!("../../contracts/artifacts/SpreadTarget.json")
+            }
             Self::PaddedStorm => {
                 include_str!("../../contracts/artifacts/PaddedStorm.json")
             }

@@ -41,10 +41,11 @@ pub enum GeneratorError {
         /// Accounts that would do.
         enough_count: u64,
     },
-    /// A load's share of the slots is less than one a contract.
+    /// A load's share of the slots is less than its contracts have at least.
     #[error(
-        "load[{load}] gets {slot_count} of state.slots = {state_slot_count}, less than one for \
-         each of its {contract_count} contracts; raise state.slots, or lower load[{load}].contracts"
+        "load[{load}] gets {slot_count} of state.slots = {state_slot_count}, less than the \
+         {needed_count} that its {contract_count} contracts have at least; raise state.slots, or \
+         lower load[{load}].contracts"
     )]
     TooFewSlotsPerContract {
         /// Place of the load.
@@ -55,6 +56,47 @@ pub enum GeneratorError {
         state_slot_count: u64,
         /// Contracts of the load.
         contract_count: u64,
+        /// The fewest slots that they have together.
+        needed_count: u64,
+    },
+    /// The blocks write below one nibble more distinct slots than lie there.
+    #[error(
+        "load[{load}] writes {wanted_count} distinct slots of one of its {contract_count} \
+         contract(s) below nibble {nibble}, where {held_count} lie; raise state.slots to \
+         {enough_count}, or lower block.gas, block.transactions or block.blocks"
+    )]
+    TooFewSlotsBelow {
+        /// Place of the load.
+        load: usize,
+        /// The nibble.
+        nibble: u8,
+        /// Distinct slots to be written, of the contract that lacks most.
+        wanted_count: u64,
+        /// Contracts of the load.
+        contract_count: u64,
+        /// Slots of it that lie below the nibble.
+        held_count: u64,
+        /// Slots of the state that would do.
+        enough_count: u64,
+    },
+    /// The blocks write one slot in each of more contracts than there are.
+    #[error(
+        "load[{load}] writes one slot in each of {wanted_count} contracts, and \
+         load[{load}].contracts = {held_count}; raise load[{load}].contracts to {enough_count}, \
+         with state.slots of {slot_count} or more, or lower block.gas, block.transactions or \
+         block.blocks"
+    )]
+    TooFewTries {
+        /// Place of the load.
+        load: usize,
+        /// Contracts to be written.
+        wanted_count: u64,
+        /// Contracts of the load.
+        held_count: u64,
+        /// Contracts that would do.
+        enough_count: u64,
+        /// Slots of the state that would do.
+        slot_count: u64,
     },
     /// A chain through contracts comes back to one within a transaction, where it is warm.
     #[error(

@@ -19,7 +19,7 @@ use crate::{
     reference::{self, Answer},
     state::State,
 };
-use spec::{LoadKind, Scenario};
+use spec::{LoadKind, Scenario, SstoreStorm};
 
 /// Version of the generator. Whatever changes the bytes of any workload raises it.
 pub const GENERATOR_VERSION: u32 = 3;
@@ -114,8 +114,37 @@ fn too_few(
     if let LoadKind::AccountStorm(_) = scenario.loads[load].kind {
         return GeneratorError::TooFewAccounts { load, wanted_count, held_count, enough_count };
     }
+    if let LoadKind::SstoreStorm(storm) = &scenario.loads[load].kind
+        && storm.keys.is_one_a_contract()
+    {
+        let of_load = (enough_count * storm.keys.slots_a_contract()) as f64;
+        let slot_count = (of_load / genesis::slot_share(scenario, load)).ceil() as u64;
+        let slot_count = slot_count.max(scenario.state.slot_count);
+        return GeneratorError::TooFewTries {
+            load,
+            wanted_count,
+            held_count,
+            enough_count,
+            slot_count,
+        };
+    }
     let families = &state.loads[load].families;
     let contract_count = u64::from(families.end - families.start);
+    if let LoadKind::SstoreStorm(SstoreStorm { nibble: Some(nibble), .. }) =
+        scenario.loads[load].kind
+    {
+        // About a 16th lies below a nibble; an eighth more, as it may be fewer.
+        let of_load = (18 * wanted_count + 1_000) * contract_count;
+        let enough_count = (of_load as f64 / genesis::slot_share(scenario, load)).ceil() as u64;
+        return GeneratorError::TooFewSlotsBelow {
+            load,
+            nibble,
+            wanted_count,
+            contract_count,
+            held_count,
+            enough_count,
+        };
+    }
     let (wanted_count, held_count, of_load) = match scenario.loads[load].kind {
         // One chain goes through all contracts, which have equally many slots.
         LoadKind::ContractChase(_) => {

@@ -265,9 +265,10 @@ impl Meter {
         match self.contract {
             // All that is read is read within one call.
             Contract::RangePointer | Contract::ChainPointer => spent / CALL_DIVISOR + 1,
-            Contract::AccountStorm | Contract::BalanceStorm | Contract::HopStorm => {
-                self.rest_gas / CALL_DIVISOR + 1
-            }
+            Contract::AccountStorm
+            | Contract::BalanceStorm
+            | Contract::HopStorm
+            | Contract::SpreadStorm => self.rest_gas / CALL_DIVISOR + 1,
             Contract::RewriteStorm => SSTORE_SENTRY_GAS,
             _ => 0,
         }

@@ -186,7 +186,7 @@ fn all_variants_agree_on_loads_of_different_kinds_in_one_batch() {
 fn all_variants_agree_on_storms_that_do_more_than_read_slots() {
     for (fork, batch) in [("amsterdam", 1), ("amsterdam", 2), ("osaka", 2)] {
         let head = format!(
-            "fork = \"{fork}\"\n[state]\naccounts = 30\nslots = 20_000\n\
+            "fork = \"{fork}\"\n[state]\naccounts = 30\nslots = 60_000\n\
              [block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = {batch}\n"
         );
         for load in OTHER_STORMS {

@@ -132,7 +132,7 @@ fn all_variants_and_formats_come_to_one_root() {
 
 #[test]
 fn all_designs_and_formats_come_to_one_root_on_every_load() {
-    let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n\
+    let head = "[state]\naccounts = 30\nslots = 9_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n\
                 blocks = 3\n";
     for load in OTHER_STORMS.iter().chain(MEETING_LOADS) {
         roots_in_memory(&meeting(head, load), &designs(), load);
@@ -186,6 +186,7 @@ fn roots_over_rocksdb_are_those_in_memory() {
     for load in [
         "kind = \"sstore-storm\"\nop = \"create\"",
         "kind = \"sstore-storm\"\nop = \"clear\"\ncontracts = 5",
+        "kind = \"sstore-storm\"\nop = \"clear\"\nkeys = \"deep\"",
         "kind = \"transfers\"\npattern = \"fresh\"",
     ] {
         let workload = meeting(head, load);
@@ -234,6 +235,33 @@ fn roots_are_those_in_the_headers_of_other_clients() {
     let files = json_files(&unpacked.path().join("eest"));
     let count: usize = files.iter().map(|path| compare_headers(path)).sum();
     assert!(count >= 272, "{count} blocks");
+}
+
+#[test]
+fn writes_change_as_many_tries_as_contracts_and_deep_paths_have_ten_branches() {
+    let head = "[state]\naccounts = 30\nslots = 22_000\n[block]\ngas = \"2M\"\n";
+    let variant = designs()[0];
+    let of_load = |keys: &str, form| {
+        let workload = meeting(head, &format!("kind = \"sstore-storm\"\n{keys}"));
+        let taken = take(&in_memory(&workload, form), &workload, variant, keys);
+        let mut contracts: Vec<u32> =
+            workload.batches[0].plan.slots.iter().map(|range| range.family).collect();
+        contracts.dedup();
+        (contracts.len() as u64, taken.executed.root_work.unwrap())
+    };
+    for form in [TrieForm::Branches, TrieForm::All] {
+        let (one, nibble) = of_load("nibble = 3", form);
+        let (first_count, first) = of_load("keys = \"first\"\ncontracts = 2_000", form);
+        let (deep_count, deep) = of_load("keys = \"deep\"", form);
+        assert!(one == 1 && first_count > 100, "{first_count} contracts");
+        assert_eq!(deep_count, first_count);
+        // The account trie, and those of system contracts, change with each load.
+        assert_eq!(first.trie_count, nibble.trie_count - 1 + first_count, "{form}");
+        assert_eq!(deep.trie_count, first.trie_count, "{form}");
+        // As many slots in each contract, but ten branches on the path in place of one or two.
+        let more = deep.written_node_count - first.written_node_count;
+        assert!(more > 7 * deep_count && deep.written_node_count > 10 * deep_count, "{more}");
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub use fault::nearest;
 pub use load::{
     AccountStorm, Airdrop, Amm, BalanceStorm, Bloated, BloatedOp, CalldataByte, Compute,
     ContractChase, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,
-    PrefetchMiss, SloadStorm, SlotOrder, SstoreStorm, Transfers, kinds,
+    PrefetchMiss, SloadStorm, SlotOrder, SstoreStorm, Transfers, WriteKeys, kinds,
 };
 pub use load::{
     Chains, Dapps, Density, Deployed, GroupOrder, Groups, HashChain, NonConflicting, Outside,

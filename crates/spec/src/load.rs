@@ -45,7 +45,7 @@ pub use non_conflicting::NonConflicting;
 pub use one_slot::OneSlot;
 pub use prefetch_miss::PrefetchMiss;
 pub use sload_storm::{CalldataByte, SloadStorm, SlotOrder};
-pub use sstore_storm::SstoreStorm;
+pub use sstore_storm::{SstoreStorm, WriteKeys};
 pub use transfers::Transfers;
 
 use crate::fault::{Fault, Misfit, Remedy, listed, nearest, shown};

@@ -22,6 +22,11 @@ const ALL: &[(&str, &str)] = shipped![
     "chains",
     "mixed-graph",
     "sstore-storm",
+    "root-create",
+    "root-clear",
+    "root-many-tries",
+    "root-one-nibble",
+    "root-deep",
     "prefetch-miss",
     "account-storm",
     "balance-storm",
@@ -46,6 +51,7 @@ const ALL: &[(&str, &str)] = shipped![
     "official/test_sload_bloated",
     "official/test_sload_bloated_prefetch_miss",
     "official/test_sstore_bloated",
+    "official/test_worst_depth_stateroot_recomp",
 ];
 
 /// Prefix of the names of the twins.

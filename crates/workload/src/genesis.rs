@@ -73,6 +73,9 @@ pub enum KeyRule {
     Addressed,
     /// key(i) = i.
     Index,
+    /// key(i) = the i-th of [`DEEP_KEYS`](crate::deep::DEEP_KEYS), whose hashes share nibbles with that
+    /// of key(0); beyond them 2^64 + i.
+    Deep,
 }
 
 /// Step of [`KeyRule::Weyl`]: ⌊2^256/φ⌋, odd, so the sequence has the full period.

@@ -4,6 +4,7 @@
 use alloy_primitives::{Address, B256, U256, keccak256};
 
 use crate::{
+    deep,
     genesis::{KeyRule, SlotFamily, ValueRule, WEYL_STEP},
     keccak::keccak256_many_64,
 };
@@ -25,6 +26,7 @@ impl SlotFamily {
             }
             KeyRule::Addressed => self.addressed(index, &self.address),
             KeyRule::Index => U256::from(index),
+            KeyRule::Deep => deep::key(index),
         }
     }
 
@@ -86,6 +88,11 @@ impl SlotFamily {
             KeyRule::Index => {
                 for (out, index) in out.iter_mut().zip(indices) {
                     *out = U256::from(*index).to_be_bytes();
+                }
+            }
+            KeyRule::Deep => {
+                for (out, index) in out.iter_mut().zip(indices) {
+                    *out = deep::key(*index).to_be_bytes();
                 }
             }
         }
@@ -294,6 +301,9 @@ mod tests {
         let index = family(KeyRule::Index, ValueRule::AfterKey, seed);
         assert_eq!((index.key(0), index.key(1_000)), (U256::ZERO, U256::from(1_000)));
         assert_eq!((index.value(0), index.value(1_000)), (U256::ONE, U256::from(1_001)));
+        let deep = family(KeyRule::Deep, ValueRule::Random, seed);
+        assert_eq!(deep.key(10), U256::from(deep::DEEP_KEYS[10]));
+        assert_eq!(deep.key(11), (U256::ONE << 64) + U256::from(11));
         let expected = hex!("47bd0e9268d50f9d859feb8d394e410daf432f3409d5a1f9fc920344f19ca062");
         assert_eq!(keccak.value(5).to_be_bytes::<32>(), expected);
     }
@@ -324,7 +334,7 @@ mod tests {
             let elsewhere =
                 ValueRule::KeyElsewhere { address: Address::repeat_byte(0xa1), ahead: 1 };
             let keys = [KeyRule::Keccak, KeyRule::Weyl, KeyRule::Balance, KeyRule::Addressed];
-            for keys in keys.into_iter().chain([KeyRule::Index]) {
+            for keys in keys.into_iter().chain([KeyRule::Index, KeyRule::Deep]) {
                 let values = [ValueRule::Random, ValueRule::NextKey, elsewhere];
                 for values in values.into_iter().chain([ValueRule::AfterKey]) {
                     let family = family(keys, values, B256::from(seed));

@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod block;
+pub mod deep;
 pub mod file;
 pub mod fork;
 pub mod genesis;

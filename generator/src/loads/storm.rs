@@ -3,6 +3,7 @@
 
 mod kinds;
 mod parts;
+mod picks;
 mod place;
 mod transactions;
 

@@ -21,6 +21,9 @@ const FORMS: &[(&str, &[(&str, &str)])] = &[
     ("sstore-storm", &[("load.op", "create")]),
     ("sstore-storm", &[("load.op", "clear")]),
     ("sstore-storm", &[("load.op", "no-op")]),
+    ("sstore-storm", &[("load.nibble", "0"), ("load.op", "clear")]),
+    ("sstore-storm", &[("load.keys", "first"), ("load.op", "create")]),
+    ("sstore-storm", &[("load.keys", "deep"), ("load.op", "clear")]),
     ("account-storm", &[("load.op", "code-hash"), ("load.target", "absent")]),
     ("account-storm", &[("load.op", "code-copy"), ("load.target", "contracts")]),
     ("account-storm", &[("load.op", "call"), ("load.target", "contracts")]),
@@ -65,8 +68,12 @@ fn made(name: &str, overrides: &[(&str, &str)]) -> (Workload, Vec<String>) {
             Err(error) => error,
         };
         let remedy = match error {
-            GeneratorError::TooFewSlots { enough_count, .. } => {
+            GeneratorError::TooFewSlots { enough_count, .. }
+            | GeneratorError::TooFewSlotsBelow { enough_count, .. } => {
                 ("state.slots".to_owned(), enough_count)
+            }
+            GeneratorError::TooFewTries { load, enough_count, .. } => {
+                (format!("load[{load}].contracts"), enough_count)
             }
             GeneratorError::TooFewAccounts { load, enough_count, .. } => {
                 (format!("load[{load}].accounts"), enough_count)

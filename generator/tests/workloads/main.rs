@@ -15,4 +15,5 @@ mod official;
 mod receipts;
 mod storm_forms;
 mod storms;
+mod tries;
 mod vectors;

@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::{Address, U256};
 use generator::{GeneratorError, generate, reference};
 use spec::shipped;
-use workload::{Transaction, Workload};
+use workload::{
+    Transaction, Workload,
+    deep::{self, DEEP_KEYS},
+};
 
 use crate::blocks::{list, parse};
 
@@ -245,6 +248,33 @@ fn a_bloated_account_is_written_from_key_1_on() {
     assert_eq!(read, Vec::<u64>::new());
     assert_eq!(written, (1..=written.len() as u64).collect::<Vec<_>>(), "keys 1 to N");
     assert!(gas_used(&made).iter().sum::<u64>() > GAS - GAS / 100);
+}
+
+#[test]
+fn the_deepest_slot_of_one_contract_after_another_is_changed_by_eight_transactions() {
+    let made = made("test_worst_depth_stateroot_recomp", &[]);
+    let all = transactions(&made);
+    assert_eq!(all.len(), 8);
+    assert!(all.iter().all(|tx| tx.to == all[0].to), "one contract calls all others");
+    let used = gas_used(&made);
+    assert!(used[..7].iter().all(|used| used + 16_000 > TX_GAS), "{used:?}");
+    assert!(used.iter().sum::<u64>() > GAS - GAS / 100);
+    let mut contracts = BTreeSet::new();
+    for account in list(&made.batches[0]) {
+        let deepest = U256::from(DEEP_KEYS[0]);
+        for slot in account.storage_changes.iter().filter(|slot| slot.slot == deepest) {
+            assert_eq!(slot.changes.len(), 1);
+            assert!(contracts.insert(account.address));
+        }
+    }
+    // 15,100 gas are the account and the write under Amsterdam.
+    let most = GAS / 15_100;
+    assert!((most - most / 50..most).contains(&(contracts.len() as u64)), "{}", contracts.len());
+    // The depth of 10: other slots share 1 to 9 nibbles.
+    let shared = DEEP_KEYS[2..]
+        .iter()
+        .map(|key| deep::shared_nibble_count(U256::from(DEEP_KEYS[0]), U256::from(*key)));
+    assert_eq!(shared.collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub struct SloadStorm {
 }
 
 /// Number of indices of 4 bytes.
-const PACKED_COUNT_MAX: u64 = 1 << 32;
+pub(super) const PACKED_COUNT_MAX: u64 = 1 << 32;
 /// Contracts are accounts written out in the state's recipe: their number bounds its memory.
 const CONTRACTS_MAX: u64 = 1_000_000;
 

@@ -1,5 +1,5 @@
 //! `run.root` and `run.trie`: each needs the other, a store that keeps tries, and hashed rows. The other
-//! keys of roots need a root.
+//! keys of roots need a root. And the keys of storms that are made for roots.
 
 use variant::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 
@@ -84,4 +84,51 @@ fn a_way_of_roots_without_a_root_is_refused_with_its_remedy() {
         parse(&with("root_reads = \"batched\"")),
         &["run.root_reads", "batched is no way to read nodes", "by-level"],
     );
+}
+
+/// The least scenario with writes, whose load has further keys.
+fn writes(keys: &str) -> String {
+    LEAST.replace("sload-storm\"\n", &format!("sstore-storm\"\n{keys}\n"))
+}
+
+#[test]
+fn keys_of_writes_that_say_nothing_leave_the_work_as_it_was() {
+    let work = |keys: &str| parsed(&writes(keys)).work_identity();
+    assert_eq!(work("keys = \"keccak\""), work(""));
+    assert!(!work("").contains("nibble") && !work("").contains("keys"), "{}", work(""));
+    for keys in ["nibble = 0", "nibble = 15", "keys = \"first\"", "keys = \"deep\""] {
+        assert_ne!(work(keys), work(""), "{keys}");
+        let scenario = parsed(&writes(keys));
+        assert_eq!(parsed(&scenario.to_toml()), scenario);
+    }
+    assert_ne!(work("nibble = 0"), work("nibble = 1"));
+    let deep = parsed(&writes("keys = \"deep\"").replace("2M", "110")).to_toml();
+    assert!(deep.contains("contracts = 10\n"), "{deep}");
+}
+
+#[test]
+fn keys_of_writes_that_do_not_go_together_are_refused_with_their_remedy() {
+    for (keys, parts) in [
+        ("nibble = 16", &["load[0].nibble: 16 is above 15"][..]),
+        ("nibble = 3\nop = \"create\"", &["load[0].nibble: 3 with op = \"create\"", "\"clear\""]),
+        ("nibble = 3\nkeys = \"deep\"", &["load[0].nibble: 3 with keys = \"deep\"", "out"]),
+        ("keys = \"weyl\"", &["load[0].keys: weyl is no kind of keys"]),
+        ("keys = \"first\"\nop = \"no-op\"", &["load[0].op: no-op", "op = \"update\""]),
+        ("keys = \"deep\"\nop = \"create\"", &["load[0].op: create", "all mined slots exist"]),
+        (
+            "keys = \"deep\"\ncontracts = \"200k\"",
+            &["load[0].contracts: 200,000 contracts", "11 slots each", "contracts = 181818"],
+        ),
+    ] {
+        assert_error(parse(&writes(keys)), parts);
+    }
+    for (keys, key) in [("nibble = 3", "nibble"), ("keys = \"deep\"", "keys")] {
+        let plain = writes(keys).replace("\"2M\"", "\"2M\"\nlayout = \"plain\"");
+        let key = format!("load[0].{key}: slots are chosen by their hashes");
+        assert_error(parse(&plain), &[&key, "state.layout = \"hashed\""]);
+    }
+    let few = writes("keys = \"deep\"").replace("\"2M\"", "10");
+    assert_error(parse(&few), &["11 slots each", "raise state.slots"]);
+    let huge = writes("nibble = 3").replace("2M", "5G");
+    assert_error(parse(&huge), &["4,294,967,296 slots", "lower state.slots"]);
 }

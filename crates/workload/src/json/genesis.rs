@@ -88,6 +88,7 @@ fn slots<S: Serializer>(all: &&[SlotFamily], serializer: S) -> Result<S::Ok, S::
             KeyRule::Balance => "balance",
             KeyRule::Addressed => "addressed",
             KeyRule::Index => "index",
+            KeyRule::Deep => "deep",
         };
         let values = match *values {
             ValueRule::Random => Values::Random,

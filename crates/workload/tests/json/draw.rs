@@ -97,8 +97,14 @@ fn blocks() -> impl Strategy<Value = Block> {
 fn genesis() -> impl Strategy<Value = Genesis> {
     let storage = vec((any::<u32>(), 1..u64::MAX), 0..3);
     let account = (any::<u64>(), words(), vec(any::<u8>(), 0..30), storage);
-    let rules =
-        [KeyRule::Keccak, KeyRule::Weyl, KeyRule::Balance, KeyRule::Addressed, KeyRule::Index];
+    let rules = [
+        KeyRule::Keccak,
+        KeyRule::Weyl,
+        KeyRule::Balance,
+        KeyRule::Addressed,
+        KeyRule::Index,
+        KeyRule::Deep,
+    ];
     let values = prop_oneof![
         Just(ValueRule::Random),
         Just(ValueRule::NextKey),

@@ -104,6 +104,7 @@ fn genesis(json: &Value) -> Genesis {
                 "balance" => KeyRule::Balance,
                 "addressed" => KeyRule::Addressed,
                 "index" => KeyRule::Index,
+                "deep" => KeyRule::Deep,
                 other => panic!("keys {other}"),
             },
             values: values(&family["values"]),

@@ -6,7 +6,7 @@ use alloy_primitives::{B256, U256};
 use workload::SlotFamily;
 
 use super::{
-    parts::{Asked, First, Parts, Sorted, Target},
+    parts::{Asked, Below, First, Parts, Sorted, Target},
     place,
     transactions::Storm,
 };
@@ -60,6 +60,14 @@ impl<'g> At<'g, '_> {
 
     fn meter(&self, contract: Contract, ground: &Ground) -> Result<Meter, GeneratorError> {
         Meter::measure(contract, ground, self.scenario.fork)
+    }
+
+    /// The value that a write leaves.
+    fn written(&self, op: WriteOp) -> B256 {
+        match op {
+            WriteOp::Create | WriteOp::Update => self.word("value"),
+            WriteOp::Clear | WriteOp::Nothing => B256::ZERO,
+        }
     }
 
     /// A word of the load's own, never zero.
@@ -125,22 +133,52 @@ pub(crate) fn contract_chase<'g>(
 
 /// Cold writes.
 pub(crate) fn sstore<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, GeneratorError> {
-    let contract = place::write_contract(storm.op);
-    let written = match storm.op {
-        WriteOp::Create | WriteOp::Update => at.word("value"),
-        WriteOp::Clear | WriteOp::Nothing => B256::ZERO,
-    };
+    if storm.keys.is_one_a_contract() {
+        return spread(at, storm);
+    }
+    let contract = place::sstore_contract(storm);
     let (present_share, absent) = match storm.op {
         WriteOp::Create => (0.0, Absent::Slots),
         WriteOp::Update | WriteOp::Clear => (1.0, Absent::Nothing),
         // Present or not costs the same.
         WriteOp::Nothing => (at.scenario.state.present_share, Absent::Nothing),
     };
-    let ground = Ground { tail: vec![written], absent, ..Ground::default() };
+    let ground = Ground { tail: vec![at.written(storm.op)], absent, ..Ground::default() };
     let targets = at.slots(&ground.tail);
-    let parts =
-        Parts { present_share, ..Parts::new(contract, at.meter(contract, &ground)?, targets) };
+    let below = storm.nibble.map(|nibble| Below {
+        nibble,
+        families: at.families().map(|(_, family)| family).collect(),
+    });
+    let meter = at.meter(contract, &ground)?;
+    let parts = Parts { present_share, below, ..Parts::new(contract, meter, targets) };
     Ok(Storm::new(parts, at.stream))
+}
+
+/// Cold writes of one slot in each of many contracts, whose addresses are hashes of an index.
+fn spread<'g>(at: At<'g, '_>, storm: &SstoreStorm) -> Result<Storm<'g>, GeneratorError> {
+    let contract = Contract::SpreadStorm;
+    let first = at.placed.families.start;
+    let family = &at.state.genesis.slots[first as usize];
+    let (slot, absent) = match storm.op {
+        WriteOp::Create => (family.count, Absent::Slots),
+        WriteOp::Update | WriteOp::Clear | WriteOp::Nothing => (0, Absent::Nothing),
+    };
+    // The rules of these families take no seed: the key is the same in all contracts.
+    let key = B256::from(family.key(slot));
+    let tail = vec![key, at.written(storm.op)];
+    let ground = Ground { tail: tail.clone(), absent, elsewhere: Contract::SpreadTarget.code()? };
+    let state_seed = at.scenario.state.seed.unwrap_or(at.scenario.seed);
+    let tag = at.scenario.loads[at.load].tag(at.load);
+    let target = Target {
+        to: at.placed.contract,
+        asked: Asked::Each { slot },
+        family: first,
+        held_count: storm.contract_count,
+        first: First::Word(place::spread_seed(state_seed, &tag)),
+        tail,
+        start: None,
+    };
+    Ok(Storm::new(Parts::new(contract, at.meter(contract, &ground)?, vec![target]), at.stream))
 }
 
 /// Cold reads at keys that the transaction before has decided.

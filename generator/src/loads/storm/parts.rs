@@ -21,6 +21,8 @@ pub(crate) struct Parts<'g> {
     pub(crate) targets: Vec<Target<'g>>,
     /// In which order they ask, where that is not the indices'.
     pub(crate) sorted: Option<Sorted<'g>>,
+    /// The nibble below which the rows of all keys lie, if there is one.
+    pub(crate) below: Option<Below<'g>>,
     /// Calldata beside the keys: a share of the most that costs no more than its standard
     /// price.
     pub(crate) calldata_share: f64,
@@ -38,6 +40,7 @@ impl<'g> Parts<'g> {
             overlap: Overlap::Nothing,
             targets,
             sorted: None,
+            below: None,
             calldata_share: 0.0,
             calldata_byte: CalldataByte::Random,
         }
@@ -73,6 +76,15 @@ impl Sorted<'_> {
     }
 }
 
+/// A choice of those slots whose hashes begin with one nibble.
+#[derive(Debug)]
+pub(crate) struct Below<'g> {
+    /// The nibble, 0 to 15.
+    pub(crate) nibble: u8,
+    /// By target: its family.
+    pub(crate) families: Vec<&'g SlotFamily>,
+}
+
 /// A contract that is called, and the family that it asks of.
 #[derive(Clone, Debug)]
 pub(crate) struct Target<'g> {
@@ -104,6 +116,12 @@ pub(crate) enum Asked {
     Hops {
         /// Contracts that the chain goes through in turn.
         contract_count: u64,
+    },
+    /// One slot of each of as many families as there are contracts, from the target's on: index i is
+    /// that slot of family i.
+    Each {
+        /// Index of the slot in its family.
+        slot: u64,
     },
 }
 

@@ -1,6 +1,6 @@
 //! The storms' part of a genesis: contracts with families of slots, and those that move them on.
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use workload::{
     AccountFamily, CodeRule, Genesis, GenesisAccount, KeyRule, SlotFamily, ValueRule,
     stream::stream_seed,
@@ -13,7 +13,7 @@ use crate::{
 };
 use spec::{
     AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, SloadStorm, SlotOrder,
-    SstoreStorm, WriteOp,
+    SstoreStorm, WriteKeys, WriteOp,
 };
 
 /// Index that a pointer points at in the state.
@@ -45,12 +45,20 @@ pub(crate) const fn pointer_contract(keys: KeyOrder) -> Contract {
     }
 }
 
-/// The contract that writes.
-pub(crate) const fn write_contract(op: WriteOp) -> Contract {
-    match op {
-        WriteOp::Create | WriteOp::Update | WriteOp::Clear => Contract::WriteStorm,
+/// The contract that writes the slots that it has.
+pub(crate) const fn sstore_contract(storm: &SstoreStorm) -> Contract {
+    match storm.op {
         WriteOp::Nothing => Contract::RewriteStorm,
+        WriteOp::Create | WriteOp::Update | WriteOp::Clear if storm.nibble.is_some() => {
+            Contract::IndexWriteStorm
+        }
+        WriteOp::Create | WriteOp::Update | WriteOp::Clear => Contract::WriteStorm,
     }
+}
+
+/// Seed of the addresses of contracts of which a transaction has one after another write.
+pub(crate) fn spread_seed(state_seed: u64, tag: &str) -> B256 {
+    stream_seed(state_seed, &format!("state/load[{tag}]/contracts"))
 }
 
 /// Rules of the slots of a storm.
@@ -120,8 +128,45 @@ impl StormPlace<'_> {
         storm: &SstoreStorm,
         genesis: &mut Genesis,
     ) -> Result<Placed, GeneratorError> {
-        let contract = write_contract(storm.op);
+        if storm.keys.is_one_a_contract() {
+            return self.spread(storm, genesis);
+        }
+        let contract = sstore_contract(storm);
         self.families(contract, storm.contract_count, rules(KeyOrder::Keccak), genesis)
+    }
+
+    /// Contracts of which a transaction has one after another write a slot, and who calls them. Their
+    /// addresses are hashes of an index, which code can compute. All have equally many slots: those
+    /// that do not come out even are left out.
+    fn spread(&self, storm: &SstoreStorm, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
+        let (contract_count, least) = (storm.contract_count, storm.keys.slots_a_contract());
+        self.check_slots(contract_count * least, contract_count)?;
+        let (keys, count) = match storm.keys {
+            WriteKeys::Deep => (KeyRule::Deep, least),
+            WriteKeys::Keccak | WriteKeys::First => {
+                (KeyRule::Index, self.slot_count / contract_count)
+            }
+        };
+        let seed = spread_seed(self.seed, self.tag);
+        let addresses = AccountFamily { seed, count: contract_count, code: CodeRule::Nothing };
+        let code = Contract::SpreadTarget.code()?;
+        let first = genesis.slots.len() as u32;
+        for place in 0..contract_count {
+            let address = addresses.address(place);
+            let account =
+                GenesisAccount { address, nonce: 1, code: code.clone(), ..Default::default() };
+            genesis.accounts.push(account);
+            let seed = stream_seed(self.seed, &format!("state/load[{}]/slots/{place}", self.tag));
+            genesis.slots.push(SlotFamily {
+                address,
+                count,
+                keys,
+                values: ValueRule::Random,
+                seed,
+            });
+        }
+        let contract = self.contract(Contract::SpreadStorm, Vec::new(), genesis)?;
+        Ok(Placed { contract, families: first..genesis.slots.len() as u32, ..Placed::default() })
     }
 
     pub(crate) fn prefetch_miss(
@@ -199,6 +244,25 @@ impl StormPlace<'_> {
         Ok(Placed { contract, ..placed })
     }
 
+    /// Checks that the load has as many slots as its contracts need.
+    const fn check_slots(
+        &self,
+        needed_count: u64,
+        contract_count: u64,
+    ) -> Result<(), GeneratorError> {
+        let Self { index, slot_count, state_slot_count, .. } = *self;
+        if slot_count >= needed_count {
+            return Ok(());
+        }
+        Err(GeneratorError::TooFewSlotsPerContract {
+            load: index,
+            slot_count,
+            state_slot_count,
+            contract_count,
+            needed_count,
+        })
+    }
+
     /// Adds contracts with the storm's slots spread over them.
     fn families(
         &self,
@@ -207,15 +271,8 @@ impl StormPlace<'_> {
         Rules { keys, values }: Rules,
         genesis: &mut Genesis,
     ) -> Result<Placed, GeneratorError> {
-        let Self { index, tag, seed, slot_count, state_slot_count } = *self;
-        if slot_count < contract_count {
-            return Err(GeneratorError::TooFewSlotsPerContract {
-                load: index,
-                slot_count,
-                state_slot_count,
-                contract_count,
-            });
-        }
+        let Self { tag, seed, slot_count, .. } = *self;
+        self.check_slots(contract_count, contract_count)?;
         let first = genesis.slots.len() as u32;
         let code = contract.code()?;
         for place in 0..contract_count {

@@ -6,7 +6,10 @@ use alloy_primitives::{B256, Bytes, U256};
 use spec::{CalldataByte, Overlap};
 use workload::block::IndexRange;
 
-use super::parts::{Asked, First, Parts, Target};
+use super::{
+    parts::{Asked, First, Parts, Target},
+    picks::Picks,
+};
 use crate::{
     error::GeneratorError,
     meter::{Pair, Price, calldata, packed},
@@ -38,6 +41,8 @@ struct StormTx {
 pub(crate) struct Storm<'g> {
     parts: Parts<'g>,
     cursors: Vec<Cursor>,
+    /// By target: the indices to choose from, where the storm has a choice.
+    picks: Vec<Picks<'g>>,
     /// The stream of its calldata.
     stream: Stream,
     /// Transactions made.
@@ -69,10 +74,15 @@ impl<'g> Storm<'g> {
             let absent = target.held_count + absent % ABSENT_SPREAD;
             Cursor { start, used_count: 0, asked_count: 0, absent }
         };
-        let cursors =
+        let cursors: Vec<Cursor> =
             parts.targets.iter().enumerate().map(|(place, target)| cursor(place, target)).collect();
+        let picks = parts.below.iter().flat_map(|below| {
+            let families = below.families.iter().zip(&cursors);
+            families.map(|(family, cursor)| Picks::new(family, below.nibble, cursor.start))
+        });
+        let picks = picks.collect();
         let stream = stream.within("calldata");
-        Self { parts, cursors, stream, tx_count: 0, asked_count: 0, present_count: 0 }
+        Self { parts, cursors, picks, stream, tx_count: 0, asked_count: 0, present_count: 0 }
     }
 
     /// The transaction that asks for most within `gas_limit`; `None` where that is less than a
@@ -80,6 +90,9 @@ impl<'g> Storm<'g> {
     fn most_within(&mut self, gas_limit: u64) -> Option<StormTx> {
         let place = (self.tx_count % self.parts.targets.len() as u64) as usize;
         let mut count = self.parts.meter.count_at_most(gas_limit);
+        if let Some(picks) = self.picks.get_mut(place) {
+            picks.find(count);
+        }
         // Not a bisection: one more can be cheaper, where it completes an unrolled block.
         while count >= self.parts.meter.useful_count() {
             let mut tx = self.with_count(place, count);
@@ -97,7 +110,10 @@ impl<'g> Storm<'g> {
         let target = &self.parts.targets[place];
         let present_count = self.present_of_next(count);
         let cursor = &self.cursors[place];
-        let mut pairs = cursor.present(target.held_count, present_count);
+        let mut pairs = match self.picks.get(place) {
+            Some(picks) => picks.ranges(present_count),
+            None => cursor.present(target.held_count, present_count),
+        };
         if count > present_count {
             pairs.push((cursor.absent, count - present_count));
         }
@@ -156,6 +172,9 @@ impl<'g> Storm<'g> {
 
     fn take(&mut self, place: usize, tx: &StormTx, count: u64) {
         let present_count = self.present_of_next(count);
+        if let Some(picks) = self.picks.get_mut(place) {
+            picks.take(count);
+        }
         let cursor = &mut self.cursors[place];
         cursor.asked_count = cursor.asked_count.max(cursor.used_count + present_count);
         if self.parts.overlap == Overlap::Nothing {
@@ -189,6 +208,15 @@ impl Planner for Storm<'_> {
                 };
                 Touched { slots: indices.map(hop).collect(), ..Touched::default() }
             }
+            Asked::Each { slot } => {
+                let contracts = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
+                let one = |contract: u64| IndexRange {
+                    family: target.family + contract as u32,
+                    start: slot,
+                    count: 1,
+                };
+                Touched { slots: contracts.map(one).collect(), ..Touched::default() }
+            }
         };
         Ok(Some(PlannedTx {
             // All that there is room for: a storm's rest of it shows nothing.
@@ -208,8 +236,11 @@ impl Planner for Storm<'_> {
     }
 
     fn shortfall(&self) -> Option<(u64, u64)> {
-        let asked = self.cursors.iter().zip(&self.parts.targets);
-        let short = asked.map(|(cursor, target)| (cursor.asked_count, target.held_count));
+        let asked = self.cursors.iter().zip(&self.parts.targets).enumerate();
+        let short = asked.map(|(place, (cursor, target))| {
+            let picked_count = self.picks.get(place).and_then(Picks::held_count);
+            (cursor.asked_count, picked_count.unwrap_or(target.held_count))
+        });
         short.filter(|(asked, held)| asked > held).max_by_key(|(asked, held)| asked - held)
     }
 }

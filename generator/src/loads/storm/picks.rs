@@ -1,0 +1,83 @@
+//! The slots of a family whose hashes begin with one nibble, by their indices: nobody knows them before
+//! the keys are hashed, so they are looked for as transactions need them.
+
+use std::collections::VecDeque;
+
+use alloy_primitives::U256;
+use workload::{Layout, SlotFamily};
+
+use crate::meter::Pair;
+
+/// Indices that are hashed together.
+const CHUNK: u64 = 1_024;
+
+/// The indices in the order in which a load takes them.
+#[derive(Debug)]
+pub(super) struct Picks<'g> {
+    family: &'g SlotFamily,
+    nibble: u8,
+    /// Index at which the search begins; it goes on around the family's end.
+    start: u64,
+    /// Indices that were looked at.
+    searched_count: u64,
+    /// Indices found in the first round, each of them once.
+    found_count: u64,
+    waiting: VecDeque<u64>,
+}
+
+impl<'g> Picks<'g> {
+    /// The indices of `family` below `nibble` from `start` on.
+    pub(super) fn new(family: &'g SlotFamily, nibble: u8, start: u64) -> Self {
+        let waiting = VecDeque::new();
+        Self { family, nibble, start, searched_count: 0, found_count: 0, waiting }
+    }
+
+    /// Looks for indices until `count` of them wait. Where the family has too few, those taken
+    /// before come again; where it has none, all others stand for them.
+    pub(super) fn find(&mut self, count: u64) {
+        let mut keys = Vec::new();
+        let held_count = self.family.count;
+        while (self.waiting.len() as u64) < count {
+            let is_first_round = self.searched_count < held_count;
+            let has_none = !is_first_round && self.found_count == 0;
+            let from = (self.start + self.searched_count) % held_count;
+            // A chunk ends where the family or a round does.
+            let round_left = held_count - self.searched_count % held_count;
+            let chunk = CHUNK.min(held_count - from).min(round_left);
+            let indices: Vec<u64> = (from..from + chunk).collect();
+            self.family.keys(&indices, &mut keys);
+            let slots: Vec<U256> = keys.iter().map(|key| U256::from_be_bytes(*key)).collect();
+            Layout::Hashed.slot_key_parts(&slots, &mut keys);
+            let fits = |hash: &[u8; 32]| has_none || hash[0] >> 4 == self.nibble;
+            let found = indices.iter().zip(&keys).filter(|(_, hash)| fits(hash));
+            let before = self.waiting.len();
+            self.waiting.extend(found.map(|(index, _)| *index));
+            if is_first_round {
+                self.found_count += (self.waiting.len() - before) as u64;
+            }
+            self.searched_count += chunk;
+        }
+    }
+
+    /// The next `count` indices, which wait, as ranges in their order.
+    pub(super) fn ranges(&self, count: u64) -> Vec<Pair> {
+        let mut pairs: Vec<Pair> = Vec::new();
+        for index in self.waiting.iter().take(count as usize) {
+            match pairs.last_mut() {
+                Some((start, count)) if *start + *count == *index => *count += 1,
+                _ => pairs.push((*index, 1)),
+            }
+        }
+        pairs
+    }
+
+    /// Takes the next `count` indices.
+    pub(super) fn take(&mut self, count: u64) {
+        self.waiting.drain(..count as usize);
+    }
+
+    /// The number of indices that there are, if all were looked at.
+    pub(super) fn held_count(&self) -> Option<u64> {
+        (self.searched_count >= self.family.count).then_some(self.found_count)
+    }
+}
