@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{dir, fake::written, genesis_hash};
@@ -127,8 +127,9 @@ fn a_client_that_ignores_the_request_to_stop_is_killed() {
 #[test]
 fn a_second_interrupt_ends_all_at_once() {
     let mut hanging = Hanging::start("trap '' TERM INT");
-    // Two signals of one kind may be joined before they are seen.
     hanging.signal("INT");
+    // Two within half a second are one.
+    thread::sleep(Duration::from_secs(1));
     hanging.signal("TERM");
     let status = hanging.run.child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{}", hanging.run.said("stderr"));
