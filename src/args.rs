@@ -191,6 +191,7 @@ impl RunArgs {
             ("--samples", self.how.samples.is_some()),
             ("--budget", self.how.budget.is_some()),
             ("--recover-senders", self.how.recover_senders),
+            ("--whole", self.how.whole),
             ("--keys", self.how.keys.is_some()),
             ("--draw-seed", self.how.draw_seed.is_some()),
         ];

@@ -231,6 +231,7 @@ impl CellSamples {
             prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),
             schedule: variant.schedule,
             root: variant.root.time,
+            duties: variant.block_duties.iter().map(|duty| duty.name().to_owned()).collect(),
             root_way: root_way(&variant.root),
             threads: variant.thread_count as u64,
             fibers: variant.fiber_count as u64,

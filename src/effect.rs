@@ -50,6 +50,8 @@ impl Effect {
             schedules: _,
             warm_cache: _,
             root: _,
+            duties: _,
+            execution_alone: _,
             // Those above are in the variants, those below in the stores' settings.
             read: _,
             checksums: _,

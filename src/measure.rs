@@ -210,6 +210,7 @@ impl<'a> Measuring<'a> {
             Err(
                 error @ (EngineError::List { .. }
                 | EngineError::Step { .. }
+                | EngineError::Block { .. }
                 | EngineError::Root { .. }),
             ) => {
                 measured.differences.push(Difference::OfSample(error.to_string()));

@@ -6,8 +6,8 @@ use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use result::stats::INTERVAL_COUNT_MIN;
 use spec::{PrefetchSpec, RunSpec};
 use variant::{
-    CacheMode, Design, Engine, Io, ListDuty, Preset, ReadMethod, ReadTime, Schedule, StoreKind,
-    Variant, Waiting, Warming,
+    BlockDuties, CacheMode, Design, Engine, Io, ListDuty, Preset, ReadMethod, ReadTime, RootWay,
+    Schedule, StoreKind, Variant, Waiting, Warming,
 };
 
 mod policies;
@@ -155,7 +155,8 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
                 let variants =
                     variants.flat_map(|variant| on_fibers(variant, run, *store, machine));
                 let variants = variants.flat_map(|variant| under_schedules(variant, run));
-                for variant in variants.flat_map(|variant| with_roots(variant, run)) {
+                let variants = variants.flat_map(|variant| with_roots(variant, run));
+                for variant in variants.flat_map(|variant| with_block_duties(variant, run)) {
                     let cell = PlannedCell { store: *store, variant };
                     if !cells.contains(&cell) {
                         cells.push(cell);
@@ -217,6 +218,16 @@ fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
 /// A variant with each way to compute state roots.
 fn with_roots(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     run.root.ways().into_iter().map(|root| Variant { root, ..variant }).collect()
+}
+
+/// A variant with the run's duties on blocks, and beside it execution alone; itself without any.
+fn with_block_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
+    let block_duties = BlockDuties::of(&run.duties);
+    let mut variants = vec![Variant { block_duties, ..variant }];
+    if !block_duties.is_none() && run.execution_alone {
+        variants.push(Variant { root: RootWay::NONE, ..variant });
+    }
+    variants
 }
 
 /// Pairs of executing and reading threads.

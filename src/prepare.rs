@@ -15,6 +15,7 @@ use std::path::Path;
 
 use executor::{device::Disk, state::BuiltState};
 use spec::{RunSpec, Scenario};
+use variant::BlockDuties;
 use workload::{Workload, signing::TxSignatures};
 
 use result::Device;
@@ -138,5 +139,6 @@ impl Preparation<'_> {
 /// # Errors
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
-    work::with_lists(workload, &run.designs, progress).map(Session::new)
+    work::with_lists(workload, &run.designs, BlockDuties::of(&run.duties), progress)
+        .map(Session::new)
 }

@@ -10,7 +10,7 @@ use executor::{
     trace::Trace,
 };
 use variant::{CacheMode, Design, ListForm, Variant};
-use workload::Workload;
+use workload::{ReceivedBlock, Workload};
 
 /// How a sample is taken.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +52,14 @@ impl Lists {
 pub struct Work {
     workload: Workload,
     lists: Vec<Lists>,
+    /// As bytes, by batch; empty where no variant has duties on blocks.
+    blocks: Vec<Vec<ReceivedBlock>>,
 }
 
 impl Work {
     /// `workload`, without lists.
     pub const fn new(workload: Workload) -> Self {
-        Self { workload, lists: Vec::new() }
+        Self { workload, lists: Vec::new(), blocks: Vec::new() }
     }
 
     /// Adds the workload's lists in the form that variants take. Lists in the `full` form are those
@@ -74,6 +76,11 @@ impl Work {
         let encoded = sample::lists_for(&self.workload, form, || full)?;
         self.lists.push(Lists::new(&self.workload, form, encoded));
         Ok(())
+    }
+
+    /// Adds the workload's blocks as bytes, for variants with duties on blocks.
+    pub fn add_blocks(&mut self, blocks: Vec<Vec<ReceivedBlock>>) {
+        self.blocks = blocks;
     }
 
     /// The workload.
@@ -150,7 +157,8 @@ impl Session {
         let lists = work.lists.iter().find(|lists| lists.form == variant.list);
         let lists = lists.unwrap_or_else(|| panic!("no list for {variant}"));
         let task = Task::new(&work.workload, &lists.encoded, variant, cancel);
-        let task = Task { list_hashes: &lists.hashes, known_costs, trace, ..task };
+        let (list_hashes, blocks) = (&lists.hashes, &work.blocks);
+        let task = Task { list_hashes, blocks, known_costs, trace, ..task };
         sample::take_any(&self.stores[store], &task, cache, keep)
     }
 }

@@ -15,6 +15,7 @@ mod pool;
 pub mod process;
 pub mod raw;
 mod read_counters;
+pub mod received;
 pub mod recover;
 pub mod replay;
 pub mod root;

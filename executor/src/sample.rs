@@ -24,6 +24,7 @@ use crate::{
     error::StoreError,
     place::{AskedRow, RowPages},
     process::{self, BlockDevice, DiskReads},
+    received,
     replay::Requests,
     root::{self, Fault, KeptNodes, Lists, RootInputs, RootedSample},
     span::Spans,
@@ -64,6 +65,16 @@ pub enum Disagreement {
         expected: B256,
         /// This execution's.
         got: B256,
+    },
+    /// A block was decoded otherwise.
+    #[error("batch {batch}, block {block}: {reason}")]
+    Decoded {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// 0-based place of the block in the batch.
+        block: usize,
+        /// The difference.
+        reason: String,
     },
     /// The list is not the one that execution in order makes.
     #[error("batch {batch}: the list is not the one that execution in order makes: {difference}")]
@@ -395,6 +406,11 @@ fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
         let (expected, got) = (batch.expected.net_changes, executed.digests[place]);
         if expected != got {
             return Some(Disagreement::NetChanges { batch: place, expected, got });
+        }
+        let decoded = executed.batches[place].decoded.as_ref();
+        let differs = |decoded| received::compare(batch, workload.chain_id, decoded);
+        if let Some((block, reason)) = decoded.and_then(differs) {
+            return Some(Disagreement::Decoded { batch: place, block, reason });
         }
     }
     None

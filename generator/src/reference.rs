@@ -4,7 +4,6 @@
 mod answer;
 mod chain;
 mod error;
-mod gas;
 mod planned;
 mod run;
 mod verify;
@@ -12,7 +11,6 @@ mod verify;
 pub use answer::Answer;
 pub(crate) use chain::ChainRun;
 pub use error::ReferenceError;
-pub use gas::BlockGas;
 pub use planned::PlanError;
 #[cfg(feature = "random-blocks")]
 pub(crate) use planned::PlannedState;

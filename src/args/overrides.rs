@@ -73,6 +73,10 @@ pub struct HowArgs {
     /// Also sign all transactions and recover their senders, timed apart
     #[arg(long)]
     pub recover_senders: bool,
+    /// Also run each row whole, from the block's bytes to a durable commit: decoding, recovery of
+    /// senders, receipts, header, state root, synced commit (rocksdb and memory)
+    #[arg(long)]
+    pub whole: bool,
     /// Content of memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
@@ -165,12 +169,14 @@ impl HowArgs {
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),
         ]);
-        if self.recover_senders {
-            all.push(Override {
-                key: "run.recover_senders".to_owned(),
-                value: "true".to_owned(),
-                origin: "--recover-senders".to_owned(),
-            });
+        for (is_given, key, option) in [
+            (self.recover_senders, "run.recover_senders", "--recover-senders"),
+            (self.whole, "run.whole", "--whole"),
+        ] {
+            if is_given {
+                let (key, value) = (key.to_owned(), "true".to_owned());
+                all.push(Override { key, value, origin: option.to_owned() });
+            }
         }
         all
     }

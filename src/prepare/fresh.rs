@@ -5,7 +5,7 @@
 use std::num::NonZeroUsize;
 
 use spec::{RunSpec, Scenario};
-use variant::{CacheMode, SampleKeys, Schedule, Waiting};
+use variant::{CacheMode, SampleKeys, Schedule, Variant, Waiting};
 use workload::signing::TxSignatures;
 
 use super::{
@@ -56,6 +56,7 @@ impl FreshWorks {
         let scenario = self.scenario.of_sample(self.draw_seed, number);
         let workload = generate(&scenario, progress)?;
         let signatures = lists::sign(&workload, run, self.core_count, progress)?;
-        Ok(FreshWork { work: with_lists(workload, &[cell.variant.design], progress)?, signatures })
+        let Variant { design, block_duties, .. } = cell.variant;
+        Ok(FreshWork { work: with_lists(workload, &[design], block_duties, progress)?, signatures })
     }
 }

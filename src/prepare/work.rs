@@ -9,11 +9,12 @@ use std::{
 use alloy_primitives::Bytes;
 use generator::{
     Generated, GeneratorError,
+    export::{self, ExportError},
     reference::{self, ReferenceError},
 };
 use spec::Scenario;
-use variant::{Design, ListForm};
-use workload::{Workload, file, json::WorkloadJson};
+use variant::{BlockDuties, Design, ListForm};
+use workload::{ReceivedBlock, Workload, file, json::WorkloadJson};
 
 use crate::{
     exit::{Code, Failure, OrExit},
@@ -109,16 +110,51 @@ fn full_lists(workload: &Workload, progress: &Progress) -> Result<Vec<Bytes>, Fa
     })
 }
 
-/// `workload` with its lists in the forms that `designs` take.
+/// The blocks as bytes, signed, from the reference.
 ///
 /// # Errors
-/// A list of the workload cannot be decoded, or as [`full_lists`].
+/// A sender has no known key, the reference differs from the workload, or the user interrupted.
+fn received_blocks(
+    workload: &Workload,
+    progress: &Progress,
+) -> Result<Vec<Vec<ReceivedBlock>>, Failure> {
+    let stage = progress.stage("signing and sealing the blocks", 0);
+    let blocks = export::received_blocks(workload, &[], interrupt::flag());
+    stage.finish();
+    blocks.map_err(|error| {
+        let (code, error) = match error {
+            ExportError::Reference(ReferenceError::Cancelled) => (Code::Interrupted, error.into()),
+            ExportError::UnknownSecret { block, tx_index, account } => (
+                Code::Usage,
+                anyhow::anyhow!(
+                    "block {block}, transaction {tx_index}: the secret of {account} is not known, \
+                     only those of generated senders are, so the block has no bytes: run this \
+                     workload without --whole and run.duties"
+                ),
+            ),
+            ExportError::Reference(_) => (Code::Disagree, error.into()),
+            _ => (Code::Usage, error.into()),
+        };
+        Failure { code, error }
+    })
+}
+
+/// `workload` with its lists in the forms that `designs` take, and its blocks as bytes where there are
+/// duties on them.
+///
+/// # Errors
+/// A list of the workload cannot be decoded, or as [`full_lists`] and [`received_blocks`].
 pub(super) fn with_lists(
     workload: Workload,
     designs: &[Design],
+    duties: BlockDuties,
     progress: &Progress,
 ) -> Result<Work, Failure> {
     let mut work = Work::new(workload);
+    if !duties.is_none() {
+        let blocks = received_blocks(work.workload(), progress)?;
+        work.add_blocks(blocks);
+    }
     let forms: BTreeSet<_> = designs.iter().map(|design| design.preset().list).collect();
     for form in forms {
         let full = match form {

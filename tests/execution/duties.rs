@@ -6,9 +6,11 @@
 use std::{collections::BTreeSet, num::NonZeroUsize, path::Path, sync::atomic::AtomicBool};
 
 use executor::{engine::Task, sample, store::memory::MemoryStore, tries};
-use generator::reference;
+use generator::{export, reference};
 use spec::Scenario;
-use variant::{CacheMode, Design, ListDuty, Named, Phase, RootTime, RootWay, TrieForm, Variant};
+use variant::{
+    BlockDuties, CacheMode, Design, ListDuty, Named, Phase, RootTime, RootWay, TrieForm, Variant,
+};
 use workload::Workload;
 
 /// Phases that are no duty of a client, but ways to fulfil one.
@@ -61,7 +63,8 @@ fn phases(workload: &Workload, store: &MemoryStore, variant: Variant) -> BTreeSe
     let full = || reference::full_lists(workload, || ()).unwrap();
     let lists = sample::lists_for(workload, variant.list, full).unwrap();
     let cancel = AtomicBool::new(false);
-    let task = Task::new(workload, &lists, variant, &cancel);
+    let blocks = export::received_blocks(workload, &[], &cancel).unwrap();
+    let task = Task { blocks: &blocks, ..Task::new(workload, &lists, variant, &cancel) };
     let taken = sample::take(store, &task, CacheMode::Cold).unwrap();
     assert_eq!(taken.disagreement, None, "{variant}");
     let spans = &taken.executed.spans;
@@ -91,10 +94,13 @@ fn the_table_of_duties_says_what_samples_do() {
         });
         let rooted =
             phases(&workload, &store, Variant { root: RootWay::at(RootTime::After), ..variant });
+        let whole =
+            phases(&workload, &store, Variant { block_duties: BlockDuties::all(), ..variant });
         for (phase, words) in &duties {
             let (is_done, word) = (done.contains(phase.name()), words[place].as_str());
             let by_option = built.as_ref().is_some_and(|built| built.contains(phase.name()))
-                || rooted.contains(phase.name());
+                || rooted.contains(phase.name())
+                || whole.contains(phase.name());
             let expected = match (is_done, by_option) {
                 (true, _) => "in clock",
                 (false, true) => "option",

@@ -14,6 +14,7 @@ mod hostile;
 mod lists;
 mod prefetch;
 mod random_blocks;
+mod received;
 mod recovery;
 mod roots;
 mod trace;

@@ -5,6 +5,7 @@
 pub mod changes;
 pub mod env;
 pub mod fees;
+pub mod gas;
 pub mod net;
 pub mod parts;
 pub mod run;
@@ -12,6 +13,7 @@ pub mod system;
 
 pub use changes::{AccountWrite, StepWrites};
 pub use fees::Fees;
+pub use gas::BlockGas;
 pub use net::{account_state, net_changes};
 pub use parts::Parts;
 pub use run::{GWEI, Runner, StepError, StepOutput, TxGas, TxResult};

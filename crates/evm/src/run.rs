@@ -75,6 +75,10 @@ pub struct TxResult {
     pub status: TxStatus,
     /// Gas in the receipt's sense, after refunds.
     pub gas_used: u64,
+    /// Execution gas that counts against the block (EIP-7778: before refunds).
+    pub block_regular_gas: u64,
+    /// State gas that counts against the block (EIP-8037).
+    pub block_state_gas: u64,
     /// Logs in its receipt: none if it failed.
     pub logs: Vec<Log>,
     /// Return data.
@@ -86,6 +90,15 @@ impl TxResult {
     pub fn outcome(&self) -> TxOutcome {
         TxOutcome::new(self.status, self.gas_used, &self.logs, &self.output)
     }
+
+    /// Its gas in all senses.
+    pub const fn gas(&self) -> TxGas {
+        TxGas {
+            receipt_gas: self.gas_used,
+            block_regular_gas: self.block_regular_gas,
+            block_state_gas: self.block_state_gas,
+        }
+    }
 }
 
 impl From<ExecutionResult> for TxResult {
@@ -96,10 +109,13 @@ impl From<ExecutionResult> for TxResult {
             ExecutionResult::Halt { .. } => TxStatus::Halt,
         };
         let gas_used = result.tx_gas_used();
+        let gas = *result.gas();
         let output = result.output().cloned().unwrap_or_default();
         // Logs of a transaction that failed are not in its receipt.
         let logs = if result.is_success() { result.into_logs() } else { Vec::new() };
-        Self { status, gas_used, logs, output }
+        let (block_regular_gas, block_state_gas) =
+            (gas.block_regular_gas_used(), gas.block_state_gas_used());
+        Self { status, gas_used, block_regular_gas, block_state_gas, logs, output }
     }
 }
 
@@ -278,15 +294,6 @@ impl<DB: Database> Runner<DB> {
 }
 
 fn output_of(result: ExecutionResult) -> StepOutput {
-    let gas = *result.gas();
     let result = TxResult::from(result);
-    StepOutput {
-        gas: TxGas {
-            receipt_gas: result.gas_used,
-            block_regular_gas: gas.block_regular_gas_used(),
-            block_state_gas: gas.block_state_gas_used(),
-        },
-        result: Some(result),
-        fee_apart: U256::ZERO,
-    }
+    StepOutput { gas: result.gas(), result: Some(result), fee_apart: U256::ZERO }
 }

@@ -124,6 +124,7 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
 fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
     let mut best = Vec::new();
     for OfStore { cells, .. } in groups {
+        let cells = facts::most_duties(cells);
         for (index, cell) in cells.iter().enumerate() {
             if !cells[..index].iter().any(|before| before.design == cell.design) {
                 let same = cells.iter().copied().filter(|other| other.design == cell.design);
@@ -148,7 +149,13 @@ pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     let differs_in_duty = |cell: &Cell| {
         cells.iter().any(|other| other.design == cell.design && builds(other) != builds(cell))
     };
+    let differs_in_duties = |cell: &Cell| {
+        cells.iter().any(|other| other.design == cell.design && !other.has_duties_of(cell))
+    };
     let label = |cell: &&Cell| match policy_words(cell) {
+        _ if !cell.duties.is_empty() && differs_in_duties(cell) => {
+            format!("{}, whole", cell.design)
+        }
         _ if builds(cell) && differs_in_duty(cell) => format!("{}, list built", cell.design),
         Some(words) if differs_in_policy(cell) => words,
         _ if differs(cell) => format!("{} {}+{}", cell.design, cell.engine, cell.io),
@@ -167,6 +174,8 @@ fn builds(cell: &Cell) -> bool {
 fn policy_words(cell: &Cell) -> Option<String> {
     let (_, rest) = cell.variant.split_once("+batched")?;
     let (words, _) = rest.split_once('@')?;
+    // After a plus stand other settings.
+    let words = words.split('+').next().unwrap_or(words);
     match words.trim_start_matches(['-', '.']) {
         "" => Some("batched".to_owned()),
         words => Some(words.replace('.', " ")),

@@ -61,9 +61,10 @@ pub(super) fn of_clients(result: &RunResult) -> Option<String> {
 }
 
 fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
-    let cells = of.cells.as_slice();
+    let cells = &facts::most_duties(&of.cells)[..];
     let best = facts::best(cells.iter().copied())?;
     let mut parts = vec![times(reading, cells)];
+    parts.extend(alone(&of.cells, best).map(|cell| format!("execution alone {}", time(cell))));
     parts.extend(equal_depth(cells));
     parts.extend(certainty::words(cells));
     parts.extend(reads(best));
@@ -183,6 +184,12 @@ fn reads(cell: &Cell) -> Option<String> {
     let share = finite(cell.device_fraction);
     parts.extend(share.map(|share| format!("{} % of the disk", units::percent(share))));
     Some(parts.join(", "))
+}
+
+/// The fastest cell of the design of `best` that has fewer duties.
+pub(super) fn alone<'a>(cells: &[&'a Cell], best: &Cell) -> Option<&'a Cell> {
+    let fewer = |cell: &&Cell| cell.duty_count() < best.duty_count();
+    best_of(&cells.iter().copied().filter(fewer).collect::<Vec<_>>(), best.design)
 }
 
 fn best_of<'a>(cells: &[&'a Cell], design: Design) -> Option<&'a Cell> {

@@ -3,16 +3,20 @@
 use result::Cell;
 use variant::RootTime;
 
-/// The end of a list of duties: what the rows commit, and whether they have a state root.
+/// The end of a list of duties: what the rows commit, whether they have a state root, and which are whole.
 pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> &'static str {
-    let (mut with, mut without) = (false, false);
+    let (mut with, mut without, mut has_whole) = (false, false, false);
     for cell in cells {
+        has_whole |= !cell.duties.is_empty();
         match cell.root {
             RootTime::Nothing => without = true,
             RootTime::After | RootTime::FromList | RootTime::Pipelined => with = true,
         }
     }
     match (with, without) {
+        (true, true) if has_whole => {
+            "flat commit; whole: the block from its bytes, its header and a state root too"
+        }
         (false, _) => "flat commit; no state root",
         (true, false) => "state root, commit with its nodes",
         (true, true) => "flat commit; the state root in rows named +root alone",

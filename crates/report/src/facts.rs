@@ -115,6 +115,12 @@ pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
     timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, cell)| cell)
 }
 
+/// The cells with the most duties in the clock: times of others are no times of the same work.
+pub(super) fn most_duties<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
+    let most = cells.iter().map(|cell| cell.duty_count()).max();
+    cells.iter().copied().filter(|cell| Some(cell.duty_count()) == most).collect()
+}
+
 /// `64`, `2x32` with fibers, or `2+64io`.
 pub(super) fn threads(cell: &Cell) -> String {
     let threads = units::count(cell.threads);

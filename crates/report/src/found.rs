@@ -57,7 +57,7 @@ fn of_run(reading: &Reading<'_>, detail: Detail) -> Option<String> {
 }
 
 fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
-    let mut designs = certainty::best_of_designs(&of.cells);
+    let mut designs = certainty::best_of_designs(&facts::most_duties(&of.cells));
     let ms = |cell: &Cell| facts::time_ms(cell).unwrap_or(f64::NAN);
     designs.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
     let best = *designs.first()?;
@@ -72,6 +72,10 @@ fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
         names.push(format!("{} more", designs.len() - shown));
     }
     let mut parts = vec![names.join(", ")];
+    if let Some(alone) = conclude::alone(&of.cells, best) {
+        let time = units::time_ns(facts::time_ms(alone).unwrap_or(f64::NAN) * 1e6);
+        parts.push(format!("execution alone {time}"));
+    }
     let has_claim = !matches!(detail, Detail::Bottleneck | Detail::Time);
     parts.extend(claim(best, &designs).filter(|_| has_claim));
     parts.extend(bottleneck(best).filter(|_| detail != Detail::Time));

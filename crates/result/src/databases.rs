@@ -6,7 +6,7 @@
 //! pooled cell are over the databases' figures, each of them one value, and so are its intervals.
 
 use hdrhistogram::Histogram;
-use variant::SampleKeys;
+use variant::{RootTime, SampleKeys};
 
 use crate::{
     counters::Counters,
@@ -28,6 +28,17 @@ pub struct Ran {
 }
 
 impl Cell {
+    /// Returns whether another cell has the same duties on blocks, and a state root if this one has.
+    pub fn has_duties_of(&self, other: &Self) -> bool {
+        let has_root = |cell: &Self| cell.root != RootTime::Nothing;
+        self.duties == other.duties && has_root(self) == has_root(other)
+    }
+
+    /// Number of its duties beside execution and its list: those on blocks, and a state root.
+    pub fn duty_count(&self) -> usize {
+        self.duties.len() + usize::from(self.root != RootTime::Nothing)
+    }
+
     /// Values that its figures are over: its samples, or its databases where there are several.
     pub fn value_count(&self) -> usize {
         self.databases.as_ref().map_or(self.samples.len(), |databases| databases.each.len())

@@ -265,6 +265,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         prefetch: (io == IoKind::Batched).then_some(PREFETCH),
         schedule: Schedule::BlockOrder,
         root: RootTime::Nothing,
+        duties: Vec::new(),
         root_way: None,
         threads: executing,
         fibers: 1,

@@ -15,7 +15,9 @@ pub fn fill(cells: &mut [Cell]) {
         .iter()
         .map(|cell| {
             let over = |is_it: &dyn Fn(&Cell) -> bool| {
-                let base = cells.iter().find(|other| other.store == cell.store && is_it(other))?;
+                let is_like =
+                    |other: &&Cell| other.store == cell.store && other.has_duties_of(cell);
+                let base = cells.iter().find(|other| is_like(other) && is_it(other))?;
                 Some(time(base)? / time(cell)?)
             };
             let in_order = over(&|other| is_baseline(other, cell));

@@ -206,6 +206,10 @@ pub struct Cell {
     /// When the state root is computed; results of before there were roots have none.
     #[serde(default, with = "Name::<RootTime>")]
     pub root: RootTime,
+    /// Duties on blocks beside execution, in their order; empty: execution alone, with the list and, where
+    /// there is one, the root.
+    #[serde(default)]
+    pub duties: Vec<String>,
     /// How the root is computed; `null` without one.
     #[serde(default)]
     pub root_way: Option<RootWayFacts>,

@@ -18,7 +18,8 @@ use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
 use crate::{keys, mdbx, metric, prefetch, rocksdb, root, state};
 use variant::{
-    CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, Variant, WarmCache,
+    BlockDuty, CacheFill, CacheMode, Checksums, Design, Durability, RootTime, Schedule, StoreKind,
+    TrieForm, Variant, WarmCache,
 };
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
@@ -211,6 +212,26 @@ fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Re
     Ok(())
 }
 
+/// Values of the keys that `whole` says where they are not said themselves.
+struct Whole {
+    commit: Durability,
+    root: RootTime,
+    trie: TrieForm,
+}
+
+impl Whole {
+    const NOTHING: Self =
+        Self { commit: Durability::Logged, root: RootTime::Nothing, trie: TrieForm::Nothing };
+    const ALL: Self =
+        Self { commit: Durability::Synced, root: RootTime::After, trie: TrieForm::Cut };
+}
+
+fn duties(fields: &Fields<'_>, is_whole: bool) -> Result<Vec<BlockDuty>, Fault> {
+    let duties = fields.one_or_more("duties")?;
+    let says_nothing = fields.get("duties").is_none();
+    Ok(if is_whole && says_nothing { BlockDuty::ALL.to_vec() } else { duties })
+}
+
 fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
     let designs = vec![Design::Sequential, Design::ParallelIo, Design::BatchedIo];
     let stores = fields.named_list("stores")?.unwrap_or_else(|| vec![StoreKind::Rocksdb]);
@@ -218,6 +239,8 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         Some(_) => mdbx::read(&subtable(fields, "mdbx", mdbx::KEYS)?, &stores)?,
         None => MdbxSpec::default(),
     };
+    let is_whole = fields.flag("whole")?.unwrap_or(false);
+    let of_whole = if is_whole { Whole::ALL } else { Whole::NOTHING };
     let spec = RunSpec {
         designs: fields.named_list("designs")?.unwrap_or(designs),
         stores,
@@ -231,9 +254,11 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         read: fields.named("read")?,
         checksums: fields.named("checksums")?.unwrap_or(Checksums::Verified),
         cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
-        commit: fields.named("commit")?.unwrap_or(Durability::Logged),
-        root: root::read(fields)?,
-        trie: fields.named("trie")?.unwrap_or_default(),
+        commit: fields.named("commit")?.unwrap_or(of_whole.commit),
+        root: root::read(fields, of_whole.root)?,
+        trie: fields.named("trie")?.unwrap_or(of_whole.trie),
+        duties: duties(fields, is_whole)?,
+        execution_alone: fields.flag("execution_alone")?.unwrap_or(true),
         cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
         keys: fields.named("keys")?,
         draw_seed: fields.seed_at("draw_seed")?,

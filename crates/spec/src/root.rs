@@ -15,11 +15,11 @@ const SHARDS: Range = Range {
     above: "the first nibbles that a key can have",
 };
 
-/// Reads the keys that begin with `root`.
-pub(crate) fn read(fields: &Fields<'_>) -> Result<RootSpec, Fault> {
+/// Reads the keys that begin with `root`; `time` is that of a run that says none.
+pub(crate) fn read(fields: &Fields<'_>, time: RootTime) -> Result<RootSpec, Fault> {
     let counts = fields.count_list("root_shards", &SHARDS)?.unwrap_or_default();
     Ok(RootSpec {
-        time: fields.named("root")?.unwrap_or_default(),
+        time: fields.named("root")?.unwrap_or(time),
         shard_counts: counts.into_iter().map(|n| u8::try_from(n).unwrap_or(u8::MAX)).collect(),
         reads: fields.one_or_more("root_reads")?,
         caches: fields.one_or_more("root_cache")?,

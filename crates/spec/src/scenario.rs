@@ -11,9 +11,9 @@ use crate::names::LoadOrder;
 use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
 use variant::{
-    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, ListDuty,
-    ReadMethod, ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing,
-    StopRule, StoreKind, TrieForm, WarmCache,
+    AccountReads, BlockDuty, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability,
+    ListDuty, ReadMethod, ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys,
+    Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache,
 };
 
 /// A workload to generate and how to run it.
@@ -100,6 +100,10 @@ pub struct RunSpec {
     pub root: RootSpec,
     /// Nodes of tries that the states store.
     pub trie: TrieForm,
+    /// Duties on blocks beside execution, inside the clock.
+    pub duties: Vec<BlockDuty>,
+    /// Whether each variant with such duties is also run without them and without a root.
+    pub execution_alone: bool,
     /// Content of memory when a sample starts.
     pub cache: CacheMode,
     /// Keys that the samples ask for; `None`: chosen by the tool.

@@ -2,6 +2,7 @@
 //! schedule, store, cache, durability and state root. Enums and their names, nothing else: scenarios, results
 //! and the executor share these types, so that no name is mapped twice.
 
+mod block;
 mod design;
 mod named;
 mod phase;
@@ -11,6 +12,7 @@ mod schedule;
 mod store;
 mod variant;
 
+pub use block::{BlockDuties, BlockDuty};
 pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warming};
 pub use named::Named;
 pub use phase::Phase;

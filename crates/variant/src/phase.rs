@@ -4,6 +4,10 @@
 crate::named! {
     /// A part of a sample. Phases may overlap.
     pub enum Phase: "phase" {
+        /// Decoding blocks and their signed transactions from their bytes.
+        BlockDecode = "block-decode",
+        /// Recovering senders and authorities from signatures.
+        Recover = "recover",
         /// Keccak-256 of the encoded list, and its comparison with the header's.
         Hash = "hash",
         /// Decoding and indexing the list.
@@ -33,6 +37,10 @@ crate::named! {
         RootFold = "root-fold",
         /// Joining the folded shards of a trie, where tries are folded in shards.
         RootJoin = "root-join",
+        /// Making receipts with their blooms, their root and the bloom of each block.
+        Receipts = "receipts",
+        /// Comparing headers with the blocks, their outcome and the list.
+        Header = "header",
         /// Committing the changes to flat state, and changed nodes of tries with them.
         Commit = "commit",
     }

@@ -3,7 +3,8 @@
 use std::{fmt, num::NonZeroUsize};
 
 use crate::{
-    Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, RootWay, Schedule,
+    BlockDuties, Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, RootWay,
+    Schedule,
 };
 
 /// One way to execute, but for the store.
@@ -31,6 +32,8 @@ pub struct Variant {
     pub schedule: Schedule,
     /// How state roots are computed.
     pub root: RootWay,
+    /// Duties on blocks beside execution.
+    pub block_duties: BlockDuties,
 }
 
 impl Variant {
@@ -51,6 +54,7 @@ impl Variant {
             io_thread_count,
             schedule: Schedule::BlockOrder,
             root: RootWay::NONE,
+            block_duties: BlockDuties::NONE,
         }
     }
 
@@ -111,6 +115,9 @@ impl fmt::Display for Variant {
         if !self.root.is_none() {
             write!(f, "+root-{}", self.root)?;
         }
+        if !self.block_duties.is_none() {
+            write!(f, "+{}", self.block_duties)?;
+        }
         write!(f, "@{}", self.thread_count)?;
         if self.fiber_count > 1 {
             write!(f, "x{}", self.fiber_count)?;
@@ -165,5 +172,11 @@ mod tests {
         };
         let name = "build/sequential+on-demand+root-pipelined-16-shards-at-once-upper-levels@1";
         assert_eq!(Variant { root, ..variant }.to_string(), name);
+        let whole = Variant {
+            root: RootWay::at(RootTime::After),
+            block_duties: BlockDuties::all(),
+            ..variant
+        };
+        assert_eq!(whole.to_string(), "build/sequential+on-demand+root-after+whole@1");
     }
 }

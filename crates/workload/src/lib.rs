@@ -14,6 +14,7 @@ mod keys;
 pub mod layout;
 pub mod list;
 pub mod outcome;
+mod received;
 pub mod rows;
 pub mod senders;
 pub mod signing;
@@ -30,5 +31,6 @@ pub use genesis::{
 pub use layout::Layout;
 pub use list::{AccountId, Code, ListBounds, ListError, ListIndex, SlotId};
 pub use outcome::{NetChanges, TxOutcome, TxStatus};
+pub use received::ReceivedBlock;
 pub use rows::{ContentDigest, PartBuffers, RowError, RowSettings, RowStream, Table};
 pub use step::{BlockAccessIndex, Step, StepKind, Steps};

@@ -19,6 +19,7 @@ use crate::{
     error::StoreError,
     pool::WorkerPool,
     process,
+    received::Reception,
     root::{self, Lists, RootedSample, Rooting},
     span::Spans,
     store::Sample,
@@ -158,10 +159,14 @@ pub(super) fn run<E: Engine, S: Sample>(
         stop: at.stop,
         cancel: task.cancel,
     };
-    let led = root::beside(sample, |rooting| {
-        pool.run(name, no_thread, live, || lead(engine, at, &pool, rooting))
+    let reception = Reception::new(task, at.stop);
+    let led = reception.run(|| {
+        root::beside(sample, |rooting| {
+            let with = Beside { reception: &reception, rooting };
+            pool.run(name, no_thread, live, || lead(engine, at, &pool, with))
+        })
     });
-    let led = led.map_err(|error| EngineError::of_root(0, error))?;
+    let led = led.map_err(EngineError::Store)?.map_err(|error| EngineError::of_root(0, error))?;
     let (timed, left) = led.map_err(EngineError::Store)?;
     let Timed { mut executed, done } = timed?;
     engine.gather(left, &mut executed);
@@ -172,6 +177,12 @@ pub(super) fn run<E: Engine, S: Sample>(
             *spent = Spent { wall, process, counters };
         })),
     }
+}
+
+/// Work on a batch beside its execution.
+struct Beside<'b, 'r, 't> {
+    reception: &'b Reception<'b>,
+    rooting: Option<Rooting<'r, 't>>,
 }
 
 /// An execution whose clock has stopped, after the last batch or a failure.
@@ -185,8 +196,9 @@ fn lead<E: Engine, S: Sample>(
     engine: &E,
     at: Execution<'_, S>,
     pool: &WorkerPool<'_, E::Job>,
-    mut rooting: Option<Rooting<'_, '_>>,
+    beside: Beside<'_, '_, '_>,
 ) -> Result<Timed, EngineError> {
+    let Beside { reception, mut rooting } = beside;
     let mut lead = engine.lead()?;
     let mut executed = Executed::default();
     pool.wait_idle();
@@ -198,10 +210,13 @@ fn lead<E: Engine, S: Sample>(
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
         let turn = Turn { index, batch, spans: &spans, pool };
+        let decoded = reception.receive(index, &spans)?;
         let begun = rooting.as_ref().map_or(Ok(None), |rooting| rooting.begin(index, &spans));
         let writing = begun.map_err(|error| EngineError::of_root(index, error))?;
         let mut result = engine.run_batch(&mut lead, &turn, &mut executed)?;
         drop(writing);
+        reception.check(index, decoded.as_ref(), &result.results, &spans)?;
+        result.decoded = decoded;
         if let Some(rooting) = &mut rooting {
             let rooted = rooting.root(&result.net_changes, &spans);
             result.rooted = Some(rooted.map_err(|error| EngineError::of_root(index, error))?);

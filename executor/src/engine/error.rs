@@ -7,7 +7,8 @@ use revm::context::DBErrorMarker;
 use workload::{BlockAccessIndex, list::ListError};
 
 use crate::{
-    error::StoreError, process, root::RootError, single_flight::Cancelled, store::ReadCounters,
+    error::StoreError, process, received::BlockFault, root::RootError, single_flight::Cancelled,
+    store::ReadCounters,
 };
 
 /// A read that gave no value.
@@ -172,6 +173,16 @@ pub enum EngineError {
         index: BlockAccessIndex,
         /// The reason.
         reason: String,
+    },
+    /// A block is rejected by its bytes, its signatures or its header.
+    #[error("batch {batch}, block {block}: rejected: {fault}")]
+    Block {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// 0-based place of the block in the batch.
+        block: usize,
+        /// The reason.
+        fault: BlockFault,
     },
     /// There is no state root.
     #[error("batch {batch}: no state root: {reason}")]

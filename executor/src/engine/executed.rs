@@ -10,6 +10,7 @@ use super::tally::ReadTally;
 use crate::{
     latency::Latencies,
     process,
+    received::DecodedBlocks,
     root::{RootWork, Rooted},
     span::Span,
     store::ReadCounters,
@@ -25,6 +26,8 @@ pub struct BatchResult {
     pub outcomes: Vec<TxOutcome>,
     /// Of the state, from the transactions' writes.
     pub net_changes: NetChanges,
+    /// The blocks as they were decoded, for variants with duties on blocks.
+    pub decoded: Option<DecodedBlocks>,
     /// The state root with the nodes that change, where it is computed.
     pub rooted: Option<Rooted>,
 }

@@ -3,8 +3,8 @@
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use alloy_primitives::{B256, Bytes, keccak256};
-use variant::Variant;
-use workload::Workload;
+use variant::{ListForm, Variant};
+use workload::{ReceivedBlock, Workload};
 
 use super::error::{EngineError, ListFault};
 use crate::{root::RootInputs, trace::Trace};
@@ -21,6 +21,8 @@ pub struct Task<'a> {
     /// header of a block has it (EIP-7928): compared inside the clock. Empty: nothing is compared,
     /// and lists are hashed all the same.
     pub list_hashes: &'a [B256],
+    /// The blocks of each batch as bytes, for variants with duties on blocks; empty for others.
+    pub blocks: &'a [Vec<ReceivedBlock>],
     /// The variant.
     pub variant: Variant,
     /// Set from outside to stop.
@@ -44,9 +46,19 @@ impl<'a> Task<'a> {
         variant: Variant,
         cancel: &'a AtomicBool,
     ) -> Self {
-        let (list_hashes, known_costs) = (&[], &[]);
+        let (list_hashes, blocks, known_costs) = (&[], &[], &[]);
         let root = RootInputs { kept: None, written: None };
-        Self { workload, lists, list_hashes, variant, cancel, known_costs, trace: None, root }
+        let trace = None;
+        Self { workload, lists, list_hashes, blocks, variant, cancel, known_costs, trace, root }
+    }
+
+    /// The hash of the batch's list, if it is the list that headers name: of engines that take this form,
+    /// and of those without a list.
+    pub(crate) fn header_list_hash(&self, place: usize) -> Option<B256> {
+        match self.variant.list {
+            Some(ListForm::ParallelIo | ListForm::Full) => None,
+            Some(ListForm::BatchedIo) | None => self.list_hashes.get(place).copied(),
+        }
     }
 
     /// Hashes an encoded list of the batch at `place`, and compares with the header's hash, if

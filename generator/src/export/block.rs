@@ -124,6 +124,11 @@ impl Parent {
         Self { header, hash, withdrawal_count: 0 }
     }
 
+    /// A parent of which the hash alone is known.
+    pub(super) fn named(hash: B256) -> Self {
+        Self { header: Header::default(), hash, withdrawal_count: 0 }
+    }
+
     /// `block` with the fields that follow from its parent: hash, base fee, excess blob gas. A
     /// transaction that offers less than base and priority fee is raised to offer both.
     pub(super) fn next(&self, block: &Block, fork: Fork) -> Block {

@@ -1,10 +1,10 @@
 //! Why a workload has no reference, or another than it says. Every error names its place.
 
-use evm::StepError;
+use evm::{BlockGas, StepError};
 use revm::database_interface::bal::EvmDatabaseError;
 use workload::{BlockAccessIndex, StepKind, WorkloadError};
 
-use super::{gas::BlockGas, planned::PlanError};
+use super::planned::PlanError;
 
 /// Why a workload has no reference, or another than it says.
 #[derive(Debug, thiserror::Error)]

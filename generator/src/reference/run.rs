@@ -3,7 +3,7 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use alloy_primitives::{Bytes, Log, U256};
-use evm::{Parts, Runner, StepOutput, net_changes};
+use evm::{BlockGas, Parts, Runner, StepOutput, net_changes};
 use revm::{
     DatabaseCommit,
     database::{State, states::bundle_state::BundleRetention},
@@ -18,7 +18,6 @@ use workload::{
 use super::{
     answer::Answer,
     error::ReferenceError,
-    gas::BlockGas,
     planned::{PlanError, PlannedState},
 };
 

@@ -32,7 +32,7 @@ const OF_RESULT: [Column<RunResult>; 12] = [
     column("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
 ];
 /// Columns of the cell for its variant.
-const OF_CELL: [Column<Cell>; 17] = [
+const OF_CELL: [Column<Cell>; 18] = [
     column("variant", |cell| field(&cell.variant)),
     column("store", |cell| field(cell.store.name())),
     column("design", |cell| field(cell.design.name())),
@@ -46,6 +46,7 @@ const OF_CELL: [Column<Cell>; 17] = [
     column("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
     column("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),
     column("cache", |cell| field(cell.cache.want.name())),
+    column("duties", |cell| field(&cell.duties.join("+"))),
     column("root", |cell| field(cell.root.name())),
     column("root_shards", |cell| cell.root_way.map(|way| way.root_shards).text()),
     column("root_reads", |cell| word(cell.root_way.map(|way| way.root_reads.name()))),

@@ -298,11 +298,15 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The fastest row of each design, in the order in which designs appear.
+    /// The fastest row of each design with each set of duties, in the order in which designs appear.
     pub(super) fn best_of_designs<'r>(rows: &[&'r Row<'a>]) -> Vec<&'r Row<'a>> {
         let mut best: Vec<&'r Row<'a>> = Vec::new();
         for &row in rows {
-            match best.iter_mut().find(|known| known.cell.design == row.cell.design) {
+            let is_like = |known: &&mut &Row<'_>| {
+                known.cell.design == row.cell.design
+                    && known.cell.value.has_duties_of(row.cell.value)
+            };
+            match best.iter_mut().find(is_like) {
                 Some(known) if speed(row) > speed(known) => *known = row,
                 Some(_) => {}
                 None => best.push(row),

@@ -135,12 +135,17 @@ impl Found<'_> {
     }
 }
 
+/// The duties of a row on blocks; those of execution alone are none.
+fn duties(cell: &Cell) -> String {
+    if cell.duties.is_empty() { "execution".to_owned() } else { cell.duties.join("+") }
+}
+
 /// Finds a setting; `None` where the row has not got it.
 type Find = fn(&Found<'_>) -> Option<Setting>;
 
 /// What may tell one row from another, as the page names it. `result` counts only where nothing
 /// else does.
-pub(super) const SETTINGS: [(&str, Find); 37] = [
+pub(super) const SETTINGS: [(&str, Find); 38] = [
     ("store", |of| Some(Setting::text(of.cell.store.name()))),
     ("design", |of| Some(Setting::text(of.cell.design.name()))),
     ("threads", |of| Some(Setting::count(of.cell.threads))),
@@ -156,6 +161,7 @@ pub(super) const SETTINGS: [(&str, Find); 37] = [
     ("layout", |of| Some(Setting::text(&of.run.workload.layout))),
     ("cache", |of| Some(Setting::text(of.cell.cache.want.name()))),
     ("schedule", |of| Some(Setting::text(of.cell.schedule.name()))),
+    ("fibers", |of| Some(Setting::count(of.cell.fibers))),
     ("reads a reader", |of| of.cell.reads_per_reader.map(Setting::count)),
     ("prefetch time", |of| Some(Setting::text(of.cell.prefetch?.time.name()))),
     ("prefetch order", |of| Some(Setting::text(of.cell.prefetch?.order.name()))),
@@ -168,6 +174,7 @@ pub(super) const SETTINGS: [(&str, Find); 37] = [
     ("root shards", |of| Some(Setting::count(of.cell.root_way?.root_shards))),
     ("root reads", |of| Some(Setting::text(of.cell.root_way?.root_reads.name()))),
     ("root cache", |of| Some(Setting::text(of.cell.root_way?.root_cache.name()))),
+    ("duties", |of| Some(Setting::text(&duties(of.cell)))),
     ("shape", |of| of.store("shape")),
     ("reads", |of| of.store("reads")),
     ("read method", |of| of.store("read_method")),
@@ -177,7 +184,6 @@ pub(super) const SETTINGS: [(&str, Find); 37] = [
     ("databases", |of| Some(Setting::exact(of.run.databases.len().max(1) as u64))),
     ("digest", |of| Some(Setting::text(&of.run.workload.digest))),
     ("result", |of| Some(Setting::text(of.label))),
-    ("fibers", |of| Some(Setting::count(of.cell.fibers))),
 ];
 
 /// Places in [`SETTINGS`].
@@ -186,13 +192,13 @@ pub(super) const DESIGN: usize = 1;
 pub(super) const THREADS: usize = 2;
 pub(super) const IO_THREADS: usize = 3;
 const SCHEDULE: usize = 14;
-/// Design, threads, schedule, prefetch and root: they tell the variants of one result apart, beside
+/// Design, threads, schedule, prefetch, root and duties: they tell the variants of one result apart, beside
 /// the store.
-pub(super) const OF_VARIANT: [usize; 17] =
-    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 36];
-/// Schedule, prefetch and root: they tell variants of one design apart beside their threads.
-pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=26;
+pub(super) const OF_VARIANT: [usize; 18] =
+    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28];
+/// Schedule, fibers, prefetch, root and duties: they tell variants of one design apart beside their threads.
+pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=28;
 /// Facts of a store.
-pub(super) const OF_STORE: RangeInclusive<usize> = 27..=32;
-pub(super) const DIGEST: usize = 34;
-pub(super) const SOURCE: usize = 35;
+pub(super) const OF_STORE: RangeInclusive<usize> = 29..=34;
+pub(super) const DIGEST: usize = 36;
+pub(super) const SOURCE: usize = 37;

@@ -162,6 +162,8 @@ fn what_is_left_out_has_its_default() {
             commit: Durability::Logged,
             root: RootSpec::default(),
             trie: TrieForm::Nothing,
+            duties: vec![],
+            execution_alone: true,
             cache: CacheMode::Cold,
             keys: None,
             draw_seed: None,

@@ -233,7 +233,10 @@ impl<P: PreState> Job<P> {
         let may_be_caused = match &failure.error {
             EngineError::Step { .. } => true,
             EngineError::List { fault, .. } => !matches!(fault, ListFault::Infeasible { .. }),
-            EngineError::Root { .. } | EngineError::Store(_) | EngineError::Cancelled => false,
+            EngineError::Block { .. }
+            | EngineError::Root { .. }
+            | EngineError::Store(_)
+            | EngineError::Cancelled => false,
         };
         if !may_be_caused || self.shared.pre_state.listed().is_none() {
             return Err(failure);

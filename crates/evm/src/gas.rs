@@ -1,7 +1,8 @@
 //! Gas of a block in the senses in which forks and readers count it.
 
-use evm::TxGas;
 use workload::Fork;
+
+use crate::TxGas;
 
 /// Gas of a block, added up in the senses that forks and readers count it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl BlockGas {
 
     /// Whether a transaction still fits a block of `limit`: its gas limit must not be more than
     /// the gas that the transactions before it have left, per dimension (EIP-8037).
-    pub(super) fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
+    pub fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
         let fits = |gas: u64, used: u64| used.checked_add(gas).is_some_and(|sum| sum <= limit);
         match fork {
             Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => fits(tx_gas_limit, self.receipt_gas),
@@ -37,7 +38,8 @@ impl BlockGas {
         }
     }
 
-    pub(super) fn add(&mut self, gas: &TxGas) {
+    /// Adds that of a transaction.
+    pub fn add(&mut self, gas: &TxGas) {
         self.receipt_gas += gas.receipt_gas;
         self.regular_gas += gas.block_regular_gas;
         self.state_gas += gas.block_state_gas;

@@ -1,0 +1,110 @@
+//! Duties on a block beside its execution: those of a client that gets it from the network.
+
+use std::fmt;
+
+use crate::Phase;
+
+crate::named! {
+    /// A duty of a client on a block, beside execution, list, root and commit. Each is a phase.
+    pub enum BlockDuty: "duty on a block" {
+        /// Decoding the block and its signed transactions from their bytes.
+        BlockDecode = "block-decode",
+        /// Recovering the senders and authorities from the signatures.
+        Recover = "recover",
+        /// Making receipts with blooms, their root and the block's bloom.
+        Receipts = "receipts",
+        /// Comparing the header with the block, the outcome and the list.
+        Header = "header",
+    }
+}
+
+impl BlockDuty {
+    /// The phase in which it is done.
+    pub const fn phase(self) -> Phase {
+        match self {
+            Self::BlockDecode => Phase::BlockDecode,
+            Self::Recover => Phase::Recover,
+            Self::Receipts => Phase::Receipts,
+            Self::Header => Phase::Header,
+        }
+    }
+
+    /// Duties whose results this one takes: they are done with it.
+    const fn needs(self) -> &'static [Self] {
+        match self {
+            Self::BlockDecode => &[],
+            Self::Recover | Self::Receipts => &[Self::BlockDecode],
+            Self::Header => &[Self::BlockDecode, Self::Receipts],
+        }
+    }
+}
+
+/// A set of duties that has all that its members need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BlockDuties(u8);
+
+impl BlockDuties {
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// All.
+    pub fn all() -> Self {
+        Self::of(BlockDuty::ALL)
+    }
+
+    /// `duties` and those that they need.
+    pub fn of(duties: &[BlockDuty]) -> Self {
+        let with_needs = duties.iter().flat_map(|duty| duty.needs().iter().chain([duty]));
+        Self(with_needs.fold(0, |bits, duty| bits | 1 << *duty as u8))
+    }
+
+    /// Whether a duty is among them.
+    pub const fn has(self, duty: BlockDuty) -> bool {
+        self.0 & 1 << duty as u8 != 0
+    }
+
+    /// Whether there are none.
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The duties in the order in which they are done.
+    pub fn iter(self) -> impl Iterator<Item = BlockDuty> {
+        BlockDuty::ALL.iter().copied().filter(move |duty| self.has(*duty))
+    }
+}
+
+impl fmt::Display for BlockDuties {
+    /// `whole` for all of them, else `block-decode+recover`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::all() {
+            return f.write_str("whole");
+        }
+        let names: Vec<_> = self.iter().map(BlockDuty::name).collect();
+        f.write_str(&names.join("+"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_all_that_its_duties_need_and_nothing_else() {
+        for duty in BlockDuty::ALL {
+            let set = BlockDuties::of(&[*duty]);
+            assert!(set.has(*duty));
+            assert!(set.iter().all(|of| of == *duty || duty.needs().contains(&of)), "{duty}");
+            assert!(set.iter().all(|of| BlockDuties::of(&[of]).iter().all(|need| set.has(need))));
+        }
+        assert_eq!(BlockDuties::all().iter().count(), BlockDuty::ALL.len());
+        assert!(BlockDuties::NONE.iter().next().is_none());
+    }
+
+    #[test]
+    fn a_set_is_named_by_its_duties() {
+        assert_eq!(BlockDuties::all().to_string(), "whole");
+        let some = BlockDuties::of(&[BlockDuty::Recover]);
+        assert_eq!(some.to_string(), "block-decode+recover");
+    }
+}

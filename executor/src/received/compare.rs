@@ -1,0 +1,93 @@
+//! Decoded blocks against those that were executed, outside any clock: no duty can be skipped.
+
+use alloy_consensus::{Transaction as _, Typed2718 as _};
+use workload::{Batch, Transaction, TxType};
+
+use super::{DecodedBlocks, Envelope, TxSigners};
+
+/// The first difference between decoded blocks and those of `batch` that were executed: the block and the
+/// reason.
+pub(crate) fn compare(
+    batch: &Batch,
+    chain_id: u64,
+    decoded: &DecodedBlocks,
+) -> Option<(usize, String)> {
+    let DecodedBlocks { blocks, recovery } = decoded;
+    if blocks.len() != batch.blocks.len() {
+        return Some((0, format!("{} blocks of {} decoded", blocks.len(), batch.blocks.len())));
+    }
+    let mut signers = recovery.as_ref().map(|recovery| recovery.signers());
+    for (place, (block, decoded)) in batch.blocks.iter().zip(blocks.iter()).enumerate() {
+        let (executed, body) = (&block.transactions, &decoded.body);
+        if executed.len() != body.transactions.len() {
+            let counts = (body.transactions.len(), executed.len());
+            return Some((place, format!("{} transactions of {} decoded", counts.0, counts.1)));
+        }
+        for (tx_index, (tx, envelope)) in executed.iter().zip(&body.transactions).enumerate() {
+            let fields = other_field(tx, chain_id, envelope);
+            let other = fields.or_else(|| match signers.as_mut()?.next().flatten() {
+                Some(signers) => other_signer(tx, signers),
+                None => Some("signer, which was not recovered"),
+            });
+            if let Some(other) = other {
+                let reason = format!("transaction {tx_index} was decoded with another {other}");
+                return Some((place, reason));
+            }
+        }
+        let withdrawals = body.withdrawals.iter().flat_map(|all| all.iter());
+        let same = block.withdrawals.iter().map(|own| (own.address, own.amount_gwei));
+        if !withdrawals.map(|of| (of.address, of.amount)).eq(same) {
+            return Some((place, "other withdrawals were decoded".to_owned()));
+        }
+    }
+    None
+}
+
+/// The first field in which an envelope is not the transaction.
+fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&'static str> {
+    let number = match tx.tx_type {
+        TxType::Legacy => 0,
+        TxType::AccessList => 1,
+        TxType::DynamicFee => 2,
+        TxType::Blob => 3,
+        TxType::SetCode => 4,
+    };
+    let list = envelope.access_list().into_iter().flat_map(|list| list.iter());
+    let list = list.map(|item| (&item.address, &item.storage_keys));
+    let tuples = envelope.authorization_list().unwrap_or_default().iter();
+    let tuples = tuples.map(|tuple| (tuple.chain_id, tuple.address, tuple.nonce));
+    let own_tuples = tx.authorizations.iter().map(|of| (of.chain_id, of.address, of.nonce));
+    let priority_fee = envelope.max_priority_fee_per_gas().unwrap_or_default();
+    let hashes = envelope.blob_versioned_hashes().unwrap_or_default();
+    let fields = [
+        ("type", envelope.ty() == number),
+        ("chain", envelope.chain_id() == Some(chain_id)),
+        ("nonce", envelope.nonce() == tx.nonce),
+        ("gas limit", envelope.gas_limit() == tx.gas_limit),
+        ("most fee per gas", envelope.max_fee_per_gas() == tx.max_fee_per_gas),
+        ("priority fee", number < 2 || priority_fee == tx.max_priority_fee_per_gas),
+        ("callee", envelope.to() == tx.to),
+        ("value", envelope.value() == tx.value),
+        ("input", *envelope.input() == tx.input),
+        ("access list", list.eq(tx.access_list.iter().map(|(of, keys)| (of, keys)))),
+        ("blob hash", hashes == tx.blob_hashes),
+        (
+            "fee per blob gas",
+            envelope.max_fee_per_blob_gas().unwrap_or_default() == tx.max_fee_per_blob_gas,
+        ),
+        ("delegation", tuples.eq(own_tuples)),
+    ];
+    fields.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
+}
+
+/// The role that another account has than in the transaction.
+fn other_signer(tx: &Transaction, signers: &TxSigners) -> Option<&'static str> {
+    if signers.sender != tx.sender {
+        return Some("sender");
+    }
+    let recovered = signers.authorities.iter();
+    // Who executes skips a tuple that names nobody, whoever may be recovered from it.
+    let mut pairs = tx.authorizations.iter().map(|tuple| tuple.authority).zip(recovered);
+    let other = pairs.any(|(own, recovered)| own.is_some() && own != *recovered);
+    other.then_some("authority")
+}

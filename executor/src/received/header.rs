@@ -1,0 +1,105 @@
+//! A header against its block, the outcome of the block, and the list.
+
+use std::fmt::Display;
+
+use alloy_consensus::{Block, EMPTY_OMMER_ROOT_HASH, Header, Transaction as _, proofs};
+use alloy_primitives::{B64, B256, U256};
+use workload::Fork;
+
+use super::{BlockFault, Envelope, outcome::BlockOutcome};
+
+/// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
+const GAS_PER_BLOB: u64 = 1 << 17;
+/// The most bytes of extra data.
+const EXTRA_DATA_MAX: usize = 32;
+
+/// The values that a header must have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// The block that was executed.
+    pub(super) executed: &'a workload::Block,
+    /// The outcome of its execution.
+    pub(super) outcome: &'a BlockOutcome,
+    /// The hash by which it was sent.
+    pub(super) hash: B256,
+    /// The hash of the list, where the list is the one that headers name.
+    pub(super) list_hash: Option<B256>,
+}
+
+/// Checks all fields but the state root, which is found with the tries, and the hash of requests, whose
+/// contents engines do not keep.
+pub(super) fn check(
+    block: &Block<Envelope>,
+    wanted: &Wanted<'_>,
+    fork: Fork,
+) -> Result<(), BlockFault> {
+    let Wanted { outcome, hash: given, list_hash, .. } = *wanted;
+    let header = &block.header;
+    environment(header, wanted)?;
+    body(block)?;
+    same("gas used", &header.gas_used, &outcome.gas.header_gas(fork))?;
+    same("receipts root", &header.receipts_root, &outcome.receipts_root)?;
+    same("logs bloom", &header.logs_bloom, &outcome.bloom)?;
+    if let Some(hash) = list_hash.filter(|_| fork == Fork::Amsterdam) {
+        same("block access list hash", &word(header.block_access_list_hash), &hash.to_string())?;
+    }
+    let got = header.hash_slow();
+    match got == given {
+        true => Ok(()),
+        false => Err(BlockFault::Hash { got, given }),
+    }
+}
+
+/// The fields that execution took as given, and those that are the same in all blocks since the merge.
+fn environment(header: &Header, wanted: &Wanted<'_>) -> Result<(), BlockFault> {
+    let env = &wanted.executed.env;
+    same("parent hash", &header.parent_hash, &env.parent_hash)?;
+    same("ommers hash", &header.ommers_hash, &EMPTY_OMMER_ROOT_HASH)?;
+    same("beneficiary", &header.beneficiary, &env.beneficiary)?;
+    same("difficulty", &header.difficulty, &U256::ZERO)?;
+    same("number", &header.number, &env.number)?;
+    same("gas limit", &header.gas_limit, &env.gas_limit)?;
+    same("timestamp", &header.timestamp, &env.timestamp)?;
+    same("prev randao", &header.mix_hash, &env.prev_randao)?;
+    same("nonce", &header.nonce, &B64::ZERO)?;
+    same("base fee", &word(header.base_fee_per_gas), &env.base_fee.to_string())?;
+    same("excess blob gas", &word(header.excess_blob_gas), &env.excess_blob_gas.to_string())?;
+    let root = &env.parent_beacon_root;
+    same("parent beacon root", &word(header.parent_beacon_block_root), &root.to_string())?;
+    if let Some(slot) = header.slot_number {
+        same("slot number", &slot, &env.slot_number)?;
+    }
+    let length = header.extra_data.len();
+    match length > EXTRA_DATA_MAX {
+        true => same("length of extra data", &length, &EXTRA_DATA_MAX),
+        false => Ok(()),
+    }
+}
+
+/// The roots of transactions and withdrawals, and the gas of blobs.
+fn body(block: &Block<Envelope>) -> Result<(), BlockFault> {
+    let (header, body) = (&block.header, &block.body);
+    let root = proofs::calculate_transaction_root(&body.transactions);
+    same("transactions root", &header.transactions_root, &root)?;
+    let root = body.withdrawals.as_ref().map(|all| proofs::calculate_withdrawals_root(all));
+    same("withdrawals root", &word(header.withdrawals_root), &word(root))?;
+    let blobs = body.transactions.iter().filter_map(|tx| tx.blob_versioned_hashes());
+    let blob_gas = GAS_PER_BLOB * blobs.map(|hashes| hashes.len() as u64).sum::<u64>();
+    same("blob gas used", &word(header.blob_gas_used), &blob_gas.to_string())
+}
+
+/// A field that old headers lack.
+fn word(field: Option<impl Display>) -> String {
+    field.map_or_else(|| "none".to_owned(), |field| field.to_string())
+}
+
+fn same<T: PartialEq + Display>(
+    field: &'static str,
+    header: &T,
+    got: &T,
+) -> Result<(), BlockFault> {
+    match header == got {
+        true => Ok(()),
+        false => Err(BlockFault::Field { field, header: header.to_string(), got: got.to_string() }),
+    }
+}

@@ -1,0 +1,113 @@
+//! Who signed the transactions of a batch and the delegations in them, recovered by several threads.
+
+use std::sync::{
+    Arc, Mutex, OnceLock, PoisonError,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use alloy_consensus::{Block, Transaction as _};
+use alloy_primitives::Address;
+use workload::signing::Signature;
+
+use super::{BlockFault, Envelope};
+use crate::recover::Curve;
+
+/// Transactions that a thread takes at a time.
+const CHUNK: usize = 16;
+
+/// The signers of one transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxSigners {
+    /// Who sends.
+    pub sender: Address,
+    /// Who delegates in each tuple (EIP-7702); `None` where its signature is invalid and the tuple is
+    /// skipped.
+    pub authorities: Vec<Option<Address>>,
+}
+
+/// One recovery of a batch.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    blocks: Arc<Vec<Block<Envelope>>>,
+    /// Block and place of each transaction.
+    places: Vec<(usize, usize)>,
+    next_chunk: AtomicUsize,
+    signers: Vec<OnceLock<TxSigners>>,
+    /// The first transaction that failed, counted through all blocks.
+    failure: Mutex<Option<(usize, BlockFault)>>,
+    curve: Curve,
+}
+
+impl Recovery {
+    pub(super) fn new(blocks: Arc<Vec<Block<Envelope>>>) -> Self {
+        let of_block = |(block, of): (usize, &Block<Envelope>)| {
+            (0..of.body.transactions.len()).map(move |tx_index| (block, tx_index))
+        };
+        let places: Vec<_> = blocks.iter().enumerate().flat_map(of_block).collect();
+        Self {
+            next_chunk: AtomicUsize::new(0),
+            signers: places.iter().map(|_| OnceLock::new()).collect(),
+            places,
+            failure: Mutex::default(),
+            curve: Curve::default(),
+            blocks,
+        }
+    }
+
+    /// A thread's part. A chunk that was taken is gone through to its end or to its failure, so that all
+    /// before a failure is known, whichever thread found it.
+    pub(super) fn work(&self, stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) && self.lowest_failure().is_none() {
+            let first = self.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
+            if first >= self.places.len() {
+                return;
+            }
+            for index in first..(first + CHUNK).min(self.places.len()) {
+                let (block, tx_index) = self.places[index];
+                match self.signers_of(&self.blocks[block].body.transactions[tx_index]) {
+                    Ok(signers) => drop(self.signers[index].set(signers)),
+                    Err(reason) => {
+                        self.fail(index, BlockFault::Signature { tx_index, reason });
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn lowest_failure(&self) -> Option<usize> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map(|(index, _)| *index)
+    }
+
+    fn fail(&self, index: usize, fault: BlockFault) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
+            *failure = Some((index, fault));
+        }
+    }
+
+    fn signers_of(&self, tx: &Envelope) -> Result<TxSigners, String> {
+        let signature = tx.signature();
+        let by_sender =
+            Signature { y_parity: signature.v().into(), r: signature.r(), s: signature.s() };
+        let sender = self.curve.signer(tx.signature_hash(), &by_sender)?;
+        let tuples = tx.authorization_list().unwrap_or_default();
+        let authorities = tuples.iter().map(|tuple| {
+            let signature = Signature { y_parity: tuple.y_parity(), r: tuple.r(), s: tuple.s() };
+            self.curve.signer(tuple.signature_hash(), &signature).ok()
+        });
+        Ok(TxSigners { sender, authorities: authorities.collect() })
+    }
+
+    /// The first block that failed, and its fault.
+    pub(super) fn fault(&self) -> Option<(usize, BlockFault)> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map(|(index, fault)| (self.places[*index].0, fault.clone()))
+    }
+
+    /// The signers of all transactions through all blocks; `None` for one that was not recovered.
+    pub(super) fn signers(&self) -> impl Iterator<Item = Option<&TxSigners>> {
+        self.signers.iter().map(OnceLock::get)
+    }
+}

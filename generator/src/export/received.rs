@@ -1,0 +1,68 @@
+//! The blocks of a workload as a client receives them, for samples that begin with their bytes.
+
+use std::{
+    ops::ControlFlow,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use alloy_primitives::{B256, Bytes};
+use workload::{Batch, ReceivedBlock, Workload, block::BatchOutcome, signing::Signer};
+
+use super::{
+    block::{CameTo, ChainBlock, Parent, Receipts},
+    error::ExportError,
+    sealed::signed,
+};
+use crate::reference::{BatchReference, ReferenceError, ReferenceRun};
+
+/// Signs the blocks of each batch and seals them with the outcome of the reference, which is run once
+/// more. They are no chain: each header names the parent hash of the workload, and no state root. A
+/// header of Amsterdam has the hash of its batch's list. `secrets` are those of senders that are in no
+/// sender family.
+///
+/// # Errors
+/// [`ExportError`]: a sender's secret is unknown, or `cancel` was set.
+pub fn received_blocks(
+    workload: &Workload,
+    secrets: &[B256],
+    cancel: &AtomicBool,
+) -> Result<Vec<Vec<ReceivedBlock>>, ExportError> {
+    let mut signer = Signer::new(workload)?;
+    secrets.iter().try_for_each(|secret| signer.learn(*secret))?;
+    let mut run = ReferenceRun::new(workload)?;
+    let of_batch = |batch: &Batch| {
+        let mut receipts = vec![Receipts::default(); batch.blocks.len()];
+        let made = run.next_batch_seen(|ran| {
+            let of_block = &mut receipts[ran.block];
+            let tx = &batch.blocks[ran.block].transactions[of_block.len()];
+            of_block.add(tx.tx_type, &ran.outcome, ran.logs);
+            match cancel.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        let made = made.unwrap_or(Err(ReferenceError::Cancelled))?;
+        let receipts = batch.blocks.iter().zip(receipts).enumerate();
+        let sealed = receipts.map(|(place, (block, receipts))| {
+            let transactions = signed(block, workload.chain_id, &signer, cancel)?;
+            let of_block = BatchReference {
+                list: made.list.clone(),
+                expected: BatchOutcome {
+                    header_gas: vec![made.expected.header_gas[place]],
+                    ..BatchOutcome::default()
+                },
+                requests: vec![made.requests[place].clone()],
+                ..BatchReference::default()
+            };
+            let (fork, state_root) = (workload.fork, B256::ZERO);
+            let came = CameTo { fork, made: of_block, receipts, state_root };
+            Ok(received(&Parent::named(block.env.parent_hash).seal(block, transactions, came)))
+        });
+        sealed.collect()
+    };
+    workload.batches.iter().map(of_batch).collect()
+}
+
+fn received(sealed: &ChainBlock) -> ReceivedBlock {
+    ReceivedBlock { rlp: Bytes::from(alloy_rlp::encode(&sealed.block)), hash: sealed.hash }
+}
