@@ -368,12 +368,14 @@ fn take(cells: &mut [Taken], indices: &[usize]) -> Duration {
     indices.iter().map(|index| cells[*index].last).sum()
 }
 
-/// Whether no other cell of its store and design is faster than that at `index`.
+/// Whether no other cell of its store, design and duties is faster than that at `index`.
 fn is_best(index: usize, cells: &[Taken]) -> bool {
     let own = &cells[index];
-    let rivals = (0..).zip(cells).filter(|(_, other)| {
-        other.cell.store == own.cell.store && other.cell.variant.design == own.cell.variant.design
-    });
+    let of = |taken: &Taken| {
+        let Variant { design, block_duties, .. } = taken.cell.variant;
+        (taken.cell.store, design, block_duties)
+    };
+    let rivals = (0..).zip(cells).filter(|(_, other)| of(other) == of(own));
     rivals.map(|(place, other)| (other.last, place)).min() == Some((own.last, index))
 }
 

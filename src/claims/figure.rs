@@ -76,8 +76,10 @@ pub(super) fn of_store(
     store: StoreKind,
     grounds: &Grounds<'_>,
 ) -> Result<Figure, Design> {
+    let on_store: Vec<&Cell> = grounds.cells.iter().filter(|cell| cell.store == store).collect();
+    let compared = report::most_duties(&on_store);
     let of = |design: Design| {
-        let own = grounds.cells.iter().filter(|cell| cell.store == store && cell.design == design);
+        let own = compared.iter().copied().filter(|cell| cell.design == design);
         let own: Vec<&Cell> = own.filter(|cell| cell.value_count() > 0).collect();
         if own.is_empty() { Err(design) } else { Ok(own) }
     };

@@ -2,6 +2,8 @@
 
 use proptest::{collection::vec, prelude::*};
 
+use variant::{Durability, TrieForm};
+
 use super::*;
 
 fn run(extra: &str) -> RunSpec {
@@ -56,6 +58,19 @@ fn ways_of_roots_are_crossed() {
     let expected = ["", "-warm", "-16-shards", "-16-shards-warm"];
     let expected = expected.map(|way| format!("none/sequential+on-demand+root-after{way}@1"));
     assert_eq!(listed, expected);
+}
+
+#[test]
+fn whole_blocks_stand_beside_execution_alone_unless_it_is_left_out() {
+    let whole = "none/sequential+on-demand+root-after+whole@1";
+    let alone = "none/sequential+on-demand@1";
+    let of = |extra: &str| names(&format!("designs = [\"sequential\"]\nwhole = true\n{extra}"));
+    assert_eq!(of(""), [whole, alone]);
+    assert_eq!(of("execution_alone = false"), [whole]);
+    assert_eq!(of("duties = \"recover\"")[0], whole.replace("whole", "block-decode+recover"));
+    assert_eq!(of("root = \"none\"")[0], whole.replace("+root-after", ""));
+    let run = run("whole = true");
+    assert_eq!((run.commit, run.trie), (Durability::Synced, TrieForm::Cut));
 }
 
 #[test]

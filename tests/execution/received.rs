@@ -57,8 +57,8 @@ fn take(
 /// A block of all kinds of load that have logs, over a small state.
 fn transfers() -> Workload {
     let text = "schema = 1\nname = \"s\"\ndescription = \"\"\n[state]\naccounts = 50\nslots = 500\n\
-        [block]\ngas = \"1M\"\n[[load]]\nkind = \"erc20\"\nshare = 50\n[[load]]\nkind = \
-        \"transfers\"\nshare = 50\n";
+        [block]\ngas = \"1M\"\n[[load]]\nkind = \"erc20\"\nshare = 0.5\n[[load]]\nkind = \
+        \"transfers\"\nshare = 0.5\n";
     let scenario = Scenario::parse("s.toml", text, &[]).unwrap_or_else(|e| panic!("{e}"));
     generator::generate(&scenario, |_| ()).unwrap()
 }

@@ -116,7 +116,7 @@ pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
 }
 
 /// The cells with the most duties in the clock: times of others are no times of the same work.
-pub(super) fn most_duties<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
+pub fn most_duties<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     let most = cells.iter().map(|cell| cell.duty_count()).max();
     cells.iter().copied().filter(|cell| Some(cell.duty_count()) == most).collect()
 }

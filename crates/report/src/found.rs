@@ -74,6 +74,7 @@ fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
     let mut parts = vec![names.join(", ")];
     if let Some(alone) = conclude::alone(&of.cells, best) {
         let time = units::time_ns(facts::time_ms(alone).unwrap_or(f64::NAN) * 1e6);
+        parts[0].insert_str(0, "whole: ");
         parts.push(format!("execution alone {time}"));
     }
     let has_claim = !matches!(detail, Detail::Bottleneck | Detail::Time);

@@ -50,7 +50,7 @@ pub use comparison::comparison;
 pub use conclude::conclude;
 pub use describe::describe;
 pub use error::Error;
-pub use facts::best;
+pub use facts::{best, most_duties};
 pub use gate::{calibration, gate};
 pub use history::by_time;
 pub use history_table::history_table;

@@ -94,6 +94,20 @@ mod tests {
     }
 
     #[test]
+    fn whole_blocks_are_compared_with_whole_blocks() {
+        let whole = |cell: Cell| Cell { duties: vec!["recover".to_owned()], ..cell };
+        let mut cells = vec![
+            cell(Design::Sequential, 1, 0, 900.0),
+            whole(cell(Design::Sequential, 1, 0, 1_000.0)),
+            cell(Design::BatchedIo, 2, 0, 300.0),
+            whole(cell(Design::BatchedIo, 2, 0, 500.0)),
+        ];
+        fill(&mut cells);
+        let ratios = cells.iter().map(|cell| cell.times.in_order);
+        assert!(ratios.eq([Some(1.0), Some(1.0), Some(3.0), Some(2.0)]));
+    }
+
+    #[test]
     fn a_client_is_compared_with_the_run_in_order_where_there_is_one() {
         let cells = [cell(Design::BatchedIo, 2, 0, 500.0), cell(Design::Sequential, 1, 0, 900.0)];
         let mut clients = vec![example::client::timed(&[1_800])];

@@ -1,7 +1,7 @@
 //! Laws of the finding in the terminal: two lines at most, each design once, one claim, one
 //! bottleneck.
 
-use variant::{Design, StoreKind};
+use variant::{BlockDuty, Design, RootTime, StoreKind};
 
 use result::{
     RunResult,
@@ -74,4 +74,38 @@ fn the_page_has_the_parts_of_the_finding_that_its_lines_have_no_room_for() {
     assert!(words.contains("sure one sample each: no difference shown, 5 more samples of each"));
     assert!(words.contains("small state: not the real thing"), "{page}");
     assert!(words.contains("291k slots + 43 accounts = 291k keys"), "{page}");
+}
+
+/// Rows of a run of whole blocks: those of three designs, and half a second less for execution alone.
+fn with_whole_rows() -> RunResult {
+    let mut result = example::sampled(8);
+    let alone = result.cells.clone();
+    for cell in &mut result.cells {
+        cell.duties = BlockDuty::ALL.iter().map(|duty| duty.name().to_owned()).collect();
+        cell.root = RootTime::After;
+        cell.variant = cell.variant.replace('@', "+root-after+whole@");
+        cell.ms_per_batch.median = cell.ms_per_batch.median.map(|ms| ms + 500.0);
+        cell.ms_per_batch.ci95 = cell.ms_per_batch.ci95.map(|ends| ends.map(|ms| ms + 500.0));
+    }
+    result.cells.extend(alone);
+    result
+}
+
+#[test]
+fn a_finding_is_about_whole_blocks_and_tells_execution_alone_beside_them() {
+    let result = with_whole_rows();
+    let lines = lines(&result);
+    assert!(lines.len() <= 2, "{lines:?}");
+    let found = lines.join(" ");
+    assert!(found.starts_with("whole: batched-io@2+64io 5.40 s, "), "{found}");
+    assert!(found.contains("; execution alone 4.90 s; "), "{found}");
+    let conclusion = crate::conclude(&result).unwrap();
+    assert!(conclusion.contains("batched 5.40 s"), "{conclusion}");
+    assert!(conclusion.contains("; execution alone 4.90 s; "), "{conclusion}");
+    for width in [80, 120] {
+        let page = table(&result, width, Paint::Plain);
+        let marked: Vec<&str> = page.lines().filter(|line| line.starts_with("* ")).collect();
+        assert_eq!(marked.len(), 3, "{page}");
+        assert!(marked.iter().all(|line| line.contains(", whole ")), "{page}");
+    }
 }

@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// Axes that a variant's name tells: cells that differ in nothing else may have equal variants.
-const TOLD_BY_VARIANT: [&str; 5] =
-    ["run.designs", "run.stores", "run.threads", "run.io_threads", "run.schedule"];
+const TOLD_BY_VARIANT: [&str; 6] =
+    ["run.designs", "run.stores", "run.threads", "run.io_threads", "run.schedule", "run.duties"];
 /// The same of all keys that begin so.
 const TOLD_BY_VARIANT_FROM: [&str; 2] = ["run.prefetch", "run.root"];
 
