@@ -1,7 +1,9 @@
 //! Duties on blocks that a client receives as bytes: decoding them and recovering who signed, before a batch
 //! is executed; receipts, bloom and header, after it. Each is a phase inside the clock.
 
+mod bytes;
 mod compare;
+mod decoded;
 mod fault;
 mod header;
 mod outcome;
@@ -9,47 +11,64 @@ mod signers;
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use alloy_consensus::{Block, EthereumTxEnvelope, TxEip4844};
-use alloy_rlp::Decodable;
+use alloy_consensus::Block;
+use alloy_primitives::B256;
 use evm::TxResult;
-use variant::{BlockDuties, BlockDuty, Phase};
-use workload::{Batch, ReceivedBlock};
+use variant::{BlockDuties, BlockDuty, Phase, Variant};
+use workload::{Batch, ReceivedBlock, Workload};
 
 pub(crate) use self::compare::compare;
-pub use self::{fault::BlockFault, signers::TxSigners};
-use self::{outcome::BlockOutcome, signers::Recovery};
-use crate::{
-    engine::{EngineError, Task},
-    error::StoreError,
-    pool::WorkerPool,
-    span::Spans,
+use self::{
+    bytes::{Envelope, decode},
+    outcome::BlockOutcome,
+    signers::Recovery,
 };
+pub use self::{decoded::DecodedBlocks, fault::BlockFault, signers::TxSigners};
+use crate::{error::StoreError, pool::WorkerPool, span::Spans};
 
-/// A signed transaction; a blob transaction without its sidecar.
-pub(crate) type Envelope = EthereumTxEnvelope<TxEip4844>;
-
-/// The blocks of a batch as their bytes say.
-#[derive(Clone, Debug, Default)]
-pub struct DecodedBlocks {
-    blocks: Arc<Vec<Block<Envelope>>>,
-    /// Who signed each transaction, through all blocks; `None` without recovery.
-    recovery: Option<Arc<Recovery>>,
+/// The blocks of a workload, and the duties on them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received<'a> {
+    /// The work.
+    pub(crate) workload: &'a Workload,
+    /// Its blocks as bytes, by batch.
+    pub(crate) blocks: &'a [Vec<ReceivedBlock>],
+    /// The hash of each batch's list, where the list is the one that headers name.
+    pub(crate) list_hashes: &'a [B256],
+    /// The duties, and the threads that recover signers.
+    pub(crate) variant: &'a Variant,
+    /// Set from outside to stop.
+    pub(crate) cancel: &'a AtomicBool,
 }
 
-/// Does the duties of a task's variant on the blocks of each batch.
+/// No further batch is executed.
+#[derive(Debug)]
+pub(crate) enum ReceivedError {
+    /// A block is rejected.
+    Rejected {
+        /// 0-based place of the block in the batch.
+        block: usize,
+        /// The reason.
+        fault: BlockFault,
+    },
+    /// Someone asked to stop.
+    Cancelled,
+}
+
+/// Does the duties of a variant on the blocks of each batch.
 pub(crate) struct Reception<'a> {
-    task: &'a Task<'a>,
+    received: Received<'a>,
     /// Recovers signers.
     pool: WorkerPool<'a, Recovery>,
     stop: &'a AtomicBool,
 }
 
 impl<'a> Reception<'a> {
-    /// For the variant of `task`. Signers are recovered by as many threads as it executes with.
-    pub(crate) fn new(task: &'a Task<'a>, stop: &'a AtomicBool) -> Self {
-        let recovers = task.variant.block_duties.has(BlockDuty::Recover);
-        let thread_count = if recovers { task.variant.thread_count } else { 0 };
-        Self { task, pool: WorkerPool::new(thread_count, stop, task.cancel), stop }
+    /// Signers are recovered by as many threads as the variant executes with.
+    pub(crate) fn new(received: Received<'a>, stop: &'a AtomicBool) -> Self {
+        let recovers = received.variant.block_duties.has(BlockDuty::Recover);
+        let thread_count = if recovers { received.variant.thread_count } else { 0 };
+        Self { received, pool: WorkerPool::new(thread_count, stop, received.cancel), stop }
     }
 
     /// Calls `lead` while the threads that recover wait.
@@ -68,25 +87,25 @@ impl<'a> Reception<'a> {
     }
 
     const fn duties(&self) -> BlockDuties {
-        self.task.variant.block_duties
+        self.received.variant.block_duties
     }
 
     /// Decodes the blocks of the batch at `place`, and recovers who signed.
     ///
     /// # Errors
-    /// [`EngineError::Block`]: bytes that are no block, or an invalid signature.
+    /// Bytes that are no block, or an invalid signature.
     pub(crate) fn receive(
         &self,
         place: usize,
         spans: &Spans,
-    ) -> Result<Option<DecodedBlocks>, EngineError> {
+    ) -> Result<Option<DecodedBlocks>, ReceivedError> {
         if !self.duties().has(BlockDuty::BlockDecode) {
             return Ok(None);
         }
         let start = spans.elapsed();
-        let given = &self.task.blocks[place];
+        let given = &self.received.blocks[place];
         let decoded = given.iter().enumerate().map(|(block, received)| {
-            decode(received).map_err(|fault| EngineError::Block { batch: place, block, fault })
+            decode(received).map_err(|fault| ReceivedError::Rejected { block, fault })
         });
         let blocks = Arc::new(decoded.collect::<Result<Vec<_>, _>>()?);
         spans.close(Phase::BlockDecode, start);
@@ -95,9 +114,9 @@ impl<'a> Reception<'a> {
         }
         let start = spans.elapsed();
         self.pool.post(Arc::new(Recovery::new(Arc::clone(&blocks))));
-        let recovery = self.pool.finish().ok_or(EngineError::Cancelled)?;
+        let recovery = self.pool.finish().ok_or(ReceivedError::Cancelled)?;
         if let Some((block, fault)) = recovery.fault() {
-            return Err(EngineError::Block { batch: place, block, fault });
+            return Err(ReceivedError::Rejected { block, fault });
         }
         spans.close(Phase::Recover, start);
         Ok(Some(DecodedBlocks { blocks, recovery: Some(recovery) }))
@@ -106,16 +125,16 @@ impl<'a> Reception<'a> {
     /// Makes the receipts of the batch at `place` from its `results`, and compares the headers with them.
     ///
     /// # Errors
-    /// [`EngineError::Block`]: a header that says otherwise.
+    /// A header that says otherwise.
     pub(crate) fn check(
         &self,
         place: usize,
         decoded: Option<&DecodedBlocks>,
         results: &[TxResult],
         spans: &Spans,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), ReceivedError> {
         let Some(DecodedBlocks { blocks, .. }) = decoded else { return Ok(()) };
-        let batch = &self.task.workload.batches[place];
+        let batch = &self.received.workload.batches[place];
         if !self.duties().has(BlockDuty::Receipts) {
             return Ok(());
         }
@@ -127,27 +146,16 @@ impl<'a> Reception<'a> {
             return Ok(());
         }
         let start = spans.elapsed();
-        let list_hash = self.task.header_list_hash(place);
+        let list_hash = self.received.list_hashes.get(place).copied();
         let blocks = batch.blocks.iter().zip(blocks.iter()).zip(&outcomes).enumerate();
         for (block, ((executed, decoded), outcome)) in blocks {
-            let hash = self.task.blocks[place][block].hash;
+            let hash = self.received.blocks[place][block].hash;
             let wanted = header::Wanted { executed, outcome, hash, list_hash };
-            header::check(decoded, &wanted, self.task.workload.fork)
-                .map_err(|fault| EngineError::Block { batch: place, block, fault })?;
+            header::check(decoded, &wanted, self.received.workload.fork)
+                .map_err(|fault| ReceivedError::Rejected { block, fault })?;
         }
         spans.close(Phase::Header, start);
         Ok(())
-    }
-}
-
-/// Decodes one block, of which no byte may be left.
-fn decode(received: &ReceivedBlock) -> Result<Block<Envelope>, BlockFault> {
-    let mut bytes = received.rlp.as_ref();
-    let malformed = |reason: String| BlockFault::Malformed { reason };
-    let block = Block::decode(&mut bytes).map_err(|error| malformed(error.to_string()))?;
-    match bytes.len() {
-        0 => Ok(block),
-        more => Err(malformed(format!("{more} bytes follow it"))),
     }
 }
 

@@ -30,6 +30,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod whole;
 mod write;
 
 pub use error::{Diagnostic, Mistakes, ScenarioError};

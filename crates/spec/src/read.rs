@@ -16,11 +16,8 @@ use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario};
 use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
-use crate::{keys, mdbx, metric, prefetch, rocksdb, root, state};
-use variant::{
-    BlockDuty, CacheFill, CacheMode, Checksums, Design, Durability, RootTime, Schedule, StoreKind,
-    TrieForm, Variant, WarmCache,
-};
+use crate::{keys, mdbx, metric, prefetch, rocksdb, root, state, whole};
+use variant::{CacheFill, CacheMode, Checksums, Design, Schedule, StoreKind, Variant, WarmCache};
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 /// A day: a longer budget is a slip of the unit.
@@ -212,24 +209,15 @@ fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Re
     Ok(())
 }
 
-/// Values of the keys that `whole` says where they are not said themselves.
-struct Whole {
-    commit: Durability,
-    root: RootTime,
-    trie: TrieForm,
-}
-
-impl Whole {
-    const NOTHING: Self =
-        Self { commit: Durability::Logged, root: RootTime::Nothing, trie: TrieForm::Nothing };
-    const ALL: Self =
-        Self { commit: Durability::Synced, root: RootTime::After, trie: TrieForm::Cut };
-}
-
-fn duties(fields: &Fields<'_>, is_whole: bool) -> Result<Vec<BlockDuty>, Fault> {
-    let duties = fields.one_or_more("duties")?;
-    let says_nothing = fields.get("duties").is_none();
-    Ok(if is_whole && says_nothing { BlockDuty::ALL.to_vec() } else { duties })
+/// Refuses fibers where no row of the run can have them.
+fn check_fibers(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
+    if spec.fiber_counts.iter().all(|count| *count <= 1) || can_yield(spec) {
+        return Ok(());
+    }
+    let rule = "transactions yield their thread in the design parallel-io on the store flat alone: \
+                the run has no such row";
+    let remedy = Remedy::advice("add these to designs and stores, or leave fibers out");
+    Err(fields.fault("fibers", Misfit::new(rule, remedy)))
 }
 
 fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
@@ -239,8 +227,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         Some(_) => mdbx::read(&subtable(fields, "mdbx", mdbx::KEYS)?, &stores)?,
         None => MdbxSpec::default(),
     };
-    let is_whole = fields.flag("whole")?.unwrap_or(false);
-    let of_whole = if is_whole { Whole::ALL } else { Whole::NOTHING };
+    let whole = whole::read(fields)?;
     let spec = RunSpec {
         designs: fields.named_list("designs")?.unwrap_or(designs),
         stores,
@@ -254,11 +241,11 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         read: fields.named("read")?,
         checksums: fields.named("checksums")?.unwrap_or(Checksums::Verified),
         cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
-        commit: fields.named("commit")?.unwrap_or(of_whole.commit),
-        root: root::read(fields, of_whole.root)?,
-        trie: fields.named("trie")?.unwrap_or(of_whole.trie),
-        duties: duties(fields, is_whole)?,
-        execution_alone: fields.flag("execution_alone")?.unwrap_or(true),
+        commit: fields.named("commit")?.unwrap_or(whole.commit),
+        root: root::read(fields, whole.root)?,
+        trie: fields.named("trie")?.unwrap_or(whole.trie),
+        duties: whole.duties,
+        execution_alone: whole.execution_alone,
         cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
         keys: fields.named("keys")?,
         draw_seed: fields.seed_at("draw_seed")?,
@@ -283,12 +270,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
             return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));
         }
     }
-    if spec.fiber_counts.iter().any(|count| *count > 1) && !can_yield(&spec) {
-        let rule = "transactions yield their thread in the design parallel-io on the store flat alone: \
-                    the run has no such row";
-        let remedy = Remedy::advice("add these to designs and stores, or leave fibers out");
-        return Err(fields.fault("fibers", Misfit::new(rule, remedy)));
-    }
+    check_fibers(&spec, fields)?;
     root::check(&spec, fields, state)?;
     if let (2.., Some(seed)) = (spec.database_count, state.seed) {
         let rule = format!(

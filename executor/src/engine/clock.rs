@@ -159,7 +159,7 @@ pub(super) fn run<E: Engine, S: Sample>(
         stop: at.stop,
         cancel: task.cancel,
     };
-    let reception = Reception::new(task, at.stop);
+    let reception = Reception::new(task.received(), at.stop);
     let led = reception.run(|| {
         root::beside(sample, |rooting| {
             let with = Beside { reception: &reception, rooting };
@@ -209,13 +209,15 @@ fn lead<E: Engine, S: Sample>(
     let spans = Arc::new(Spans::start());
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
+        let rejected = |error| EngineError::of_received(index, error);
         let turn = Turn { index, batch, spans: &spans, pool };
-        let decoded = reception.receive(index, &spans)?;
+        let decoded = reception.receive(index, &spans).map_err(rejected)?;
         let begun = rooting.as_ref().map_or(Ok(None), |rooting| rooting.begin(index, &spans));
         let writing = begun.map_err(|error| EngineError::of_root(index, error))?;
         let mut result = engine.run_batch(&mut lead, &turn, &mut executed)?;
         drop(writing);
-        reception.check(index, decoded.as_ref(), &result.results, &spans)?;
+        let checked = reception.check(index, decoded.as_ref(), &result.results, &spans);
+        checked.map_err(rejected)?;
         result.decoded = decoded;
         if let Some(rooting) = &mut rooting {
             let rooted = rooting.root(&result.net_changes, &spans);

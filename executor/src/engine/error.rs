@@ -7,7 +7,11 @@ use revm::context::DBErrorMarker;
 use workload::{BlockAccessIndex, list::ListError};
 
 use crate::{
-    error::StoreError, process, received::BlockFault, root::RootError, single_flight::Cancelled,
+    error::StoreError,
+    process,
+    received::{BlockFault, ReceivedError},
+    root::RootError,
+    single_flight::Cancelled,
     store::ReadCounters,
 };
 
@@ -228,6 +232,14 @@ impl EngineError {
             | RootError::Shards(_)
             | RootError::List(_)
             | RootError::Trie(_)) => Self::Root { batch, reason: error.to_string() },
+        }
+    }
+
+    /// A block of the batch at `batch` is rejected, or its duties were cancelled.
+    pub(super) fn of_received(batch: usize, error: ReceivedError) -> Self {
+        match error {
+            ReceivedError::Rejected { block, fault } => Self::Block { batch, block, fault },
+            ReceivedError::Cancelled => Self::Cancelled,
         }
     }
 

@@ -7,7 +7,7 @@ use variant::{ListForm, Variant};
 use workload::{ReceivedBlock, Workload};
 
 use super::error::{EngineError, ListFault};
-use crate::{root::RootInputs, trace::Trace};
+use crate::{received::Received, root::RootInputs, trace::Trace};
 
 /// The workload, and the way to execute it.
 #[derive(Clone, Copy, Debug)]
@@ -52,13 +52,15 @@ impl<'a> Task<'a> {
         Self { workload, lists, list_hashes, blocks, variant, cancel, known_costs, trace, root }
     }
 
-    /// The hash of the batch's list, if it is the list that headers name: of engines that take this form,
-    /// and of those without a list.
-    pub(crate) fn header_list_hash(&self, place: usize) -> Option<B256> {
-        match self.variant.list {
-            Some(ListForm::ParallelIo | ListForm::Full) => None,
-            Some(ListForm::BatchedIo) | None => self.list_hashes.get(place).copied(),
-        }
+    /// The blocks and the duties on them. Headers name the list of engines that take this form, and of
+    /// those without a list.
+    pub(super) fn received(&'a self) -> Received<'a> {
+        let Self { workload, blocks, variant, cancel, .. } = self;
+        let list_hashes = match variant.list {
+            Some(ListForm::ParallelIo | ListForm::Full) => &[],
+            Some(ListForm::BatchedIo) | None => self.list_hashes,
+        };
+        Received { workload, blocks, list_hashes, variant, cancel }
     }
 
     /// Hashes an encoded list of the batch at `place`, and compares with the header's hash, if

@@ -6,7 +6,7 @@ use alloy_consensus::{Block, EMPTY_OMMER_ROOT_HASH, Header, Transaction as _, pr
 use alloy_primitives::{B64, B256, U256};
 use workload::Fork;
 
-use super::{BlockFault, Envelope, outcome::BlockOutcome};
+use super::{bytes::Envelope, fault::BlockFault, outcome::BlockOutcome};
 
 /// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
 const GAS_PER_BLOB: u64 = 1 << 17;

@@ -5,7 +5,7 @@ use alloy_primitives::{B256, Bloom};
 use evm::{BlockGas, TxResult};
 use workload::TxStatus;
 
-use super::Envelope;
+use super::bytes::Envelope;
 
 /// The outcome of one block.
 #[derive(Clone, Debug)]

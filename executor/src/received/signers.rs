@@ -9,7 +9,7 @@ use alloy_consensus::{Block, Transaction as _};
 use alloy_primitives::Address;
 use workload::signing::Signature;
 
-use super::{BlockFault, Envelope};
+use super::{bytes::Envelope, fault::BlockFault};
 use crate::recover::Curve;
 
 /// Transactions that a thread takes at a time.
