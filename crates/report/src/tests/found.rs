@@ -97,7 +97,7 @@ fn a_finding_is_about_whole_blocks_and_tells_execution_alone_beside_them() {
     let lines = lines(&result);
     assert!(lines.len() <= 2, "{lines:?}");
     let found = lines.join(" ");
-    assert!(found.starts_with("whole: batched-io@2+64io 5.40 s, "), "{found}");
+    assert!(found.starts_with("whole: batched-io 5.40 s, "), "{found}");
     assert!(found.contains("; execution alone 4.90 s; "), "{found}");
     let conclusion = crate::conclude(&result).unwrap();
     assert!(conclusion.contains("batched 5.40 s"), "{conclusion}");
