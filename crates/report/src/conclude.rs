@@ -64,7 +64,9 @@ fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
     let cells = &facts::most_duties(&of.cells)[..];
     let best = facts::best(cells.iter().copied())?;
     let mut parts = vec![times(reading, cells)];
-    parts.extend(alone(&of.cells, best).map(|cell| format!("execution alone {}", time(cell))));
+    if let Some(alone) = alone(&of.cells, best) {
+        parts[0] = format!("whole: {}, execution alone {}", parts[0], time(alone));
+    }
     parts.extend(equal_depth(cells));
     parts.extend(certainty::words(cells));
     parts.extend(reads(best));

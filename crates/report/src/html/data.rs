@@ -298,6 +298,12 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// The rows with the most duties in the clock.
+    pub(super) fn most_duties<'r>(rows: &[&'r Row<'a>]) -> Vec<&'r Row<'a>> {
+        let most = rows.iter().map(|row| row.cell.value.duty_count()).max();
+        rows.iter().copied().filter(|row| Some(row.cell.value.duty_count()) == most).collect()
+    }
+
     /// The fastest row of each design with each set of duties, in the order in which designs appear.
     pub(super) fn best_of_designs<'r>(rows: &[&'r Row<'a>]) -> Vec<&'r Row<'a>> {
         let mut best: Vec<&'r Row<'a>> = Vec::new();

@@ -103,7 +103,7 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
                 1 => String::new(),
                 _ => report.told_apart(group[0], &OF_VARIANT),
             };
-            chart(kind, &title, &Report::best_of_designs(group))
+            chart(kind, &title, &Report::best_of_designs(&Report::most_duties(group)))
         })
         .collect();
     let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));

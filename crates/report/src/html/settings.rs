@@ -5,6 +5,7 @@ use std::{cmp::Ordering, ops::RangeInclusive};
 use serde_json::Value;
 
 use result::{Cell, RunResult};
+use variant::{BlockDuties, BlockDuty};
 
 use crate::units;
 
@@ -137,7 +138,11 @@ impl Found<'_> {
 
 /// The duties of a row on blocks; those of execution alone are none.
 fn duties(cell: &Cell) -> String {
-    if cell.duties.is_empty() { "execution".to_owned() } else { cell.duties.join("+") }
+    match cell.duties.len() {
+        0 => "execution".to_owned(),
+        count if count == BlockDuty::ALL.len() => BlockDuties::all().to_string(),
+        _ => cell.duties.join("+"),
+    }
 }
 
 /// Finds a setting; `None` where the row has not got it.
