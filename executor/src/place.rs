@@ -65,11 +65,15 @@ pub struct Places {
     pub before: Vec<(usize, BlockPlace)>,
 }
 
-/// Pages with rows, and those of them in memory.
+/// Pages with rows and nodes, and those of them in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowPages {
-    /// Distinct pages.
+    /// Distinct pages with rows.
     pub page_count: u64,
     /// Those that lay in the page cache.
     pub resident_count: u64,
+    /// Distinct pages where nodes of tries are or would be.
+    pub node_page_count: u64,
+    /// Those that lay in the page cache.
+    pub resident_node_count: u64,
 }

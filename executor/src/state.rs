@@ -22,8 +22,8 @@ mod names;
 pub use directory::{BuiltState, DataDir, default_data_dir};
 pub use error::StateError;
 pub use format::{
-    BuildInput, BuildOutput, BuildPhase, BuildProgress, Quiet, ScanInput, StateFormat, StateSpec,
-    Watch,
+    BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltTries, Quiet, ScanInput, StateFormat,
+    StateSpec, Watch,
 };
 pub use keep::{StateInfo, WholeState};
-pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, RowCounts};
+pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeTotals, RowCounts};

@@ -5,13 +5,14 @@
 //! over them, so no call on the hot path is virtual.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use trie::NodeKey;
 use variant::CacheMode;
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
 use crate::{
     place::{AskedRow, Places, RowPages},
     state::BuiltState,
-    tries::{StateTries, Tries},
+    tries::{StateTries, TrieId, Tries},
 };
 
 pub use crate::{error::StoreError, read_counters::ReadCounters};
@@ -26,6 +27,7 @@ mod overlay;
 pub mod recorded;
 pub mod rocksdb;
 mod sealed;
+mod trie_stream;
 
 /// A slot to read, with the key of its row where who asks has made it already.
 #[derive(Clone, Copy, Debug)]
@@ -260,9 +262,13 @@ pub trait Store: Sync {
         1
     }
 
-    /// Number of pages that hold `rows`, and of those in memory, if a cold sample reads through the
-    /// page cache; `None` if it reads past it.
-    fn row_pages(&self, _rows: &[AskedRow]) -> Option<Result<RowPages, String>> {
+    /// Number of pages that hold `rows`, or nodes of tries with these keys, and of those in memory, if a
+    /// cold sample reads through the page cache; `None` if it reads past it.
+    fn row_pages(
+        &self,
+        _rows: &[AskedRow],
+        _nodes: &[(TrieId, NodeKey)],
+    ) -> Option<Result<RowPages, String>> {
         None
     }
 

@@ -44,6 +44,24 @@ pub(crate) fn format_named(name: &str) -> Option<Format> {
     formats.into_iter().find(|format| format_name(*format) == name)
 }
 
+/// Before the format of the tries in a shape.
+const IN_SHAPE: &str = "tries ";
+
+/// The end of the shape of a state with tries in a format; nothing for one without.
+pub(crate) fn shape_part(format: Option<Format>) -> String {
+    format.map_or(String::new(), |format| format!(";{IN_SHAPE}{}", format_name(format)))
+}
+
+/// The format of the tries in a state of this shape, in words; `None` for a state without tries.
+pub fn name_in_shape(shape: &str) -> Option<&str> {
+    shape.split(';').find_map(|part| part.strip_prefix(IN_SHAPE))
+}
+
+/// No tries, and every format that states are built in.
+pub(crate) fn all_formats() -> impl Iterator<Item = Option<Format>> {
+    TrieForm::ALL.iter().map(|form| format_of(*form))
+}
+
 /// A trie of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrieId {
@@ -61,6 +79,16 @@ impl TrieId {
         match self {
             Self::Accounts => [&[0][..], &key].concat(),
             Self::Slots(account) => [&[1][..], account.as_slice(), &key].concat(),
+        }
+    }
+
+    /// The same for a store that is built in one pass over its rows: the tries of slots come first,
+    /// since accounts have their roots.
+    pub fn slots_first_key(&self, key: &NodeKey) -> Vec<u8> {
+        let key = key.to_bytes();
+        match self {
+            Self::Slots(account) => [&[0][..], account.as_slice(), &key].concat(),
+            Self::Accounts => [&[1][..], &key].concat(),
         }
     }
 }
@@ -103,6 +131,11 @@ pub trait Tries: Sync {
     /// [`StoreError`].
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError>;
 
+    /// Ranges of slots that suit a call of [`TrieReader::slot_ranges`].
+    fn ranges_per_call(&self) -> usize {
+        16
+    }
+
     /// Writes the changes of a batch to flat state, and with them those of the stored nodes.
     ///
     /// # Errors
@@ -135,6 +168,22 @@ pub trait TrieReader {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError>;
+
+    /// Reads several ranges of slots, together if the store can; `sink` gets the index of the range with
+    /// each slot, range by range, each in order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn slot_ranges(
+        &mut self,
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
+    ) -> Result<(), StoreError> {
+        for (index, (account, range)) in ranges.iter().enumerate() {
+            self.slots(account, range, &mut |key, value| sink(index, key, value))?;
+        }
+        Ok(())
+    }
 
     /// Reads the accounts in a range of hashed addresses, in order.
     ///

@@ -12,7 +12,7 @@ use workload::{Genesis, Layout};
 
 use super::{
     error::StateError,
-    manifest::{FORMAT_VERSION, Manifest, RowCounts},
+    manifest::{FORMAT_VERSION, Manifest, NodeTotals, RowCounts},
 };
 
 /// Work on a state.
@@ -102,8 +102,17 @@ pub struct BuildOutput {
     pub content_digest: B256,
     /// Rows of each table.
     pub rows: RowCounts,
-    /// The state root, of a state with tries.
-    pub state_root: Option<B256>,
+    /// Of a state with tries.
+    pub tries: Option<BuiltTries>,
+}
+
+/// The tries of a state that was built or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuiltTries {
+    /// The state root.
+    pub root: B256,
+    /// All stored nodes.
+    pub nodes: NodeTotals,
 }
 
 /// A store that keeps its states in files: how they are built and read back.

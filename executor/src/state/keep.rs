@@ -16,7 +16,7 @@ use super::{
     error::StateError,
     format::{BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
     lock::{Purpose, StateLock, current_holder, last_used_unix_s},
-    manifest::{Manifest, RowCounts},
+    manifest::{Manifest, NodeTotals, RowCounts},
     names::{BUILDING, is_state_name, remove_dir},
 };
 
@@ -64,6 +64,8 @@ pub struct WholeState {
     pub layout: &'static str,
     /// Settings of the store that shape its files.
     pub shape: String,
+    /// Stored nodes of its tries, if it has any and says so.
+    pub nodes: Option<NodeTotals>,
     /// When it was built, in seconds since 1970.
     pub created_unix_s: u64,
 }
@@ -188,12 +190,17 @@ impl DataDir {
                 found.content_digest, manifest.content_digest
             ));
         }
-        if found.state_root != manifest.state_root {
+        let nodes = found.tries.map(|tries| tries.nodes);
+        if manifest.nodes.is_some() && nodes != manifest.nodes {
+            return untrusted(format!("it has {nodes:?} and should have {:?}", manifest.nodes));
+        }
+        let state_root = found.tries.map(|tries| tries.root);
+        if state_root != manifest.state_root {
             let shown =
                 |root: Option<B256>| root.map_or("none".to_owned(), |root| root.to_string());
             return untrusted(format!(
                 "its tries have the root {} and should have {}",
-                shown(found.state_root),
+                shown(state_root),
                 shown(manifest.state_root)
             ));
         }
@@ -262,6 +269,7 @@ fn summary(manifest: &Manifest) -> WholeState {
         rows: manifest.rows,
         layout: manifest.layout.name(),
         shape: manifest.shape.clone(),
+        nodes: manifest.nodes,
         created_unix_s: manifest.created_unix_s,
     }
 }

@@ -49,6 +49,29 @@ impl RowCounts {
     }
 }
 
+/// The stored nodes of a state's tries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeTotals {
+    /// Their number.
+    pub count: u64,
+    /// Bytes of their keys and of themselves, without the store's own.
+    pub bytes: u64,
+}
+
+impl NodeTotals {
+    /// Adds a node.
+    pub(crate) const fn add(&mut self, key: &[u8], node: &[u8]) {
+        self.count += 1;
+        self.bytes += (key.len() + node.len()) as u64;
+    }
+
+    /// Adds other nodes.
+    pub(crate) const fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+    }
+}
+
 /// One file of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
@@ -80,6 +103,9 @@ pub struct Manifest {
     /// The state root, of a state with tries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_root: Option<B256>,
+    /// Its stored nodes, of a state with tries; states of before this was counted say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeTotals>,
     /// The scenario that first asked for the state; a label, several may share a state.
     pub scenario: String,
     /// Rows of each table.

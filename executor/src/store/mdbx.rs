@@ -1,4 +1,5 @@
-//! State in MDBX: one file, mapped into memory, with a table each for accounts, slots and codes.
+//! State in MDBX: one file, mapped into memory, with a table each for accounts, slots and codes, and one
+//! for the nodes of tries if the state has any.
 //!
 //! A slot is a plain key with its value, like `RocksDB`'s: one search a read. Or it is one of the sorted
 //! duplicates of its account, as in reth: the account's key is stored once, some 32 bytes a slot
@@ -16,17 +17,22 @@
 //! the file, which ends the process.
 
 mod account_trees;
+mod append;
 mod base;
 mod branches;
 mod environment;
 mod format;
 mod leaves;
+mod nodes;
 mod page;
+mod ranges;
 mod reader;
 mod sample;
 mod settings;
 mod slots;
 mod tables;
+mod trie_verify;
+mod tries;
 
 use std::{
     fs::File,
@@ -35,6 +41,7 @@ use std::{
 };
 
 use signet_libmdbx::Stat;
+use trie::NodeKey;
 use workload::Table;
 
 use super::Store;
@@ -43,6 +50,7 @@ use crate::{
     error::StoreError,
     place::{self, AskedRow, BlockPlace, Places, RowPages},
     state::BuiltState,
+    tries::{StateTries, TrieId},
 };
 use variant::{CacheMode, SlotTable};
 
@@ -61,6 +69,8 @@ struct Opened {
     duration: Duration,
     /// By table.
     statistics: [Stat; 3],
+    /// Of the nodes of tries, if there are any.
+    nodes: Option<Stat>,
     /// Of the last cold sample: share of the pages that stayed when they were dropped.
     resident_share: Option<f64>,
 }
@@ -113,6 +123,18 @@ impl MdbxStore {
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Number of the leaf pages of rows in tables with these names, and of those in memory.
+    fn pages_of(&self, keys: &[(&str, &[u8])]) -> Result<[u64; 2], String> {
+        let leaves = self.base.leaves_in(keys).map_err(|error| error.to_string())?;
+        let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        let resident_count = self.base.resident_count(&pages);
+        let resident_count = resident_count
+            .ok_or_else(|| "the kernel does not tell which pages are in memory".to_owned())?;
+        Ok([pages.len() as u64, resident_count])
+    }
+
     /// Makes sure that no page of the file is in memory but the index pages.
     fn cool(&self) -> Result<Option<f64>, StoreError> {
         let dropping = || format!("drop {} from the page cache", self.state.name());
@@ -150,13 +172,14 @@ impl Store for MdbxStore {
             CacheMode::Warm => None,
         };
         let sync_mode = self.settings.sync_mode().0;
-        let sample = MdbxSample::open(&self.state, &self.base, self.format.slots, sync_mode)?;
+        let sample = MdbxSample::open(&self.state, &self.base, self.format, sync_mode)?;
         let [accounts, slots, codes] = Table::ALL.map(|table| sample.statistics(table));
         let statistics = [accounts?, slots?, codes?];
+        let nodes = sample.node_statistics()?;
         let duration = start.elapsed();
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let resident_share = cooled.or(opened.and_then(|opened| opened.resident_share));
-        *opened = Some(Opened { duration, statistics, resident_share });
+        *opened = Some(Opened { duration, statistics, nodes, resident_share });
         drop(opened);
         Ok(sample)
     }
@@ -197,11 +220,22 @@ impl Store for MdbxStore {
             let described = opened.map(|opened| describe(&opened.statistics[place]));
             facts.push((name, last(described)));
         }
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let tries = Store::tries(self);
+        if tries.is_some() {
+            let nodes = opened.and_then(|opened| opened.nodes);
+            facts.push(("nodes", last(nodes.map(|nodes| describe(&nodes)))));
+        }
+        let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value));
+        facts.chain(tries.map(|tries| tries.fact())).collect()
     }
 
     fn never_cold(&self) -> Option<&'static str> {
         self.never_cold
+    }
+
+    fn tries(&self) -> Option<StateTries> {
+        let format = self.format.tries?;
+        Some(StateTries { format, root: self.state.manifest().state_root? })
     }
 
     fn built_state(&self) -> Option<&BuiltState> {
@@ -225,20 +259,21 @@ impl Store for MdbxStore {
         Ok(places)
     }
 
-    fn row_pages(&self, rows: &[AskedRow]) -> Option<Result<RowPages, String>> {
-        let layout = self.state.manifest().layout;
-        let count = || {
-            let leaves = self.base.leaves(&place::keys(rows, layout));
-            let leaves = leaves.map_err(|error| error.to_string())?;
-            let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();
-            pages.sort_unstable();
-            pages.dedup();
-            let resident_count = self.base.resident_count(&pages);
-            let resident_count = resident_count
-                .ok_or_else(|| "the kernel does not tell which pages are in memory".to_owned())?;
-            Ok(RowPages { page_count: pages.len() as u64, resident_count })
+    fn row_pages(
+        &self,
+        rows: &[AskedRow],
+        nodes: &[(TrieId, NodeKey)],
+    ) -> Option<Result<RowPages, String>> {
+        let keys = place::keys(rows, self.state.manifest().layout);
+        let rows = keys.iter().map(|(table, key)| (tables::table_name(*table), key.as_slice()));
+        let nodes: Vec<_> = nodes.iter().map(|(trie, key)| trie.slots_first_key(key)).collect();
+        let nodes = nodes.iter().map(|key| (tables::NODES, key.as_slice()));
+        let counted = || {
+            let [page_count, resident_count] = self.pages_of(&rows.collect::<Vec<_>>())?;
+            let [node_page_count, resident_node_count] = self.pages_of(&nodes.collect::<Vec<_>>())?;
+            Ok(RowPages { page_count, resident_count, node_page_count, resident_node_count })
         };
-        Some(count())
+        Some(counted())
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -42,7 +42,7 @@ use crate::{
 };
 use variant::{CacheMode, FilterKind, IndexShape, ReadMethod};
 
-pub use format::{Filter, PPM, RocksFormat, aged_ppm, tries_name};
+pub use format::{Filter, PPM, RocksFormat, aged_ppm};
 pub use options::check_options;
 use places::Blocks;
 pub use reader::RocksReader;

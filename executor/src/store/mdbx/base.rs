@@ -167,16 +167,25 @@ impl Base {
     /// # Errors
     /// The file cannot be read, or is not as MDBX writes it.
     pub(super) fn leaves(&self, keys: &[(Table, RowKey)]) -> io::Result<Vec<LeafPath>> {
+        let named = keys.iter().map(|(table, key)| (table_name(*table), key.as_slice()));
+        self.leaves_in(&named.collect::<Vec<_>>())
+    }
+
+    /// The same of rows in tables with these names.
+    ///
+    /// # Errors
+    /// As [`Self::leaves`].
+    pub(super) fn leaves_in(&self, keys: &[(&str, &[u8])]) -> io::Result<Vec<LeafPath>> {
         let file = device::open_without_readahead(&self.path)?;
         let (metas, trees) = (&self.metas, &self.account_trees);
         let above = Above { metas, index_pages: &self.branches, trees };
         let mut leaves = Leaves::of(&file, above)?;
         let mut order: Vec<usize> = (0..keys.len()).collect();
-        order.sort_unstable_by_key(|index| (table_name(keys[*index].0), keys[*index].1));
+        order.sort_unstable_by_key(|index| keys[*index]);
         let mut found = vec![LeafPath::default(); keys.len()];
         for index in order {
             let (table, key) = &keys[index];
-            found[index] = leaves.find(table_name(*table), key.as_slice())?;
+            found[index] = leaves.find(table, key)?;
         }
         Ok(found)
     }

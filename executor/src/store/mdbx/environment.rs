@@ -54,7 +54,8 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Environment, StoreEr
         mode,
         ..EnvironmentFlags::default()
     });
-    builder.set_max_dbs(Table::ALL.len()).set_max_readers(READER_COUNT_MAX);
+    // One more for nodes of tries.
+    builder.set_max_dbs(Table::ALL.len() + 1).set_max_readers(READER_COUNT_MAX);
     if let Purpose::Build { byte_estimate } = purpose {
         let most = usize::try_from(byte_estimate.saturating_add(ROOM_BYTES)).unwrap_or(usize::MAX);
         builder.set_geometry(Geometry {

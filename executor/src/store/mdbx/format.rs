@@ -4,7 +4,6 @@
 use std::{fs, path::Path};
 
 use alloy_primitives::hex;
-use signet_libmdbx::{Environment, Rw, TxUnsync};
 use variant::SlotTable;
 use workload::{ContentDigest, Genesis, Layout, Table, layout::encode_slot};
 
@@ -12,8 +11,10 @@ use super::{
     base::{Base, DATA},
     environment::{self, PAGE_BYTES, Purpose, failed, failed_io, failed_read},
     settings::NAME,
+    append::Appender,
     slots,
-    tables::{Form, TableKey, Tables},
+    tables::{Form, Tables},
+    trie_verify,
 };
 use crate::{
     error::StoreError,
@@ -21,11 +22,8 @@ use crate::{
         BuildInput, BuildOutput, GROWING_EXTENSION, RowCounts, ScanInput, StateError, StateFormat,
         Watch,
     },
-    store::ordered,
+    tries,
 };
-
-/// Bytes of rows in a transaction: its writes stay in memory until it is committed.
-const TX_BYTES: usize = 64 << 20;
 
 /// Bytes of a row beside key and value: header, offset and padding of its node.
 const ROW_OVERHEAD_BYTES: u64 = 11;
@@ -47,6 +45,9 @@ const DUPLICATE_BYTES: u64 = 74;
 /// Bytes of an account beside its duplicates at most: its key, and the description of its tree.
 const ACCOUNT_BYTES: u64 = 96;
 
+/// Bytes of the top of a small trie, with its key and its share of the page.
+const TOP_BYTES: u64 = 160;
+
 /// Rows between two looks at the cancel flag.
 const REPORT_ROWS: u64 = 1 << 16;
 
@@ -55,18 +56,40 @@ const REPORT_ROWS: u64 = 1 << 16;
 pub struct MdbxFormat {
     /// Form of the table of slots.
     pub slots: SlotTable,
+    /// Nodes of tries that are stored beside the rows.
+    pub tries: Option<trie::Format>,
 }
 
 impl MdbxFormat {
     /// A row a slot.
-    pub const ROWS: Self = Self { slots: SlotTable::Rows };
+    pub const ROWS: Self = Self { slots: SlotTable::Rows, tries: None };
     /// An account's slots as its sorted duplicates.
-    pub const DUP_SORT: Self = Self { slots: SlotTable::DupSort };
+    pub const DUP_SORT: Self = Self { slots: SlotTable::DupSort, tries: None };
 
     /// The format whose shape is `shape`, if there is one.
     pub fn of_shape(shape: &str) -> Option<Self> {
-        let formats = SlotTable::ALL.iter().map(|slots| Self { slots: *slots });
-        formats.into_iter().find(|format| format.shape() == shape)
+        let with = |tries| SlotTable::ALL.iter().map(move |slots| Self { slots: *slots, tries });
+        tries::all_formats().flat_map(with).find(|format| format.shape() == shape)
+    }
+
+    /// How the tables of a state are keyed, and which there are.
+    pub(super) const fn form(&self, layout: Layout) -> Form {
+        Form { layout, slots: self.slots, tries: self.tries }
+    }
+
+    /// Bytes of the nodes of the tries of `genesis` at most, about.
+    fn node_bytes(&self, genesis: &Genesis) -> u64 {
+        let Some(format) = self.tries else { return 0 };
+        let rows = genesis.slot_count().saturating_add(genesis.account_count());
+        let explicit = genesis.accounts.iter().filter(|account| !account.storage.is_empty());
+        let trie_count = (explicit.count() + genesis.slots.len()) as u64;
+        let per_row = match format {
+            trie::Format::Cut(_) => 16,
+            trie::Format::RethLike => 32,
+            trie::Format::Branches => 110,
+            trie::Format::All => 300,
+        };
+        rows.saturating_mul(per_row).saturating_add(trie_count * TOP_BYTES)
     }
 
     /// Bytes of the slots of `genesis` at most.
@@ -112,7 +135,7 @@ impl StateFormat for MdbxFormat {
     }
 
     fn shape(&self) -> String {
-        match self.slots {
+        let rows = match self.slots {
             SlotTable::Rows => {
                 format!("page {PAGE_BYTES}; key to value, no duplicates; appended in order")
             }
@@ -120,7 +143,8 @@ impl StateFormat for MdbxFormat {
                 "page {PAGE_BYTES}; slots as sorted duplicates of their account, without leading \
                  zeros; appended in order"
             ),
-        }
+        };
+        rows + &tries::shape_part(self.tries)
     }
 
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
@@ -132,6 +156,7 @@ impl StateFormat for MdbxFormat {
             genesis.slot_count().saturating_mul(SCRATCH_SLOT_BYTES),
             genesis.account_count().saturating_mul(account),
             codes,
+            self.node_bytes(genesis),
         ];
         let rows = parts.into_iter().fold(FIXED_BYTES, u64::saturating_add);
         // Leaves are full but for the last row; a branch page stands for some fifty of them.
@@ -142,22 +167,15 @@ impl StateFormat for MdbxFormat {
         let path = input.scratch.join(DATA);
         let byte_estimate = self.byte_estimate(input.genesis, input.layout);
         let environment = environment::open(&path, Purpose::Build { byte_estimate })?;
-        let form = Form { layout: input.layout, slots: self.slots };
-        let tables = Tables::create(&environment, form)?;
-        let mut digest = ContentDigest::default();
-        let mut rows = RowCounts::default();
-        for table in Table::ALL {
-            let written = append(&environment, &tables, input, watch, table)?;
-            digest.merge(&written);
-            rows.set(table, written.row_count());
-        }
+        let tables = Tables::create(&environment, self.form(input.layout))?;
+        let appended = Appender::new(&environment, &tables).append_all(input, watch)?;
         environment.sync(true).map_err(failed("make the rows durable"))?;
         let branch_count = tables.branch_count(&environment)?;
         drop(environment);
         let place = input.dir.join(DATA);
         fs::rename(&path, &place).map_err(failed_io("move the database to its place"))?;
         Base::describe(input.dir, branch_count).map_err(failed_io("describe the database"))?;
-        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
+        Ok(appended)
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
@@ -184,38 +202,6 @@ impl StateFormat for MdbxFormat {
     }
 }
 
-/// Appends all rows of `table`.
-fn append(
-    environment: &Environment,
-    tables: &Tables,
-    input: &BuildInput<'_>,
-    watch: &Watch<'_>,
-    table: Table,
-) -> Result<ContentDigest, StateError> {
-    let begin = || -> Result<TxUnsync<Rw>, StoreError> {
-        environment.begin_rw_unsync().map_err(failed("begin to write rows"))
-    };
-    let end = |tx: TxUnsync<Rw>| tx.commit().map_err(failed("write rows"));
-    let mut tx = Some(begin()?);
-    let mut tx_bytes = 0;
-    let digest = ordered::hand_over(input, watch, table, &mut |key, value| {
-        if tx_bytes >= TX_BYTES {
-            tx.take().map(end).transpose()?;
-            tx_bytes = 0;
-        }
-        if tx.is_none() {
-            tx = Some(begin()?);
-        }
-        if let Some(tx) = &tx {
-            tables.append(tx, TableKey { table, key }, value)?;
-        }
-        tx_bytes += key.len() + value.len();
-        Ok(())
-    })?;
-    tx.map(end).transpose()?;
-    Ok(digest)
-}
-
 /// Reads all rows through a link, with MDBX's checks of its pages.
 fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     let format = MdbxFormat::of_shape(&input.manifest.shape).ok_or_else(|| {
@@ -226,8 +212,7 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
     fs::hard_link(input.dir.join(DATA), &path).map_err(failed_io("link the state's file"))?;
     let environment = environment::open(&path, Purpose::Scan)?;
     environment::check_pages(&environment)?;
-    let form = Form { layout: input.manifest.layout, slots: format.slots };
-    let tables = Tables::open(&environment, form)?;
+    let tables = Tables::open(&environment, format.form(input.manifest.layout))?;
     let tx = environment.begin_ro_unsync().map_err(failed("begin to read"))?;
     let mut digest = ContentDigest::default();
     let mut rows = RowCounts::default();
@@ -252,7 +237,11 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
         rows.set(table, of_table.row_count());
         digest.merge(&of_table);
     }
-    Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
+    let tries = match format.tries {
+        Some(format) => Some(trie_verify::verify(input, &tables, &tx, format, watch)?),
+        None => None,
+    };
+    Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
 }
 
 /// Digests a slot that is stored as a duplicate of its account as the row that it stands for.
@@ -282,10 +271,15 @@ mod tests {
     fn states_of_rows_keep_their_name_and_each_shape_is_that_of_one_format() {
         let expected = "page 4096; key to value, no duplicates; appended in order";
         assert_eq!(MdbxFormat::default().shape(), expected);
+        let mut shapes = Vec::new();
         for format in [MdbxFormat::ROWS, MdbxFormat::DUP_SORT] {
-            assert_eq!(MdbxFormat::of_shape(&format.shape()), Some(format));
+            for tries in tries::all_formats() {
+                let format = MdbxFormat { tries, ..format };
+                assert_eq!(MdbxFormat::of_shape(&format.shape()), Some(format));
+                assert!(!shapes.contains(&format.shape()), "{shapes:?}");
+                shapes.push(format.shape());
+            }
         }
-        assert_ne!(MdbxFormat::DUP_SORT.shape(), expected);
         assert_eq!(MdbxFormat::of_shape("something else"), None);
     }
 }

@@ -15,11 +15,13 @@ use super::{
     settings::NAME,
     slots,
     tables::TableKey,
+    tries::MdbxTries,
 };
 use crate::{
     error::StoreError,
     process::thread_major_fault_count,
     store::{ReadCounters, Reader, Sample},
+    tries::Tries,
 };
 
 /// One thread's reads of a sample.
@@ -106,7 +108,7 @@ impl<'a> MdbxReader<'a> {
     }
 }
 
-fn begin(sample: &MdbxSample) -> Result<Tx<Ro>, StoreError> {
+pub(super) fn begin(sample: &MdbxSample) -> Result<Tx<Ro>, StoreError> {
     sample.environment().begin_ro_unsync().map_err(failed("begin to read"))
 }
 
@@ -122,7 +124,12 @@ impl Sample for MdbxSample {
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        self.write(changes)
+        self.write(changes, &[])
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        let format = self.tables().form().tries?;
+        Some(Box::new(MdbxTries { sample: self, format }))
     }
 }
 
@@ -190,15 +197,16 @@ impl Reader for MdbxReader<'_> {
     }
 
     fn counters(&self) -> ReadCounters {
-        let faults = thread_major_fault_count().unwrap_or(0);
-        let block_count = faults.saturating_sub(self.start_fault_count);
-        ReadCounters {
-            key_count: self.key_count,
-            block_count,
-            block_bytes: block_count * PAGE_BYTES as u64,
-            cache_hit_count: 0,
-        }
+        fault_counters(self.start_fault_count, self.key_count)
     }
+}
+
+/// Reads of the calling thread since it had `start_fault_count` page faults.
+pub(super) fn fault_counters(start_fault_count: u64, key_count: u64) -> ReadCounters {
+    let faults = thread_major_fault_count().unwrap_or(0);
+    let block_count = faults.saturating_sub(start_fault_count);
+    let block_bytes = block_count * PAGE_BYTES as u64;
+    ReadCounters { key_count, block_count, block_bytes, cache_hit_count: 0 }
 }
 
 fn wrong_length(what: String, len: usize) -> StoreError {

@@ -11,8 +11,7 @@ use std::{
 };
 
 use alloy_primitives::{B256, hex};
-use signet_libmdbx::{Environment, RoSync, SyncMode, tx::Tx};
-use variant::SlotTable;
+use signet_libmdbx::{Environment, RoSync, SyncMode, TransactionKind, tx::Tx};
 use workload::{
     Layout, NetChanges, Table,
     layout::{RowKey, encode_account},
@@ -21,10 +20,11 @@ use workload::{
 use super::{
     base::{Base, DATA},
     environment::{self, Purpose, failed, failed_io},
+    format::MdbxFormat,
     settings::NAME,
-    tables::{Form, TableKey, Tables},
+    tables::{TableKey, Tables},
 };
-use crate::{error::StoreError, state::BuiltState};
+use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
 
 /// A state open for one sample.
 pub struct MdbxSample {
@@ -62,6 +62,8 @@ struct Touched {
     accounts: Vec<RowKey>,
     slots: Vec<RowKey>,
     codes: Vec<B256>,
+    /// Of the nodes of tries.
+    nodes: Vec<Vec<u8>>,
 }
 
 impl Touched {
@@ -79,15 +81,14 @@ impl MdbxSample {
     pub(super) fn open(
         state: &BuiltState,
         base: &Base,
-        slots: SlotTable,
+        format: MdbxFormat,
         sync_mode: SyncMode,
     ) -> Result<Self, StoreError> {
         let dir = SampleDir(new_dir(state)?);
         let path = dir.0.join(DATA);
         fs::hard_link(base.path(), &path).map_err(failed_io("link the state's file"))?;
         let environment = environment::open(&path, Purpose::Sample(sync_mode))?;
-        let form = Form { layout: state.manifest().layout, slots };
-        let tables = Tables::open(&environment, form)?;
+        let tables = Tables::open(&environment, format.form(state.manifest().layout))?;
         let pin = environment.begin_ro_sync().map_err(failed("hold the state's snapshot"))?;
         Ok(Self {
             pin,
@@ -121,8 +122,18 @@ impl MdbxSample {
         self.pin.db_stat(&self.tables.handle(table)).map_err(failed("look at a table"))
     }
 
-    /// One write transaction, rows in the order of their keys.
-    pub(super) fn write(&self, changes: &NetChanges) -> Result<(), StoreError> {
+    /// The same of the nodes of tries, if there are any.
+    pub(super) fn node_statistics(&self) -> Result<Option<signet_libmdbx::Stat>, StoreError> {
+        let of = |nodes| self.pin.db_stat(&nodes).map_err(failed("look at a table"));
+        self.tables.nodes().map(of).transpose()
+    }
+
+    /// One write transaction: rows in the order of their keys, and then nodes of tries in that of theirs.
+    pub(super) fn write(
+        &self,
+        changes: &NetChanges,
+        nodes: &[NodeChanges],
+    ) -> Result<(), StoreError> {
         let layout = self.layout();
         let mut accounts: Vec<_> = changes
             .accounts
@@ -142,6 +153,7 @@ impl MdbxSample {
             slots.push((layout.slot_key(&account, slot), value));
         }
         slots.sort_unstable_by_key(|(key, _)| *key);
+        let nodes = sorted(nodes);
         let tx = self.environment.begin_rw_unsync().map_err(failed("begin a commit"))?;
         for (key, row) in &accounts {
             let row = row.map(encode_account);
@@ -153,12 +165,14 @@ impl MdbxSample {
             let key = TableKey { table: Table::Codes, key: hash.as_slice() };
             self.tables.write(&tx, key, Some(code))?;
         }
+        nodes.iter().try_for_each(|(key, node)| self.tables.write_node(&tx, key, *node))?;
         tx.commit().map_err(failed("commit"))?;
         self.commit_count.fetch_add(1, Ordering::Release);
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         touched.accounts.extend(accounts.iter().map(|(key, _)| *key));
         touched.slots.extend(slots.iter().map(|(key, _)| *key));
         touched.codes.extend(changes.codes.iter().map(|(hash, _)| *hash));
+        touched.nodes.extend(nodes.into_iter().map(|(key, _)| key));
         Ok(())
     }
 
@@ -171,10 +185,11 @@ impl MdbxSample {
         for key in touched.keys() {
             before.push(tables.get(&pin, key, || name(key), |value| Ok(value.to_vec()))?);
         }
+        let nodes_before = nodes_of(&tables, &pin, &touched)?;
         drop(pin);
         drop(environment);
         base.restore().map_err(failed_io("put the state back"))?;
-        if !before.is_empty() {
+        if !before.is_empty() || !nodes_before.is_empty() {
             let path = dir.0.join(DATA);
             environment::remove_lock_file(&path)?;
             let environment = environment::open(&path, Purpose::Check)?;
@@ -182,18 +197,52 @@ impl MdbxSample {
             let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
             for (key, before) in touched.keys().zip(before) {
                 let now = tables.get(&tx, key, || name(key), |value| Ok(value.to_vec()))?;
-                if now != before {
-                    let text = |value: Option<Vec<u8>>| value.map_or("absent".into(), hex::encode);
-                    return Err(StoreError::NotRestored {
-                        store: NAME,
-                        what: name(key),
-                        reason: format!("it was {} and is {}", text(before), text(now)),
-                    });
-                }
+                check_same(|| name(key), before, now)?;
+            }
+            let now = nodes_of(&tables, &tx, &touched)?;
+            for ((key, before), now) in touched.nodes.iter().zip(nodes_before).zip(now) {
+                check_same(|| format!("node {}", hex::encode_prefixed(key)), before, now)?;
             }
         }
         fs::remove_dir_all(&dir.0).map_err(failed_io(format!("remove {}", dir.0.display())))
     }
+}
+
+/// A node's key, and the node unless it is deleted.
+type NodeWrite<'n> = (Vec<u8>, Option<&'n [u8]>);
+
+/// Changes of nodes by ascending key.
+fn sorted(changes: &[NodeChanges]) -> Vec<NodeWrite<'_>> {
+    let mut nodes = Vec::new();
+    for NodeChanges { trie, put, deleted } in changes {
+        nodes.extend(deleted.iter().map(|key| (trie.slots_first_key(key), None)));
+        nodes.extend(put.iter().map(|(key, node)| (trie.slots_first_key(key), Some(node))));
+    }
+    nodes.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    nodes
+}
+
+/// The committed nodes as a transaction sees them.
+fn nodes_of<K: TransactionKind>(
+    tables: &Tables,
+    tx: &Tx<K>,
+    touched: &Touched,
+) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    let of = |key: &Vec<u8>| tables.node(tx, key, |node| node.map(<[u8]>::to_vec));
+    touched.nodes.iter().map(of).collect()
+}
+
+fn check_same(
+    what: impl FnOnce() -> String,
+    before: Option<Vec<u8>>,
+    now: Option<Vec<u8>>,
+) -> Result<(), StoreError> {
+    if now == before {
+        return Ok(());
+    }
+    let text = |value: Option<Vec<u8>>| value.map_or("absent".into(), hex::encode);
+    let reason = format!("it was {} and is {}", text(before), text(now));
+    Err(StoreError::NotRestored { store: NAME, what: what(), reason })
 }
 
 fn name(row: TableKey<'_>) -> String {

@@ -7,6 +7,7 @@ use alloy_primitives::U256;
 use signet_libmdbx::{
     Cursor, Database, DatabaseFlags, Environment, Rw, TransactionKind, WriteFlags, tx::Tx,
 };
+use trie::Format;
 use variant::SlotTable;
 use workload::{
     Layout, Table,
@@ -33,15 +34,21 @@ pub(super) struct Tables {
     accounts: Database,
     slots: Database,
     codes: Database,
+    /// Of the nodes of tries, if the state has any.
+    nodes: Option<Database>,
     form: Form,
 }
 
-/// How rows are keyed, and how slots are stored.
+/// How rows are keyed, how slots are stored, and which nodes of tries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) layout: Layout,
     pub(super) slots: SlotTable,
+    pub(super) tries: Option<Format>,
 }
+
+/// Name of the table of the nodes of tries.
+pub(super) const NODES: &str = "tries";
 
 /// Name of the table of `table`.
 pub(super) const fn table_name(table: Table) -> &'static str {
@@ -63,7 +70,9 @@ impl Tables {
             let tx = environment.begin_rw_unsync()?;
             let [accounts, slots, codes] =
                 Table::ALL.map(|table| tx.create_db(Some(table_name(table)), flags(table)));
-            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, form };
+            let nodes = form.tries.map(|_| tx.create_db(Some(NODES), DatabaseFlags::empty()));
+            let nodes = nodes.transpose()?;
+            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, nodes, form };
             tx.commit()?;
             Ok(tables)
         };
@@ -76,7 +85,8 @@ impl Tables {
             let tx = environment.begin_ro_unsync()?;
             let [accounts, slots, codes] =
                 Table::ALL.map(|table| tx.open_db(Some(table_name(table))));
-            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, form };
+            let nodes = form.tries.map(|_| tx.open_db(Some(NODES))).transpose()?;
+            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, nodes, form };
             // Handles outlive a transaction only if it is committed.
             tx.commit()?;
             Ok(tables)
@@ -84,7 +94,7 @@ impl Tables {
         opened().map_err(failed("open the tables"))
     }
 
-    /// How rows are keyed, and how slots are stored.
+    /// How rows are keyed, how slots are stored, and which nodes of tries.
     pub(super) const fn form(&self) -> Form {
         self.form
     }
@@ -98,6 +108,11 @@ impl Tables {
         }
     }
 
+    /// The handle of the nodes of tries, if there are any.
+    pub(super) const fn nodes(&self) -> Option<Database> {
+        self.nodes
+    }
+
     /// Branch pages of all tables.
     ///
     /// # Errors
@@ -106,8 +121,9 @@ impl Tables {
         let counted = || {
             let tx = environment.begin_ro_unsync()?;
             let [accounts, slots, codes] = Table::ALL.map(|table| tx.db_stat(&self.handle(table)));
-            let stats = [accounts?, slots?, codes?];
-            Ok(stats.iter().map(|stat| stat.branch_pages() as u64).sum())
+            let nodes = self.nodes.map(|nodes| tx.db_stat(&nodes)).transpose()?;
+            let stats = [accounts?, slots?, codes?].into_iter().chain(nodes);
+            Ok(stats.map(|stat| stat.branch_pages() as u64).sum())
         };
         counted().map_err(failed("look at the tables"))
     }

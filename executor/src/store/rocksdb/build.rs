@@ -107,21 +107,21 @@ impl StateFormat for RocksFormat {
             }
             ingest(&db, family(&db, options::family_of(table))?, written.paths)?;
         }
-        let mut node_count = 0;
-        let mut state_root = None;
+        let mut tries = None;
         if let Some(format) = self.tries {
-            let tries = TrieBuild { format, rocks: self, input, watch, files: &files, db: &db };
-            let built = tries.build(&rows)?;
-            ingest(&db, family(&db, options::TRIES)?, built.paths)?;
-            (node_count, state_root) = (built.node_count, Some(built.root));
+            let build = TrieBuild { format, rocks: self, input, watch, files: &files, db: &db };
+            let (built, paths) = build.build(&rows)?;
+            ingest(&db, family(&db, options::TRIES)?, paths)?;
+            tries = Some(built);
         }
+        let node_count = tries.map_or(0, |tries| tries.nodes.count);
         check_shape(&db, rows.total() + node_count)?;
         drop(db);
         if self.aged_ppm > 0 {
             age::age(input.dir, self, &input.genesis.digest(), &rows, watch)?;
         }
         remove_chatter(input.dir)?;
-        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root })
+        Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {

@@ -119,9 +119,7 @@ impl RocksFormat {
         if self.aged_ppm > 0 {
             text.push_str(&format!(";{AGED}{} ppm in {} generations", self.aged_ppm, GENERATIONS));
         }
-        if let Some(format) = self.tries {
-            text.push_str(&format!(";{TRIES}{}", tries::format_name(format)));
-        }
+        text.push_str(&tries::shape_part(self.tries));
         text
     }
 
@@ -150,7 +148,7 @@ impl RocksFormat {
                 Some(_) => IndexShape::Partitioned,
             },
             aged_ppm: aged_ppm(shape),
-            tries: tries_name(shape).and_then(tries::format_named),
+            tries: tries::name_in_shape(shape).and_then(tries::format_named),
         };
         (format.shape() == shape).then_some(format)
     }
@@ -164,19 +162,12 @@ impl Default for RocksFormat {
 
 /// Before the share in a shape.
 const AGED: &str = "aged ";
-/// Before the format of the tries in a shape.
-const TRIES: &str = "tries ";
 
 /// Share of the rows that were overwritten in a state of this shape, in millionths; 0 for a
 /// state as it was taken in.
 pub fn aged_ppm(shape: &str) -> u32 {
     let part = shape.split(';').find_map(|part| part.strip_prefix(AGED));
     part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)
-}
-
-/// The format of the tries in a state of this shape, in words; `None` for a state without tries.
-pub fn tries_name(shape: &str) -> Option<&str> {
-    shape.split(';').find_map(|part| part.strip_prefix(TRIES))
 }
 
 #[cfg(test)]

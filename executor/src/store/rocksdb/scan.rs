@@ -50,11 +50,11 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
         total.rows.slots += scanned.rows.slots;
         total.rows.codes += scanned.rows.codes;
     }
-    let state_root = match format.tries {
+    let tries = match format.tries {
         Some(format) => Some(trie_verify::verify(input, &db, format, watch)?),
         None => None,
     };
-    Ok(BuildOutput { content_digest: total.digest.finish(), rows: total.rows, state_root })
+    Ok(BuildOutput { content_digest: total.digest.finish(), rows: total.rows, tries })
 }
 
 /// The keys from one file of the last level on up to the next one's. All of a table's together

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use ::rocksdb::{DB, Options, SstFileWriter};
-use alloy_primitives::B256;
 use trie::{Format, NodeKey, NodeSink, StoreError as SinkError};
 
 use super::{
@@ -15,7 +14,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::{BuildInput, BuildPhase, RowCounts, StateError, Watch},
+    state::{BuildInput, BuildPhase, BuiltTries, NodeTotals, RowCounts, StateError, Watch},
     tries::TrieId,
 };
 
@@ -40,15 +39,12 @@ pub(super) struct TrieBuild<'a> {
     pub(super) db: &'a DB,
 }
 
-/// The nodes of all tries in files.
-pub(super) struct BuiltTries {
-    pub(super) root: B256,
-    pub(super) node_count: u64,
-    pub(super) paths: Vec<PathBuf>,
-}
-
 impl TrieBuild<'_> {
-    pub(super) fn build(&self, rows: &RowCounts) -> Result<BuiltTries, StateError> {
+    /// The nodes of all tries, and the files that they are in.
+    pub(super) fn build(
+        &self,
+        rows: &RowCounts,
+    ) -> Result<(BuiltTries, Vec<PathBuf>), StateError> {
         self.watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
         let writer =
             options::writer(self.rocks).map_err(failed("set the options of table files"))?;
@@ -68,16 +64,16 @@ impl TrieBuild<'_> {
                 open: None,
                 trie: TrieId::Accounts,
                 paths: Vec::new(),
-                node_count: 0,
+                nodes: NodeTotals::default(),
             })
         })?;
-        let (mut paths, mut node_count) = (Vec::new(), 0);
+        let (mut paths, mut nodes) = (Vec::new(), NodeTotals::default());
         for mut files in written {
             files.close()?;
-            node_count += files.node_count;
+            nodes.merge(&files.nodes);
             paths.append(&mut files.paths);
         }
-        Ok(BuiltTries { root, node_count, paths })
+        Ok((BuiltTries { root, nodes }, paths))
     }
 }
 
@@ -91,7 +87,7 @@ struct NodeFiles<'a> {
     open: Option<(SstFileWriter<'a>, u64)>,
     trie: TrieId,
     paths: Vec<PathBuf>,
-    node_count: u64,
+    nodes: NodeTotals,
 }
 
 impl NodeFiles<'_> {
@@ -110,9 +106,9 @@ impl NodeFiles<'_> {
         if let Some((writer, bytes)) = &mut self.open {
             let row = self.trie.row_key(key);
             *bytes += (row.len() + node.len()) as u64;
+            self.nodes.add(&row, node);
             writer.put(row, node).map_err(failed("write a table file"))?;
         }
-        self.node_count += 1;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     leaves,
-    state::{BuildPhase, ScanInput, StateError, Watch},
+    state::{BuildPhase, BuiltTries, NodeTotals, ScanInput, StateError, Watch},
     tries::TrieId,
 };
 
@@ -22,13 +22,13 @@ const THREADS: usize = 2;
 /// Rows between two looks whether to stop.
 const CHECK_ROWS: u64 = 1 << 16;
 
-/// The state root, if all nodes are right.
+/// The tries, if all nodes are right.
 pub(super) fn verify(
     input: &ScanInput<'_>,
     db: &DB,
     format: Format,
     watch: &Watch<'_>,
-) -> Result<B256, StateError> {
+) -> Result<BuiltTries, StateError> {
     let genesis = &input.manifest.recipe;
     let rows = &input.manifest.rows;
     watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
@@ -42,13 +42,15 @@ pub(super) fn verify(
         }
         let family = sample::family(db, options::TRIES)?;
         let stored = db.iterator_cf_opt(family, reads, IteratorMode::Start);
-        Ok(Stored { nodes: stored, trie: TrieId::Accounts })
+        Ok(Stored { nodes: stored, trie: TrieId::Accounts, totals: NodeTotals::default() })
     });
     let (root, targets) = compared.map_err(|error| match error {
         StateError::Store(error) => untrusted(error.to_string()),
         error => error,
     })?;
+    let mut nodes = NodeTotals::default();
     for mut target in targets {
+        nodes.merge(&target.totals);
         if let Some(row) = target.next()? {
             let row = alloy_primitives::hex::encode_prefixed(row.0);
             return Err(untrusted(format!("the rows make no node that is stored as row {row}")));
@@ -59,13 +61,14 @@ pub(super) fn verify(
         let text = format!("its nodes have the root {root}, and by HashBuilder it is {expected}");
         return Err(untrusted(text));
     }
-    Ok(root)
+    Ok(BuiltTries { root, nodes })
 }
 
 /// The stored nodes, which must be those that are made.
 struct Stored<'a> {
     nodes: DBIteratorWithThreadMode<'a, DB>,
     trie: TrieId,
+    totals: NodeTotals,
 }
 
 type NodeRow = (Box<[u8]>, Box<[u8]>);
@@ -79,6 +82,7 @@ impl Stored<'_> {
 impl NodeSink for Stored<'_> {
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
         let row = self.trie.row_key(key);
+        self.totals.add(&row, node);
         match self.next()? {
             Some((stored_row, stored)) if *stored_row == row[..] && *stored == *node => Ok(()),
             Some((stored_row, _)) if *stored_row == row[..] => Err("it is stored otherwise".into()),

@@ -1,0 +1,115 @@
+//! Writing a new state: rows, and nodes of the tries that they make, appended in the order of their
+//! keys, in transactions of bounded size.
+
+use std::cell::RefCell;
+
+use signet_libmdbx::{Environment, Rw, TxUnsync};
+use workload::{ContentDigest, Table};
+
+use super::{
+    environment::failed,
+    settings::NAME,
+    tables::{TableKey, Tables},
+};
+use crate::{
+    error::StoreError,
+    state::{BuildInput, BuildOutput, RowCounts, StateError, Watch},
+    store::{
+        ordered,
+        trie_stream::{Hashing, NodeRows, StreamOf, TrieStream},
+    },
+};
+
+/// Bytes of rows and nodes in a transaction: its writes stay in memory until it is committed.
+const TX_BYTES: usize = 64 << 20;
+
+/// Appends to the tables of an environment.
+pub(super) struct Appender<'e> {
+    environment: &'e Environment,
+    tables: &'e Tables,
+    /// The open transaction, and the bytes appended in it.
+    open: Option<(TxUnsync<Rw>, usize)>,
+}
+
+/// Appends nodes, between the rows that make them.
+struct Nodes<'a, 'e>(&'a RefCell<Appender<'e>>);
+
+impl NodeRows for Nodes<'_, '_> {
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
+        let mut appender = self.0.borrow_mut();
+        let tables = appender.tables;
+        appender.append(key.len() + node.len(), |tx| tables.append_node(tx, key, node))
+    }
+}
+
+impl<'e> Appender<'e> {
+    pub(super) const fn new(environment: &'e Environment, tables: &'e Tables) -> Self {
+        Self { environment, tables, open: None }
+    }
+
+    /// Appends all rows of a recipe, and the nodes of their tries.
+    pub(super) fn append_all(
+        self,
+        input: &BuildInput<'_>,
+        watch: &Watch<'_>,
+    ) -> Result<BuildOutput, StateError> {
+        let format = self.tables.form().tries;
+        let appender = RefCell::new(self);
+        let mut tries = format.map(|format| {
+            let of = StreamOf { store: NAME, format, hashing: Hashing::Once };
+            TrieStream::new(of, Nodes(&appender))
+        });
+        // The leaves of accounts have the roots of their slots.
+        let order = match format {
+            Some(_) => [Table::Slots, Table::Accounts, Table::Codes],
+            None => Table::ALL,
+        };
+        let mut digest = ContentDigest::default();
+        let mut rows = RowCounts::default();
+        for table in order {
+            let written = ordered::hand_over(input, watch, table, &mut |key, value| {
+                appender.borrow_mut().row(TableKey { table, key }, value)?;
+                match (&mut tries, table) {
+                    (Some(tries), Table::Slots) => tries.slot(key, value),
+                    (Some(tries), Table::Accounts) => tries.account(key, value),
+                    _ => Ok(()),
+                }
+            })?;
+            digest.merge(&written);
+            rows.set(table, written.row_count());
+        }
+        let tries = tries.map(TrieStream::finish).transpose()?.map(|(tries, _)| tries);
+        appender.borrow_mut().end()?;
+        Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
+    }
+
+    fn row(&mut self, key: TableKey<'_>, value: &[u8]) -> Result<(), StoreError> {
+        let tables = self.tables;
+        self.append(key.key.len() + value.len(), |tx| tables.append(tx, key, value))
+    }
+
+    fn append(
+        &mut self,
+        byte_count: usize,
+        append: impl FnOnce(&TxUnsync<Rw>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        if self.open.as_ref().is_some_and(|(_, bytes)| *bytes >= TX_BYTES) {
+            self.end()?;
+        }
+        let (tx, bytes) = match &mut self.open {
+            Some(open) => open,
+            open @ None => {
+                let tx = self.environment.begin_rw_unsync();
+                open.insert((tx.map_err(failed("begin to write rows"))?, 0))
+            }
+        };
+        append(tx)?;
+        *bytes += byte_count;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), StoreError> {
+        let Some((tx, _)) = self.open.take() else { return Ok(()) };
+        tx.commit().map_err(failed("write rows"))
+    }
+}

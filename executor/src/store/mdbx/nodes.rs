@@ -1,0 +1,90 @@
+//! The table of the nodes of tries: nodes of slots by hashed address and path, then those of accounts.
+
+use std::borrow::Cow;
+
+use signet_libmdbx::{Database, Rw, TransactionKind, WriteFlags, tx::Tx};
+
+use super::{
+    environment::{failed, failed_read},
+    settings::NAME,
+    tables::{NODES, Tables},
+};
+use crate::error::StoreError;
+
+/// Bytes of the longest key: a table, an account, a path of 64 nibbles and its end.
+const KEY_BYTES_MAX: usize = 1 + 32 + 64 + 1;
+
+impl Tables {
+    /// The handle of the table.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`]: the state has no tries.
+    pub(super) fn nodes_table(&self) -> Result<Database, StoreError> {
+        self.nodes().ok_or_else(|| StoreError::Failed {
+            store: NAME,
+            action: format!("look into the table {NODES}"),
+            reason: "the state has no tries".to_owned(),
+        })
+    }
+
+    /// The node with `key`, in `tx`, handed to `take`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn node<K: TransactionKind, T>(
+        &self,
+        tx: &Tx<K>,
+        key: &[u8],
+        take: impl FnOnce(Option<&[u8]>) -> T,
+    ) -> Result<T, StoreError> {
+        check_key(key)?;
+        let found = tx.get::<Cow<'_, [u8]>>(self.nodes_table()?.dbi(), key);
+        let node = found.map_err(|error| failed_read("read a node of a trie")(error))?;
+        Ok(take(node.as_deref()))
+    }
+
+    /// Appends a node, whose key is the greatest so far.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn append_node(
+        &self,
+        tx: &Tx<Rw>,
+        key: &[u8],
+        node: &[u8],
+    ) -> Result<(), StoreError> {
+        check_key(key)?;
+        tx.append(self.nodes_table()?, key, node).map_err(failed("append a node of a trie"))
+    }
+
+    /// Writes a node; none removes it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn write_node(
+        &self,
+        tx: &Tx<Rw>,
+        key: &[u8],
+        node: Option<&[u8]>,
+    ) -> Result<(), StoreError> {
+        check_key(key)?;
+        let table = self.nodes_table()?;
+        let written = match node {
+            Some(node) => tx.put(table, key, node, WriteFlags::UPSERT),
+            None => tx.del(table, key, None).map(drop),
+        };
+        written.map_err(failed("write a node of a trie"))
+    }
+}
+
+/// Refuses a key that is none of a node.
+fn check_key(key: &[u8]) -> Result<(), StoreError> {
+    if (1..=KEY_BYTES_MAX).contains(&key.len()) {
+        return Ok(());
+    }
+    Err(StoreError::Failed {
+        store: NAME,
+        action: format!("use a key of {} bytes for {NODES}", key.len()),
+        reason: format!("its keys have 1 to {KEY_BYTES_MAX} bytes"),
+    })
+}

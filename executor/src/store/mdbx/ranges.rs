@@ -1,0 +1,152 @@
+//! Rows in the order of their keys, by range and all of them, whatever the form of their table.
+
+use std::borrow::Cow;
+
+use alloy_primitives::{B256, U256, hex};
+use signet_libmdbx::{Cursor, ReadError, TransactionKind, tx::Tx};
+use trie::RowRange;
+use variant::SlotTable;
+use workload::{
+    AccountState, Table,
+    layout::{decode_account, encode_slot},
+};
+
+use super::{
+    environment::{failed, failed_read},
+    settings::NAME,
+    slots,
+    tables::{Tables, table_name},
+};
+use crate::{error::StoreError, state::StateError};
+
+/// Takes a row: its key and its value in full.
+type RowSink<'s> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 's;
+
+/// A row as the table has it.
+type Pair<'tx> = (Cow<'tx, [u8]>, Cow<'tx, [u8]>);
+
+const READING: &str = "read rows of a trie";
+
+fn read<T>(result: Result<T, ReadError>) -> Result<T, StoreError> {
+    result.map_err(|error| failed_read(READING)(error))
+}
+
+fn wrong(key: &[u8]) -> StoreError {
+    let what = hex::encode_prefixed(key);
+    let reason = "its key or its value has another length".to_owned();
+    StoreError::Damaged { store: NAME, what, reason }
+}
+
+impl Tables {
+    fn cursor<'tx, K: TransactionKind>(
+        &self,
+        tx: &'tx Tx<K>,
+        table: Table,
+    ) -> Result<Cursor<'tx, K>, StoreError> {
+        tx.cursor(self.handle(table)).map_err(failed(READING))
+    }
+
+    /// Hands over the slots of an account, by the hash of its address, in a range of hashed keys.
+    /// Returns their number.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn slots_in<K: TransactionKind>(
+        &self,
+        tx: &Tx<K>,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<u64, StoreError> {
+        let mut cursor = self.cursor(tx, Table::Slots)?;
+        let mut count = 0;
+        let mut take = |key: B256, value: &[u8], form| {
+            let value = slots::decode(form, value).ok_or_else(|| wrong(key.as_slice()))?;
+            count += 1;
+            sink(key, value);
+            Ok::<_, StoreError>(())
+        };
+        match self.form().slots {
+            form @ SlotTable::Rows => {
+                let [first, last] =
+                    [range.first, range.last].map(|key| [account.as_slice(), &key[..]].concat());
+                let mut next = read(cursor.set_range::<Cow<'_, [u8]>, Cow<'_, [u8]>>(&first))?;
+                while let Some((key, value)) = next.filter(|(key, _)| **key <= last[..]) {
+                    let (_, part) = slots::split(&key);
+                    take(B256::try_from(part).map_err(|_| wrong(&key))?, &value, form)?;
+                    // The row behind the last one may lie on a leaf of its own.
+                    next = if *key == last { None } else { read(cursor.next())? };
+                }
+            }
+            form @ SlotTable::DupSort => {
+                let found =
+                    cursor.get_both_range::<Cow<'_, [u8]>>(&account[..], &range.first[..]);
+                let mut next = read(found)?;
+                while let Some(duplicate) = next {
+                    let (part, value) = slots::parts(&duplicate).ok_or_else(|| wrong(&duplicate))?;
+                    let part = B256::from_slice(part);
+                    if part > range.last {
+                        break;
+                    }
+                    take(part, value, form)?;
+                    let following: Option<Pair<'_>> =
+                        if part == range.last { None } else { read(cursor.next_dup())? };
+                    next = following.map(|(_, duplicate)| duplicate);
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Hands over the accounts in a range of hashed addresses. Returns their number.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn accounts_in<K: TransactionKind>(
+        &self,
+        tx: &Tx<K>,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<u64, StoreError> {
+        let mut cursor = self.cursor(tx, Table::Accounts)?;
+        let mut count = 0;
+        let mut next = read(cursor.set_range::<Cow<'_, [u8]>, Cow<'_, [u8]>>(&range.first[..]))?;
+        while let Some((key, value)) = next.filter(|(key, _)| **key <= range.last[..]) {
+            let state = decode_account(&value).ok_or_else(|| wrong(&key))?;
+            let account = B256::try_from(&key[..]).map_err(|_| wrong(&key))?;
+            count += 1;
+            sink(account, state);
+            next = if account == range.last { None } else { read(cursor.next())? };
+        }
+        Ok(count)
+    }
+
+    /// Hands over all rows of a table; slots with the account's key before their own, and their values
+    /// in full.
+    ///
+    /// # Errors
+    /// [`StoreError`], and those of `sink`.
+    pub(super) fn each_row<K: TransactionKind>(
+        &self,
+        tx: &Tx<K>,
+        table: Table,
+        sink: &mut RowSink<'_>,
+    ) -> Result<(), StateError> {
+        let mut cursor = self.cursor(tx, table)?;
+        let mut next: Option<Pair<'_>> = read(cursor.first())?;
+        while let Some((key, value)) = next {
+            match (table, self.form().slots) {
+                (Table::Slots, form @ SlotTable::DupSort) => {
+                    let row = slots::parts(&value).and_then(|(subkey, value)| {
+                        Some((subkey, encode_slot(&slots::decode(form, value)?)))
+                    });
+                    let (subkey, value) = row.ok_or_else(|| wrong(&value))?;
+                    sink(&[&key[..], subkey].concat(), &value)?;
+                }
+                _ => sink(&key, &value)?,
+            }
+            next = read(cursor.next())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Reads and commits of tries. A thread reads in a transaction of its own, one key after the other: MDBX
+//! has no call that reads many. Reads that may be made together are under way in as many threads as read.
+
+use alloy_primitives::{B256, U256};
+use signet_libmdbx::{Ro, tx::Tx};
+use trie::{Format, NodeKey, RowRange};
+use workload::{AccountState, NetChanges, Table, layout::decode_account};
+
+use super::{
+    reader::{begin, fault_counters},
+    sample::MdbxSample,
+    settings::NAME,
+    tables::TableKey,
+};
+use crate::{
+    error::StoreError,
+    process::thread_major_fault_count,
+    read_counters::ReadCounters,
+    tries::{NodeChanges, NodeSink, TrieId, TrieReader, Tries},
+};
+
+/// The tries of a sample.
+pub(super) struct MdbxTries<'a> {
+    pub(super) sample: &'a MdbxSample,
+    pub(super) format: Format,
+}
+
+impl Tries for MdbxTries<'_> {
+    fn format(&self) -> Format {
+        self.format
+    }
+
+    fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
+        let commit_count = self.sample.commit_count();
+        Ok(Box::new(Reader {
+            sample: self.sample,
+            tx: begin(self.sample)?,
+            commit_count,
+            key_count: 0,
+            start_fault_count: thread_major_fault_count().unwrap_or(0),
+        }))
+    }
+
+    fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
+        self.sample.write(changes, nodes)
+    }
+}
+
+/// One thread's reads.
+struct Reader<'a> {
+    sample: &'a MdbxSample,
+    tx: Tx<Ro>,
+    /// Batches that had been committed when `tx` began.
+    commit_count: u64,
+    key_count: u64,
+    start_fault_count: u64,
+}
+
+impl Reader<'_> {
+    /// Begins the transaction again if a batch was committed.
+    fn renew(&mut self) -> Result<(), StoreError> {
+        let commit_count = self.sample.commit_count();
+        if commit_count != self.commit_count {
+            self.tx = begin(self.sample)?;
+            self.commit_count = commit_count;
+        }
+        Ok(())
+    }
+}
+
+impl TrieReader for Reader<'_> {
+    fn nodes(
+        &mut self,
+        keys: &[(TrieId, NodeKey)],
+        sink: &mut NodeSink<'_>,
+    ) -> Result<(), StoreError> {
+        self.renew()?;
+        self.key_count += keys.len() as u64;
+        let rows = keys.iter().enumerate();
+        let mut rows: Vec<_> =
+            rows.map(|(index, (trie, key))| (trie.slots_first_key(key), index)).collect();
+        // Neighbours lie on one leaf.
+        rows.sort_unstable();
+        for (row, index) in rows {
+            self.sample.tables().node(&self.tx, &row, |node| sink(index, node))?;
+        }
+        Ok(())
+    }
+
+    fn slots(
+        &mut self,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<(), StoreError> {
+        self.renew()?;
+        self.key_count += self.sample.tables().slots_in(&self.tx, account, range, sink)?;
+        Ok(())
+    }
+
+    fn accounts(
+        &mut self,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<(), StoreError> {
+        self.renew()?;
+        self.key_count += self.sample.tables().accounts_in(&self.tx, range, sink)?;
+        Ok(())
+    }
+
+    fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
+        self.renew()?;
+        self.key_count += 1;
+        let what = || format!("account {key}");
+        let row = TableKey { table: Table::Accounts, key: key.as_slice() };
+        self.sample.tables().get(&self.tx, row, what, |value| {
+            decode_account(value).ok_or_else(|| StoreError::Damaged {
+                store: NAME,
+                what: what(),
+                reason: format!("its value has {} bytes", value.len()),
+            })
+        })
+    }
+
+    fn counters(&self) -> ReadCounters {
+        fault_counters(self.start_fault_count, self.key_count)
+    }
+}

@@ -1,0 +1,220 @@
+//! The tries of rows that come in the order of their keys, all slots before all accounts: for stores
+//! that are built, and read, in one pass. Nodes come in the order of [`TrieId::slots_first_key`].
+
+use std::collections::VecDeque;
+
+use alloy_primitives::{B256, hex};
+use trie::{Builder, EMPTY_ROOT, Format, NodeKey, NodeSink, SlotValue, StoreError as SinkError};
+use workload::layout::{decode_account, decode_slot};
+
+use crate::{
+    checked_trie::{CheckedTrie, CheckedTrieError},
+    error::StoreError,
+    leaves,
+    state::{BuiltTries, NodeTotals, StateError},
+    tries::TrieId,
+};
+
+/// Takes the nodes of all tries.
+pub(super) trait NodeRows {
+    /// Takes a node, under a key above all before.
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError>;
+}
+
+/// Implementations that hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hashing {
+    /// The builder of nodes.
+    Once,
+    /// `alloy_trie::HashBuilder` beside it; their roots are compared.
+    Twice,
+}
+
+/// The purpose of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamOf {
+    /// Name of the store.
+    pub(super) store: &'static str,
+    /// Nodes that are stored.
+    pub(super) format: Format,
+    pub(super) hashing: Hashing,
+}
+
+/// Makes tries of rows.
+pub(super) struct TrieStream<N> {
+    of: StreamOf,
+    /// Takes the nodes of the next trie; `None` while a trie is open.
+    idle: Option<Sink<N>>,
+    open: Option<(TrieId, OneTrie<Sink<N>>)>,
+    /// Roots of slots by hashed address, ascending, of accounts that have not come.
+    roots: VecDeque<(B256, B256)>,
+    leaf: Vec<u8>,
+}
+
+struct Sink<N> {
+    trie: TrieId,
+    rows: N,
+    totals: NodeTotals,
+}
+
+impl<N: NodeRows> NodeSink for Sink<N> {
+    fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
+        let key = self.trie.slots_first_key(key);
+        self.totals.add(&key, node);
+        Ok(self.rows.node(&key, node)?)
+    }
+}
+
+enum OneTrie<S> {
+    Once(Builder<S>),
+    Twice(Box<CheckedTrie<S>>),
+}
+
+impl<S: NodeSink> OneTrie<S> {
+    fn push(&mut self, key: &B256, value: &[u8]) -> Result<(), trie::Error> {
+        match self {
+            Self::Once(builder) => builder.push(key.as_slice(), value),
+            Self::Twice(checked) => checked.push(key, value),
+        }
+    }
+
+    fn finish(self) -> Result<(B256, S), CheckedTrieError> {
+        match self {
+            Self::Once(builder) => {
+                let built = builder.finish()?;
+                Ok((built.root, built.sink))
+            }
+            Self::Twice(checked) => checked.finish(),
+        }
+    }
+}
+
+impl<N: NodeRows> TrieStream<N> {
+    /// Before all rows; `rows` takes the nodes.
+    pub(super) fn new(of: StreamOf, rows: N) -> Self {
+        let idle = Sink { trie: TrieId::Accounts, rows, totals: NodeTotals::default() };
+        Self { of, idle: Some(idle), open: None, roots: VecDeque::new(), leaf: Vec::new() }
+    }
+
+    /// Adds a slot's row: the key is the account's and its own, both hashed.
+    pub(super) fn slot(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
+        let wrong = || wrong_row(self.of.store, key);
+        let (account, part) = key.split_first_chunk::<32>().ok_or_else(wrong)?;
+        let part = B256::try_from(part).map_err(|_| wrong())?;
+        let value = decode_slot(value).and_then(|value| SlotValue::new(&value));
+        let value = value.ok_or_else(wrong)?;
+        let trie = TrieId::Slots(B256::new(*account));
+        self.push(trie, &part, value.as_slice())
+    }
+
+    /// Adds an account's row, after all slots.
+    pub(super) fn account(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
+        let wrong = || wrong_row(self.of.store, key);
+        let state = decode_account(value).ok_or_else(wrong)?;
+        let key = B256::try_from(key).map_err(|_| wrong())?;
+        self.close()?;
+        while self.roots.front().is_some_and(|(account, _)| *account < key) {
+            self.roots.pop_front();
+        }
+        let root = self.roots.front().filter(|(account, _)| *account == key);
+        let root = root.map_or(EMPTY_ROOT, |(_, root)| *root);
+        let mut leaf = std::mem::take(&mut self.leaf);
+        leaves::account(&state, root, &mut leaf);
+        let pushed = self.push(TrieId::Accounts, &key, &leaf);
+        self.leaf = leaf;
+        pushed
+    }
+
+    /// The tries of all rows, and the sink.
+    pub(super) fn finish(mut self) -> Result<(BuiltTries, N), StateError> {
+        self.close()?;
+        let accounts = match self.open.take() {
+            Some((_, accounts)) => accounts,
+            None => self.begin(TrieId::Accounts),
+        };
+        let (root, sink) = accounts.finish().map_err(|error| no_trie(self.of.store, error))?;
+        Ok((BuiltTries { root, nodes: sink.totals }, sink.rows))
+    }
+
+    fn push(&mut self, trie: TrieId, key: &B256, value: &[u8]) -> Result<(), StateError> {
+        if self.open.as_ref().is_none_or(|(of, _)| *of != trie) {
+            self.close()?;
+            self.open = Some((trie, self.begin(trie)));
+        }
+        let Some((_, open)) = &mut self.open else { return Ok(()) };
+        open.push(key, value).map_err(|error| no_trie(self.of.store, error.into()))
+    }
+
+    fn begin(&mut self, trie: TrieId) -> OneTrie<Sink<N>> {
+        let Some(idle) = self.idle.take() else { unreachable!("one trie is open at a time") };
+        let builder = Builder::new(self.of.format, Sink { trie, ..idle });
+        match self.of.hashing {
+            Hashing::Once => OneTrie::Once(builder),
+            Hashing::Twice => OneTrie::Twice(Box::new(CheckedTrie::new(builder))),
+        }
+    }
+
+    /// Ends the open trie of slots, if there is one.
+    fn close(&mut self) -> Result<(), StateError> {
+        let is_of_slots = |open: &mut (TrieId, _)| matches!(open.0, TrieId::Slots(_));
+        let Some((trie, open)) = self.open.take_if(is_of_slots) else { return Ok(()) };
+        let (root, sink) = open.finish().map_err(|error| no_trie(self.of.store, error))?;
+        if let TrieId::Slots(account) = trie {
+            self.roots.push_back((account, root));
+        }
+        self.idle = Some(sink);
+        Ok(())
+    }
+}
+
+/// Stored nodes, by ascending key.
+pub(super) trait StoredNodes {
+    /// The next one: its key and itself.
+    fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError>;
+}
+
+/// Compares the nodes that rows make with stored ones.
+pub(super) struct SameNodes<S> {
+    pub(super) store: &'static str,
+    pub(super) stored: S,
+}
+
+impl<S: StoredNodes> NodeRows for SameNodes<S> {
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
+        let reason = match self.stored.next()? {
+            Some((stored_key, stored)) if stored_key == key && stored == node => return Ok(()),
+            Some((stored_key, _)) if stored_key == key => "it is stored otherwise",
+            _ => "it is not stored",
+        };
+        let what = format!("node {}", hex::encode_prefixed(key));
+        Err(StoreError::Damaged { store: self.store, what, reason: reason.to_owned() })
+    }
+}
+
+impl<S: StoredNodes> SameNodes<S> {
+    /// After all nodes of the rows.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`]: more nodes are stored.
+    pub(super) fn end(mut self) -> Result<(), StoreError> {
+        let Some((key, _)) = self.stored.next()? else { return Ok(()) };
+        let what = format!("node {}", hex::encode_prefixed(key));
+        let reason = "it is stored, and the rows make no such node".to_owned();
+        Err(StoreError::Damaged { store: self.store, what, reason })
+    }
+}
+
+/// That the rows make no trie, or that the sink failed, with its reason.
+fn no_trie(store: &'static str, error: CheckedTrieError) -> StateError {
+    let reason = match &error {
+        CheckedTrieError::Trie(trie::Error::Sink { source, .. }) => format!("{error}: {source}"),
+        error => error.to_string(),
+    };
+    StoreError::Failed { store, action: "make the tries".to_owned(), reason }.into()
+}
+
+fn wrong_row(store: &'static str, key: &[u8]) -> StateError {
+    let what = hex::encode_prefixed(key);
+    let reason = "its key or its value has another length".to_owned();
+    StoreError::Damaged { store, what, reason }.into()
+}
