@@ -20,6 +20,7 @@ pub use crate::{error::StoreError, read_counters::ReadCounters};
 pub mod any;
 pub mod flat;
 pub mod handicap;
+mod hashed_overlay;
 pub mod mdbx;
 pub mod memory;
 mod ordered;

@@ -100,7 +100,7 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
                 "{:>7} rows  {}{}  {}",
                 progress::count(whole.rows.total()),
                 whole.layout,
-                form(&whole.shape),
+                form(whole),
                 whole.scenario
             ),
             (None, true) => {
@@ -213,17 +213,23 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
 }
 
 /// `  aged 0.3`, for a state of which a share was written again, `  dupsort`, for one with the
-/// slots of an account as sorted duplicates, and `  tries cut at 16 rows`, for one with nodes of tries.
-fn form(shape: &str) -> String {
-    if let Some(MdbxFormat { slots: SlotTable::DupSort }) = MdbxFormat::of_shape(shape) {
-        return format!("  {}", SlotTable::DupSort);
-    }
+/// slots of an account as sorted duplicates, and `  tries cut at 16 rows (9.1 MB)`, for one with nodes of
+/// tries, with the bytes of these.
+fn form(whole: &WholeState) -> String {
+    let shape = &whole.shape;
+    let slots = match MdbxFormat::of_shape(shape) {
+        Some(MdbxFormat { slots: slots @ SlotTable::DupSort, .. }) => format!("  {slots}"),
+        _ => String::new(),
+    };
     let aged = match rocksdb::aged_ppm(shape) {
         0 => String::new(),
         ppm => format!("  aged {}", f64::from(ppm) / f64::from(rocksdb::PPM)),
     };
-    let tries = rocksdb::tries_name(shape).map_or(String::new(), |name| format!("  tries {name}"));
-    aged + &tries
+    let bytes = |nodes: NodeTotals| format!(" ({})", progress::bytes(nodes.bytes));
+    let tries = tries::name_in_shape(shape).map_or(String::new(), |name| {
+        format!("  tries {name}{}", whole.nodes.map_or(String::new(), bytes))
+    });
+    slots + &aged + &tries
 }
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {

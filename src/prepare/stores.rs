@@ -76,6 +76,8 @@ pub enum StoreSettings {
     },
     /// A flat file.
     Flat {
+        /// Shape of its files.
+        format: FlatFormat,
         /// How it is read and committed to.
         settings: FlatSettings,
     },
@@ -84,18 +86,19 @@ pub enum StoreSettings {
 impl StoreSettings {
     /// Those that `run` asks for on `machine`.
     pub fn of(store: StoreKind, run: &RunSpec, machine: &Machine) -> Self {
-        let durability = run.commit;
+        let (durability, tries) = (run.commit, tries::format_of(run.trie));
         match store {
             StoreKind::Memory => Self::Memory { trie: run.trie },
             StoreKind::Rocksdb => {
                 Self::Rocksdb { format: rocks_format(run), settings: rocks_settings(run, machine) }
             }
             StoreKind::Mdbx => Self::Mdbx {
-                format: MdbxFormat { slots: run.mdbx.storage },
+                format: MdbxFormat { slots: run.mdbx.storage, tries },
                 settings: MdbxSettings { durability },
             },
             StoreKind::Flat => {
-                Self::Flat { settings: FlatSettings { durability, ..FlatSettings::default() } }
+                let settings = FlatSettings { durability, ..FlatSettings::default() };
+                Self::Flat { format: FlatFormat { tries }, settings }
             }
         }
     }
@@ -140,8 +143,8 @@ impl StoreOpener<'_> {
                 let store = MdbxStore::open(self.state(&format)?, settings);
                 AnyStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
             }
-            StoreSettings::Flat { settings } => {
-                let store = FlatStore::open(self.state(&FlatFormat)?, settings);
+            StoreSettings::Flat { format, settings } => {
+                let store = FlatStore::open(self.state(&format)?, settings);
                 AnyStore::Flat(Box::new(store.or_exit(Code::Io)?))
             }
         })

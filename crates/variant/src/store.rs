@@ -32,8 +32,7 @@ impl StoreKind {
     /// Returns whether its states can store nodes of tries.
     pub const fn keeps_tries(self) -> bool {
         match self {
-            Self::Rocksdb | Self::Memory => true,
-            Self::Mdbx | Self::Flat => false,
+            Self::Rocksdb | Self::Mdbx | Self::Flat | Self::Memory => true,
         }
     }
 

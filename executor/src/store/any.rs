@@ -18,7 +18,7 @@ pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
     match kind {
         StoreKind::Rocksdb => Some(Box::new(RocksFormat::default())),
         StoreKind::Mdbx => Some(Box::new(MdbxFormat::default())),
-        StoreKind::Flat => Some(Box::new(FlatFormat)),
+        StoreKind::Flat => Some(Box::new(FlatFormat::default())),
         StoreKind::Memory => None,
     }
 }

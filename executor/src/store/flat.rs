@@ -7,17 +7,23 @@
 //! memory, and both go with the sample. Its index takes 16 bytes of memory for each block, some
 //! 50 MB for a state of 12 GB.
 //!
+//! Nodes of tries lie in blocks of their own file (`nodes.rs`), and are read in the same way.
+//!
 //! **Invariant**: the files of the base are only ever opened for reading.
 
 mod block;
 mod files;
 mod format;
 mod index;
+mod nodes;
+mod ranges;
 mod reader;
 #[cfg(feature = "io-uring")]
 mod ring;
 mod sample;
 mod settings;
+mod trie_verify;
+mod tries;
 
 use std::{
     fs::File,
@@ -39,6 +45,7 @@ use crate::{
     error::StoreError,
     place::{self, AskedRow, BlockPlace, Places},
     state::{BuiltState, StateError},
+    tries::StateTries,
 };
 use variant::CacheMode;
 
@@ -73,7 +80,14 @@ impl FlatStore {
     /// when a file cannot be opened.
     pub fn open(state: BuiltState, settings: FlatSettings) -> Result<Self, StoreError> {
         let action = || format!("open {}", state.dir().display());
-        let files = Files::open(state.dir(), state.manifest().layout).map_err(|error| {
+        let shape = &state.manifest().shape;
+        let format = FlatFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
+            store: NAME,
+            action: format!("open {}", state.name()),
+            reason: format!("this build does not know the shape {shape:?}"),
+        })?;
+        let files = Files::open(state.dir(), state.manifest().layout, format.tries);
+        let files = files.map_err(|error| {
             let reason = error.to_string();
             match error.kind() {
                 io::ErrorKind::InvalidData => {
@@ -135,7 +149,7 @@ impl Store for FlatStore {
     fn open_sample(&self, cache: CacheMode) -> Result<FlatSample, StoreError> {
         let start = Instant::now();
         if cache == CacheMode::Cold && !self.files.is_direct() {
-            device::fadvise_dontneed(&self.files.paths())
+            device::fadvise_dontneed(&self.files.all_paths())
                 .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
         }
         let sample = FlatSample::open(SampleInput {
@@ -193,11 +207,20 @@ impl Store for FlatStore {
             ("commit", format!("{}, to a log and to memory", self.settings.durability)),
             ("open_sample_ns", open_ns),
         ];
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let nodes = self.files.nodes.as_ref();
+        let nodes = nodes.map(|nodes| ("node_blocks", nodes.index.block_count().to_string()));
+        let facts = facts.into_iter().chain(nodes);
+        let facts = facts.map(|(name, value)| (name.to_owned(), value));
+        facts.chain(Store::tries(self).map(|tries| tries.fact())).collect()
     }
 
     fn never_cold(&self) -> Option<&'static str> {
         self.in_memory.then_some("the state lies on a file system in memory (tmpfs or ramfs)")
+    }
+
+    fn tries(&self) -> Option<StateTries> {
+        let format = self.files.nodes.as_ref()?.format;
+        Some(StateTries { format, root: self.state.manifest().state_root? })
     }
 
     fn built_state(&self) -> Option<&BuiltState> {

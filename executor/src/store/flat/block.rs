@@ -13,7 +13,7 @@ use workload::{Layout, Table, layout::ACCOUNT_VALUE_BYTES};
 /// Size and alignment of a block and of each read.
 pub(super) const BLOCK_BYTES: usize = 4096;
 /// Bytes before the rows.
-const HEADER_BYTES: usize = 16;
+pub(super) const HEADER_BYTES: usize = 16;
 
 /// A block, where `O_DIRECT` can read it to.
 #[derive(Clone)]
@@ -89,23 +89,45 @@ impl Shape {
         is_sound.then_some(Rows { shape: self, block, count })
     }
 
-    /// Four lanes of multiplications by odd numbers: a change within any eight bytes always
-    /// shows, a larger one but once in about 2^64. It is no defence against an adversary.
     fn checksum(self, block: &Block, number: u64) -> u64 {
-        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let seed = (self.seed << 56) ^ number;
-        let mut lanes = [seed, !seed, seed.rotate_left(17), seed.rotate_left(41)];
-        // The checksum itself counts as zeros.
-        let mut keep = 0;
-        for words in block.0.chunks_exact(32) {
-            for (lane, word) in lanes.iter_mut().zip(words.chunks_exact(8)) {
-                let word = word.iter().rev().fold(0, |all, byte| (all << 8) | u64::from(*byte));
-                *lane = (*lane ^ (word & keep)).wrapping_mul(ODD).rotate_left(29);
-                keep = u64::MAX;
-            }
-        }
-        lanes.iter().fold(0, |all: u64, lane| (all ^ lane).wrapping_mul(ODD).rotate_left(31))
+        checksum(block, (self.seed << 56) ^ number)
     }
+}
+
+/// Four lanes of multiplications by odd numbers: a change within any eight bytes always
+/// shows, a larger one but once in about 2^64. It is no defence against an adversary.
+fn checksum(block: &Block, seed: u64) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut lanes = [seed, !seed, seed.rotate_left(17), seed.rotate_left(41)];
+    // The checksum itself counts as zeros.
+    let mut keep = 0;
+    for words in block.0.chunks_exact(32) {
+        for (lane, word) in lanes.iter_mut().zip(words.chunks_exact(8)) {
+            let word = word.iter().rev().fold(0, |all, byte| (all << 8) | u64::from(*byte));
+            *lane = (*lane ^ (word & keep)).wrapping_mul(ODD).rotate_left(29);
+            keep = u64::MAX;
+        }
+    }
+    lanes.iter().fold(0, |all: u64, lane| (all ^ lane).wrapping_mul(ODD).rotate_left(31))
+}
+
+/// Begins the checksums of blocks of nodes.
+const NODE_SEED: u64 = 3 << 56;
+
+/// Writes the header of block `number` of the nodes of tries, which has `count`.
+pub(super) fn seal_nodes(block: &mut Block, number: u64, count: u16) {
+    block.0[8..10].copy_from_slice(&count.to_le_bytes());
+    let sum = checksum(block, NODE_SEED ^ number);
+    block.0[..8].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Number of the nodes in `block`, which was read as block `number`, and their bytes; `None` where it
+/// is damaged.
+pub(super) fn sealed_nodes(block: &Block, number: u64) -> Option<(u16, &[u8])> {
+    let (header, nodes) = block.0.split_first_chunk::<HEADER_BYTES>()?;
+    let (sum, rest) = header.split_first_chunk::<8>()?;
+    let is_sound = u64::from_le_bytes(*sum) == checksum(block, NODE_SEED ^ number);
+    is_sound.then(|| (u16::from_le_bytes([rest[0], rest[1]]), nodes))
 }
 
 /// The rows of a block that is sound.
@@ -192,5 +214,8 @@ mod tests {
             block.0[bit / 8] ^= 1 << (bit % 8);
         }
         assert!(shape.rows(&block, 7).is_some());
+        seal_nodes(&mut block, 7, 300);
+        assert_eq!(sealed_nodes(&block, 7).map(|(count, _)| count), Some(300));
+        assert!(sealed_nodes(&block, 8).is_none() && shape.rows(&block, 7).is_none());
     }
 }

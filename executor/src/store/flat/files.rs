@@ -8,11 +8,13 @@ use std::{
 };
 
 use alloy_primitives::{B256, map::HashMap};
+use trie::Format;
 use workload::{Layout, Table};
 
 use super::{
     block::{Block, Rows, Shape},
     index::Index,
+    nodes::NodeFile,
 };
 use crate::store::sealed;
 use variant::CacheMode;
@@ -51,7 +53,7 @@ pub(super) struct TwoWays {
 }
 
 impl TwoWays {
-    fn open(path: PathBuf) -> io::Result<Self> {
+    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let mut direct = OpenOptions::new();
         let direct = match direct.read(true).custom_flags(libc::O_DIRECT).open(&path) {
             Ok(file) => Some(file),
@@ -123,11 +125,15 @@ pub(super) struct Files {
     pub(super) slots: RowFile,
     pub(super) codes: TwoWays,
     pub(super) code_places: HashMap<B256, CodePlace>,
+    /// Of a state with tries.
+    pub(super) nodes: Option<NodeFile>,
 }
 
 impl Files {
-    pub(super) fn open(dir: &Path, layout: Layout) -> io::Result<Self> {
+    /// The files of a state in `dir`, with tries in `format`.
+    pub(super) fn open(dir: &Path, layout: Layout, format: Option<Format>) -> io::Result<Self> {
         Ok(Self {
+            nodes: format.map(|format| NodeFile::open(dir, format)).transpose()?,
             accounts: RowFile::open(dir, Table::Accounts, layout)?,
             slots: RowFile::open(dir, Table::Slots, layout)?,
             codes: TwoWays::open(dir.join(rows_name(Table::Codes)))?,
@@ -136,8 +142,10 @@ impl Files {
     }
 
     /// Whether reads of cold samples go past the page cache.
-    pub(super) const fn is_direct(&self) -> bool {
-        self.accounts.file.is_direct() && self.slots.file.is_direct() && self.codes.is_direct()
+    pub(super) fn is_direct(&self) -> bool {
+        let nodes = self.nodes.as_ref().is_none_or(|nodes| nodes.file.is_direct());
+        let rows = self.accounts.file.is_direct() && self.slots.file.is_direct();
+        nodes && rows && self.codes.is_direct()
     }
 
     /// All files that hold rows.
@@ -145,10 +153,17 @@ impl Files {
         [self.accounts.file.path(), self.slots.file.path(), self.codes.path()]
     }
 
+    /// All files that hold rows or nodes.
+    pub(super) fn all_paths(&self) -> Vec<&Path> {
+        let nodes = self.nodes.iter().map(|nodes| nodes.file.path());
+        self.paths().into_iter().chain(nodes).collect()
+    }
+
     /// Memory of the indices in bytes.
     pub(super) fn index_byte_count(&self) -> usize {
         let codes = self.code_places.len() * CODE_ENTRY_BYTES;
-        self.accounts.index.byte_count() + self.slots.index.byte_count() + codes
+        let nodes = self.nodes.as_ref().map_or(0, |nodes| nodes.index.byte_count());
+        self.accounts.index.byte_count() + self.slots.index.byte_count() + codes + nodes
     }
 }
 

@@ -13,11 +13,17 @@ use super::{
     block::{BLOCK_BYTES, Block, Shape},
     files::{CodePlace, EXTENSION, Files, RowFile, index_name, rows_name, write_code_places},
     index::{Begins, Index},
+    nodes::NodeWriter,
     settings::{NAME, failed_io},
+    trie_verify,
 };
 use crate::{
     state::{BuildInput, BuildOutput, RowCounts, ScanInput, StateError, StateFormat, Watch},
-    store::{StoreError, ordered},
+    store::{
+        StoreError, ordered,
+        trie_stream::{Hashing, StreamOf, TrieStream},
+    },
+    tries,
 };
 
 /// Version of the files, part of a state's name.
@@ -28,12 +34,39 @@ const BUFFER_BYTES: usize = 1 << 20;
 const SCRATCH_SLOT_BYTES: u64 = 4;
 /// See [`SCRATCH_SLOT_BYTES`].
 const SCRATCH_ACCOUNT_BYTES: u64 = 24;
+/// Bytes of the top of a small trie, with its key.
+const TOP_BYTES: u64 = 120;
 /// Blocks between two looks at the cancel flag.
 const REPORT_BLOCKS: usize = 1 << 10;
 
 /// How states are built in flat files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FlatFormat;
+pub struct FlatFormat {
+    /// Nodes of tries that are stored beside the rows.
+    pub tries: Option<trie::Format>,
+}
+
+impl FlatFormat {
+    /// The format whose shape is `shape`, if there is one.
+    pub fn of_shape(shape: &str) -> Option<Self> {
+        tries::all_formats().map(|tries| Self { tries }).find(|format| format.shape() == shape)
+    }
+
+    /// Bytes of the nodes of the tries of `genesis` at most, about.
+    fn node_bytes(self, genesis: &Genesis) -> u64 {
+        let Some(format) = self.tries else { return 0 };
+        let rows = genesis.slot_count().saturating_add(genesis.account_count());
+        let explicit = genesis.accounts.iter().filter(|account| !account.storage.is_empty());
+        let trie_count = (explicit.count() + genesis.slots.len()) as u64;
+        let per_row = match format {
+            trie::Format::Cut(_) => 12,
+            trie::Format::RethLike => 24,
+            trie::Format::Branches => 80,
+            trie::Format::All => 220,
+        };
+        rows.saturating_mul(per_row).saturating_add(trie_count * TOP_BYTES)
+    }
+}
 
 impl StateFormat for FlatFormat {
     fn store(&self) -> &'static str {
@@ -49,7 +82,8 @@ impl StateFormat for FlatFormat {
     }
 
     fn shape(&self) -> String {
-        format!("version {FORMAT_VERSION}; blocks of {BLOCK_BYTES}, rows of one size")
+        let rows = format!("version {FORMAT_VERSION}; blocks of {BLOCK_BYTES}, rows of one size");
+        rows + &tries::shape_part(self.tries)
     }
 
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
@@ -69,20 +103,37 @@ impl StateFormat for FlatFormat {
                 SCRATCH_ACCOUNT_BYTES,
             ))
             .saturating_add(codes)
+            .saturating_add(self.node_bytes(genesis))
     }
 
     fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
+        let mut tries = match self.tries {
+            Some(format) => {
+                let nodes = NodeWriter::create(input.dir).map_err(failed_io("make a file of nodes"))?;
+                let of = StreamOf { store: NAME, format, hashing: Hashing::Once };
+                Some(TrieStream::new(of, nodes))
+            }
+            None => None,
+        };
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
-        for table in Table::ALL {
+        // The leaves of accounts have the roots of their slots.
+        for table in [Table::Slots, Table::Accounts, Table::Codes] {
             let written = match table {
-                Table::Accounts | Table::Slots => write_rows(input, watch, table)?,
+                Table::Accounts | Table::Slots => write_rows(input, watch, table, tries.as_mut())?,
                 Table::Codes => write_codes(input, watch)?,
             };
             digest.merge(&written);
             rows.set(table, written.row_count());
         }
-        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
+        let tries = match tries.map(TrieStream::finish).transpose()? {
+            Some((tries, nodes)) => {
+                nodes.finish(input.dir).map_err(failed_io("write nodes of tries"))?;
+                Some(tries)
+            }
+            None => None,
+        };
+        Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
@@ -92,7 +143,13 @@ impl StateFormat for FlatFormat {
             }
             _ => failed_io("read the rows")(error).into(),
         };
-        let files = Files::open(input.dir, input.manifest.layout).map_err(untrusted)?;
+        let shape = &input.manifest.shape;
+        let format = Self::of_shape(shape).ok_or_else(|| StateError::Untrusted {
+            name: input.name.to_owned(),
+            reason: format!("this build does not know the shape {shape:?}"),
+        })?;
+        let layout = input.manifest.layout;
+        let files = Files::open(input.dir, layout, format.tries).map_err(untrusted)?;
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
         for (table, file) in [(Table::Accounts, &files.accounts), (Table::Slots, &files.slots)] {
@@ -108,7 +165,11 @@ impl StateFormat for FlatFormat {
         let codes = scan_codes(&files).map_err(untrusted)?;
         rows.set(Table::Codes, codes.row_count());
         digest.merge(&codes);
-        Ok(BuildOutput { content_digest: digest.finish(), rows, state_root: None })
+        let tries = match &files.nodes {
+            Some(nodes) => Some(trie_verify::verify(input, &files, nodes, watch)?),
+            None => None,
+        };
+        Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
     }
 }
 
@@ -117,11 +178,12 @@ fn create(dir: &Path, table: Table) -> Result<BufWriter<File>, StoreError> {
     Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(failed_io("make a file of rows"))?))
 }
 
-/// Writes the rows of `table`, which have one size, and their index.
+/// Writes the rows of `table`, which have one size, and their index; `tries` takes them too.
 fn write_rows(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,
     table: Table,
+    mut tries: Option<&mut TrieStream<NodeWriter>>,
 ) -> Result<ContentDigest, StateError> {
     let shape = Shape::of(table, input.layout);
     let mut index = Index::new(table, shape);
@@ -141,7 +203,11 @@ fn write_rows(
         index.add(key, if count == 0 { Begins::Block } else { Begins::Nothing });
         shape.put(&mut block, count, key, value);
         count += 1;
-        Ok(())
+        match (&mut tries, table) {
+            (Some(tries), Table::Slots) => tries.slot(key, value),
+            (Some(tries), Table::Accounts) => tries.account(key, value),
+            _ => Ok(()),
+        }
     })?;
     if count > 0 {
         write(&mut block, &mut count)?;

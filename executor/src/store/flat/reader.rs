@@ -17,6 +17,7 @@ use super::{
     files::{CodePlace, RowFile},
     sample::FlatSample,
     settings::NAME,
+    tries::FlatTries,
 };
 #[cfg(feature = "io-uring")]
 use super::{
@@ -26,6 +27,7 @@ use super::{
 use crate::{
     error::StoreError,
     store::{Batching, ReadCounters, Reader, Sample},
+    tries::Tries,
 };
 
 /// One thread's reads of a sample.
@@ -226,7 +228,10 @@ impl<'a> FlatReader<'a> {
         if let Some(ring) = &mut self.ring {
             let mut next = blocks.iter();
             let read = ring.read(
-                || next.next().map(|wanted| (wanted.block as u64, wanted)),
+                || {
+                    let wanted = next.next()?;
+                    Some((BlockAt { file: QUEUED_SLOTS, number: wanted.block as u64 }, wanted))
+                },
                 |wanted, block| landing.land(wanted, block),
             );
             read.map_err(|error| failed(error, || "slots".to_owned()))?;
@@ -304,7 +309,12 @@ impl Sample for FlatSample {
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        self.write(changes)
+        self.write(changes, &[])
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        let (nodes, committed) = (self.files.nodes.as_ref()?, self.tries.as_ref()?);
+        Some(Box::new(FlatTries { sample: self, nodes, committed }))
     }
 }
 
@@ -431,7 +441,7 @@ fn wrong_value(block: usize) -> io::Error {
 }
 
 /// A read that failed, or found damage.
-fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
+pub(super) fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
     let reason = error.to_string();
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {

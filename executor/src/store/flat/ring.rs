@@ -54,12 +54,12 @@ impl Ring {
         })
     }
 
-    /// Reads blocks of the first file, as many in flight as the ring has slots. `next` names a block's
-    /// number and whatever goes with it, until it has no more; `land` gets the latter with the block.
+    /// Reads blocks, as many in flight as the ring has slots. `next` names a block's place
+    /// and whatever goes with it, until it has no more; `land` gets the latter with the block.
     /// After the first error nothing is begun; it returns when all that was has come back.
     pub(super) fn read<T>(
         &mut self,
-        mut next: impl FnMut() -> Option<(u64, T)>,
+        mut next: impl FnMut() -> Option<(BlockAt, T)>,
         mut land: impl FnMut(T, &Block) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut flights: Vec<Option<(u64, T)>> = (0..self.blocks.len()).map(|_| None).collect();
@@ -68,12 +68,12 @@ impl Ring {
             while outcome.is_ok()
                 && let Some(slot) = self.free.pop()
             {
-                let Some((number, with)) = next() else {
+                let Some((at, with)) = next() else {
                     self.free.push(slot);
                     break;
                 };
-                self.start(slot, BlockAt { file: 0, number });
-                flights[slot] = Some((number, with));
+                self.start(slot, at);
+                flights[slot] = Some((at.number, with));
             }
             if self.free.len() == self.blocks.len() {
                 return outcome;

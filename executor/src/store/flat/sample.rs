@@ -22,10 +22,16 @@ use super::{
     files::Files,
     settings::{FlatSettings, NAME, failed_io},
 };
-use crate::{error::StoreError, state::BuiltState, store::overlay::Overlay};
+use crate::{
+    error::StoreError,
+    state::BuiltState,
+    store::{hashed_overlay::HashedOverlay, overlay::Overlay},
+    tries::NodeChanges,
+};
 use variant::{CacheMode, Durability};
 
-/// Places of the files of slots and accounts among those of a [`Queue`].
+/// Places of the files of slots and accounts among those of a [`Queue`]. The ring of a reader has
+/// slots alone.
 #[cfg(feature = "io-uring")]
 pub(super) const QUEUED_SLOTS: u32 = 0;
 #[cfg(feature = "io-uring")]
@@ -38,6 +44,8 @@ pub struct FlatSample {
     pub(super) cache: CacheMode,
     pub(super) settings: FlatSettings,
     pub(super) overlay: Overlay,
+    /// The same by hashed keys, and nodes: of a state with tries.
+    pub(super) tries: Option<HashedOverlay>,
     /// Readers that were refused a ring, of this store.
     #[cfg(feature = "io-uring")]
     pub(super) refused_rings: Arc<AtomicU64>,
@@ -86,6 +94,7 @@ impl FlatSample {
             cache: input.cache,
             settings: input.settings,
             overlay: Overlay::default(),
+            tries: input.files.nodes.as_ref().map(|_| HashedOverlay::default()),
             #[cfg(feature = "io-uring")]
             refused_rings: Arc::clone(input.refused_rings),
             log: Mutex::new(log),
@@ -94,10 +103,15 @@ impl FlatSample {
     }
 
     /// One write to the log, then the overlay.
-    pub(super) fn write(&self, changes: &NetChanges) -> Result<(), StoreError> {
+    pub(super) fn write(
+        &self,
+        changes: &NetChanges,
+        nodes: &[NodeChanges],
+    ) -> Result<(), StoreError> {
         let durability = self.settings.durability;
         if durability != Durability::Unlogged {
-            let bytes = encode(changes);
+            let mut bytes = encode(changes);
+            nodes.iter().for_each(|changes| encode_nodes(changes, &mut bytes));
             let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
             log.write_all(&bytes).map_err(failed_io("write the log"))?;
             if durability == Durability::Synced {
@@ -105,14 +119,22 @@ impl FlatSample {
             }
         }
         self.overlay.add(changes);
+        if let Some(tries) = &self.tries {
+            tries.add(changes, nodes);
+        }
         Ok(())
     }
 
     /// A ring for a reader, where the kernel gives one.
     #[cfg(feature = "io-uring")]
     pub(super) fn ring(&self) -> Option<Box<Ring>> {
-        let file = self.files.slots.file.of(self.cache);
-        self.granted(Ring::new(&[file], self.settings.depth.max(1))).map(Box::new)
+        self.ring_over(&[self.files.slots.file.of(self.cache)])
+    }
+
+    /// The same over other files.
+    #[cfg(feature = "io-uring")]
+    pub(super) fn ring_over(&self, files: &[&File]) -> Option<Box<Ring>> {
+        self.granted(Ring::new(files, self.settings.depth.max(1))).map(Box::new)
     }
 
     /// The queue of the readers of `fiber_count` fibers, where the kernel gives a ring.
@@ -161,4 +183,18 @@ fn encode(changes: &NetChanges) -> Vec<u8> {
         bytes.extend(code);
     }
     bytes
+}
+
+/// Changes of nodes behind a batch: each with the lengths of its key and of the node, which is 0 for one
+/// that is deleted.
+fn encode_nodes(changes: &NodeChanges, bytes: &mut Vec<u8>) {
+    let NodeChanges { trie, put, deleted } = changes;
+    let put = put.iter().map(|(key, node)| (key, node));
+    for (key, node) in put.chain(deleted.iter().map(|key| (key, &[][..]))) {
+        let key = trie.slots_first_key(key);
+        bytes.extend((key.len() as u32).to_le_bytes());
+        bytes.extend((node.len() as u32).to_le_bytes());
+        bytes.extend(key);
+        bytes.extend(node);
+    }
 }

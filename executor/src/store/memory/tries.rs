@@ -1,10 +1,7 @@
 //! Tries of a state in memory: nodes in a map, rows by hashed key in order, and above both what the
 //! batches of a sample have committed.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
-};
+use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, U256, keccak256, map::HashMap};
 use trie::{Builder, Format, NodeKey, NodeSink, RowRange, SlotValue, StoreError as SinkError};
@@ -15,8 +12,8 @@ use crate::{
     error::StoreError,
     leaves,
     read_counters::ReadCounters,
-    store::overlay::Overlay,
-    tries::{self, NodeChanges, StateTries, TrieId, TrieReader, Tries},
+    store::{hashed_overlay::HashedOverlay, overlay::Overlay},
+    tries::{NodeChanges, NodeSink as FoundSink, StateTries, TrieId, TrieReader, Tries},
 };
 
 type Slots = Vec<(B256, U256)>;
@@ -93,49 +90,16 @@ fn sorted_slots(slots: &HashMap<U256, U256>) -> Slots {
     rows
 }
 
-/// Committed by a sample.
-#[derive(Debug, Default)]
-struct Committed {
-    accounts: BTreeMap<B256, Option<AccountState>>,
-    slots: HashMap<B256, BTreeMap<B256, U256>>,
-    nodes: HashMap<Vec<u8>, Option<Vec<u8>>>,
-}
-
 /// The tries of a sample.
 #[derive(Debug)]
 pub(super) struct SampleTries {
     base: Arc<BaseTries>,
-    committed: RwLock<Committed>,
+    committed: HashedOverlay,
 }
 
 impl SampleTries {
     pub(super) fn new(base: &Arc<BaseTries>) -> Self {
-        Self { base: Arc::clone(base), committed: RwLock::default() }
-    }
-
-    fn committed(&self) -> RwLockReadGuard<'_, Committed> {
-        self.committed.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds the changes of a batch.
-    fn add(&self, changes: &NetChanges, nodes: &[NodeChanges]) {
-        let mut committed = self.committed.write().unwrap_or_else(PoisonError::into_inner);
-        let accounts = changes.accounts.iter();
-        committed.accounts.extend(accounts.map(|(address, state)| (keccak256(address), *state)));
-        let keys: Vec<U256> = changes.slots.iter().map(|(_, key, _)| *key).collect();
-        let mut hashes = vec![[0; 32]; keys.len()];
-        Layout::Hashed.slot_key_parts(&keys, &mut hashes);
-        for (slots, hashes) in tries::by_account(&changes.slots, &hashes) {
-            let of_account = committed.slots.entry(keccak256(slots[0].0)).or_default();
-            let rows = hashes.iter().zip(slots);
-            of_account.extend(rows.map(|(hash, (_, _, value))| (B256::new(*hash), *value)));
-        }
-        for NodeChanges { trie, put, deleted } in nodes {
-            let gone = deleted.iter().map(|key| (trie.row_key(key), None));
-            committed.nodes.extend(gone);
-            let kept = put.iter().map(|(key, node)| (trie.row_key(key), Some(node.to_vec())));
-            committed.nodes.extend(kept);
-        }
+        Self { base: Arc::clone(base), committed: HashedOverlay::default() }
     }
 }
 
@@ -156,7 +120,7 @@ impl Tries for OverlaidTries<'_> {
 
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
         self.overlay.add(changes);
-        self.tries.add(changes, nodes);
+        self.tries.committed.add(changes, nodes);
         Ok(())
     }
 }
@@ -171,15 +135,14 @@ impl TrieReader for Reader<'_> {
     fn nodes(
         &mut self,
         keys: &[(TrieId, NodeKey)],
-        sink: &mut tries::NodeSink<'_>,
+        sink: &mut FoundSink<'_>,
     ) -> Result<(), StoreError> {
         self.key_count += keys.len() as u64;
-        let committed = self.tries.committed();
+        let committed = self.tries.committed.committed();
         for (index, (trie, key)) in keys.iter().enumerate() {
-            let row = trie.row_key(key);
-            let node = match committed.nodes.get(&row) {
-                Some(node) => node.as_deref(),
-                None => self.tries.base.nodes.get(&row).map(Vec::as_slice),
+            let node = match committed.node(*trie, *key) {
+                Some(node) => node,
+                None => self.tries.base.nodes.get(&trie.row_key(key)).map(Vec::as_slice),
             };
             sink(index, node);
         }
@@ -192,12 +155,9 @@ impl TrieReader for Reader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError> {
-        let committed = self.tries.committed();
         let base = self.tries.base.slots.get(account).map_or(&[][..], Vec::as_slice);
-        let above = committed.slots.get(account);
-        let above = above.into_iter().flat_map(|slots| slots.range(range.first..=range.last));
-        let above = above.map(|(key, value)| (*key, Some(*value).filter(|value| !value.is_zero())));
-        merge(within(base, range), above, &mut |key, value| {
+        let committed = self.tries.committed.committed();
+        committed.slots_over(account, range, within(base, range), &mut |key, value| {
             self.key_count += 1;
             sink(key, value);
         });
@@ -209,10 +169,8 @@ impl TrieReader for Reader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, AccountState),
     ) -> Result<(), StoreError> {
-        let committed = self.tries.committed();
-        let above = committed.accounts.range(range.first..=range.last);
-        let above = above.map(|(key, state)| (*key, *state));
-        merge(within(&self.tries.base.accounts, range), above, &mut |key, state| {
+        let base = within(&self.tries.base.accounts, range);
+        self.tries.committed.committed().accounts_over(range, base, &mut |key, state| {
             self.key_count += 1;
             sink(key, state);
         });
@@ -228,23 +186,4 @@ impl TrieReader for Reader<'_> {
 fn within<'r, V>(rows: &'r [(B256, V)], range: &RowRange) -> &'r [(B256, V)] {
     let rows = &rows[rows.partition_point(|(key, _)| *key < range.first)..];
     &rows[..rows.partition_point(|(key, _)| *key <= range.last)]
-}
-
-/// Hands over sorted rows under sorted changes, in order; a change of `None` deletes.
-fn merge<V: Copy>(
-    base: &[(B256, V)],
-    above: impl Iterator<Item = (B256, Option<V>)>,
-    sink: &mut dyn FnMut(B256, V),
-) {
-    let mut base = base.iter().peekable();
-    for (key, value) in above {
-        while let Some((before, value)) = base.next_if(|(row, _)| *row < key) {
-            sink(*before, *value);
-        }
-        base.next_if(|(row, _)| *row == key);
-        if let Some(value) = value {
-            sink(key, value);
-        }
-    }
-    base.for_each(|(key, value)| sink(*key, *value));
 }

@@ -1,0 +1,304 @@
+//! The file of the nodes of tries: nodes of many sizes in blocks of 4 KiB, in the order of their keys,
+//! and the first key of each block in memory.
+//!
+//! ```text
+//! checksum 8 ‖ node count 2 ‖ zeros 6 ‖ nodes ‖ zeros
+//! node: bytes of the key that the one before begins with 1 ‖ bytes of its rest 1 ‖ bytes of the node 2
+//!       ‖ rest of the key ‖ node
+//! ```
+//! A key is that of [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). A block has all of
+//! its first key.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use trie::Format;
+
+use super::{
+    block::{BLOCK_BYTES, Block, HEADER_BYTES, seal_nodes, sealed_nodes},
+    files::TwoWays,
+    settings::failed_io,
+};
+use crate::store::{StoreError, sealed, trie_stream::NodeRows};
+
+/// Name of the file.
+pub(super) const NODES: &str = "tries.flat";
+/// Name of its index.
+pub(super) const NODES_INDEX: &str = "tries.index";
+/// Bytes before the rest of a key.
+const ENTRY_BYTES: usize = 4;
+/// Bytes that are written at a time.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The first key of each block.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct NodeIndex {
+    /// All keys, one behind the other.
+    keys: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<u64>,
+}
+
+impl NodeIndex {
+    /// Adds the first key of the next block.
+    pub(super) fn push(&mut self, key: &[u8]) {
+        self.keys.extend_from_slice(key);
+        self.ends.push(self.keys.len() as u64);
+    }
+
+    /// Number of blocks.
+    pub(super) const fn block_count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Memory in bytes.
+    pub(super) const fn byte_count(&self) -> usize {
+        self.keys.len() + self.ends.len() * size_of::<u64>()
+    }
+
+    /// The block that has the node with `key`, if there is one.
+    pub(super) fn locate(&self, key: &[u8]) -> Option<usize> {
+        let (mut from, mut to) = (0, self.block_count());
+        while from < to {
+            let middle = from.midpoint(to);
+            if self.first(middle) <= key { from = middle + 1 } else { to = middle }
+        }
+        from.checked_sub(1)
+    }
+
+    fn first(&self, block: usize) -> &[u8] {
+        let start = block.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.keys[start as usize..self.ends[block] as usize]
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(self.keys.len() + self.block_count());
+        for block in 0..self.block_count() {
+            let key = self.first(block);
+            bytes.push(key.len() as u8);
+            bytes.extend_from_slice(key);
+        }
+        sealed::write(path, bytes)
+    }
+
+    fn read(path: &Path) -> io::Result<Self> {
+        let bytes = sealed::read(path)?;
+        let mut index = Self::default();
+        let mut rest = bytes.as_slice();
+        while let Some((len, after)) = rest.split_first() {
+            let split = after.split_at_checked(usize::from(*len));
+            let (key, after) = split.ok_or_else(|| sealed::damaged(path))?;
+            index.push(key);
+            rest = after;
+        }
+        Ok(index)
+    }
+}
+
+/// The file, open for reading, with its index.
+#[derive(Debug)]
+pub(super) struct NodeFile {
+    pub(super) file: TwoWays,
+    pub(super) index: NodeIndex,
+    /// Which nodes are stored.
+    pub(super) format: Format,
+}
+
+impl NodeFile {
+    /// The file of a state in `dir`.
+    pub(super) fn open(dir: &Path, format: Format) -> io::Result<Self> {
+        let index = NodeIndex::read(&dir.join(NODES_INDEX))?;
+        Ok(Self { file: TwoWays::open(dir.join(NODES))?, index, format })
+    }
+}
+
+/// Hands over the nodes of `block`, which was read as block `number`, with their keys.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] where it is damaged.
+pub(super) fn each_node(
+    block: &Block,
+    number: u64,
+    sink: &mut dyn FnMut(&[u8], &[u8]),
+) -> io::Result<()> {
+    let damaged = |reason: &str| {
+        let reason = format!("block {number} of {NODES} {reason}");
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    };
+    let (count, mut rest) =
+        sealed_nodes(block, number).ok_or_else(|| damaged("does not have its checksum"))?;
+    let mut key = Vec::new();
+    for _ in 0..count {
+        let cut = || damaged("has a node that ends behind it");
+        let (&[shared, key_bytes, low, high], after) =
+            rest.split_first_chunk::<ENTRY_BYTES>().ok_or_else(cut)?;
+        let (key_rest, after) = after.split_at_checked(usize::from(key_bytes)).ok_or_else(cut)?;
+        let node_bytes = usize::from(u16::from_le_bytes([low, high]));
+        let (node, after) = after.split_at_checked(node_bytes).ok_or_else(cut)?;
+        if usize::from(shared) > key.len() {
+            return Err(damaged("has a key that begins with more than the key before"));
+        }
+        key.truncate(usize::from(shared));
+        key.extend_from_slice(key_rest);
+        sink(&key, node);
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Writes the file of a new state.
+pub(super) struct NodeWriter {
+    file: BufWriter<File>,
+    index: NodeIndex,
+    block: Box<Block>,
+    /// Nodes in the block, and its bytes in use.
+    count: u16,
+    len: usize,
+    last: Vec<u8>,
+}
+
+impl NodeWriter {
+    /// A file in `dir`.
+    pub(super) fn create(dir: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: BufWriter::with_capacity(BUFFER_BYTES, File::create(dir.join(NODES))?),
+            index: NodeIndex::default(),
+            block: Box::new(Block::ZERO),
+            count: 0,
+            len: HEADER_BYTES,
+            last: Vec::new(),
+        })
+    }
+
+    /// Writes the last block, and the index in `dir`.
+    pub(super) fn finish(mut self, dir: &Path) -> io::Result<()> {
+        self.end_block()?;
+        self.file.flush()?;
+        self.index.write(&dir.join(NODES_INDEX))
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let number = self.index.block_count() as u64 - 1;
+        seal_nodes(&mut self.block, number, self.count);
+        self.file.write_all(&self.block.0)?;
+        *self.block = Block::ZERO;
+        (self.count, self.len) = (0, HEADER_BYTES);
+        Ok(())
+    }
+
+    fn add(&mut self, key: &[u8], node: &[u8]) -> io::Result<()> {
+        let common = key.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
+        let shared = if self.count == 0 { 0 } else { common };
+        if self.len + ENTRY_BYTES + key.len() - shared + node.len() > BLOCK_BYTES {
+            self.end_block()?;
+        }
+        let shared = if self.count == 0 { 0 } else { shared };
+        let rest = &key[shared..];
+        let sizes = (u8::try_from(shared), u8::try_from(rest.len()), u16::try_from(node.len()));
+        let end = self.len + ENTRY_BYTES + rest.len() + node.len();
+        let (Ok(shared), Ok(key_bytes), Ok(node_bytes), true) =
+            (sizes.0, sizes.1, sizes.2, end <= BLOCK_BYTES)
+        else {
+            let reason = format!("a node of {} bytes does not fit in a block", node.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        };
+        if self.count == 0 {
+            self.index.push(key);
+        }
+        let [low, high] = node_bytes.to_le_bytes();
+        let mut at = self.len;
+        for part in [&[shared, key_bytes, low, high], rest, node] {
+            self.block.0[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+        (self.count, self.len) = (self.count + 1, end);
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        Ok(())
+    }
+}
+
+impl NodeRows for NodeWriter {
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
+        self.add(key, node).map_err(failed_io("write nodes of tries"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+    use variant::CacheMode;
+
+    type Row = (Vec<u8>, Vec<u8>);
+
+    /// Keys of two tries with common beginnings, and nodes of up to 600 bytes.
+    fn rows() -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        for (trie, count) in [(vec![0; 33], 400_usize), (vec![1], 90)] {
+            rows.extend((0..count).map(|i| {
+                let path = [i as u8 / 30, 7, i as u8 % 30, 0x10];
+                ([&trie[..], &path].concat(), vec![i as u8; 1 + (i * 97) % 600])
+            }));
+        }
+        rows
+    }
+
+    fn written(dir: &Path, rows: &[Row]) -> NodeFile {
+        let mut writer = NodeWriter::create(dir).unwrap();
+        rows.iter().for_each(|(key, node)| writer.node(key, node).unwrap());
+        writer.finish(dir).unwrap();
+        NodeFile::open(dir, Format::All).unwrap()
+    }
+
+    #[test]
+    fn every_node_lies_in_the_block_that_the_index_names() {
+        let (dir, rows) = (tempfile::tempdir().unwrap(), rows());
+        let nodes = written(dir.path(), &rows);
+        assert!(nodes.index.block_count() > 30, "{}", nodes.index.block_count());
+        let mut all = Vec::new();
+        for number in 0..nodes.index.block_count() {
+            let mut block = Block::ZERO;
+            let file = nodes.file.of(CacheMode::Warm);
+            file.read_exact_at(&mut block.0, (number * BLOCK_BYTES) as u64).unwrap();
+            each_node(&block, number as u64, &mut |key, node| {
+                assert_eq!(nodes.index.locate(key), Some(number));
+                all.push((key.to_vec(), node.to_vec()));
+            })
+            .unwrap();
+            assert!(each_node(&block, number as u64 + 1, &mut |_, _| ()).is_err());
+        }
+        assert_eq!(all, rows);
+        assert_eq!(nodes.index.locate(&[0; 20]), None);
+        assert_eq!(nodes.index.locate(&[9]), Some(nodes.index.block_count() - 1));
+    }
+
+    #[test]
+    fn tries_without_nodes_are_an_empty_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let nodes = written(dir.path(), &[]);
+        assert_eq!((nodes.index.block_count(), nodes.index.locate(&[1])), (0, None));
+        assert_eq!(std::fs::metadata(dir.path().join(NODES)).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_node_that_no_block_holds_and_a_changed_index_are_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = NodeWriter::create(dir.path()).unwrap();
+        let error = writer.node(&[1], &[0; BLOCK_BYTES]).unwrap_err();
+        assert!(error.to_string().contains("does not fit"), "{error}");
+        written(dir.path(), &rows());
+        let path = dir.path().join(NODES_INDEX);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[3] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(NodeFile::open(dir.path(), Format::All).is_err());
+    }
+}

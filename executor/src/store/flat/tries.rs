@@ -1,0 +1,278 @@
+//! Reads and commits of tries: nodes and rows in blocks, as many in flight as the ring is deep.
+
+use std::{io, ops::Range, os::unix::fs::FileExt};
+
+use alloy_primitives::{B256, U256};
+use trie::{Format, NodeKey, RowRange};
+use workload::{
+    AccountState, NetChanges,
+    layout::{decode_account, decode_slot},
+};
+
+#[cfg(feature = "io-uring")]
+use super::ring::{BlockAt, Ring};
+use super::{
+    block::{BLOCK_BYTES, Block},
+    files::TwoWays,
+    nodes::{NODES, NodeFile, each_node},
+    reader::failed,
+    sample::FlatSample,
+};
+use crate::{
+    error::StoreError,
+    read_counters::ReadCounters,
+    store::hashed_overlay::HashedOverlay,
+    tries::{NodeChanges, NodeSink, TrieId, TrieReader, Tries},
+};
+
+/// The tries of a sample.
+#[derive(Clone, Copy)]
+pub(super) struct FlatTries<'a> {
+    pub(super) sample: &'a FlatSample,
+    pub(super) nodes: &'a NodeFile,
+    pub(super) committed: &'a HashedOverlay,
+}
+
+/// A file of blocks.
+#[derive(Clone, Copy, Debug)]
+enum Blocks {
+    Slots,
+    Accounts,
+    Nodes,
+}
+
+#[cfg(feature = "io-uring")]
+impl Blocks {
+    /// All, by their places in a ring.
+    const ALL: [Self; 3] = [Self::Slots, Self::Accounts, Self::Nodes];
+}
+
+impl<'a> FlatTries<'a> {
+    fn file(&self, blocks: Blocks) -> &'a TwoWays {
+        match blocks {
+            Blocks::Slots => &self.sample.files.slots.file,
+            Blocks::Accounts => &self.sample.files.accounts.file,
+            Blocks::Nodes => &self.nodes.file,
+        }
+    }
+}
+
+impl Tries for FlatTries<'_> {
+    fn format(&self) -> Format {
+        self.nodes.format
+    }
+
+    fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
+        Ok(Box::new(Reader {
+            tries: *self,
+            #[cfg(feature = "io-uring")]
+            ring: {
+                let files = Blocks::ALL.map(|blocks| self.file(blocks).of(self.sample.cache));
+                self.sample.ring_over(&files)
+            },
+            block: Box::new(Block::ZERO),
+            counters: ReadCounters::default(),
+        }))
+    }
+
+    fn ranges_per_call(&self) -> usize {
+        self.sample.settings.depth.max(1)
+    }
+
+    fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
+        self.sample.write(changes, nodes)
+    }
+}
+
+/// One thread's reads.
+struct Reader<'a> {
+    tries: FlatTries<'a>,
+    #[cfg(feature = "io-uring")]
+    ring: Option<Box<Ring>>,
+    block: Box<Block>,
+    counters: ReadCounters,
+}
+
+/// Takes a block and its index among those that were asked for.
+type BlockSink<'s> = dyn FnMut(usize, &Block) -> io::Result<()> + 's;
+
+impl Reader<'_> {
+    /// Reads blocks of a file, in any order.
+    fn read(
+        &mut self,
+        blocks: Blocks,
+        numbers: &[usize],
+        land: &mut BlockSink<'_>,
+    ) -> io::Result<()> {
+        self.counters.block_count += numbers.len() as u64;
+        self.counters.block_bytes += (numbers.len() * BLOCK_BYTES) as u64;
+        #[cfg(feature = "io-uring")]
+        if let Some(ring) = &mut self.ring {
+            let mut next = numbers.iter().enumerate();
+            let next = || {
+                let (index, number) = next.next()?;
+                Some((BlockAt { file: blocks as u32, number: *number as u64 }, index))
+            };
+            return ring.read(next, land);
+        }
+        let file = self.tries.file(blocks).of(self.tries.sample.cache);
+        for (index, number) in numbers.iter().enumerate() {
+            file.read_exact_at(&mut self.block.0, (*number * BLOCK_BYTES) as u64)?;
+            land(index, &self.block)?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows that are looked for in a block.
+struct Lookup {
+    block: usize,
+    rows: Range<usize>,
+}
+
+/// The blocks of sorted rows; the places of those that have none go to `absent`.
+fn lookups(
+    nodes: &NodeFile,
+    rows: &[(Vec<u8>, usize)],
+    absent: &mut dyn FnMut(usize),
+) -> Vec<Lookup> {
+    let mut lookups: Vec<Lookup> = Vec::new();
+    for (row, (key, place)) in rows.iter().enumerate() {
+        match (nodes.index.locate(key), lookups.last_mut()) {
+            (None, _) => absent(*place),
+            (Some(block), Some(last)) if last.block == block => last.rows.end = row + 1,
+            (Some(block), _) => lookups.push(Lookup { block, rows: row..row + 1 }),
+        }
+    }
+    lookups
+}
+
+/// Hands over those of sorted rows that a block has, and `None` for the others.
+fn find(
+    block: &Block,
+    number: usize,
+    rows: &[(Vec<u8>, usize)],
+    sink: &mut NodeSink<'_>,
+) -> io::Result<()> {
+    let mut rows = rows.iter().peekable();
+    each_node(block, number as u64, &mut |key, node| {
+        while let Some((row, place)) = rows.next_if(|(row, _)| row.as_slice() <= key) {
+            sink(*place, (row.as_slice() == key).then_some(node));
+        }
+    })?;
+    rows.for_each(|(_, place)| sink(*place, None));
+    Ok(())
+}
+
+impl TrieReader for Reader<'_> {
+    fn nodes(
+        &mut self,
+        keys: &[(TrieId, NodeKey)],
+        sink: &mut NodeSink<'_>,
+    ) -> Result<(), StoreError> {
+        self.counters.key_count += keys.len() as u64;
+        let mut rows = Vec::with_capacity(keys.len());
+        let committed = self.tries.committed.committed();
+        for (place, (trie, key)) in keys.iter().enumerate() {
+            match committed.node(*trie, *key) {
+                Some(node) => sink(place, node),
+                None => rows.push((trie.slots_first_key(key), place)),
+            }
+        }
+        drop(committed);
+        rows.sort_unstable();
+        let lookups = lookups(self.tries.nodes, &rows, &mut |place| sink(place, None));
+        let numbers: Vec<_> = lookups.iter().map(|lookup| lookup.block).collect();
+        let read = self.read(Blocks::Nodes, &numbers, &mut |index, block| {
+            find(block, numbers[index], &rows[lookups[index].rows.clone()], sink)
+        });
+        read.map_err(|error| failed(error, || format!("nodes in {NODES}")))
+    }
+
+    fn slots(
+        &mut self,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<(), StoreError> {
+        self.slot_ranges(&[(*account, *range)], &mut |_, key, value| sink(key, value))
+    }
+
+    fn slot_ranges(
+        &mut self,
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
+    ) -> Result<(), StoreError> {
+        let file = &self.tries.sample.files.slots;
+        // Blocks, each with a range that wants it.
+        let mut wanted: Vec<(usize, usize)> = Vec::new();
+        for (index, (account, range)) in ranges.iter().enumerate() {
+            if let Some(number) = file.index.account(account.as_slice()) {
+                wanted.extend(file.blocks_in(number, range).map(|block| (block, index)));
+            }
+        }
+        wanted.sort_unstable();
+        let of_blocks: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
+        let numbers: Vec<_> = of_blocks.iter().map(|wanted| wanted[0].0).collect();
+        let mut found = vec![Vec::new(); ranges.len()];
+        let read = self.read(Blocks::Slots, &numbers, &mut |index, block| {
+            let rows = file.rows(block, numbers[index] as u64)?;
+            for (_, range) in of_blocks[index] {
+                let (account, bounds) = &ranges[*range];
+                let of_account = rows.iter().filter(|(key, _)| key.starts_with(account.as_slice()));
+                for (key, value) in of_account {
+                    let key = B256::from_slice(&key[32..]);
+                    if (bounds.first..=bounds.last).contains(&key) {
+                        found[*range].push((key, decode_slot(value).ok_or_else(wrong_value)?));
+                    }
+                }
+            }
+            Ok(())
+        });
+        read.map_err(|error| failed(error, || "slots of a trie".to_owned()))?;
+        let committed = self.tries.committed.committed();
+        for (index, (mut rows, (account, range))) in found.into_iter().zip(ranges).enumerate() {
+            // Blocks come in any order.
+            rows.sort_unstable_by_key(|(key, _)| *key);
+            committed.slots_over(account, range, &rows, &mut |key, value| {
+                self.counters.key_count += 1;
+                sink(index, key, value);
+            });
+        }
+        Ok(())
+    }
+
+    fn accounts(
+        &mut self,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<(), StoreError> {
+        let file = &self.tries.sample.files.accounts;
+        let numbers: Vec<_> = file.blocks_in(0, range).collect();
+        let mut found = Vec::new();
+        let read = self.read(Blocks::Accounts, &numbers, &mut |index, block| {
+            for (key, value) in file.rows(block, numbers[index] as u64)?.iter() {
+                let key = B256::from_slice(key);
+                if (range.first..=range.last).contains(&key) {
+                    found.push((key, decode_account(value).ok_or_else(wrong_value)?));
+                }
+            }
+            Ok(())
+        });
+        read.map_err(|error| failed(error, || "accounts of a trie".to_owned()))?;
+        found.sort_unstable_by_key(|(key, _)| *key);
+        self.tries.committed.committed().accounts_over(range, &found, &mut |key, state| {
+            self.counters.key_count += 1;
+            sink(key, state);
+        });
+        Ok(())
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.counters
+    }
+}
+
+fn wrong_value() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a value has another length than its table's")
+}

@@ -1,0 +1,103 @@
+//! The commits of a sample's batches by hashed keys, with nodes of tries, above a base that nobody
+//! writes: for stores whose files, or maps, no sample writes.
+
+use std::{
+    collections::BTreeMap,
+    sync::{PoisonError, RwLock, RwLockReadGuard},
+};
+
+use alloy_primitives::{B256, U256, keccak256, map::HashMap};
+use trie::{NodeKey, RowRange};
+use workload::{AccountState, Layout, NetChanges};
+
+use crate::tries::{self, NodeChanges, TrieId};
+
+/// Changed keys with their values: an account and a node of `None` and a slot of zero stand for deletion.
+#[derive(Debug, Default)]
+pub(super) struct Committed {
+    accounts: BTreeMap<B256, Option<AccountState>>,
+    slots: HashMap<B256, BTreeMap<B256, U256>>,
+    nodes: HashMap<(TrieId, NodeKey), Option<Vec<u8>>>,
+}
+
+impl Committed {
+    /// A node that was written, `Some(None)` for one that was deleted.
+    pub(super) fn node(&self, trie: TrieId, key: NodeKey) -> Option<Option<&[u8]>> {
+        self.nodes.get(&(trie, key)).map(Option::as_deref)
+    }
+
+    /// Hands over the slots of an account in a range, in order: those of `base` with the changes.
+    pub(super) fn slots_over(
+        &self,
+        account: &B256,
+        range: &RowRange,
+        base: &[(B256, U256)],
+        sink: &mut dyn FnMut(B256, U256),
+    ) {
+        let above = self.slots.get(account).into_iter();
+        let above = above.flat_map(|slots| slots.range(range.first..=range.last));
+        let above = above.map(|(key, value)| (*key, Some(*value).filter(|value| !value.is_zero())));
+        merge(base, above, sink);
+    }
+
+    /// Hands over the accounts in a range, in order: those of `base` with the changes.
+    pub(super) fn accounts_over(
+        &self,
+        range: &RowRange,
+        base: &[(B256, AccountState)],
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) {
+        let above = self.accounts.range(range.first..=range.last);
+        merge(base, above.map(|(key, state)| (*key, *state)), sink);
+    }
+}
+
+/// Changes that all readers of a sample see.
+#[derive(Debug, Default)]
+pub(super) struct HashedOverlay(RwLock<Committed>);
+
+impl HashedOverlay {
+    /// All changes so far.
+    pub(super) fn committed(&self) -> RwLockReadGuard<'_, Committed> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the changes of a batch.
+    pub(super) fn add(&self, changes: &NetChanges, nodes: &[NodeChanges]) {
+        let mut committed = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let accounts = changes.accounts.iter();
+        committed.accounts.extend(accounts.map(|(address, state)| (keccak256(address), *state)));
+        let keys: Vec<U256> = changes.slots.iter().map(|(_, key, _)| *key).collect();
+        let mut hashes = vec![[0; 32]; keys.len()];
+        Layout::Hashed.slot_key_parts(&keys, &mut hashes);
+        for (slots, hashes) in tries::by_account(&changes.slots, &hashes) {
+            let of_account = committed.slots.entry(keccak256(slots[0].0)).or_default();
+            let rows = hashes.iter().zip(slots);
+            of_account.extend(rows.map(|(hash, (_, _, value))| (B256::new(*hash), *value)));
+        }
+        for NodeChanges { trie, put, deleted } in nodes {
+            committed.nodes.extend(deleted.iter().map(|key| ((*trie, *key), None)));
+            let put = put.iter().map(|(key, node)| ((*trie, *key), Some(node.to_vec())));
+            committed.nodes.extend(put);
+        }
+    }
+}
+
+/// Hands over sorted rows under sorted changes, in order; a change of `None` deletes.
+fn merge<V: Copy>(
+    base: &[(B256, V)],
+    above: impl Iterator<Item = (B256, Option<V>)>,
+    sink: &mut dyn FnMut(B256, V),
+) {
+    let mut base = base.iter().peekable();
+    for (key, value) in above {
+        while let Some((before, value)) = base.next_if(|(row, _)| *row < key) {
+            sink(*before, *value);
+        }
+        base.next_if(|(row, _)| *row == key);
+        if let Some(value) = value {
+            sink(key, value);
+        }
+    }
+    base.for_each(|(key, value)| sink(*key, *value));
+}
