@@ -389,10 +389,18 @@ fn cold_rows(
 ) -> (Option<bool>, String) {
     let mut lowest = f64::INFINITY;
     for (pages, sample) in row_pages.iter().zip(samples) {
-        let RowPages { page_count, resident_count } = match pages {
-            Ok(pages) => *pages,
-            Err(reason) => return (None, format!("pages with rows are not known: {reason}")),
-        };
+        let RowPages { page_count, resident_count, node_page_count, resident_node_count } =
+            match pages {
+                Ok(pages) => *pages,
+                Err(reason) => return (None, format!("pages with rows are not known: {reason}")),
+            };
+        if resident_node_count > 0 {
+            let reason = format!(
+                "{resident_node_count} of the {node_page_count} pages with nodes above the written keys \
+                 were in memory just before the clock"
+            );
+            return (Some(false), reason);
+        }
         if resident_count > 0 {
             let reason = format!(
                 "{resident_count} of the {page_count} pages with declared rows were in memory just \
@@ -405,9 +413,11 @@ fn cold_rows(
         };
         lowest = ratio(bytes as f64, page_count as f64 * PAGE_BYTES).unwrap_or(1.0).min(lowest);
     }
+    let has_nodes = row_pages.iter().flatten().any(|pages| pages.node_page_count > 0);
+    let nodes = if has_nodes { ", or with a node above a written key," } else { "" };
     let reason = format!(
-        "no page with a declared row was in memory just before the clock; {lowest:.2} of the bytes of \
-         these pages came from a device"
+        "no page with a declared row{nodes} was in memory just before the clock; {lowest:.2} of the \
+         bytes of the rows' pages came from a device"
     );
     (Some(lowest >= COLD_SHARE), reason)
 }

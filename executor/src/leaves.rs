@@ -16,6 +16,36 @@ pub(crate) fn account(state: &AccountState, storage_root: B256, out: &mut Vec<u8
     AccountValue { nonce, balance, storage_root, code_hash }.encode_to(out);
 }
 
+/// Adds the rows of ranges, those of slots together, and the end of each range.
+pub(crate) fn ranges(
+    reader: &mut dyn TrieReader,
+    format: Format,
+    ranges: &[(TrieId, RowRange)],
+    out: &mut Rows,
+    ends: &mut Vec<usize>,
+) -> Result<(), StoreError> {
+    let of_slots = ranges.iter().map(|(trie, range)| match trie {
+        TrieId::Slots(account) => Some((*account, *range)),
+        TrieId::Accounts => None,
+    });
+    let Some(of_slots) = of_slots.collect::<Option<Vec<_>>>() else {
+        for (trie, range) in ranges {
+            rows(reader, format, trie, range, out)?;
+            ends.push(out.len());
+        }
+        return Ok(());
+    };
+    let first = ends.len();
+    reader.slot_ranges(&of_slots, &mut |index, key, value| {
+        // The ranges before have all of their rows.
+        ends.resize((first + index).max(ends.len()), out.len());
+        let value = SlotValue::new(&value);
+        out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));
+    })?;
+    ends.resize(first + of_slots.len(), out.len());
+    Ok(())
+}
+
 /// Adds the rows of a trie in a range.
 pub(crate) fn rows(
     reader: &mut dyn TrieReader,

@@ -10,7 +10,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `changes.rs`, `listed.rs` | changes of a batch, from its net changes and from its list |
+//! | `changes.rs`, `listed.rs`, `above.rs` | changes of a batch, from its net changes and from its list; the nodes above them |
 //! | `way.rs`, `plan.rs`, `part.rs` | plans of tries and of their shards, and their reads |
 //! | `read.rs`, `kept.rs`, `known.rs` | threads that read; nodes in memory; nodes that were read ahead |
 //! | `fold.rs`, `compute.rs` | threads that fold; the phases |
@@ -18,6 +18,7 @@
 //! | `threads.rs`, `warm.rs` | the start of all threads, and of the nodes in memory |
 //! | `check.rs`, `walk.rs`, `overlaid.rs` | the check of a sample's roots |
 
+mod above;
 mod ahead;
 mod aside;
 mod changes;
@@ -47,6 +48,7 @@ use workload::NetChanges;
 
 use crate::{error::StoreError, pool::WorkerPool, span::Spans, tries::Tries};
 
+pub(crate) use above::nodes_above;
 use ahead::{Ahead, AheadJob, Prepared, Source};
 use changes::Changes;
 pub(crate) use check::{Fault, check, read_back};
@@ -91,7 +93,7 @@ pub(crate) fn beside<R>(
         return Ok(lead(None));
     }
     let tries = sample.tries.ok_or(RootError::NoTries)?;
-    let way = Way::new(root, tries.format(), &lists.workload.genesis)?;
+    let way = Way::new(root, tries, &lists.workload.genesis)?;
     let kept = &Kept::new(root.cache, inputs.kept);
     let led = with_threads(&sample, tries, way, kept, |threads| {
         let work = RootWork::default();

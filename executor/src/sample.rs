@@ -265,16 +265,18 @@ fn check_roots<S: Store>(
     Ok(checked.ok_or_else(unchecked)??.map(Disagreement::of_fault))
 }
 
-/// The pages of all declared rows, if the store reads them through the page cache.
+/// The pages of all declared rows, and of the nodes above written ones if there is a root, if the store
+/// reads them through the page cache.
 fn row_pages<S: Store>(
     store: &S,
     task: &Task<'_>,
 ) -> Result<Option<Result<RowPages, String>>, EngineError> {
     // A store that reads past the cache says so before all rows are made.
-    if store.row_pages(&[]).is_none() {
+    if store.row_pages(&[], &[]).is_none() {
         return Ok(None);
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut nodes) = (Vec::new(), Vec::new());
+    let tries = store.tries().filter(|_| !task.variant.root.is_none());
     for (place, batch) in task.workload.batches.iter().enumerate() {
         let bounds = ListBounds::of(batch, task.workload.fork);
         let list = ListIndex::decode(&batch.list, &bounds)
@@ -286,8 +288,11 @@ fn row_pages<S: Store>(
             let slot = |id| AskedRow::Slot(address, list.slot_key(SlotId(id)));
             rows.extend((slots.start..slots.end).map(slot));
         }
+        if let Some(tries) = tries {
+            nodes.extend(root::nodes_above(&list, tries.format, &task.workload.genesis));
+        }
     }
-    Ok(store.row_pages(&rows))
+    Ok(store.row_pages(&rows, &nodes))
 }
 
 /// Takes one sample on a store of any kind.

@@ -84,6 +84,7 @@ fn root_work(executed: &Executed) -> Option<RootFacts> {
         nodes_used: work.used_node_count,
         nodes_read: work.node_count,
         nodes_cached: work.cached_node_count,
+        nodes_ahead: work.ahead_node_count,
         rows_read: work.row_count,
         root_blocks_read: Some(work.counters.block_count),
         root_block_bytes: Some(work.counters.block_bytes),

@@ -388,24 +388,31 @@ fn samples_of_different_works_have_no_exact_figures_in_common() {
 fn one_row_in_memory_before_the_clock_and_cold_is_disproved() {
     let (workload, device) = (workload(1 << 20), device());
     let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
-    let proved = |pages: &[Result<(u64, u64), &str>], device_pages| {
+    let proved = |pages: &[Result<(u64, u64), &str>], device_pages, resident_node_count| {
         let mut samples = CellSamples::default();
         for pages in pages {
             let mut measurement = measurement(100, device_pages);
-            let pages =
-                pages.map(|(page_count, resident_count)| RowPages { page_count, resident_count });
+            let pages = pages.map(|(page_count, resident_count)| RowPages {
+                page_count,
+                resident_count,
+                node_page_count: 50,
+                resident_node_count,
+            });
             measurement.row_pages = Some(pages.map_err(str::to_owned));
             samples.add(&input, &measurement);
         }
         let CacheFacts { proved, reason, .. } = samples.cell(&input, None).cache;
         (proved, reason)
     };
-    assert_eq!(proved(&[Ok((100, 0)), Ok((100, 0))], 100).0, Some(true));
-    let (warmed, reason) = proved(&[Ok((100, 0)), Ok((100, 1))], 100);
+    assert_eq!(proved(&[Ok((100, 0)), Ok((100, 0))], 100, 0).0, Some(true));
+    let (warmed, reason) = proved(&[Ok((100, 0)), Ok((100, 1))], 100, 0);
     assert_eq!(warmed, Some(false));
     assert!(reason.contains("1 of the 100 pages"), "{reason}");
+    let (warmed, reason) = proved(&[Ok((100, 0))], 100, 3);
+    assert_eq!(warmed, Some(false));
+    assert!(reason.contains("3 of the 50 pages with nodes"), "{reason}");
     // Page faults are as many as device reads always: rows that nobody read from the device are not.
-    assert_eq!(proved(&[Ok((200, 0))], 100).0, Some(false));
-    let (unknown, reason) = proved(&[Err("no mincore")], 100);
+    assert_eq!(proved(&[Ok((200, 0))], 100, 0).0, Some(false));
+    let (unknown, reason) = proved(&[Err("no mincore")], 100, 0);
     assert!(unknown.is_none() && reason.contains("no mincore"), "{reason}");
 }

@@ -38,7 +38,7 @@ finds the block invalid, 6 a client gives no answer, 130 interrupted. docs/clien
 
 /// Help of the option that says when our designs compute the state root.
 pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after, \
-    from-list or pipelined [default: after, where their stores keep tries]";
+    from-list or pipelined [default: after]";
 
 const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551";
 
@@ -133,7 +133,7 @@ fn input(
     let duration = |option: &str, text: &str| minimal::duration(option, text).or_exit(Code::Usage);
     let deadline = args.deadline.as_deref().map(|text| duration("--deadline", text));
     let command: Vec<String> = std::env::args().collect();
-    let how = with_root(&args.how, args.root.as_deref(), &run);
+    let how = with_root(&args.how, args.root.as_deref());
     let designs = args.how.design.as_ref().map(|_| RunInput {
         source: Source::File(client::workload_path(&args.dir)),
         how: how.clone(),
@@ -162,11 +162,10 @@ fn input(
     })
 }
 
-/// How our designs are run: with a state root where their stores keep tries, as a client has one.
-fn with_root(how: &HowArgs, root: Option<&str>, run: &RunSpec) -> Vec<Override> {
+/// How our designs are run: with a state root, as a client has one.
+fn with_root(how: &HowArgs, root: Option<&str>) -> Vec<Override> {
     let mut overrides = how.overrides();
-    let keep_tries = run.stores.iter().all(|store| store.keeps_tries());
-    let root = root.unwrap_or(if keep_tries { "after" } else { "none" });
+    let root = root.unwrap_or(RootTime::After.name());
     if root != RootTime::Nothing.name() {
         let origin = format!("--root {root}");
         let of = |key: &str, value: &str| Override {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand};
 use executor::{
-    state::{DataDir, StateError, StateInfo},
+    state::{DataDir, NodeTotals, StateError, StateInfo, WholeState},
     store::{any, mdbx::MdbxFormat, rocksdb},
+    tries,
 };
 use report::units;
 use variant::{SlotTable, StoreKind};

@@ -255,7 +255,7 @@ fn assert_all_agree_over(kind: StoreKind, dir: &Path, workload: &Workload, name:
             }
         }
         StoreKind::Flat => {
-            let store = FlatStore::open(built(&FlatFormat), FlatSettings::default()).unwrap();
+            let store = FlatStore::open(built(&FlatFormat::ROWS), FlatSettings::default()).unwrap();
             assert_all_agree_on(&store, workload, &name);
         }
         StoreKind::Memory => assert_all_agree(workload, &name),

@@ -10,18 +10,13 @@ use alloy_primitives::B256;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
-    state::{DataDir, Quiet, StateSpec},
-    store::{
-        Store,
-        memory::MemoryStore,
-        rocksdb::{RocksFormat, RocksSettings, RocksStore},
-    },
+    store::{Store, memory::MemoryStore},
     trace::Trace,
     tries,
 };
 use generator::{import, random_blocks::RandomBlocks, reference};
 use spec::Scenario;
-use variant::{CacheMode, Design, ReadMethod, RootTime, RootWay, TrieForm, Variant};
+use variant::{CacheMode, Design, RootTime, RootWay, TrieForm, Variant};
 use workload::Workload;
 
 use crate::common::{
@@ -30,7 +25,9 @@ use crate::common::{
     vectors::{json_files, unpack, vectors},
 };
 
+mod ahead;
 mod faults;
+mod stores;
 mod ways;
 
 const LIMIT_BYTES: u64 = 1 << 30;
@@ -160,47 +157,6 @@ fn all_designs_come_to_one_root_on_random_blocks() {
     for seed in 1..=12 {
         let built = RandomBlocks::draw(seed, 6).build().unwrap();
         roots_in_memory(&built.workload, &designs(), &format!("random blocks of seed {seed}"));
-    }
-}
-
-/// The state of `workload` with tries, in RocksDB.
-fn rocks(dir: &Path, workload: &Workload, form: TrieForm, read_method: ReadMethod) -> RocksStore {
-    let format = RocksFormat { tries: tries::format_of(form), ..RocksFormat::default() };
-    let spec = StateSpec {
-        genesis: &workload.genesis,
-        layout: workload.layout,
-        format: &format,
-        scenario: "small",
-        threads: 2,
-    };
-    let data = DataDir::open(dir).unwrap();
-    let built = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
-    let settings = RocksSettings { read_method, ..RocksSettings::default() };
-    RocksStore::open(built, settings).unwrap()
-}
-
-#[test]
-fn roots_over_rocksdb_are_those_in_memory() {
-    let head = "[state]\naccounts = 300\nslots = 20_000\n[block]\ngas = \"2M\"\ntx_gas = \"1M\"\n\
-                blocks = 2\n";
-    for load in [
-        "kind = \"sstore-storm\"\nop = \"create\"",
-        "kind = \"sstore-storm\"\nop = \"clear\"\ncontracts = 5",
-        "kind = \"sstore-storm\"\nop = \"clear\"\nkeys = \"deep\"",
-        "kind = \"transfers\"\npattern = \"fresh\"",
-    ] {
-        let workload = meeting(head, load);
-        let expected = roots_in_memory(&workload, &designs()[..1], load);
-        let dir = tempfile::tempdir().unwrap();
-        for form in forms() {
-            for read_method in [ReadMethod::Get, ReadMethod::MultiGet] {
-                let store = rocks(dir.path(), &workload, form, read_method);
-                let genesis = in_memory(&workload, form).tries().unwrap();
-                assert_eq!(store.tries(), Some(genesis), "{load}, {form}");
-                let name = format!("{load}, {form}, {read_method}");
-                assert_eq!(roots_over(&store, &workload, &designs(), &name), expected, "{name}");
-            }
-        }
     }
 }
 

@@ -37,6 +37,10 @@ pub struct RootFacts {
     /// Nodes that were in memory.
     #[serde(default)]
     pub nodes_cached: u64,
+    /// Nodes of the last two counts that `pipelined` had read, or found in memory, while blocks were
+    /// executed.
+    #[serde(default)]
+    pub nodes_ahead: u64,
     /// Rows that were read by range.
     pub rows_read: u64,
     /// Blocks that the store read for both; no part of those of the sample.

@@ -5,7 +5,7 @@ use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
 use crate::scenario::{RootSpec, RunSpec};
 use crate::state::StateSpec;
-use variant::{RootTime, RootWay, StoreKind, TrieForm};
+use variant::{RootTime, RootWay, TrieForm};
 use workload::Layout;
 
 const SHARDS: Range = Range {
@@ -26,7 +26,7 @@ pub(crate) fn read(fields: &Fields<'_>, time: RootTime) -> Result<RootSpec, Faul
     })
 }
 
-/// A root needs tries, and tries need a store that keeps them over rows in the order of their hashes.
+/// A root needs tries, and tries need rows in the order of their hashes.
 /// Refused is a way to compute roots where none is computed.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
     let RootSpec { time, shard_counts, reads, caches } = &spec.root;
@@ -58,17 +58,6 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
             "write run.root = \"after\" or \"pipelined\", or name designs that take a list",
         );
         return Err(fields.fault("root", Misfit::new(rule, remedy)));
-    }
-    check_stores(spec, fields, state)
-}
-
-fn check_stores(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
-    if let Some(store) = spec.stores.iter().find(|store| !store.keeps_tries()) {
-        let keep = StoreKind::ALL.iter().filter(|store| store.keeps_tries());
-        let keep: Vec<_> = keep.map(|store| store.name()).collect();
-        let rule = format!("the {store} store keeps no tries");
-        let remedy = Remedy::advice(&format!("name in run.stores only {}", keep.join(" and ")));
-        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
     }
     if state.layout == Layout::Plain {
         let rule =

@@ -29,13 +29,6 @@ pub enum Waiting {
 }
 
 impl StoreKind {
-    /// Returns whether its states can store nodes of tries.
-    pub const fn keeps_tries(self) -> bool {
-        match self {
-            Self::Rocksdb | Self::Mdbx | Self::Flat | Self::Memory => true,
-        }
-    }
-
     /// Waits of a thread that reads many keys: they decide the numbers of threads worth trying.
     pub const fn waiting(self) -> Waiting {
         match self {

@@ -88,6 +88,7 @@ impl<'l> Ahead<'_, 'l> {
             AheadJob::Followed(job) => {
                 let done = job.aside.take().ok_or(RootError::Cancelled)?;
                 work.merge(&done.work);
+                work.ahead_node_count += done.work.node_count + done.work.cached_node_count;
                 Ok(Prepared::Nodes(done.result?))
             }
         }

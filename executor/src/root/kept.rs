@@ -174,6 +174,14 @@ impl TrieReader for KeptReader<'_> {
         self.reader.slots(account, range, sink)
     }
 
+    fn slot_ranges(
+        &mut self,
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
+    ) -> Result<(), StoreError> {
+        self.reader.slot_ranges(ranges, sink)
+    }
+
     fn accounts(
         &mut self,
         range: &RowRange,

@@ -34,8 +34,8 @@ use crate::{
 const PIECES_PER_THREAD: usize = 4;
 /// Bounds of nodes in a piece: some are read together.
 const NODES: [usize; 2] = [16, 256];
-/// Bounds of ranges in a piece: each is read alone.
-const RANGES: [usize; 2] = [1, 16];
+/// The fewest ranges in a piece; the most are as many as the store reads in a call.
+const RANGES_MIN: usize = 1;
 /// Bounds of accounts in a piece.
 const ACCOUNTS: [usize; 2] = [8, 64];
 
@@ -140,7 +140,7 @@ impl ReadJob {
                 let [nodes, ranges, accounts] = counts;
                 let cuts = [
                     Cut::new(nodes, NODES, thread_count),
-                    Cut::new(ranges, RANGES, thread_count),
+                    Cut::new(ranges, [RANGES_MIN, way.ranges_per_call], thread_count),
                     Cut::new(accounts, ACCOUNTS, thread_count),
                 ];
                 (cuts, thread_count)
@@ -204,13 +204,14 @@ impl ReadJob {
         }
         let index = index - nodes.count;
         if index < ranges.count {
-            for (trie, range) in &self.asks.ranges[ranges.range(index, self.asks.ranges.len())] {
+            let ranges = &self.asks.ranges[ranges.range(index, self.asks.ranges.len())];
+            let is_of_slots = |(trie, _): &(TrieId, RowRange)| *trie != TrieId::Accounts;
+            for of_kind in ranges.chunk_by(|a, b| is_of_slots(a) && is_of_slots(b)) {
                 let first = found.rows.len();
-                leaves::rows(reader, format, trie, range, &mut found.rows)?;
-                if *trie == TrieId::Accounts {
+                leaves::ranges(reader, format, of_kind, &mut found.rows, &mut found.row_ends)?;
+                if of_kind.first().is_some_and(|range| !is_of_slots(range)) {
                     found.leaf_node_count += (found.rows.len() - first) as u64;
                 }
-                found.row_ends.push(found.rows.len());
             }
             return Ok(found);
         }

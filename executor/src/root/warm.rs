@@ -34,7 +34,7 @@ pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootErr
         RootReads::OnDemand | RootReads::ByLevel => RootReads::ByLevel,
         RootReads::AtOnce => RootReads::AtOnce,
     };
-    let way = Way::new(RootWay { reads, ..root }, tries.format(), &workload.genesis)?;
+    let way = Way::new(RootWay { reads, ..root }, tries, &workload.genesis)?;
     let kept = Kept::of_reads();
     with_threads(sample, tries, way, &kept, |threads| {
         let (spans, mut work) = (Spans::start(), RootWork::default());

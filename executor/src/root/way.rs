@@ -5,7 +5,7 @@ use variant::{RootReads, RootWay};
 use workload::genesis::Genesis;
 
 use super::error::RootError;
-use crate::tries::TrieId;
+use crate::tries::{TrieId, Tries};
 
 /// Writes to a trie of slots for each of its shards, at least: eight nodes are hashed at a time.
 const WRITES_PER_SHARD: usize = 8;
@@ -19,6 +19,8 @@ pub(crate) struct Way {
     pub(super) reads: RootReads,
     /// Nibbles of the longest paths of nodes that are read at once.
     pub(super) guess_depth: usize,
+    /// Ranges of slots that the store reads in a call, at most.
+    pub(super) ranges_per_call: usize,
 }
 
 impl Way {
@@ -26,11 +28,16 @@ impl Way {
     ///
     /// # Errors
     /// There are no so many shards.
-    pub(super) fn new(root: RootWay, format: Format, genesis: &Genesis) -> Result<Self, RootError> {
+    pub(super) fn new(
+        root: RootWay,
+        tries: &dyn Tries,
+        genesis: &Genesis,
+    ) -> Result<Self, RootError> {
         let RootWay { shard_count, reads, .. } = root;
         let shards = ShardCount::new(shard_count).ok_or(RootError::Shards(shard_count))?;
-        let row_count = genesis.slot_count().max(genesis.account_count());
-        Ok(Self { format, shards, reads, guess_depth: guess_depth(format, row_count) })
+        let (format, ranges_per_call) = (tries.format(), tries.ranges_per_call());
+        let guess_depth = guess_depth(format, genesis);
+        Ok(Self { format, shards, reads, guess_depth, ranges_per_call })
     }
 
     /// Whether a trie with so many writes is divided.
@@ -46,9 +53,14 @@ impl Way {
     }
 }
 
+/// The depth of the nodes of a state from `genesis` that may be wanted.
+pub(super) fn guess_depth(format: Format, genesis: &Genesis) -> usize {
+    depth_of(format, genesis.slot_count().max(genesis.account_count()))
+}
+
 /// The depth at which a trie of so many rows with random keys has its lowest branches; where leaves
 /// are nodes, theirs.
-fn guess_depth(format: Format, row_count: u64) -> usize {
+fn depth_of(format: Format, row_count: u64) -> usize {
     let nibbles = (u64::BITS - row_count.leading_zeros()).div_ceil(4) as usize;
     match format {
         Format::All => nibbles + 1,
@@ -63,8 +75,8 @@ mod tests {
     #[test]
     fn paths_are_guessed_down_to_the_leaves_of_a_trie_of_all_rows() {
         let depths = [0, 1, 15, 16, 4_000, 128_000_000]
-            .map(|row_count| guess_depth(Format::RethLike, row_count));
+            .map(|row_count| depth_of(Format::RethLike, row_count));
         assert_eq!(depths, [0, 1, 1, 2, 3, 7]);
-        assert_eq!(guess_depth(Format::All, 4_000), 4);
+        assert_eq!(depth_of(Format::All, 4_000), 4);
     }
 }

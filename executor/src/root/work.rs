@@ -28,6 +28,9 @@ pub struct RootWork {
     pub node_count: u64,
     /// Nodes that were in memory.
     pub cached_node_count: u64,
+    /// Nodes of the two counts above that the thread beside execution got before its end, from the keys
+    /// that steps had written.
+    pub ahead_node_count: u64,
     /// Rows of accounts and slots that were read for the leaves of untouched neighbours.
     pub row_count: u64,
     /// Reads as the store counts them.
@@ -55,6 +58,7 @@ impl RootWork {
         self.used_node_count += other.used_node_count;
         self.node_count += other.node_count;
         self.cached_node_count += other.cached_node_count;
+        self.ahead_node_count += other.ahead_node_count;
         self.row_count += other.row_count;
         self.counters.add(&other.counters);
         self.written_node_count += other.written_node_count;

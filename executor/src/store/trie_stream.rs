@@ -218,3 +218,112 @@ fn wrong_row(store: &'static str, key: &[u8]) -> StateError {
     let reason = "its key or its value has another length".to_owned();
     StoreError::Damaged { store, what, reason }.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::U256;
+    use variant::TrieForm;
+    use workload::{AccountState, layout::{encode_account, encode_slot}};
+
+    use super::*;
+    use crate::tries;
+
+    type NodeRow = (Vec<u8>, Vec<u8>);
+
+    impl NodeRows for Vec<NodeRow> {
+        fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
+            self.push((key.to_vec(), node.to_vec()));
+            Ok(())
+        }
+    }
+
+    impl StoredNodes for std::vec::IntoIter<NodeRow> {
+        fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
+            Ok(Iterator::next(self))
+        }
+    }
+
+    /// Puts the rows of a few accounts, of which two have slots, into a stream.
+    fn streamed<N: NodeRows>(
+        format: Format,
+        hashing: Hashing,
+        rows: N,
+    ) -> Result<(BuiltTries, N), StateError> {
+        let mut tries = TrieStream::new(StreamOf { store: "test", format, hashing }, rows);
+        for (account, count) in [(3_u8, 400_u64), (7, 1)] {
+            for slot in 0..count {
+                let part = U256::from(slot) << 200;
+                let key = [[account; 32], part.to_be_bytes()].concat();
+                tries.slot(&key, &encode_slot(&U256::from(slot + 1)))?;
+            }
+        }
+        for account in 1..40_u8 {
+            let state = AccountState { nonce: 9, ..AccountState::default() };
+            tries.account(&[account; 32], &encode_account(&state))?;
+        }
+        tries.finish()
+    }
+
+    fn formats() -> impl Iterator<Item = Format> {
+        TrieForm::ALL.iter().filter_map(|form| tries::format_of(*form))
+    }
+
+    #[test]
+    fn nodes_ascend_and_are_counted_and_the_root_is_one_in_every_format() {
+        let mut roots = Vec::new();
+        for format in formats() {
+            let (built, nodes) = streamed(format, Hashing::Once, Vec::new()).unwrap();
+            assert!(nodes.windows(2).all(|pair| pair[0].0 < pair[1].0), "{format:?}");
+            let bytes: usize = nodes.iter().map(|(key, node)| key.len() + node.len()).sum();
+            let totals = NodeTotals { count: nodes.len() as u64, bytes: bytes as u64 };
+            assert_eq!(built.nodes, totals);
+            let same = SameNodes { store: "test", stored: nodes.into_iter() };
+            let (again, same) = streamed(format, Hashing::Twice, same).unwrap();
+            assert_eq!(again, built);
+            same.end().unwrap();
+            roots.push(built.root);
+        }
+        roots.dedup();
+        assert_eq!(roots.len(), 1);
+    }
+
+    #[test]
+    fn a_wrong_a_lost_and_a_foreign_node_are_found() {
+        for format in formats() {
+            let (_, nodes) = streamed(format, Hashing::Once, Vec::new()).unwrap();
+            let found = |stored: Vec<NodeRow>| {
+                let same = SameNodes { store: "test", stored: stored.into_iter() };
+                let ended = streamed(format, Hashing::Twice, same);
+                let ended = ended.and_then(|(_, same)| Ok(same.end()?));
+                ended.unwrap_err().to_string()
+            };
+            for place in [0, nodes.len() / 2, nodes.len() - 1] {
+                let mut wrong = nodes.clone();
+                wrong[place].1[0] ^= 1;
+                assert!(found(wrong).contains("stored otherwise"), "{format:?}");
+                let mut fewer = nodes.clone();
+                fewer.remove(place);
+                assert!(found(fewer).contains("it is not stored"), "{format:?}");
+                let mut more = nodes.clone();
+                more.insert(place, (nodes[place].0[..1].to_vec(), vec![1]));
+                assert!(found(more).contains("it is not stored"), "{format:?}");
+            }
+            let foreign = (vec![9], vec![1]);
+            let more = nodes.into_iter().chain([foreign]).collect();
+            assert!(found(more).contains("make no such node"), "{format:?}");
+        }
+    }
+
+    #[test]
+    fn no_rows_have_the_empty_root_and_a_short_row_is_an_error() {
+        for format in formats() {
+            let of = StreamOf { store: "test", format, hashing: Hashing::Twice };
+            let (built, nodes) = TrieStream::new(of, Vec::new()).finish().unwrap();
+            assert_eq!((built.root, nodes.len() as u64), (EMPTY_ROOT, built.nodes.count));
+            let mut tries = TrieStream::new(of, Vec::new());
+            assert!(tries.slot(&[1; 63], &[1; 32]).is_err());
+            assert!(tries.slot(&[1; 64], &[1; 31]).is_err());
+            assert!(tries.account(&[1; 31], &[0; 72]).is_err());
+        }
+    }
+}

@@ -28,7 +28,7 @@ use crate::common::{
 const LAYOUTS: [Layout; 2] = [Layout::Hashed, Layout::Plain];
 
 fn spec(genesis: &Genesis, layout: Layout) -> StateSpec<'_> {
-    StateSpec { genesis, layout, format: &FlatFormat, scenario: "test", threads: 2 }
+    StateSpec { genesis, layout, format: &FlatFormat::ROWS, scenario: "test", threads: 2 }
 }
 
 fn open(data: &Path, genesis: &Genesis, layout: Layout) -> Result<BuiltState, StateError> {
@@ -42,7 +42,7 @@ fn store(data: &Path, genesis: &Genesis, layout: Layout) -> FlatStore {
 
 fn verify(data: &Path, name: &str) -> Result<(), StateError> {
     let data = DataDir::open(data)?;
-    data.verify(name, &[&FlatFormat], &Quiet, &AtomicBool::new(false)).map(drop)
+    data.verify(name, &[&FlatFormat::ROWS], &Quiet, &AtomicBool::new(false)).map(drop)
 }
 
 #[test]

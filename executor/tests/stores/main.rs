@@ -9,3 +9,4 @@ mod mdbx_forms;
 mod places;
 mod rocksdb;
 mod state;
+mod tries;

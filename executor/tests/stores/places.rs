@@ -121,7 +121,7 @@ fn the_flat_store_reads_the_blocks_that_its_index_names() {
     let genesis = genesis(20_000);
     for layout in LAYOUTS {
         let data = tempfile::tempdir().unwrap();
-        let state = built(data.path(), &genesis, layout, &FlatFormat);
+        let state = built(data.path(), &genesis, layout, &FlatFormat::ROWS);
         let store = FlatStore::open(state, FlatSettings::default()).unwrap();
         // It keeps nothing: each row is a read, but for keys that share their lead with a block.
         let (block_count, _, blocks) = read(&store, &rows(&genesis, 7));
@@ -194,7 +194,7 @@ fn a_cold_mdbx_sample_fetches_just_the_pages_that_are_located() {
         let mut all = distinct(&blocks);
         all.extend(before.iter().map(|(_, block)| *block));
         assert_eq!(block_count, all.len() as u64, "{format:?}");
-        let row_pages = store.row_pages(&rows).unwrap().unwrap();
+        let row_pages = store.row_pages(&rows, &[]).unwrap().unwrap();
         assert_eq!(row_pages.page_count, all.len() as u64);
         let first = before.windows(2).find(|two| two[0].0 == two[1].0);
         assert_eq!(first.is_some(), format == MdbxFormat::DUP_SORT);
@@ -212,7 +212,7 @@ fn an_absent_slot_below_a_leaf_of_roots_alone_has_no_page_of_its_own() {
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let absent = [AskedRow::Slot(Address::repeat_byte(0x99), U256::ZERO)];
     assert_eq!(store.locate(&sample, &absent).unwrap().blocks, [None]);
-    assert_eq!(store.row_pages(&absent).unwrap(), Ok(RowPages::default()));
+    assert_eq!(store.row_pages(&absent, &[]).unwrap(), Ok(RowPages::default()));
     store.close_sample(sample).unwrap();
 }
 
@@ -227,17 +227,17 @@ fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
         }
         let rows = rows(&genesis, 7);
         let sample = store.open_sample(CacheMode::Cold).unwrap();
-        let cold = store.row_pages(&rows).unwrap().unwrap();
+        let cold = store.row_pages(&rows, &[]).unwrap().unwrap();
         assert!(cold.page_count > 500, "{cold:?}");
         assert_eq!(cold.resident_count, 0);
         // One page, past MDBX: nothing that it counts has changed.
         let places = store.locate(&sample, &rows[..1]).unwrap();
         let file = File::open(&places.files[0]).unwrap();
         file.read_exact_at(&mut [0; 4096], places.blocks[0].unwrap().offset).unwrap();
-        let warmed = store.row_pages(&rows).unwrap().unwrap();
+        let warmed = store.row_pages(&rows, &[]).unwrap().unwrap();
         assert_eq!(warmed.page_count, cold.page_count);
         assert!(warmed.resident_count >= 1, "{warmed:?}");
-        assert_eq!(store.row_pages(&[]).unwrap(), Ok(RowPages::default()));
+        assert_eq!(store.row_pages(&[], &[]).unwrap(), Ok(RowPages::default()));
         store.close_sample(sample).unwrap();
     }
 }
@@ -246,7 +246,7 @@ fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
 fn what_is_asked_is_written_down_call_by_call_with_what_exists() {
     let genesis = genesis(2_000);
     let data = tempfile::tempdir().unwrap();
-    let state = built(data.path(), &genesis, Layout::Hashed, &FlatFormat);
+    let state = built(data.path(), &genesis, Layout::Hashed, &FlatFormat::ROWS);
     let store = FlatStore::open(state, FlatSettings::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let recorded = Recorded::new(&sample);

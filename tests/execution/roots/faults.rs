@@ -8,17 +8,18 @@ use std::sync::{
 use alloy_primitives::{B256, U256};
 use executor::{
     sample::Disagreement,
-    store::{
-        Sample, Store, StoreError,
-        memory::{MemoryReader, MemorySample, MemoryStore},
-    },
+    store::{Sample, Store, StoreError},
     tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
 };
 use trie::{Format, NodeKey, RowRange};
 use variant::{CacheMode, RootCache, TrieForm, Variant};
 use workload::{AccountState, NetChanges, Workload};
 
-use super::{agree, forms, in_memory, meeting, ways};
+use super::{
+    agree, forms, in_memory, meeting,
+    stores::{Built, OnDisk},
+    ways,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -37,8 +38,8 @@ enum Fault {
 }
 
 /// A store with a fault.
-struct Faulty {
-    store: MemoryStore,
+struct Faulty<'s, S> {
+    store: &'s S,
     fault: Option<Fault>,
     /// The cache of the sample's nodes, which are read from a state that is opened before the sample.
     cache: RootCache,
@@ -58,8 +59,8 @@ enum Purpose {
     Check,
 }
 
-impl Faulty {
-    fn new(store: MemoryStore, cache: RootCache, fault: Option<Fault>) -> Self {
+impl<'s, S: Store> Faulty<'s, S> {
+    fn new(store: &'s S, cache: RootCache, fault: Option<Fault>) -> Self {
         let (opened, checked_count) = (AtomicUsize::new(0), Arc::default());
         Self { store, fault, cache, opened, checked_count }
     }
@@ -72,8 +73,8 @@ impl Faulty {
     }
 }
 
-struct FaultySample {
-    sample: MemorySample,
+struct FaultySample<T> {
+    sample: T,
     fault: Option<Fault>,
     purpose: Purpose,
     checked_count: Arc<AtomicUsize>,
@@ -93,20 +94,20 @@ struct FaultyReader<'a> {
     checked_count: &'a AtomicUsize,
 }
 
-impl Store for Faulty {
-    type Sample = FaultySample;
+impl<S: Store> Store for Faulty<'_, S> {
+    type Sample = FaultySample<S::Sample>;
 
     fn name(&self) -> &'static str {
         "faulty"
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<FaultySample, StoreError> {
+    fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError> {
         let purpose = self.purpose();
         let (sample, checked_count) = (self.store.open_sample(cache)?, self.checked_count.clone());
         Ok(FaultySample { sample, fault: self.fault, purpose, checked_count })
     }
 
-    fn close_sample(&self, sample: FaultySample) -> Result<(), StoreError> {
+    fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError> {
         self.store.close_sample(sample.sample)
     }
 
@@ -127,10 +128,13 @@ impl Store for Faulty {
     }
 }
 
-impl Sample for FaultySample {
-    type Reader<'a> = MemoryReader<'a>;
+impl<T: Sample> Sample for FaultySample<T> {
+    type Reader<'a>
+        = T::Reader<'a>
+    where
+        Self: 'a;
 
-    fn reader(&self) -> Result<MemoryReader<'_>, StoreError> {
+    fn reader(&self) -> Result<T::Reader<'_>, StoreError> {
         self.sample.reader()
     }
 
@@ -166,6 +170,14 @@ impl Tries for FaultyTries<'_> {
             }
         }
         self.tries.commit(changes, &nodes)
+    }
+}
+
+impl FaultyReader<'_> {
+    /// Bits of rows that are wrong.
+    fn flipped(&self) -> U256 {
+        let is_wrong = self.fault == Some(Fault::WrongRows) && self.purpose == Purpose::Run;
+        U256::from(u64::from(is_wrong) << 40)
     }
 }
 
@@ -208,10 +220,17 @@ impl TrieReader for FaultyReader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError> {
-        let is_wrong = self.fault == Some(Fault::WrongRows) && self.purpose == Purpose::Run;
-        self.reader.slots(account, range, &mut |key, value| {
-            sink(key, if is_wrong { value ^ U256::from(1_u64 << 40) } else { value });
-        })
+        let flipped = self.flipped();
+        self.reader.slots(account, range, &mut |key, value| sink(key, value ^ flipped))
+    }
+
+    fn slot_ranges(
+        &mut self,
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
+    ) -> Result<(), StoreError> {
+        let flipped = self.flipped();
+        self.reader.slot_ranges(ranges, &mut |index, key, value| sink(index, key, value ^ flipped))
     }
 
     fn accounts(
@@ -228,13 +247,14 @@ impl TrieReader for FaultyReader<'_> {
 }
 
 /// The disagreement or error of a sample of `variant` over a store with a fault.
-fn found_by(
+fn found_by<S: Store>(
     variant: Variant,
     workload: &Workload,
-    form: TrieForm,
+    store: &S,
     fault: Option<Fault>,
 ) -> Option<String> {
-    let store = Faulty::new(in_memory(workload, form), variant.root.cache, fault);
+    let form = store.tries().map(|tries| tries.format);
+    let store = Faulty::new(store, variant.root.cache, fault);
     let lists = agree::lists(workload, variant.list).unwrap();
     match agree::take(&store, workload, &lists, variant) {
         Ok(taken) => taken.disagreement.map(|difference| {
@@ -242,12 +262,12 @@ fn found_by(
                 difference,
                 Disagreement::Root { .. } | Disagreement::Tries(_) | Disagreement::ReadBack { .. }
             );
-            assert!(of_roots, "{form}, {fault:?}: {difference}");
+            assert!(of_roots, "{form:?}, {fault:?}: {difference}");
             difference.to_string()
         }),
         Err(error) => {
             let is_of_root = matches!(error, executor::engine::EngineError::Root { .. });
-            assert!(is_of_root, "{form}, {fault:?}: {error}");
+            assert!(is_of_root, "{form:?}, {fault:?}: {error}");
             Some(error.to_string())
         }
     }
@@ -260,26 +280,59 @@ fn workload() -> Workload {
     meeting(head, "kind = \"sstore-storm\"\nop = \"clear\"")
 }
 
+/// Plants every fault in a store of the workload with tries in `form`, for these variants.
+fn assert_faults_found<S: Store>(
+    store: &S,
+    workload: &Workload,
+    form: TrieForm,
+    variants: &[Variant],
+) {
+    let name = format!("{}, {form}", store.name());
+    // Where no row is read, the wrong leaves are read back wrong before the root is compared.
+    let (beside, said) = match form {
+        TrieForm::All => (Fault::WrongLeaves, "after the commit"),
+        _ => (Fault::WrongRows, "state root"),
+    };
+    for variant in variants.iter().copied() {
+        let text = |fault| found_by(variant, workload, store, fault);
+        assert_eq!(text(None), None, "{name}, {variant}");
+        for fault in [Fault::WrongNodes, Fault::LostDeletes, Fault::LostNodes] {
+            assert!(text(Some(fault)).is_some(), "{name}, {variant}, {fault:?}");
+        }
+        let found = text(Some(beside)).unwrap_or_default();
+        assert!(found.contains(said), "{name}, {variant}, {beside:?}: {found}");
+        let kept = text(Some(Fault::WrongKept));
+        let keeps = variant.root.cache != RootCache::Cold;
+        assert_eq!(kept.is_some(), keeps, "{name}, {variant}: {kept:?}");
+    }
+}
+
 #[test]
 fn every_planted_fault_is_found_in_every_way() {
     let workload = workload();
     for form in forms() {
-        // Where no row is read, the wrong leaves are read back wrong before the root is compared.
-        let (beside, said) = match form {
-            TrieForm::All => (Fault::WrongLeaves, "after the commit"),
-            _ => (Fault::WrongRows, "state root"),
-        };
-        for variant in ways::one_of_each_value() {
-            let text = |fault| found_by(variant, &workload, form, fault);
-            assert_eq!(text(None), None, "{form}, {variant}");
-            for fault in [Fault::WrongNodes, Fault::LostDeletes, Fault::LostNodes] {
-                assert!(text(Some(fault)).is_some(), "{form}, {variant}, {fault:?}");
+        let store = in_memory(&workload, form);
+        assert_faults_found(&store, &workload, form, &ways::one_of_each_value());
+    }
+}
+
+/// The faults of each form are planted in every third way.
+#[test]
+fn every_planted_fault_is_found_over_every_store() {
+    let workload = workload();
+    let ways = ways::one_of_each_value();
+    let dir = tempfile::tempdir().unwrap();
+    let built = Built { dir: dir.path(), workload: &workload };
+    for (number, form) in forms().enumerate() {
+        for (place, kind) in OnDisk::ALL.iter().enumerate() {
+            let some: Vec<_> = ways.iter().skip((number + place) % 3).step_by(3).copied().collect();
+            match kind {
+                OnDisk::Rocks => assert_faults_found(&built.rocks(form), &workload, form, &some),
+                OnDisk::Mdbx(slots) => {
+                    assert_faults_found(&built.mdbx(form, *slots), &workload, form, &some);
+                }
+                OnDisk::Flat => assert_faults_found(&built.flat(form), &workload, form, &some),
             }
-            let found = text(Some(beside)).unwrap_or_default();
-            assert!(found.contains(said), "{form}, {variant}, {beside:?}: {found}");
-            let kept = text(Some(Fault::WrongKept));
-            let keeps = variant.root.cache != RootCache::Cold;
-            assert_eq!(kept.is_some(), keeps, "{form}, {variant}: {kept:?}");
         }
     }
 }
@@ -294,7 +347,8 @@ fn the_check_of_roots_grows_with_the_changes_and_not_with_their_square() {
         );
         let workload = meeting(&head, "kind = \"sstore-storm\"");
         let variant = ways::one_of_each_value()[0];
-        let store = Faulty::new(in_memory(&workload, TrieForm::Branches), RootCache::Cold, None);
+        let below = in_memory(&workload, TrieForm::Branches);
+        let store = Faulty::new(&below, RootCache::Cold, None);
         let lists = agree::lists(&workload, variant.list).unwrap();
         let taken = agree::take(&store, &workload, &lists, variant).unwrap();
         assert_eq!(taken.disagreement, None);

@@ -47,6 +47,9 @@ pub struct FlatFormat {
 }
 
 impl FlatFormat {
+    /// Rows alone.
+    pub const ROWS: Self = Self { tries: None };
+
     /// The format whose shape is `shape`, if there is one.
     pub fn of_shape(shape: &str) -> Option<Self> {
         tries::all_formats().map(|tries| Self { tries }).find(|format| format.shape() == shape)

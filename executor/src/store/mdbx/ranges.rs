@@ -15,7 +15,7 @@ use super::{
     environment::{failed, failed_read},
     settings::NAME,
     slots,
-    tables::{Tables, table_name},
+    tables::Tables,
 };
 use crate::{error::StoreError, state::StateError};
 

@@ -1,0 +1,263 @@
+//! The nodes that `pipelined` reads while steps run. The execution waits, at its last read of a slot, for
+//! the thread that follows the steps: all keys but those of the last transaction are known to it.
+
+use std::{
+    collections::HashSet,
+    num::NonZeroUsize,
+    sync::{Condvar, Mutex},
+    time::Duration,
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use executor::{
+    root::RootWork,
+    store::{
+        ReadCounters, Reader, Sample, Store, StoreError,
+        memory::{MemoryReader, MemorySample, MemoryStore},
+    },
+    tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
+};
+use trie::{Format, NodeKey, RowRange};
+use variant::{CacheMode, Design, RootReads, RootTime, RootWay, Variant};
+use workload::{AccountState, NetChanges};
+
+use super::{forms, in_memory, meeting, take};
+
+/// After it the execution goes on, for a test that fails: a right one never waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Default)]
+struct State {
+    slot_read_count: usize,
+    asked: Vec<(TrieId, NodeKey)>,
+    /// Reads of slots when the batch was committed; nothing counts after it.
+    committed_at: Option<usize>,
+}
+
+/// Sees all reads of a sample, and holds one up.
+#[derive(Debug)]
+struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Number of the read that waits.
+    held_read: usize,
+    /// Nodes that must have been asked for before it goes on.
+    node_count: usize,
+}
+
+impl Gate {
+    fn new(held_read: usize, node_count: usize) -> Self {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Self { state, changed, held_read, node_count }
+    }
+
+    fn read_slot(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.slot_read_count += 1;
+        if state.slot_read_count == self.held_read {
+            let is_early = |state: &mut State| state.asked.len() < self.node_count;
+            drop(self.changed.wait_timeout_while(state, PATIENCE, is_early).unwrap());
+        }
+    }
+
+    fn ask(&self, keys: &[(TrieId, NodeKey)]) {
+        let mut state = self.state.lock().unwrap();
+        if state.committed_at.is_none() {
+            state.asked.extend_from_slice(keys);
+            self.changed.notify_all();
+        }
+    }
+
+    fn commit(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.committed_at = Some(state.slot_read_count);
+    }
+}
+
+struct Gated<'g> {
+    store: &'g MemoryStore,
+    gate: &'g Gate,
+}
+
+struct GatedSample<'g> {
+    sample: MemorySample,
+    gate: &'g Gate,
+}
+
+struct GatedReader<'a> {
+    reader: MemoryReader<'a>,
+    gate: &'a Gate,
+}
+
+struct GatedTries<'a> {
+    tries: Box<dyn Tries + 'a>,
+    gate: &'a Gate,
+}
+
+struct GatedTrieReader<'a> {
+    reader: Box<dyn TrieReader + 'a>,
+    gate: &'a Gate,
+}
+
+impl<'g> Store for Gated<'g> {
+    type Sample = GatedSample<'g>;
+
+    fn name(&self) -> &'static str {
+        "gated"
+    }
+
+    fn open_sample(&self, cache: CacheMode) -> Result<GatedSample<'g>, StoreError> {
+        Ok(GatedSample { sample: self.store.open_sample(cache)?, gate: self.gate })
+    }
+
+    fn close_sample(&self, sample: GatedSample<'g>) -> Result<(), StoreError> {
+        self.store.close_sample(sample.sample)
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        self.store.facts()
+    }
+
+    fn never_cold(&self) -> Option<&'static str> {
+        self.store.never_cold()
+    }
+
+    fn slots_per_block(&self) -> Option<f64> {
+        None
+    }
+
+    fn tries(&self) -> Option<StateTries> {
+        self.store.tries()
+    }
+}
+
+impl Sample for GatedSample<'_> {
+    type Reader<'a>
+        = GatedReader<'a>
+    where
+        Self: 'a;
+
+    fn reader(&self) -> Result<GatedReader<'_>, StoreError> {
+        Ok(GatedReader { reader: self.sample.reader()?, gate: self.gate })
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.sample.commit(changes)
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        Some(Box::new(GatedTries { tries: self.sample.tries()?, gate: self.gate }))
+    }
+}
+
+impl Reader for GatedReader<'_> {
+    const IS_TIMED: bool = false;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        self.reader.account(address)
+    }
+
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        self.gate.read_slot();
+        self.reader.slot(address, key)
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        self.reader.code(hash)
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.reader.counters()
+    }
+}
+
+impl Tries for GatedTries<'_> {
+    fn format(&self) -> Format {
+        self.tries.format()
+    }
+
+    fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
+        Ok(Box::new(GatedTrieReader { reader: self.tries.reader()?, gate: self.gate }))
+    }
+
+    fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
+        self.gate.commit();
+        self.tries.commit(changes, nodes)
+    }
+}
+
+impl TrieReader for GatedTrieReader<'_> {
+    fn nodes(
+        &mut self,
+        keys: &[(TrieId, NodeKey)],
+        sink: &mut NodeSink<'_>,
+    ) -> Result<(), StoreError> {
+        self.gate.ask(keys);
+        self.reader.nodes(keys, sink)
+    }
+
+    fn slots(
+        &mut self,
+        account: &B256,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, U256),
+    ) -> Result<(), StoreError> {
+        self.reader.slots(account, range, sink)
+    }
+
+    fn accounts(
+        &mut self,
+        range: &RowRange,
+        sink: &mut dyn FnMut(B256, AccountState),
+    ) -> Result<(), StoreError> {
+        self.reader.accounts(range, sink)
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.reader.counters()
+    }
+}
+
+/// Nodes that a sample asked for, its reads of slots, and its work.
+struct Taken {
+    asked: Vec<(TrieId, NodeKey)>,
+    slot_read_count: usize,
+    work: RootWork,
+}
+
+/// With nearly all keys written, and a transaction still running, half of the nodes that the root needs
+/// are asked for; after the last transaction only nodes that were not.
+#[test]
+fn nodes_above_written_keys_are_read_before_the_last_transaction_ends_and_none_twice() {
+    let head =
+        "[state]\naccounts = 300\nslots = 20_000\n[block]\ngas = \"4M\"\ntx_gas = \"200k\"\n";
+    let workload = meeting(head, "kind = \"sstore-storm\"");
+    assert!(workload.batches.len() == 1 && workload.batches[0].expected.transactions.len() > 10);
+    let one = NonZeroUsize::MIN;
+    for form in forms() {
+        let store = in_memory(&workload, form);
+        for reads in [RootReads::OnDemand, RootReads::ByLevel] {
+            let sample = |time, gate: Gate| {
+                let root = RootWay { reads, ..RootWay::at(time) };
+                let variant = Variant { root, ..Variant::of(Design::Sequential, one, one) };
+                let gated = Gated { store: &store, gate: &gate };
+                let work = take(&gated, &workload, variant, "gated").executed.root_work.unwrap();
+                let state = gate.state.into_inner().unwrap();
+                let slot_read_count = state.committed_at.unwrap();
+                Taken { asked: state.asked, slot_read_count, work }
+            };
+            let name = format!("{form}, {reads}");
+            let after = sample(RootTime::After, Gate::new(usize::MAX, 0));
+            assert_eq!(after.work.ahead_node_count, 0, "{name}");
+            let half = after.asked.len() / 2;
+            let ahead = sample(RootTime::Pipelined, Gate::new(after.slot_read_count, half));
+            let RootWork { ahead_node_count, node_count, .. } = ahead.work;
+            assert!(ahead_node_count >= half as u64, "{name}: {ahead_node_count} of {half}");
+            assert_eq!(node_count, ahead.asked.len() as u64, "{name}");
+            let all: HashSet<_> = ahead.asked.iter().collect();
+            assert_eq!(all.len(), ahead.asked.len(), "{name}: a node was read twice");
+            assert!(after.asked.iter().all(|node| all.contains(node)), "{name}");
+            assert_eq!(ahead.work.used_node_count, after.work.used_node_count, "{name}");
+        }
+    }
+}
