@@ -24,6 +24,7 @@ mod sample;
 mod settings;
 mod trie_verify;
 mod tries;
+mod two_ways;
 
 use std::{
     fs::File,

@@ -21,6 +21,7 @@ mod append;
 mod base;
 mod branches;
 mod environment;
+mod faults;
 mod format;
 mod leaves;
 mod nodes;
@@ -270,7 +271,8 @@ impl Store for MdbxStore {
         let nodes = nodes.iter().map(|key| (tables::NODES, key.as_slice()));
         let counted = || {
             let [page_count, resident_count] = self.pages_of(&rows.collect::<Vec<_>>())?;
-            let [node_page_count, resident_node_count] = self.pages_of(&nodes.collect::<Vec<_>>())?;
+            let [node_page_count, resident_node_count] =
+                self.pages_of(&nodes.collect::<Vec<_>>())?;
             Ok(RowPages { page_count, resident_count, node_page_count, resident_node_count })
         };
         Some(counted())

@@ -66,7 +66,7 @@ impl<N: NodeRows> NodeSink for Sink<N> {
 }
 
 enum OneTrie<S> {
-    Once(Builder<S>),
+    Once(Box<Builder<S>>),
     Twice(Box<CheckedTrie<S>>),
 }
 
@@ -149,7 +149,7 @@ impl<N: NodeRows> TrieStream<N> {
         let Some(idle) = self.idle.take() else { unreachable!("one trie is open at a time") };
         let builder = Builder::new(self.of.format, Sink { trie, ..idle });
         match self.of.hashing {
-            Hashing::Once => OneTrie::Once(builder),
+            Hashing::Once => OneTrie::Once(Box::new(builder)),
             Hashing::Twice => OneTrie::Twice(Box::new(CheckedTrie::new(builder))),
         }
     }
@@ -167,10 +167,13 @@ impl<N: NodeRows> TrieStream<N> {
     }
 }
 
+/// A node behind its key.
+pub(super) type NodeRow = (Vec<u8>, Vec<u8>);
+
 /// Stored nodes, by ascending key.
 pub(super) trait StoredNodes {
     /// The next one: its key and itself.
-    fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError>;
+    fn next(&mut self) -> Result<Option<NodeRow>, StoreError>;
 }
 
 /// Compares the nodes that rows make with stored ones.
@@ -223,12 +226,13 @@ fn wrong_row(store: &'static str, key: &[u8]) -> StateError {
 mod tests {
     use alloy_primitives::U256;
     use variant::TrieForm;
-    use workload::{AccountState, layout::{encode_account, encode_slot}};
+    use workload::{
+        AccountState,
+        layout::{encode_account, encode_slot},
+    };
 
     use super::*;
     use crate::tries;
-
-    type NodeRow = (Vec<u8>, Vec<u8>);
 
     impl NodeRows for Vec<NodeRow> {
         fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
@@ -252,8 +256,8 @@ mod tests {
         let mut tries = TrieStream::new(StreamOf { store: "test", format, hashing }, rows);
         for (account, count) in [(3_u8, 400_u64), (7, 1)] {
             for slot in 0..count {
-                let part = U256::from(slot) << 200;
-                let key = [[account; 32], part.to_be_bytes()].concat();
+                let part: U256 = U256::from(slot) << 200;
+                let key = [[account; 32], part.to_be_bytes::<32>()].concat();
                 tries.slot(&key, &encode_slot(&U256::from(slot + 1)))?;
             }
         }

@@ -18,7 +18,7 @@ use executor::{
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
     },
 };
-use variant::{CacheMode, Durability};
+use variant::{CacheMode, Durability, SlotTable};
 use workload::{Genesis, Layout, NetChanges};
 
 use crate::common::{
@@ -249,9 +249,9 @@ fn assert_fetches_leaves_when_cold(form: &Form) {
     let facts = store.facts();
     let fact = |name| &facts.iter().find(|(key, _)| key == name).unwrap().1;
     assert!(fact("page_cache_resident").parse::<f64>().unwrap() <= 0.01);
-    let (name, depth) = match form.format {
-        MdbxFormat::ROWS => ("storage", "depth 3"),
-        MdbxFormat::DUP_SORT => ("account_trees", "2, depth up to 3"),
+    let (name, depth) = match form.format.slots {
+        SlotTable::Rows => ("storage", "depth 3"),
+        SlotTable::DupSort => ("account_trees", "2, depth up to 3"),
     };
     assert!(fact(name).contains(depth), "{}", fact(name));
     assert_eq!(fact("slots"), form.format.slots.name());

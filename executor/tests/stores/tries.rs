@@ -35,8 +35,7 @@ fn ways(tries: Option<Format>) -> [Box<dyn StateFormat>; 3] {
 }
 
 fn build(data: &Path, genesis: &Genesis, format: &dyn StateFormat) -> BuiltState {
-    let spec =
-        StateSpec { genesis, layout: Layout::Hashed, format, scenario: "test", threads: 2 };
+    let spec = StateSpec { genesis, layout: Layout::Hashed, format, scenario: "test", threads: 2 };
     DataDir::open(data).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
 }
 
@@ -209,8 +208,7 @@ fn assert_undone<S: Store>(store: &S, memory: &MemoryStore) {
     let base = memory.open_sample(CacheMode::Warm).unwrap();
     let (accounts, slots) = all_rows(&base);
     let trie = TrieId::Slots(keccak256(KECCAK));
-    let [changed, gone] =
-        [[7], [9]].map(|path| NodeKey::Node(TriePath::of_nibbles(path).unwrap()));
+    let [changed, gone] = [[7], [9]].map(|path| NodeKey::Node(TriePath::of_nibbles(path).unwrap()));
     let new = NodeKey::Node(TriePath::of_nibbles([1; 60]).unwrap());
     for _ in 0..2 {
         let sample = store.open_sample(CacheMode::Cold).unwrap();

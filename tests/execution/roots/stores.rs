@@ -73,15 +73,11 @@ impl Built<'_> {
 }
 
 /// The roots of the variants over a store are the expected ones, that before all blocks too.
-fn assert_roots<S: Store>(
-    store: &S,
-    built: &Built<'_>,
-    form: TrieForm,
-    variants: &[Variant],
-) {
+fn assert_roots<S: Store>(store: &S, built: &Built<'_>, form: TrieForm, variants: &[Variant]) {
     let name = format!("{}, {form}", store.name());
     assert_eq!(store.tries(), in_memory(built.workload, form).tries(), "{name}");
-    let expected = roots_over(&in_memory(built.workload, form), built.workload, &designs()[..1], &name);
+    let expected =
+        roots_over(&in_memory(built.workload, form), built.workload, &designs()[..1], &name);
     assert_eq!(roots_over(store, built.workload, variants, &name), expected, "{name}");
 }
 

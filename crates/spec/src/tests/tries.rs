@@ -30,7 +30,8 @@ fn a_combination_that_is_not_built_is_refused_with_its_remedy() {
         parse(&run("root = \"after\"")),
         &["run.root", "my.toml:10:8", "so it has no root", "run.trie = \"cut\""],
     );
-    let stores = parsed(&run("trie = \"cut\"\nstores = [\"rocksdb\", \"mdbx\", \"flat\", \"memory\"]"));
+    let stores =
+        parsed(&run("trie = \"cut\"\nstores = [\"rocksdb\", \"mdbx\", \"flat\", \"memory\"]"));
     assert_eq!((stores.run.trie, stores.run.stores.len()), (TrieForm::Cut, 4));
     let plain =
         run("trie = \"all\"").replace("slots = \"2M\"", "slots = \"2M\"\nlayout = \"plain\"");

@@ -1,11 +1,6 @@
 //! The files of a state, open for reading past the page cache or through it, with their indices.
 
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use alloy_primitives::{B256, map::HashMap};
 use trie::Format;
@@ -15,9 +10,9 @@ use super::{
     block::{Block, Rows, Shape},
     index::Index,
     nodes::NodeFile,
+    two_ways::TwoWays,
 };
 use crate::store::sealed;
-use variant::CacheMode;
 
 /// Bytes of an entry of the index of codes: hash, offset and length.
 const CODE_ENTRY_BYTES: usize = 48;
@@ -40,43 +35,6 @@ pub(super) const fn index_name(table: Table) -> &'static str {
         Table::Accounts => "accounts.index",
         Table::Slots => "storage.index",
         Table::Codes => "code.index",
-    }
-}
-
-/// A file, opened twice.
-#[derive(Debug)]
-pub(super) struct TwoWays {
-    path: PathBuf,
-    /// With `O_DIRECT`; `None` where the file system refuses it.
-    direct: Option<File>,
-    buffered: File,
-}
-
-impl TwoWays {
-    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
-        let mut direct = OpenOptions::new();
-        let direct = match direct.read(true).custom_flags(libc::O_DIRECT).open(&path) {
-            Ok(file) => Some(file),
-            Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => None,
-            Err(e) => return Err(e),
-        };
-        Ok(Self { buffered: File::open(&path)?, direct, path })
-    }
-
-    /// The file as a sample reads it: a warm one through the page cache, which is its cache.
-    pub(super) fn of(&self, cache: CacheMode) -> &File {
-        match (cache, &self.direct) {
-            (CacheMode::Cold, Some(direct)) => direct,
-            _ => &self.buffered,
-        }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(super) const fn is_direct(&self) -> bool {
-        self.direct.is_some()
     }
 }
 

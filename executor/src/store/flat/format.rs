@@ -112,7 +112,8 @@ impl StateFormat for FlatFormat {
     fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
         let mut tries = match self.tries {
             Some(format) => {
-                let nodes = NodeWriter::create(input.dir).map_err(failed_io("make a file of nodes"))?;
+                let nodes =
+                    NodeWriter::create(input.dir).map_err(failed_io("make a file of nodes"))?;
                 let of = StreamOf { store: NAME, format, hashing: Hashing::Once };
                 Some(TrieStream::new(of, nodes))
             }

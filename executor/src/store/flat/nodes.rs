@@ -19,8 +19,8 @@ use trie::Format;
 
 use super::{
     block::{BLOCK_BYTES, Block, HEADER_BYTES, seal_nodes, sealed_nodes},
-    files::TwoWays,
     settings::failed_io,
+    two_ways::TwoWays,
 };
 use crate::store::{StoreError, sealed, trie_stream::NodeRows};
 
@@ -244,7 +244,7 @@ mod tests {
         let mut rows: Vec<Row> = Vec::new();
         for (trie, count) in [(vec![0; 33], 400_usize), (vec![1], 90)] {
             rows.extend((0..count).map(|i| {
-                let path = [i as u8 / 30, 7, i as u8 % 30, 0x10];
+                let path = [(i / 30) as u8, 7, (i % 30) as u8, 0x10];
                 ([&trie[..], &path].concat(), vec![i as u8; 1 + (i * 97) % 600])
             }));
         }

@@ -26,8 +26,8 @@ mod tests {
     use super::*;
     use crate::store::flat::{
         block::{Block, Shape},
-        files::TwoWays,
         index::{Begins, Index},
+        two_ways::TwoWays,
     };
 
     #[test]
@@ -46,7 +46,8 @@ mod tests {
         let file = TwoWays::open(path).unwrap();
         assert!(file.of(CacheMode::Warm).metadata().unwrap().is_file());
         let file = RowFile { table: Table::Accounts, file, index, shape };
-        let blocks = |first, last| file.blocks_in(0, &RowRange { first: key(first), last: key(last) });
+        let blocks =
+            |first, last| file.blocks_in(0, &RowRange { first: key(first), last: key(last) });
         assert!(blocks(0, 9).is_empty());
         assert_eq!(blocks(0, 10), 0..1);
         assert_eq!(blocks(11, 13), 0..1);

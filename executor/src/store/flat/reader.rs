@@ -16,7 +16,7 @@ use super::{
     block::{BLOCK_BYTES, Block},
     files::{CodePlace, RowFile},
     sample::FlatSample,
-    settings::NAME,
+    settings::{NAME, failed},
     tries::FlatTries,
 };
 #[cfg(feature = "io-uring")]
@@ -438,15 +438,4 @@ fn slot_name(key: &[u8]) -> String {
 fn wrong_value(block: usize) -> io::Error {
     let reason = format!("a value in block {block} has another length than its table's");
     io::Error::new(io::ErrorKind::InvalidData, reason)
-}
-
-/// A read that failed, or found damage.
-pub(super) fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
-    let reason = error.to_string();
-    match error.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            StoreError::Damaged { store: NAME, what: what(), reason }
-        }
-        _ => StoreError::Failed { store: NAME, action: format!("read {}", what()), reason },
-    }
 }

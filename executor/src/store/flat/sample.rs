@@ -189,8 +189,7 @@ fn encode(changes: &NetChanges) -> Vec<u8> {
 /// that is deleted.
 fn encode_nodes(changes: &NodeChanges, bytes: &mut Vec<u8>) {
     let NodeChanges { trie, put, deleted } = changes;
-    let put = put.iter().map(|(key, node)| (key, node));
-    for (key, node) in put.chain(deleted.iter().map(|key| (key, &[][..]))) {
+    for (key, node) in put.iter().chain(deleted.iter().map(|key| (key, &[][..]))) {
         let key = trie.slots_first_key(key);
         bytes.extend((key.len() as u32).to_le_bytes());
         bytes.extend((node.len() as u32).to_le_bytes());

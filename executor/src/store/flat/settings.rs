@@ -33,3 +33,14 @@ pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> 
     let action = action.into();
     move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
 }
+
+/// A read that failed, or found damage.
+pub(super) fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
+    let reason = error.to_string();
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            StoreError::Damaged { store: NAME, what: what(), reason }
+        }
+        _ => StoreError::Failed { store: NAME, action: format!("read {}", what()), reason },
+    }
+}

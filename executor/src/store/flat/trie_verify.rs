@@ -16,7 +16,7 @@ use super::{
 use crate::{
     error::StoreError,
     state::{BuildPhase, BuiltTries, ScanInput, StateError, Watch},
-    store::trie_stream::{Hashing, SameNodes, StoredNodes, StreamOf, TrieStream},
+    store::trie_stream::{Hashing, NodeRow, SameNodes, StoredNodes, StreamOf, TrieStream},
 };
 
 /// Bytes that are read at a time.
@@ -45,11 +45,7 @@ pub(super) fn verify(
     })
 }
 
-fn compare(
-    files: &Files,
-    nodes: &NodeFile,
-    watch: &Watch<'_>,
-) -> Result<BuiltTries, StateError> {
+fn compare(files: &Files, nodes: &NodeFile, watch: &Watch<'_>) -> Result<BuiltTries, StateError> {
     let stored = SameNodes { store: NAME, stored: Stored::new(nodes)? };
     let of = StreamOf { store: NAME, format: nodes.format, hashing: Hashing::Twice };
     let mut tries = TrieStream::new(of, stored);
@@ -100,7 +96,7 @@ struct Stored<'f> {
     /// Blocks that were read, and their first keys.
     read: NodeIndex,
     /// Of the last block.
-    left: VecDeque<(Vec<u8>, Vec<u8>)>,
+    left: VecDeque<NodeRow>,
 }
 
 impl<'f> Stored<'f> {
@@ -136,7 +132,7 @@ impl<'f> Stored<'f> {
 }
 
 impl StoredNodes for Stored<'_> {
-    fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+    fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
         if self.left.is_empty() {
             if self.read.block_count() == self.nodes.index.block_count() {
                 self.end().map_err(damaged)?;

@@ -13,10 +13,10 @@ use workload::{
 use super::ring::{BlockAt, Ring};
 use super::{
     block::{BLOCK_BYTES, Block},
-    files::TwoWays,
     nodes::{NODES, NodeFile, each_node},
-    reader::failed,
     sample::FlatSample,
+    settings::failed,
+    two_ways::TwoWays,
 };
 use crate::{
     error::StoreError,

@@ -8,10 +8,10 @@ use variant::SlotTable;
 use workload::{ContentDigest, Genesis, Layout, Table, layout::encode_slot};
 
 use super::{
+    append::Appender,
     base::{Base, DATA},
     environment::{self, PAGE_BYTES, Purpose, failed, failed_io, failed_read},
     settings::NAME,
-    append::Appender,
     slots,
     tables::{Form, Tables},
     trie_verify,

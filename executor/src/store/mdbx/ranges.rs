@@ -38,7 +38,7 @@ fn wrong(key: &[u8]) -> StoreError {
 }
 
 impl Tables {
-    fn cursor<'tx, K: TransactionKind>(
+    fn rows_cursor<'tx, K: TransactionKind>(
         &self,
         tx: &'tx Tx<K>,
         table: Table,
@@ -58,7 +58,7 @@ impl Tables {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<u64, StoreError> {
-        let mut cursor = self.cursor(tx, Table::Slots)?;
+        let mut cursor = self.rows_cursor(tx, Table::Slots)?;
         let mut count = 0;
         let mut take = |key: B256, value: &[u8], form| {
             let value = slots::decode(form, value).ok_or_else(|| wrong(key.as_slice()))?;
@@ -79,11 +79,11 @@ impl Tables {
                 }
             }
             form @ SlotTable::DupSort => {
-                let found =
-                    cursor.get_both_range::<Cow<'_, [u8]>>(&account[..], &range.first[..]);
+                let found = cursor.get_both_range::<Cow<'_, [u8]>>(&account[..], &range.first[..]);
                 let mut next = read(found)?;
                 while let Some(duplicate) = next {
-                    let (part, value) = slots::parts(&duplicate).ok_or_else(|| wrong(&duplicate))?;
+                    let (part, value) =
+                        slots::parts(&duplicate).ok_or_else(|| wrong(&duplicate))?;
                     let part = B256::from_slice(part);
                     if part > range.last {
                         break;
@@ -108,7 +108,7 @@ impl Tables {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, AccountState),
     ) -> Result<u64, StoreError> {
-        let mut cursor = self.cursor(tx, Table::Accounts)?;
+        let mut cursor = self.rows_cursor(tx, Table::Accounts)?;
         let mut count = 0;
         let mut next = read(cursor.set_range::<Cow<'_, [u8]>, Cow<'_, [u8]>>(&range.first[..]))?;
         while let Some((key, value)) = next.filter(|(key, _)| **key <= range.last[..]) {
@@ -132,7 +132,7 @@ impl Tables {
         table: Table,
         sink: &mut RowSink<'_>,
     ) -> Result<(), StateError> {
-        let mut cursor = self.cursor(tx, table)?;
+        let mut cursor = self.rows_cursor(tx, table)?;
         let mut next: Option<Pair<'_>> = read(cursor.first())?;
         while let Some((key, value)) = next {
             match (table, self.form().slots) {

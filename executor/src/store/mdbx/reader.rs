@@ -10,11 +10,7 @@ use workload::{
 };
 
 use super::{
-    environment::{PAGE_BYTES, failed},
-    sample::MdbxSample,
-    settings::NAME,
-    slots,
-    tables::TableKey,
+    faults::fault_counters, sample::MdbxSample, settings::NAME, slots, tables::TableKey,
     tries::MdbxTries,
 };
 use crate::{
@@ -57,7 +53,7 @@ impl<'a> MdbxReader<'a> {
         let commit_count = sample.commit_count();
         Ok(Self {
             sample,
-            tx: begin(sample)?,
+            tx: sample.begin_read()?,
             commit_count,
             last_account: None,
             parts: Vec::new(),
@@ -90,7 +86,7 @@ impl<'a> MdbxReader<'a> {
     ) -> Result<Option<T>, StoreError> {
         let commit_count = self.sample.commit_count();
         if commit_count != self.commit_count {
-            self.tx = begin(self.sample)?;
+            self.tx = self.sample.begin_read()?;
             self.commit_count = commit_count;
         }
         self.key_count += 1;
@@ -106,10 +102,6 @@ impl<'a> MdbxReader<'a> {
             self.get(TableKey { table: Table::Slots, key: key.as_slice() }, &what, decode)?;
         Ok(value.unwrap_or_default())
     }
-}
-
-pub(super) fn begin(sample: &MdbxSample) -> Result<Tx<Ro>, StoreError> {
-    sample.environment().begin_ro_unsync().map_err(failed("begin to read"))
 }
 
 impl Sample for MdbxSample {
@@ -199,14 +191,6 @@ impl Reader for MdbxReader<'_> {
     fn counters(&self) -> ReadCounters {
         fault_counters(self.start_fault_count, self.key_count)
     }
-}
-
-/// Reads of the calling thread since it had `start_fault_count` page faults.
-pub(super) fn fault_counters(start_fault_count: u64, key_count: u64) -> ReadCounters {
-    let faults = thread_major_fault_count().unwrap_or(0);
-    let block_count = faults.saturating_sub(start_fault_count);
-    let block_bytes = block_count * PAGE_BYTES as u64;
-    ReadCounters { key_count, block_count, block_bytes, cache_hit_count: 0 }
 }
 
 fn wrong_length(what: String, len: usize) -> StoreError {

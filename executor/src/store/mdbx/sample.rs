@@ -11,7 +11,7 @@ use std::{
 };
 
 use alloy_primitives::{B256, hex};
-use signet_libmdbx::{Environment, RoSync, SyncMode, TransactionKind, tx::Tx};
+use signet_libmdbx::{Environment, Ro, RoSync, SyncMode, TransactionKind, tx::Tx};
 use workload::{
     Layout, NetChanges, Table,
     layout::{RowKey, encode_account},
@@ -100,16 +100,17 @@ impl MdbxSample {
         })
     }
 
-    pub(super) const fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
     pub(super) const fn tables(&self) -> &Tables {
         &self.tables
     }
 
     pub(super) const fn layout(&self) -> Layout {
         self.tables.form().layout
+    }
+
+    /// A read transaction for the calling thread.
+    pub(super) fn begin_read(&self) -> Result<Tx<Ro>, StoreError> {
+        self.environment.begin_ro_unsync().map_err(failed("begin to read"))
     }
 
     #[inline]

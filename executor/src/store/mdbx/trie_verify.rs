@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::StoreError,
     state::{BuildPhase, BuiltTries, ScanInput, StateError, Watch},
-    store::trie_stream::{Hashing, SameNodes, StoredNodes, StreamOf, TrieStream},
+    store::trie_stream::{Hashing, NodeRow, SameNodes, StoredNodes, StreamOf, TrieStream},
 };
 
 /// Rows between two looks at the cancel flag.
@@ -80,7 +80,7 @@ struct Stored<'tx> {
 }
 
 impl StoredNodes for Stored<'_> {
-    fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+    fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
         // A cursor of before may have left this one at another place.
         let next = match std::mem::replace(&mut self.is_begun, true) {
             true => self.cursor.next::<Cow<'_, [u8]>, Cow<'_, [u8]>>(),

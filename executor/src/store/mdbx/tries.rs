@@ -6,12 +6,7 @@ use signet_libmdbx::{Ro, tx::Tx};
 use trie::{Format, NodeKey, RowRange};
 use workload::{AccountState, NetChanges, Table, layout::decode_account};
 
-use super::{
-    reader::{begin, fault_counters},
-    sample::MdbxSample,
-    settings::NAME,
-    tables::TableKey,
-};
+use super::{faults::fault_counters, sample::MdbxSample, settings::NAME, tables::TableKey};
 use crate::{
     error::StoreError,
     process::thread_major_fault_count,
@@ -34,7 +29,7 @@ impl Tries for MdbxTries<'_> {
         let commit_count = self.sample.commit_count();
         Ok(Box::new(Reader {
             sample: self.sample,
-            tx: begin(self.sample)?,
+            tx: self.sample.begin_read()?,
             commit_count,
             key_count: 0,
             start_fault_count: thread_major_fault_count().unwrap_or(0),
@@ -61,7 +56,7 @@ impl Reader<'_> {
     fn renew(&mut self) -> Result<(), StoreError> {
         let commit_count = self.sample.commit_count();
         if commit_count != self.commit_count {
-            self.tx = begin(self.sample)?;
+            self.tx = self.sample.begin_read()?;
             self.commit_count = commit_count;
         }
         Ok(())

@@ -41,10 +41,7 @@ pub(super) struct TrieBuild<'a> {
 
 impl TrieBuild<'_> {
     /// The nodes of all tries, and the files that they are in.
-    pub(super) fn build(
-        &self,
-        rows: &RowCounts,
-    ) -> Result<(BuiltTries, Vec<PathBuf>), StateError> {
+    pub(super) fn build(&self, rows: &RowCounts) -> Result<(BuiltTries, Vec<PathBuf>), StateError> {
         self.watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
         let writer =
             options::writer(self.rocks).map_err(failed("set the options of table files"))?;

@@ -1,0 +1,47 @@
+//! A file that is read past the page cache by cold samples and through it by warm ones.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use variant::CacheMode;
+
+/// A file, opened twice.
+#[derive(Debug)]
+pub(super) struct TwoWays {
+    path: PathBuf,
+    /// With `O_DIRECT`; `None` where the file system refuses it.
+    direct: Option<File>,
+    buffered: File,
+}
+
+impl TwoWays {
+    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
+        let mut direct = OpenOptions::new();
+        let direct = match direct.read(true).custom_flags(libc::O_DIRECT).open(&path) {
+            Ok(file) => Some(file),
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => None,
+            Err(e) => return Err(e),
+        };
+        Ok(Self { buffered: File::open(&path)?, direct, path })
+    }
+
+    /// The file as a sample reads it: a warm one through the page cache, which is its cache.
+    pub(super) fn of(&self, cache: CacheMode) -> &File {
+        match (cache, &self.direct) {
+            (CacheMode::Cold, Some(direct)) => direct,
+            _ => &self.buffered,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) const fn is_direct(&self) -> bool {
+        self.direct.is_some()
+    }
+}
