@@ -72,6 +72,14 @@ fn blocks_of_a_sample_on_every_store_are_read_again_and_its_depth_is_measured() 
     let result = run(&form, dir.path());
     assert_blocks_are_read_again(&result);
     assert_eq!(result["stores"][0]["facts"]["slots"], "dupsort");
+    let root = ["--set", "run.trie=cut", "--set", "run.root=after"];
+    let result = run(&[&["--store", "rocksdb,mdbx,flat"], &root[..]].concat(), dir.path());
+    assert_blocks_are_read_again(&result);
+    for cell in result["cells"].as_array().unwrap().iter().filter(|cell| cell["store"] == "mdbx") {
+        let proof = &cell["cache"]["reason"];
+        let names_nodes = proof.as_str().unwrap().contains("with a node above a written key");
+        assert!(names_nodes || result["device"]["ceiling_iops"].is_null(), "{proof}");
+    }
 }
 
 fn assert_blocks_are_read_again(result: &Value) {

@@ -138,3 +138,45 @@ fn what_is_to_be_removed_is_named_in_one_way_and_wrong_ones_are_refused() {
         refused(&[&["samples"], more].concat(), 6, "no state samples");
     }
 }
+
+/// One sample with a state root.
+const ROOTED: [&str; 4] = ["--set", "run.trie=cut", "--set", "run.root=after"];
+
+#[test]
+fn a_state_with_tries_is_listed_with_its_nodes_and_verified() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&[&RUN[..], &["rocksdb,mdbx,flat"], &ROOTED[..]].concat(), dir.path());
+    let list = printed(&["state", "list"], dir.path());
+    let of_tries = list.lines().filter(|line| line.contains("  tries cut at 16 rows ("));
+    assert_eq!((of_tries.count(), list.lines().count()), (3, 3), "{list}");
+    let verified = |name: &String| {
+        let said = printed(&["state", "verify", name], dir.path());
+        let (_, root) = said.split_once("all nodes of tries are those of the rows, ").unwrap();
+        root.to_owned()
+    };
+    let roots: Vec<_> = names(dir.path()).iter().map(verified).collect();
+    assert!(roots[0].starts_with("state root 0x") && roots.iter().all(|root| *root == roots[0]));
+}
+
+/// MDBX has no checksums: the wrong node is read, and the check of the root finds it.
+#[test]
+fn a_wrong_node_on_disk_is_a_disagreement() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = [&RUN[..], &["mdbx"], &ROOTED[..]].concat();
+    printed(&run, dir.path());
+    let path = dir.path().join(&names(dir.path())[0]).join("state.mdbx");
+    let mut bytes = fs::read(&path).unwrap();
+    // Flags and length of a key, and the key of the topmost node of the accounts.
+    let top = [0, 0, 2, 0, 1, 0x11];
+    let places = bytes.windows(top.len()).enumerate().filter(|(_, part)| *part == top);
+    let places: Vec<_> = places.map(|(place, _)| place).collect();
+    let [place] = places[..] else { panic!("{places:?}") };
+    let hash = place + top.len() + 60;
+    bytes[hash] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let output = stress(&run, dir.path());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    bytes[hash] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    printed(&run, dir.path());
+}
