@@ -74,7 +74,7 @@ pub struct HowArgs {
     #[arg(long)]
     pub recover_senders: bool,
     /// Also run each row whole, from the block's bytes to a durable commit: decoding, recovery of
-    /// senders, receipts, header, state root, synced commit (rocksdb and memory)
+    /// senders, receipts, header, state root, synced commit
     #[arg(long)]
     pub whole: bool,
     /// Content of memory when a sample starts.
