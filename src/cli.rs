@@ -90,7 +90,7 @@ pub struct Cli {
     /// The verb; without one, a workload is run.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Take samples for another process that asks on standard input (docs/formats.md)
+    /// Take samples for another process that asks on standard input (docs/contributing.md#an-executor-of-your-own)
     #[arg(long, hide = true)]
     pub worker: bool,
     /// The work and the settings of a run.

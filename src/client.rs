@@ -1,4 +1,4 @@
-//! A real client on an exported block or chain, by its Engine API (`docs/client.md`). `export` has the
+//! A real client on an exported block or chain, by its Engine API (`docs/import-export.md`). `export` has the
 //! blocks and their siblings, `engine` sends one, `refusal` says why there is no sample. `start_file`
 //! says how a client is started, `home` where its database is and how cold, `making` makes it, `scratch`
 //! is where databases of one run are, `process` and `log` are the client that runs; `wrapper` finds one that

@@ -1,4 +1,4 @@
-//! The worker protocol (`docs/formats.md`): one process drives another over its standard input
+//! The worker protocol (`docs/contributing.md`): one process drives another over its standard input
 //! and output, in lines of JSON. The other one loads a workload file and takes samples. So two
 //! builds get the same work, and a crash of one is an error message of the other.
 //!

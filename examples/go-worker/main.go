@@ -1,6 +1,6 @@
 // An executor of one's own for stress: go-ethereum's core over a state in memory, as a worker.
 // It reads the JSON form of a workload, takes samples, and answers on standard output, one line of
-// JSON for each request (docs/formats.md of stress).
+// JSON for each request (docs/contributing.md of stress).
 //
 //	go build -o go-worker .
 //	stress gate --against ./go-worker --candidate ./go-worker-changed --scenario transfers --quick

@@ -33,7 +33,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
 /// Remedy where the program that reads rows is missing.
 const INSTALL_FILLER: &str =
-    "install it (docs/client.md), or write its path into the start file (fill = …)";
+    "install it (docs/import-export.md#real-clients), or write its path into the start file (fill = …)";
 
 /// A command that makes a database.
 struct Making<'a> {
@@ -74,7 +74,7 @@ impl<'a> Making<'a> {
             start.init.is_empty(),
             "{dir}: the export has its state in rows alone, and the start file {name} has no command that \
              reads them: add one (fill = …), or fill a database with the client's own tools and keep it \
-             where --datadir says (docs/client.md)"
+             where --datadir says (docs/import-export.md#real-clients)"
         );
         Ok(None)
     }

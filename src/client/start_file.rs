@@ -147,7 +147,7 @@ impl StartFile {
         ensure!(
             !self.fill.is_empty(),
             "--fill: the start file {} has no command that reads rows: add one (fill = …, \
-             docs/client.md)",
+             docs/import-export.md)",
             self.name
         );
         self.init.clear();

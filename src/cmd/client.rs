@@ -34,7 +34,7 @@ Examples:
 
 Without --datadir the clients' databases are made beside DIR and removed after the run.
 Exit codes: 0 fine, 1 the deadline fails, 2 usage, another genesis or known blocks, 3 a client
-finds the block invalid, 6 a client gives no answer, 130 interrupted. docs/client.md says more.";
+finds the block invalid, 6 a client gives no answer, 130 interrupted. docs/import-export.md says more.";
 
 /// Help of the option that says when our designs compute the state root.
 pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after, \

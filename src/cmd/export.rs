@@ -30,7 +30,7 @@ Examples:
   stress export --scenario sload-storm --slots 2M --grow --siblings 16 --output grown/
 
   geth --datadir data init storm/genesis.json
-  geth-fill --datadir data --rows large/                   (tools/geth-fill, docs/client.md)
+  geth-fill --datadir data --rows large/                   (tools/geth-fill, docs/import-export.md)
   geth --datadir data import storm/chain-with-lists.rlp
 
 Exit codes: 0 fine, 2 the workload cannot be exported, 3 the reference cannot run it, 6 output, 130

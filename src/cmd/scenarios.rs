@@ -23,7 +23,7 @@ Examples:
   stress show storm.workload                    the keys that a workload file was generated from
   stress show --workload storm.workload --json | jq '.batches[0].blocks[0].env'
 
-docs/formats.md has the keys of the JSON.";
+docs/contributing.md has the keys of the JSON.";
 
 /// Arguments of `stress show`.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! A workload as JSON (`docs/formats.md`), for executors that are not this project's. The writer
+//! A workload as JSON (`docs/contributing.md`), for executors that are not this project's. The writer
 //! goes over the workload and keeps no copy of it: one batch's decoded list at a time is the most.
 //! The types here are of the format; those of the workload never follow from it.
 //!

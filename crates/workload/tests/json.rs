@@ -142,7 +142,7 @@ fn keys(text: &str) -> Vec<String> {
 
 #[test]
 fn the_keys_stand_in_the_order_of_the_page_and_every_one_is_in_it() {
-    let page = include_str!("../../../docs/formats.md");
+    let page = include_str!("../../../docs/contributing.md");
     let empty = Batch { list: Bytes::from_static(&[0xc0]), ..Batch::default() };
     let text = written(&Workload { batches: vec![empty], ..Workload::default() });
     assert!(text.starts_with("{\"schema\":\"stress.workload/1\",\"format_version\":"), "{text}");
@@ -151,7 +151,7 @@ fn the_keys_stand_in_the_order_of_the_page_and_every_one_is_in_it() {
     assert_eq!(all.len(), 20, "{all:?}");
     for key in all {
         let found = page[at..].find(&format!("| `{key}`"));
-        at += found.unwrap_or_else(|| panic!("{key} is not in docs/formats.md, or out of order"));
+        at += found.unwrap_or_else(|| panic!("{key} is not in docs/contributing.md, or out of order"));
     }
 }
 
@@ -167,7 +167,7 @@ fn every_key_of_the_json_is_in_the_page() {
             _ => {}
         }
     }
-    let page = include_str!("../../../docs/formats.md");
+    let page = include_str!("../../../docs/contributing.md");
     let mut runner = TestRunner::deterministic();
     let mut all = BTreeSet::new();
     for _ in 0..64 {
