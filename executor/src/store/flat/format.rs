@@ -62,8 +62,8 @@ impl FlatFormat {
         let explicit = genesis.accounts.iter().filter(|account| !account.storage.is_empty());
         let trie_count = (explicit.count() + genesis.slots.len()) as u64;
         let per_row = match format {
-            trie::Format::Cut(_) => 12,
-            trie::Format::RethLike => 24,
+            trie::Format::Cut(_) => 24,
+            trie::Format::RethLike => 30,
             trie::Format::Branches => 80,
             trie::Format::All => 220,
         };

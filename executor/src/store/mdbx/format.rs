@@ -84,8 +84,8 @@ impl MdbxFormat {
         let explicit = genesis.accounts.iter().filter(|account| !account.storage.is_empty());
         let trie_count = (explicit.count() + genesis.slots.len()) as u64;
         let per_row = match format {
-            trie::Format::Cut(_) => 16,
-            trie::Format::RethLike => 32,
+            trie::Format::Cut(_) => 28,
+            trie::Format::RethLike => 40,
             trie::Format::Branches => 110,
             trie::Format::All => 300,
         };

@@ -21,10 +21,10 @@ use crate::{
 /// Upper estimate of the bytes of nodes on disk for each row.
 pub(super) const fn node_bytes_per_row(format: Format) -> u64 {
     match format {
-        Format::Cut(_) => 8,
-        Format::RethLike => 16,
-        Format::Branches => 60,
-        Format::All => 170,
+        Format::Cut(_) => 24,
+        Format::RethLike => 24,
+        Format::Branches => 80,
+        Format::All => 200,
     }
 }
 
