@@ -33,7 +33,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 pub const NAME_PROGRAM: &str = "name it by --program, or in the start file (program = …)";
 /// Remedy where the program that reads rows is missing.
 const INSTALL_FILLER: &str =
-    "install it (docs/import-export.md#real-clients), or write its path into the start file (fill = …)";
+    "install it (docs/import-export.md#rows), or write its path into the start file (fill = …)";
 
 /// A command that makes a database.
 struct Making<'a> {

@@ -151,7 +151,8 @@ fn the_keys_stand_in_the_order_of_the_page_and_every_one_is_in_it() {
     assert_eq!(all.len(), 20, "{all:?}");
     for key in all {
         let found = page[at..].find(&format!("| `{key}`"));
-        at += found.unwrap_or_else(|| panic!("{key} is not in docs/contributing.md, or out of order"));
+        at += found
+            .unwrap_or_else(|| panic!("{key} is not in docs/contributing.md, or out of order"));
     }
 }
 

@@ -115,7 +115,11 @@ fn a_database_that_cannot_be_made_is_one_error_before_our_designs_run() {
     let out = out.to_str().unwrap();
     let cases: [(&[&str], i32, &[&str]); 4] = [
         (&["rows", "--client", &without], 2, &["rows alone", "fill = …", "--datadir"]),
-        (&["rows", "--client", &missing], 6, &["cannot start no-such-filler", "docs/import-export.md"]),
+        (
+            &["rows", "--client", &missing],
+            6,
+            &["cannot start no-such-filler", "docs/import-export.md"],
+        ),
         (&["whole", "--client", &without, "--fill"], 2, &["--fill", "fill = …"]),
         (&[out, "--client", &fills, "--fill"], 2, &["no rows", "--form engine,rows"]),
     ];
