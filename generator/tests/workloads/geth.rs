@@ -59,7 +59,15 @@ fn grown(workload: &Workload) -> Result<(Chain, String), ExportError> {
 }
 
 /// Sizes of states that scenarios name, and small ones in their place.
-const SIZES: [(&str, &str); 4] = [("100k", "20k"), ("500k", "20k"), ("1M", "20k"), ("128M", "50k")];
+const SIZES: [(&str, &str); 6] = [
+    ("100k", "20k"),
+    ("500k", "20k"),
+    ("1M", "20k"),
+    ("128M", "50k"),
+    // Three slots in each of 20,000 contracts, and eleven in each of 2,000.
+    ("8M", "60k"),
+    ("1.1M", "22k"),
+];
 
 /// A scenario's text with small sizes; the gas of a transaction stays.
 fn small(text: &str) -> String {
