@@ -64,8 +64,8 @@ const SIZES: [(&str, &str); 6] = [
     ("500k", "20k"),
     ("1M", "20k"),
     ("128M", "50k"),
-    // Three slots in each of 20,000 contracts, and eleven in each of 2,000.
-    ("8M", "60k"),
+    // Five slots in each of 20,000 contracts, and eleven in each of 2,000.
+    ("8M", "100k"),
     ("1.1M", "22k"),
 ];
 
