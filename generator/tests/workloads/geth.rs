@@ -64,9 +64,9 @@ const SIZES: [(&str, &str); 6] = [
     ("500k", "20k"),
     ("1M", "20k"),
     ("128M", "50k"),
-    // Five slots in each of 20,000 contracts, and eleven in each of 2,000.
+    // Five slots in each of 20,000 contracts, and eleven in each of 4,000.
     ("8M", "100k"),
-    ("1.1M", "22k"),
+    ("1.1M", "44k"),
 ];
 
 /// A scenario's text with small sizes; the gas of a transaction stays.
