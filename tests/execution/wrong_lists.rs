@@ -111,7 +111,7 @@ fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
                 if matches!(fault, ListFault::Malformed(_)) {
                     assert_eq!(read_count, 0, "{name}");
                 }
-                // Who reads nothing ahead does not read what is declared in vain.
+                // Without reads ahead, unused declarations are not read.
                 if matches!(fault, ListFault::Infeasible { .. }) && variant.io_thread_count == 0 {
                     let reads_ahead = matches!(variant.io, Io::Batched(_));
                     assert_eq!(read_count < most_items / 2, !reads_ahead, "{name}: {spent:?}");

@@ -54,7 +54,7 @@ pub enum Error {
     },
     /// A file that is truncated or is not JSON.
     #[error(
-        "{} is no whole JSON, so it is no result; run `stress --out DIR` again: {cause}",
+        "{} is not valid JSON (truncated?): {cause}; run `stress --out DIR` again",
         path.display()
     )]
     NotWhole {
@@ -68,7 +68,7 @@ pub enum Error {
         "{} has the schema {found}, and this stress reads {}; use the stress that wrote it, or run \
          again",
         path.display(),
-        RunSchema::NAME
+        RunSchema::READ.join(", ")
     )]
     OtherSchema {
         /// The file.

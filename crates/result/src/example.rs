@@ -306,9 +306,9 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         reads_in_flight: Some(blocks * p50 as f64 / ms / 1e6),
         ready_share: None,
         cpu_ns_per_read: Some(11_200.0),
-        vain_share: None,
-        binds: Some(if ms < 6_000.0 { Bottleneck::Device } else { Bottleneck::Chain }),
-        binds_share: Some(0.84),
+        abort_rate: None,
+        bottleneck: Some(if ms < 6_000.0 { Bottleneck::Device } else { Bottleneck::Chain }),
+        bottleneck_share: Some(0.84),
         cache: CacheFacts {
             want: CacheMode::Cold,
             proved: Some(true),

@@ -9,7 +9,7 @@ use variant::{
 };
 use workload::{Fork, Layout};
 
-use super::{LEAST, parsed};
+use super::{MINIMAL_SCENARIO, parsed};
 use crate::*;
 
 /// Every key given, none at its default.
@@ -118,7 +118,7 @@ fn least_storm() -> SloadStorm {
 
 #[test]
 fn what_is_left_out_has_its_default() {
-    let scenario = parsed(LEAST);
+    let scenario = parsed(MINIMAL_SCENARIO);
     let expected = Scenario {
         name: "least".into(),
         description: String::new(),
@@ -253,7 +253,7 @@ fn every_key_is_read() {
 #[test]
 fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
     let runs = |key: &str, name: &str| {
-        let scenario = parsed(&format!("{LEAST}[run]\n{key} = \"{name}\"\n"));
+        let scenario = parsed(&format!("{MINIMAL_SCENARIO}[run]\n{key} = \"{name}\"\n"));
         assert_eq!(parsed(&scenario.to_toml()), scenario, "{key} = {name}");
         scenario.run
     };
@@ -273,7 +273,7 @@ fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
 
 #[test]
 fn the_resolved_file_reads_back_as_the_same_scenario() {
-    for text in shipped::all().iter().map(|(_, text)| *text).chain([LEAST, FULL]) {
+    for text in shipped::all().iter().map(|(_, text)| *text).chain([MINIMAL_SCENARIO, FULL]) {
         let scenario = parsed(text);
         let resolved = scenario.to_toml();
         assert_eq!(parsed(&resolved), scenario, "{resolved}");
@@ -284,13 +284,16 @@ fn the_resolved_file_reads_back_as_the_same_scenario() {
 #[test]
 fn the_identity_of_the_work_is_that_of_the_work_keys_alone() {
     let identity = |text: &str| parsed(text).work_identity();
-    let least = identity(LEAST);
-    let other_name = LEAST.replace("\"least\"", "\"other\"\ndescription = \"d\"");
+    let least = identity(MINIMAL_SCENARIO);
+    let other_name = MINIMAL_SCENARIO.replace("\"least\"", "\"other\"\ndescription = \"d\"");
     let run = "[run]\nthreads = [3]\n[[expect]]\nmetric = \"mgas_per_s(sequential)\"\nmin = 1\n";
     assert_eq!(identity(&other_name), least);
-    assert_eq!(identity(&format!("{LEAST}{run}")), least);
-    assert_eq!(identity(&LEAST.replace("\"2M\"", "2_000_000")), least);
-    assert_eq!(identity(&LEAST.replace("[block]", "layout = \"hashed\"\n[block]")), least);
+    assert_eq!(identity(&format!("{MINIMAL_SCENARIO}{run}")), least);
+    assert_eq!(identity(&MINIMAL_SCENARIO.replace("\"2M\"", "2_000_000")), least);
+    assert_eq!(
+        identity(&MINIMAL_SCENARIO.replace("[block]", "layout = \"hashed\"\n[block]")),
+        least
+    );
     for (line, instead) in [
         ("[state]", "fork = \"osaka\"\n[state]"),
         ("[state]", "seed = 1\n[state]"),
@@ -305,7 +308,7 @@ fn the_identity_of_the_work_is_that_of_the_work_keys_alone() {
         ("kind =", "keys = \"weyl\"\nkind ="),
         ("kind =", "seed = 0\nkind ="),
     ] {
-        assert_ne!(identity(&LEAST.replacen(line, instead, 1)), least, "{instead}");
+        assert_ne!(identity(&MINIMAL_SCENARIO.replacen(line, instead, 1)), least, "{instead}");
     }
 }
 
@@ -332,7 +335,7 @@ fn a_shipped_scenario_is_named_as_its_file_and_says_what_it_does() {
 
 #[test]
 fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
-    let scenario = parsed(&format!("seed = 5\n{LEAST}[run]\ndatabases = 4\n"));
+    let scenario = parsed(&format!("seed = 5\n{MINIMAL_SCENARIO}[run]\ndatabases = 4\n"));
     assert_eq!(scenario.of_database(0), scenario);
     let seeds = |of: &Scenario| (0..64).map(|n| of.of_database(n).seed).collect::<Vec<_>>();
     let mut all = seeds(&scenario);
@@ -349,7 +352,8 @@ fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
 
 #[test]
 fn each_sample_has_blocks_of_its_own_over_the_same_state() {
-    let scenario = parsed(&format!("seed = 5\n{LEAST}[run]\nkeys = \"fresh\"\ndraw_seed = 9\n"));
+    let scenario =
+        parsed(&format!("seed = 5\n{MINIMAL_SCENARIO}[run]\nkeys = \"fresh\"\ndraw_seed = 9\n"));
     assert_eq!((scenario.run.keys, scenario.run.draw_seed), (Some(SampleKeys::Fresh), Some(9)));
     let seeds = |draw_seed, number| {
         let sample = scenario.of_sample(draw_seed, number);
