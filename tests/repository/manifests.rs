@@ -7,8 +7,12 @@ use toml::Table;
 use crate::sources::{Package, packages, texts};
 
 /// The packages of the workspace that each may depend on, tests left out.
-const ARROWS: [(&str, &[&str]); 10] = [
-    ("stress", &["report", "result", "variant", "spec", "workload", "generator", "executor"]),
+const ARROWS: [(&str, &[&str]); 11] = [
+    (
+        "stress",
+        &["report", "result", "variant", "spec", "workload", "generator", "executor", "send"],
+    ),
+    ("send", &["workload", "variant"]),
     ("report", &["result", "variant"]),
     ("result", &["variant"]),
     ("generator", &["spec", "workload", "evm", "variant", "trie"]),

@@ -76,6 +76,15 @@ pub enum Error {
         /// Its schema.
         found: String,
     },
+    /// The result of a load on a live node, which has no cells.
+    #[error(
+        "{} is of a load on a live node (stress send), and has no designs or clients to report, compare or          judge; `stress send --format table` has shown it, docs/send.md names its keys",
+        path.display()
+    )]
+    OfALoad {
+        /// The file.
+        path: PathBuf,
+    },
     /// JSON without a schema.
     #[error(
         "{} is no result of stress: it has no `schema`; wanted is {}",

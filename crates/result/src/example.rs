@@ -28,6 +28,7 @@ use crate::{
 };
 
 pub mod client;
+pub mod send;
 
 const GAS: u64 = 639_998_214;
 

@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::{
     error::Error,
     run::{Cell, RunResult, RunSchema},
+    send::SendSchema,
 };
 
 mod shown;
@@ -64,6 +65,7 @@ impl Stored {
     pub fn from_json(path: PathBuf, json: Value) -> Result<Self, Error> {
         match json["schema"].as_str() {
             Some(schema) if RunSchema::reads(schema) => {}
+            Some(SendSchema::NAME) => return Err(Error::OfALoad { path }),
             Some(other) => return Err(Error::OtherSchema { path, found: other.to_owned() }),
             None => return Err(Error::NoSchema { path }),
         }

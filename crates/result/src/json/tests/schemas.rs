@@ -115,6 +115,7 @@ fn files(figures: &[f64]) -> Vec<(FileKind, Value)> {
         FileKind::SweepMerged => to_value(&merged),
         FileKind::Comparison => to_value(compared(&mut of())),
         FileKind::Io => to_value(io_result(&mut of())),
+        FileKind::Send => to_value(example::send::troubled()),
         FileKind::Description => to_value(described(&mut of())),
         FileKind::Doctor => to_value(doctor_result(&mut of())),
     };
