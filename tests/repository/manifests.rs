@@ -7,10 +7,12 @@ use toml::Table;
 use crate::sources::{Package, packages, texts};
 
 /// The packages of the workspace that each may depend on, tests left out.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     (
         "stress",
-        &["report", "result", "variant", "spec", "workload", "generator", "executor", "send"],
+        &[
+            "report", "result", "variant", "spec", "workload", "generator", "executor", "send", "partition",
+        ],
     ),
     ("send", &["workload", "variant"]),
     ("report", &["result", "variant"]),
@@ -20,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("executor", &["workload", "evm", "variant", "trie"]),
     ("evm", &["workload"]),
     ("trie", &["workload"]),
+    ("partition", &["variant"]),
     ("workload", &[]),
     ("variant", &[]),
 ];

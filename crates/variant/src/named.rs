@@ -85,9 +85,9 @@ mod tests {
     use super::*;
     use crate::{
         AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-        FilterKind, IndexShape, ListDuty, ListForm, Phase, ReadMethod, ReadOrder, ReadTime,
-        RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind,
-        TrieForm, WarmCache,
+        FilterKind, IndexShape, ListDuty, ListForm, Partitioner, Phase, ReadMethod, ReadOrder,
+        ReadTime, RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing, StopRule,
+        StoreKind, TrieForm, WarmCache,
     };
 
     fn names_lead_back<T: Named + Ord>() {
@@ -113,6 +113,7 @@ mod tests {
         names_lead_back::<IndexShape>();
         names_lead_back::<ListDuty>();
         names_lead_back::<ListForm>();
+        names_lead_back::<Partitioner>();
         names_lead_back::<Phase>();
         names_lead_back::<ReadMethod>();
         names_lead_back::<ReadOrder>();

@@ -2,8 +2,8 @@
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListForm, Named, Phase, ReadMethod, ReadOrder, ReadTime, RootCache,
-    RootReads, RootTime, Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache,
+    FilterKind, IndexShape, ListForm, Named, Partitioner, Phase, ReadMethod, ReadOrder, ReadTime,
+    RootCache, RootReads, RootTime, Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache,
 };
 
 fn page(name: &str) -> String {
@@ -63,6 +63,11 @@ fn every_value_that_a_scenario_takes_is_in_the_page_on_scenarios() {
     assert_named::<RootReads>(name);
     assert_named::<RootCache>(name);
     assert_named::<TrieForm>(name);
+}
+
+#[test]
+fn every_partitioner_is_in_the_page_on_workloads() {
+    assert_named::<Partitioner>("docs/workloads.md");
 }
 
 #[test]
