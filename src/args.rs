@@ -8,7 +8,10 @@ mod overrides;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PathBufValueParser, TypedValueParser},
+};
 use spec::Override;
 
 use crate::{
@@ -17,7 +20,7 @@ use crate::{
     gate::{builds::Driving, work::WorkInput},
     hooks::Hooks,
     minimal,
-    prepare::{InUse, Size, Source},
+    prepare::{InUse, Size, Source, asked_data_dir},
     progress::Look,
     run::RunInput,
     terminal,
@@ -30,6 +33,11 @@ pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 /// Help of the option that says where state databases are.
 pub const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
     $XDG_CACHE_HOME/stress or ~/.cache/stress]";
+
+/// Reads the value of that option.
+pub fn data_dir_parser() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(asked_data_dir)
+}
 
 /// The work and the settings of a run.
 #[derive(Debug, Args)]
@@ -97,7 +105,13 @@ pub struct RunArgs {
 #[derive(Debug, Default, Args)]
 pub struct DatabaseArgs {
     /// Where state databases are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = data_dir_parser(),
+        help = DATA_DIR_HELP
+    )]
     pub data_dir: Option<PathBuf>,
     /// Wait while another process uses the state database, instead of ending with 6
     #[arg(long)]

@@ -2,7 +2,7 @@
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
 //! `taker` who is asked for samples, `cell` a variant on its way to its verdict, `measure` takes octets
-//! until all is decided, `pace` says how long that may take, and `builds` drives the processes, which share a `work`, `clients` real
+//! until all is decided, `pace` says how long that may take, `reason` which figure tells the verdict, and `builds` drives the processes, which share a `work`, `clients` real
 //! clients. `baseline` judges results against stored ones instead (`side`: those of one program),
 //! `claimed` adds the claims, `calibration` estimates the change that a machine can decide. `judge`
 //! makes a gate's result of these.
@@ -22,6 +22,7 @@ pub mod judge;
 pub mod measure;
 mod octet;
 mod pace;
+mod reason;
 pub mod settings;
 mod side;
 pub mod taker;

@@ -344,9 +344,14 @@ impl Rounds {
         }
     }
 
-    /// The cells whose intervals fit in two and a half budgets.
+    /// Two and a half budgets: rounds of all cells, and the intervals of the best.
+    pub fn longest(&self) -> Duration {
+        self.budget.saturating_mul(5).checked_div(2).unwrap_or(self.budget)
+    }
+
+    /// The cells whose intervals fit in [`Rounds::longest`].
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
-        let mut left = (self.budget * 5 / 2).saturating_sub(spent);
+        let mut left = self.longest().saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
         indices.sort_by_key(|index| (!is_best(*index, cells), cells[*index].last));
         indices.retain(|index| {

@@ -28,7 +28,7 @@ use crate::{
     session::Session,
 };
 
-pub use data_dir::{data_dir, data_path, known_data_path};
+pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
 pub use device::measure_again;
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;

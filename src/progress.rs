@@ -454,17 +454,23 @@ impl Screen {
 }
 
 impl UnderWay {
-    /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s`.
+    /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 628 s left`.
     fn line(&self, done: u64) -> String {
         if done == 0 {
             return self.name.clone();
         }
         let words = self.total.words(done);
-        let took = units::time(self.began.elapsed());
+        let elapsed = self.began.elapsed();
+        let took = units::time(elapsed);
         match self.total.amount() {
             Some(total) if total > 0 => {
                 let share = done.min(total) as f64 / total as f64;
-                format!("{}: {:.0} % ({words}), {took}", self.name, share * 100.0)
+                let left = units::time(elapsed.mul_f64(1.0 / share - 1.0));
+                format!(
+                    "{}: {:.0} % ({words}), {took}, about {left} left",
+                    self.name,
+                    share * 100.0
+                )
             }
             _ => format!("{}: {words}, {took}", self.name),
         }

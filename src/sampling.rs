@@ -2,6 +2,7 @@
 //! in the result.
 
 mod asked;
+mod estimate;
 mod live;
 #[cfg(test)]
 mod tests;
@@ -175,6 +176,8 @@ impl<'a> Sampling<'a> {
         let last_took = vec![Duration::ZERO; self.planned.len()];
         let mut sampled = Sampled { by_cell, known_costs, last_took, ..Sampled::default() };
         let mut round = 0;
+        let tell = |words: Option<String>| words.iter().for_each(|words| self.progress.note(words));
+        tell(estimate::before(rounds, self.planned.len()));
         loop {
             let cells = rounds.next(round, sampled.spent, &sampled.taken(&self.planned));
             if cells.is_empty() {
@@ -192,6 +195,10 @@ impl<'a> Sampling<'a> {
             let is_over = sampled.failure.is_some() || !sampled.disagreements.is_empty();
             if interrupt::happened() || is_over {
                 break;
+            }
+            if round == 0 {
+                let taken = sampled.taken(&self.planned);
+                tell(estimate::after_first(rounds, sampled.spent, &taken));
             }
             round += 1;
         }

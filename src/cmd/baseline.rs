@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use report::units;
 
 use crate::{
-    args::DATA_DIR_HELP,
+    args::{DATA_DIR_HELP, data_dir_parser},
     baselines::{Baseline, Baselines},
     exit::{Code, Failure, OrExit},
     prepare, progress, terminal,
@@ -31,7 +31,14 @@ pub struct BaselineArgs {
     #[command(subcommand)]
     pub command: BaselineCommand,
     /// Where state databases and baselines are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", global = true, help = DATA_DIR_HELP)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = data_dir_parser(),
+        global = true,
+        help = DATA_DIR_HELP
+    )]
     pub data_dir: Option<PathBuf>,
 }
 

@@ -9,7 +9,7 @@ use report::compare;
 use result::{Content, Shown, stored::Stored};
 
 use crate::{
-    args::{DATA_DIR_HELP, Format},
+    args::{DATA_DIR_HELP, Format, data_dir_parser},
     baselines::Baselines,
     exit::{Code, Failure, OrExit},
     prepare, terminal,
@@ -31,7 +31,13 @@ pub struct CompareArgs {
     #[arg(value_name = "RESULT|NAME", required = true)]
     pub results: Vec<PathBuf>,
     /// Where baselines are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = data_dir_parser(),
+        help = DATA_DIR_HELP
+    )]
     pub data_dir: Option<PathBuf>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -13,7 +13,7 @@ use result::{
 };
 
 use crate::{
-    args::{DATA_DIR_HELP, Format},
+    args::{DATA_DIR_HELP, Format, data_dir_parser},
     environment,
     exit::{Code, Failure, OrExit},
     prepare, terminal,
@@ -32,7 +32,13 @@ pub struct DoctorArgs {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Where state databases are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = data_dir_parser(),
+        help = DATA_DIR_HELP
+    )]
     pub data_dir: Option<PathBuf>,
 }
 

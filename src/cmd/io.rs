@@ -9,7 +9,7 @@ use variant::StoreKind;
 use result::io::{IoResult, IoState, ORDER, SCHEMA};
 
 use crate::{
-    args::{DATA_DIR_HELP, Format, names, of_flags},
+    args::{DATA_DIR_HELP, Format, data_dir_parser, names, of_flags},
     environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
@@ -69,7 +69,13 @@ pub struct IoArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Where state databases are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = data_dir_parser(),
+        help = DATA_DIR_HELP
+    )]
     pub data_dir: Option<PathBuf>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -13,7 +13,7 @@ use report::units;
 use variant::{SlotTable, StoreKind};
 
 use crate::{
-    args::DATA_DIR_HELP,
+    args::{DATA_DIR_HELP, data_dir_parser},
     exit::{Code, Failure, OrExit},
     interrupt, now, prepare,
     progress::{self, Progress},
@@ -40,7 +40,14 @@ pub struct StateArgs {
     #[command(subcommand)]
     pub command: StateCommand,
     /// Where state databases are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", global = true, help = DATA_DIR_HELP)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = data_dir_parser(),
+        global = true,
+        help = DATA_DIR_HELP
+    )]
     pub data_dir: Option<PathBuf>,
 }
 

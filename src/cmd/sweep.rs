@@ -12,7 +12,10 @@ use result::{
 };
 
 use crate::{
-    args::{DATA_DIR_HELP, Format, Given, ScenarioArgs, Which, as_option, nothing_named},
+    args::{
+        DATA_DIR_HELP, Format, Given, ScenarioArgs, Which, as_option, data_dir_parser,
+        nothing_named,
+    },
     child,
     exit::{Code, Failure, OrExit},
     prepare::Size,
@@ -69,7 +72,13 @@ pub struct SweepArgs {
     )]
     pub merge: Option<PathBuf>,
     /// Where state databases are kept.
-    #[arg(long, value_name = "DIR", env = "STRESS_DATA_DIR", help = DATA_DIR_HELP)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = data_dir_parser(),
+        help = DATA_DIR_HELP
+    )]
     pub data_dir: Option<PathBuf>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]

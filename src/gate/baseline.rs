@@ -19,6 +19,7 @@ use super::{
     DELTA_MAX, Metric, Outcome, Verdict,
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
+    reason::Telling,
     side::{Figure, Moved, Side, moved},
 };
 
@@ -196,6 +197,7 @@ enum Values {
 struct Judged {
     /// Its subject, for the reason.
     name: String,
+    metric: Metric,
     values: Values,
     shift: Shift,
 }
@@ -249,12 +251,16 @@ fn figures(
             _ if is_several => Values::Processes,
             _ => Values::Samples,
         };
-        judged.push(Judged { name, values, shift });
+        let metric = match figure {
+            Figure::Time | Figure::Ratio(_) => Metric::Wall,
+            Figure::Count(metric) => metric,
+        };
+        judged.push(Judged { name, metric, values, shift });
     }
     let verdict = Verdict::worst(judged.iter().map(|judged| judged.shift.verdict));
     let without = judged.iter().find(|judged| judged.shift.change.is_none());
     if let (Some(without), true) = (without, verdict != Verdict::Regression) {
-        let Judged { name, values, shift } = without;
+        let Judged { name, values, shift, .. } = without;
         let has = |side: &Side| {
             format!("{} has {}", side.path().display(), value_count(side, *values, &shift.variant))
         };
@@ -273,12 +279,15 @@ fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
 
 fn reason(verdict: Verdict, all: &[Judged]) -> String {
     let of_verdict = all.iter().filter(|judged| judged.shift.verdict == verdict);
-    let change = |judged: &Judged| judged.shift.change.unwrap_or(f64::NEG_INFINITY);
-    let Some(worst) = of_verdict.max_by(|a, b| change(a).total_cmp(&change(b))) else {
+    let telling = |judged: &Judged| {
+        let change = judged.shift.change.unwrap_or(f64::NEG_INFINITY);
+        Telling { metric: judged.metric, change }
+    };
+    let Some(told) = of_verdict.max_by(|a, b| telling(a).order(&telling(b))) else {
         return "one variant only: there is no ratio inside a run (--design, --absolute)"
             .to_owned();
     };
-    let Judged { name, values, shift } = worst;
+    let Judged { name, values, shift, .. } = told;
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     let (Some(change), Some(lower), Some(upper)) = (shift.change, shift.lower, shift.upper) else {
         return format!("{name}: too few values");

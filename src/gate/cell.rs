@@ -14,6 +14,7 @@ use super::{
     decide::{self, LOOKS, Limits, Look, Split},
     floor,
     octet::{self, Arm, Coin, Differences},
+    reason::{Telling, telling},
     taker::{Plan, Rule, Subject, Taken, Taker},
 };
 use crate::exit::{Code, Failure, OrExit};
@@ -288,17 +289,18 @@ impl Cell {
         }
     }
 
-    /// The figure with this verdict that is slowest: its estimate, and its text. Where counters
-    /// decided, all that is to be said of them.
-    pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(f64, String)> {
+    /// The figure with this verdict that tells it, and its text. Where counters decided, the text
+    /// has the open figures too.
+    pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Telling, String)> {
         let words = |figure: &Figure| {
             let look = figure.looks.last()?;
-            Some((look.estimate, format!("{} {}", self.variant, self.words(figure, look, plan))))
+            let text = format!("{} {}", self.variant, self.words(figure, look, plan));
+            Some((Telling { metric: figure.metric, change: look.estimate }, text))
         };
         let of_verdict = self.figures.iter().filter(|figure| figure.verdict() == verdict);
-        let slowest = of_verdict.filter_map(words).max_by(|a, b| a.0.total_cmp(&b.0));
+        let told = telling(of_verdict.filter_map(words));
         if self.verdict() != (verdict, DecidedBy::Counters) {
-            return slowest;
+            return told;
         }
         let is_open = |figure: &&Figure| figure.verdict() == Verdict::Inconclusive;
         let open = self
@@ -307,8 +309,8 @@ impl Cell {
             .filter(is_open)
             .filter_map(|figure| Some(self.words(figure, figure.looks.last()?, plan)));
         let open = open.collect::<Vec<_>>().join("; ");
-        slowest.map(|(estimate, text)| {
-            (estimate, format!("by its counters: {text}. Not decided: {open}"))
+        told.map(|(telling, text)| {
+            (telling, format!("by its counters: {text}. Not decided: {open}"))
         })
     }
 

@@ -146,16 +146,16 @@ fn delta_to_decide(verdict: Verdict, cells: &[Cell]) -> String {
     decide::delta_in_words(cells.iter().filter(is_open).flat_map(Cell::deltas_to_decide))
 }
 
-/// The verdict in words, by the figure that it rests on: the slowest says it best. Of a pass, those
-/// that only counters decided come first: they leave something open.
+/// The verdict in words, by the figure that tells it. Of a pass, those that only counters decided
+/// come first: they leave something open.
 fn reason(verdict: Verdict, plan: &Plan, cells: &[Cell]) -> String {
     let by_counters = |cell: &Cell| cell.verdict() == (verdict, DecidedBy::Counters);
     let reasons = cells.iter().filter_map(|cell| {
-        let (estimate, text) = cell.reason(verdict, plan)?;
-        Some((by_counters(cell), estimate, text))
+        let (telling, text) = cell.reason(verdict, plan)?;
+        Some((by_counters(cell), telling, text))
     });
-    let slowest = reasons.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    slowest.map_or_else(|| "nothing was measured".to_owned(), |(_, _, text)| text)
+    let told = reasons.max_by(|a, b| a.0.cmp(&b.0).then(a.1.order(&b.1)));
+    told.map_or_else(|| "nothing was measured".to_owned(), |(_, _, text)| text)
 }
 
 #[cfg(test)]

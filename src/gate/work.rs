@@ -111,6 +111,12 @@ impl Work {
     /// # Errors
     /// The work is not valid.
     pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
+        let own = input.settings.each_ref().map(Vec::as_slice);
+        let machine = Machine::this();
+        // A setting that is not valid is better known before the work than after it.
+        let run = Request::run_of(&input.source, &input.how)?;
+        let cells = plan::cells(&run, &machine);
+        let OwnRuns { words, without_effect } = own_runs(&run, own, &cells, &machine)?;
         let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         on_one_database(&run, "builds are compared")?;
         let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
@@ -126,14 +132,10 @@ impl Work {
         };
         let data_dir = input.data_dir.as_ref().map(std::path::absolute);
         let data_dir = data_dir.transpose().or_exit(Code::Io)?;
-        let machine = Machine::this();
-        let cells = plan::cells(&run, &machine);
         let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
         let parallel = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN);
         let in_turns = parallel.map(PlannedCell::name);
         let names: Vec<_> = cells.iter().map(PlannedCell::name).collect();
-        let own = input.settings.each_ref().map(Vec::as_slice);
-        let OwnRuns { words, without_effect } = own_runs(&run, own, &cells, &machine)?;
         let said = |set: &Override| format!("{}={}", set.key, set.value);
         let settings = input.settings.each_ref().map(|all| all.iter().map(said).collect());
         let word = |given: &Override| (given.key.clone(), given.value.clone());
@@ -255,10 +257,33 @@ fn temporary() -> Result<TempDir, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Look;
 
     fn loaded(variants: &[&str], thread_counts: &[usize]) -> Loaded {
         let variants = variants.iter().map(|name| (*name).to_owned()).collect();
         Loaded { digest: String::new(), variants, thread_counts: thread_counts.to_vec() }
+    }
+
+    #[test]
+    fn a_setting_that_is_not_valid_is_refused_before_the_work_is_made() {
+        let set = |value: &str| Override {
+            key: "run.read".to_owned(),
+            value: value.to_owned(),
+            origin: format!("--b-set run.read={value}"),
+        };
+        let input = |value: &str| WorkInput {
+            source: Source::File("no/such.workload".into()),
+            how: Vec::new(),
+            settings: [Vec::new(), vec![set(value)]],
+            data_dir: None,
+        };
+        let refused = |value: &str| {
+            let made = Work::of(&input(value), &Progress::new(Look::Nothing));
+            made.err().map(|failure| failure.to_string()).unwrap_or_default()
+        };
+        let error = refused("gte");
+        assert!(error.contains("--b-set run.read=gte") && error.contains("get"), "{error}");
+        assert!(refused("get").contains("no/such.workload"), "then the work is looked for");
     }
 
     #[test]

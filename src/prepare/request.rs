@@ -62,6 +62,20 @@ pub struct Request {
 }
 
 impl Request {
+    /// How the work of `source` is run, before that is generated or read.
+    ///
+    /// # Errors
+    /// A scenario or an override that is not valid.
+    pub fn run_of(source: &Source, how: &[Override]) -> Result<RunSpec, Failure> {
+        match source {
+            Source::Scenario { name, work, size } => {
+                let overrides = work.iter().chain(how).cloned().collect();
+                Ok(scenario(name, overrides, *size)?.run)
+            }
+            Source::File(_) => minimal::default_run(how).or_exit(Code::Usage),
+        }
+    }
+
     /// Generates or reads the work of `source`, to be run as `how` says.
     ///
     /// # Errors

@@ -89,7 +89,7 @@ impl Moment<'_> {
 }
 
 /// `5.3 s`, `55 s`, `12 min`, `2.4 h`.
-fn time(time: Duration) -> String {
+pub fn time(time: Duration) -> String {
     match time.as_secs_f64() {
         seconds if seconds < 9.95 => format!("{seconds:.1} s"),
         seconds if seconds < 119.5 => format!("{seconds:.0} s"),

@@ -14,7 +14,8 @@ use super::{
     cell::FinishedCell, device::WatchedDevice, dir::SweepDir, index::Which, lock::CellLock, matrix,
 };
 use report::units;
-use result::RunResult;
+use result::{RunResult, sweep::Matrix};
+use spec::RunSpec;
 
 use crate::{
     child::{self, Ended},
@@ -22,12 +23,15 @@ use crate::{
     extras::Wishes,
     hooks::Hooks,
     interrupt,
-    prepare::InUse,
+    plan::Rounds,
+    prepare::{InUse, Request},
     progress::Look,
     run::RunInput,
     terminal,
 };
 
+/// A sweep that may take as long says so before it begins.
+const LONG: Duration = Duration::from_secs(60);
 /// Between two looks whether another process has ended its cell.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -157,6 +161,9 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     if finished > 0 {
         terminal::note(&format!("{finished} of {count} cells are finished already"));
     }
+    if let Some(words) = estimate(dir.matrix(), &missing) {
+        terminal::note(&words);
+    }
     let device = WatchedDevice::new(dir, data_dir).or_exit(Code::Io)?;
     let mut running = Running { dir, left: missing, took: Vec::new(), device };
     let mut failures = Vec::new();
@@ -171,6 +178,28 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
         running.device.end().or_exit(Code::Io)?;
     }
     conclude(dir, &failures)
+}
+
+/// How long these cells take at most by their budgets; `None` where that is short. Of a number of
+/// samples only the first cell tells.
+fn estimate(matrix: &Matrix, cells: &[u64]) -> Option<String> {
+    let mut longest = Duration::ZERO;
+    for index in cells {
+        let run = Request::run_of(&matrix::source(matrix, *index), &[]).ok()?;
+        let RunSpec { sample_count, budget, .. } = run;
+        if sample_count.is_some() {
+            return None;
+        }
+        longest += Rounds { sample_count, budget }.longest();
+    }
+    (longest >= LONG).then(|| {
+        format!(
+            "samples of {} take up to {:.0} min by their budgets; states that are not there are built \
+             beside that",
+            units::things(cells.len() as u64, "cell"),
+            (longest.as_secs_f64() / 60.0).ceil()
+        )
+    })
 }
 
 /// Number of the cells that are run.
@@ -314,5 +343,35 @@ const fn code_of(ended: Ended) -> Code {
         Ended::Code(2) => Code::Usage,
         Ended::Code(3) => Code::Disagree,
         _ => Code::Io,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{prepare::Size, sweep::matrix::MatrixInput};
+
+    fn matrix(settings: &[(&str, &str)]) -> Matrix {
+        let given = |(key, value): &(&str, &str)| spec::Override {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            origin: format!("--set {key}={value}"),
+        };
+        let axis = matrix::axis("run.threads=1,2", |_, _| Ok(None)).expect("an axis");
+        let input = MatrixInput {
+            scenario: "sload-storm".to_owned(),
+            size: Size::Quick,
+            fixed: settings.iter().map(given).collect(),
+            axes: vec![axis],
+        };
+        matrix::of(input).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    #[test]
+    fn a_sweep_tells_how_long_its_budgets_are_before_its_first_cell() {
+        let words = estimate(&matrix(&[("run.budget", "60s")]), &[0, 1]).expect("long");
+        assert!(words.starts_with("samples of 2 cells take up to 5 min"), "{words}");
+        assert_eq!(estimate(&matrix(&[("run.budget", "1s")]), &[0, 1]), None);
+        assert_eq!(estimate(&matrix(&[("run.samples", "9")]), &[0, 1]), None);
     }
 }

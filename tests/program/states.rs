@@ -182,3 +182,24 @@ fn a_wrong_node_on_disk_is_a_disagreement() {
     flip(&mut bytes);
     printed(&run, dir.path());
 }
+
+#[test]
+fn a_mistyped_data_directory_is_refused_and_one_that_is_made_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let run: Vec<&str> = RUN.iter().copied().filter(|word| *word != "--quiet").collect();
+    let at = |path: &str| stress(&[&run[..], &["flat", "--data-dir", path]].concat(), dir);
+    let refused = at("mistyped/data");
+    let error = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{error}");
+    for words in ["--data-dir", "no directory mistyped", "mkdir -p mistyped/data"] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    assert!(!dir.join("mistyped").exists());
+    let note = "made the directory for state databases: data\n";
+    for is_made in [true, false] {
+        let output = at("data");
+        let log = text(&output.stderr);
+        assert_eq!((output.status.code(), log.contains(note)), (Some(0), is_made), "{log}");
+    }
+}

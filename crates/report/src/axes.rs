@@ -14,9 +14,11 @@ pub(super) struct Axis {
     pub(super) values: Vec<String>,
 }
 
-/// Returns whether the results are cells of one sweep.
+/// Returns whether the results are cells of one sweep, which has several: a single result is all of
+/// them where the others were left out for it.
 pub(super) fn is_sweep(results: &[&Shown]) -> bool {
-    results.len() > 1 && results.iter().all(|shown| !shown.swept.is_empty())
+    let has_several = results.len() > 1 || results.iter().any(|shown| !shown.left_out.is_empty());
+    has_several && results.iter().all(|shown| !shown.swept.is_empty())
 }
 
 /// The axes of a sweep; none where the results are no cells of one.

@@ -23,6 +23,9 @@ pub(super) const MAX_LABEL_WIDTH: usize = 28;
 /// Blocks of a chain whose times are shown.
 const SHOWN_BLOCK_COUNT: usize = 12;
 
+/// The head of the column whose figures may be those of a batch of reads.
+const READ_P50: [&str; 2] = ["read", "p50"];
+
 /// Width of the mark before a label.
 pub(super) const INDENT: usize = 2;
 
@@ -99,7 +102,12 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     for index in index..labels.len() {
         page.line(Tone::Plain, &line(index, "  "));
     }
-    legend(page, reading, &cells, marks.then_some("* best of its design"));
+    let has_batches = columns.iter().any(|column| column.head == READ_P50);
+    let notes = [
+        marks.then_some("* best of its design"),
+        has_batches.then_some("b: a read’s time is that of the batch of reads it came in"),
+    ];
+    legend(page, reading, &cells, notes);
 }
 
 /// Cells without figures: which agree with the reference and which do not.
@@ -285,7 +293,7 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
         column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),
         column(3, ["% of", "disk"], &|cell| of(cell.device_fraction, units::percent)),
         column(10, ["reads", "at once"], &|cell| of(cell.reads_in_flight, units::number)),
-        column(4, ["read", "p50"], &p50),
+        column(4, READ_P50, &p50),
         column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
         column(12, ["ready", "%"], &|cell| of(cell.ready_share, units::percent)),
         column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
@@ -393,8 +401,9 @@ pub(super) fn row<'a>(
     line
 }
 
-/// The legend of the marks in use; `best` explains the mark of the best cells.
-fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], best: Option<&str>) {
+/// The legend of the marks in use: of the best cells, and of reads whose time is that of a batch.
+fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], notes: [Option<&str>; 2]) {
+    let [best, batches] = notes;
     let result = reading.result;
     let mut parts: Vec<String> = best.map(str::to_owned).into_iter().collect();
     let databases = units::things(result.databases.len() as u64, "database");
@@ -406,9 +415,9 @@ fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], best: Option<
         (least, most) if least == most => format!("{least} samples each"),
         (least, most) => format!("{least} to {most} samples each"),
     });
-    if cells.iter().any(|cell| cell.read_latency_of_batches && cell.read_latency_ns.p50.is_some()) {
-        parts.push("b as long as the batch it was read in".to_owned());
-    }
+    let has_mark =
+        |cell: &&Cell| cell.read_latency_of_batches && cell.read_latency_ns.p50.is_some();
+    parts.extend(batches.filter(|_| cells.iter().any(has_mark)).map(str::to_owned));
     if cells.iter().any(|cell| cell.blocks_per_present_key.is_some()) {
         parts.push("blocks a present key".to_owned());
     }

@@ -43,12 +43,12 @@ pub(super) fn words(cells: &[&Cell]) -> Option<String> {
     if most < INTERVAL_COUNT_MIN {
         let count = match least {
             0 | 1 if noun(cells) == SAMPLE => "one sample each".to_owned(),
-            few => format!("{}, no interval", units::things(few as u64, noun(cells))),
+            few => units::things(few as u64, noun(cells)),
         };
         let designs = best_of_designs(cells);
         let of_designs = (designs.len() > 1)
-            .then(|| format!(": no difference shown, {}", more_words(cells, &designs)));
-        return Some(count + &of_designs.unwrap_or_default());
+            .then(|| format!(": no interval yet, {}", more_words(cells, &designs)));
+        return Some(count + &of_designs.unwrap_or_else(|| ": no interval yet".to_owned()));
     }
     let mut parts = Vec::new();
     parts.extend(overlaps(cells));

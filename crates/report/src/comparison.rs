@@ -19,6 +19,8 @@ use super::{
 const SHOWN_CHANGE_COUNT: usize = 12;
 /// Widest value of a change before it is cut.
 const MAX_VALUE_WIDTH: usize = 40;
+/// The figures of columns that are called by a result alone.
+const TIMES: &str = "ms per batch";
 /// Head of a column of intervals.
 const INTERVAL: &str = "95 %";
 /// Space before a column.
@@ -129,6 +131,9 @@ fn table(page: &mut Page, comparison: &Comparison) {
     let room = page.width().saturating_sub(widths.iter().sum());
     // Where a name and its figures do not fit on a line, the name has a line of its own.
     let beside = names <= room;
+    if !beside {
+        page.line(Tone::Faint, TIMES);
+    }
     let line = |name: &str, texts: Vec<&str>| {
         let mut line = pad_right(if beside { name } else { "" }, if beside { names } else { 2 });
         for (text, width) in texts.iter().zip(&widths) {
@@ -138,7 +143,7 @@ fn table(page: &mut Page, comparison: &Comparison) {
     };
     page.line(
         Tone::Faint,
-        &line("ms per batch", columns.iter().map(|column| column.head.as_str()).collect()),
+        &line(TIMES, columns.iter().map(|column| column.head.as_str()).collect()),
     );
     for (index, row) in comparison.rows.iter().enumerate() {
         if !beside {
@@ -219,5 +224,13 @@ mod tests {
         assert_eq!(page.matches(" 1.000–1.000").count(), 5, "{page}");
         assert!(page.contains("4828–5005"), "{page}");
         assert!(page.contains("equal: gas"), "{page}");
+    }
+
+    #[test]
+    fn times_have_their_unit_on_every_page_once() {
+        for width in [24, 60, 80, 120] {
+            let page = page(width, 2);
+            assert_eq!(page.matches("ms per batch").count(), 1, "{width}: {page}");
+        }
     }
 }

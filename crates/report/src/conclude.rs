@@ -156,11 +156,11 @@ pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
     let deepest = equal.max_by(|x, y| x.0.0.min(x.1.0).total_cmp(&y.0.0.min(y.1.0)));
     Some(match deepest {
         Some(((a, batched), (b, on_demand))) => format!(
-            "at equal depth ({} and {} reads under way): {} and {}",
-            units::number(a),
-            units::number(b),
+            "at equal depth: batched {} with {} reads under way, on demand {} with {}",
             time(batched),
-            time(on_demand)
+            units::number(a),
+            time(on_demand),
+            units::number(b)
         ),
         None => {
             let depths = |design| {
@@ -168,7 +168,8 @@ pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
                 all.collect::<Vec<_>>().join(", ")
             };
             format!(
-                "no pair at equal depth (reads under way: batched {}, on demand {})",
+                "no two rows had about as many reads under way, so none are compared at equal depth: \
+                 batched {}, on demand {}",
                 depths(BATCHED),
                 depths(ON_DEMAND)
             )

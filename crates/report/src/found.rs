@@ -110,10 +110,8 @@ fn claim(best: &Cell, designs: &[&Cell]) -> Option<String> {
         .collect();
     let counts = designs.iter().map(|cell| cell.value_count());
     Some(match (counts.max(), alike.as_slice()) {
-        (Some(0 | 1), _) => "one sample each: no difference shown".to_owned(),
-        (Some(most), _) if most < INTERVAL_COUNT_MIN => {
-            "no interval: no difference shown".to_owned()
-        }
+        (Some(0 | 1), _) => "one sample each: no interval yet".to_owned(),
+        (Some(most), _) if most < INTERVAL_COUNT_MIN => "no interval yet".to_owned(),
         (_, []) => "no difference shown".to_owned(),
         (_, alike) => format!("no difference from {} shown", alike.join(", ")),
     })

@@ -5,15 +5,18 @@ use serde_json::Value;
 
 use result::Claim;
 use result::gate::{
-    Attempt, Calibration, Compared, CountShift, DecidedBy, GateCell, GateResult, Judged, LookFacts,
-    Shift, Verdict,
+    Attempt, Calibration, Compared, DecidedBy, GateCell, GateResult, Shift, Verdict,
 };
+
+mod figures;
 
 use super::{
     Paint,
     page::{Page, Tone},
     units,
 };
+
+use figures::Line;
 
 /// The gate's result as a page of `width` columns.
 pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
@@ -42,7 +45,7 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
     }
     if let Some(compared) = &gate.baseline {
         page.gap();
-        baseline(&mut page, compared);
+        baseline(&mut page, compared, gate.delta);
     }
     claims(&mut page, result);
     page.gap();
@@ -55,7 +58,7 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
 }
 
 /// The comparison with stored results.
-fn baseline(page: &mut Page, compared: &Compared) {
+fn baseline(page: &mut Page, compared: &Compared, delta: f64) {
     page.labelled(Tone::Plain, "baseline", &compared.path);
     let [base, new] = compared.process_counts;
     let text = format!("{base} against {new}, each of a process");
@@ -70,20 +73,15 @@ fn baseline(page: &mut Page, compared: &Compared) {
     if let Some(reference) = &compared.reference {
         page.labelled(Tone::Plain, "ratios", &format!("times relative to {reference}"));
     }
-    let words = |name: &str, shift: &Shift| {
-        let change = shift.change.map_or("unknown".to_owned(), percent);
-        format!("{name}: {change}, {}", shift.verdict)
+    let of = |shifts: &[Shift], what| {
+        let lines = shifts.iter().map(|shift| Line::shifted(what, shift, delta));
+        lines.collect::<Vec<_>>()
     };
-    let of = |shifts: &[Shift]| {
-        shifts.iter().map(|shift| words(&shift.variant, shift)).collect::<Vec<_>>()
-    };
-    listed(page, Tone::Plain, "", of(&compared.ratios));
-    listed(page, Tone::Plain, "times", of(&compared.times));
-    let counts = compared
-        .counts
-        .iter()
-        .map(|CountShift { metric, shift }| words(&format!("{} {metric}", shift.variant), shift));
-    listed(page, Tone::Plain, "counts", counts);
+    let mut lines = of(&compared.ratios, "ratio");
+    lines.extend(of(&compared.times, "time"));
+    lines.extend(compared.counts.iter().map(|count| Line::counted(count, delta)));
+    page.gap();
+    figures::table(page, &lines);
 }
 
 /// Lines of which the first has the label.
@@ -111,46 +109,51 @@ fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
             let text = "by the counters: the noise of a cold disk leaves the times open";
             page.labelled(Tone::Plain, "decided", text);
         }
-        for figure in &cell.figures {
-            judged(page, figure, cell);
-        }
+        let lines: Vec<Line> = cell.figures.iter().filter_map(Line::judged).collect();
+        figures::table(page, &lines);
+        samples(page, cell);
+        decides(page, cell);
     }
 }
 
-fn judged(page: &mut Page, figure: &Judged, cell: &GateCell) {
-    let Some(look) = figure.looks.last() else { return };
-    let LookFacts { octet_count, change, lower, upper, null: [low, high] } = *look;
-    let text = format!(
-        "{}: {}, at least {}, at most {}; {} allowed",
-        figure.verdict,
-        percent(change),
-        percent(lower),
-        percent(upper),
-        percent(figure.delta)
-    );
-    page.labelled(Tone::Plain, figure.metric.name(), &text);
-    page.labelled(Tone::Plain, "A itself", &format!("{} to {}", percent(low), percent(high)));
+/// `6 octets of 1 pass, 1 sample a slot; a sample of A: 4.90 ms`.
+fn samples(page: &mut Page, cell: &GateCell) {
+    let counts = cell.figures.iter().filter_map(|figure| Some(figure.looks.last()?.octet_count));
+    let (Some(least), Some(most)) = (counts.clone().min(), counts.max()) else { return };
+    let octets = match least == most {
+        true => units::things(most, "octet"),
+        false => format!("{least} to {}", units::things(most, "octet")),
+    };
     let passes = match cell.passes_per_octet {
         1 => "1 pass".to_owned(),
         count => format!("{count} passes"),
     };
+    let bases = cell.figures.iter().map(|figure| figure.metric.words(figure.base));
     let text = format!(
-        "{} of {passes}, {} a slot, a sample of A {}",
-        units::things(octet_count, "octet"),
+        "{octets} of {passes}, {} a slot; a sample of A: {}",
         units::things(cell.samples_per_slot, "sample"),
-        figure.metric.words(figure.base)
+        bases.collect::<Vec<_>>().join(", ")
     );
     page.labelled(Tone::Faint, "from", &text);
-    let wanted = figure
-        .samples_to_decide
-        .map(|wanted| format!("about {} of each build would", units::things(wanted, "sample")));
-    let delta = figure.delta_to_decide.map(|delta| {
-        format!(
-            "with --delta {:.1}% noise like this does in most runs, if nothing differs",
-            delta * 100.0
-        )
+}
+
+/// The numbers of samples, or the δ, that would decide the open figures.
+fn decides(page: &mut Page, cell: &GateCell) {
+    let lines = cell.figures.iter().flat_map(|figure| {
+        let wanted = figure.samples_to_decide.map(|wanted| {
+            let samples = units::things(wanted, "sample");
+            format!("{}: about {samples} of each build would", figure.metric)
+        });
+        let delta = figure.delta_to_decide.map(|delta| {
+            format!(
+                "{}: with --delta {:.1}% noise like this does in most runs, if nothing differs",
+                figure.metric,
+                delta * 100.0
+            )
+        });
+        wanted.into_iter().chain(delta)
     });
-    listed(page, Tone::Warning, "decides", wanted.into_iter().chain(delta));
+    listed(page, Tone::Warning, "decides", lines);
 }
 
 fn claims(page: &mut Page, result: &GateResult) {
@@ -184,6 +187,83 @@ pub fn calibration(learned: &Calibration, width: usize, paint: Paint) -> String 
     page.render(paint)
 }
 
-fn percent(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr;
+
+    use result::{
+        example,
+        gate::{CountShift, LookFacts, Metric},
+    };
+
+    use super::*;
+
+    /// A gate with a regression of its time and of its requests.
+    fn regression() -> GateResult {
+        let mut result = example::gate();
+        let figures = &mut result.gate.attempts[0].cells[0].figures;
+        let mut requests = figures[0].clone();
+        (requests.metric, requests.base) = (Metric::Requests, 17);
+        (requests.verdict, figures[0].verdict) = (Verdict::Regression, Verdict::Regression);
+        let look = LookFacts { change: 519.328, lower: 400.0, upper: 600.0, ..requests.looks[0] };
+        requests.looks = vec![look];
+        figures.push(requests);
+        result
+    }
+
+    #[test]
+    fn figures_are_lines_of_a_table_with_bounds_allowed_and_a_to_itself() {
+        let text = gate(&regression(), 80, Paint::Plain);
+        let line = |start: &str| {
+            let mut lines = text.lines().filter(|line| line.starts_with(start));
+            let line = lines.next().unwrap_or_else(|| panic!("{start}: {text}")).to_owned();
+            assert_eq!(lines.next(), None, "{start}: {text}");
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(text.contains("verdict") && text.contains("A to itself"), "{text}");
+        assert_eq!(line("wall "), "wall regression +0.1 -0.4 to +0.6 3.0 -0.3 to +0.2");
+        let requests = "requests regression +51932.8 +40000.0 to +60000.0 3.0 -0.3 to +0.2";
+        assert_eq!(line("requests "), requests);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("a sample of A: 4902.00 ms, 17 requests"), "{text}");
+    }
+
+    #[test]
+    fn a_narrow_page_has_the_same_figures_as_paragraphs() {
+        for width in [24, 40, 60] {
+            let text = gate(&regression(), width, Paint::Plain);
+            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for part in ["bounds +40000.0 to +60000.0 %", "allowed 3.0 %", "A to itself -0.3 to"] {
+                assert!(words.contains(part), "{part}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn stored_results_have_a_line_for_each_ratio_time_and_count() {
+        let mut result = example::gate();
+        result.gate.attempts.clear();
+        let shift = Shift {
+            variant: "memory/x".to_owned(),
+            verdict: Verdict::Inconclusive,
+            change: Some(0.021),
+            lower: Some(-0.01),
+            upper: None,
+            values_to_decide: None,
+            delta_to_decide: None,
+        };
+        let counts = vec![CountShift { metric: Metric::Bytes, shift: shift.clone() }];
+        let (ratios, times) = (vec![shift.clone()], vec![shift]);
+        result.gate.baseline = Some(Compared { ratios, times, counts, ..Compared::default() });
+        let text = gate(&result, 80, Paint::Plain);
+        for what in ["ratio", "time", "bytes"] {
+            let start = format!("memory/x {what}");
+            let line = text.lines().find(|line| line.starts_with(&start));
+            let line = line.unwrap_or_else(|| panic!("{what}: {text}"));
+            let words = ["inconclusive", "+2.1", "-1.0 to -", "3.0"];
+            assert!(words.iter().all(|word| line.contains(word)), "{line}");
+        }
+        assert!(!text.contains("A to itself"), "{text}");
+    }
 }

@@ -16,6 +16,8 @@ use super::{
 const SHOWN_LINE_COUNT: usize = 200;
 /// Warnings that are shown; all are in the JSON.
 const SHOWN_WARNING_COUNT: usize = 8;
+/// Said of rows whose design does not have the threads of its cell.
+const OWN_THREADS: &str = "threads are those that a row ran on; a design that they do not change has its own in every cell";
 /// Space before a column.
 const GAP: usize = 2;
 /// Space at the left of figures that have no room beside their cell's name.
@@ -138,6 +140,9 @@ fn cells(page: &mut Page, merged: &Merged) {
     }
     lines(page, &names, &figures);
     page.indented(Tone::Faint, GAP, "95 %: the ends of the interval of the column before it");
+    if has_own_threads(merged) {
+        page.indented(Tone::Faint, GAP, OWN_THREADS);
+    }
     page.gap();
 }
 
@@ -146,8 +151,7 @@ fn names(merged: &Merged) -> Vec<Column> {
     let points = &merged.points;
     let mut names = vec![Column::new("cell", points.iter().map(|point| point.cell.to_string()))];
     for axis in &merged.sweep.axes {
-        let values = points.iter().map(|point| value_of(axis, &point.keys));
-        names.push(Column::new(&axis.label, values));
+        names.push(Column::new(&axis.label, points.iter().map(|point| value_at(axis, point))));
     }
     let is_axis = |key: &str| merged.sweep.axes.iter().any(|axis| axis.key == key);
     let of = |value: fn(&Point) -> String| points.iter().map(value);
@@ -166,6 +170,24 @@ fn names(merged: &Merged) -> Vec<Column> {
         names.push(Column::new("variant", points.iter().map(|point| short(point.way()))));
     }
     names
+}
+
+/// The value of a cell, and of threads those that the variant has: one in order has one whatever the
+/// cell's key says.
+fn value_at(axis: &Axis, point: &Point) -> String {
+    match axis.key.as_str() {
+        "run.threads" => point.threads.to_string(),
+        "run.io_threads" => point.io_threads.to_string(),
+        _ => value_of(axis, &point.keys),
+    }
+}
+
+/// Whether a row has other threads than the keys of its cell say.
+fn has_own_threads(merged: &Merged) -> bool {
+    let differs = |axis: &Axis, point: &Point| {
+        axis.key.starts_with("run.") && value_at(axis, point) != value_of(axis, &point.keys)
+    };
+    merged.points.iter().any(|point| merged.sweep.axes.iter().any(|axis| differs(axis, point)))
 }
 
 fn value_of(axis: &Axis, keys: &Keys) -> String {

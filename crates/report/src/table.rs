@@ -15,6 +15,8 @@ const SHOWN_DISAGREEMENT_COUNT: usize = 8;
 
 const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --set KEY=VALUE";
 const OUT: &str = "--out DIR: every sample, phases, histograms";
+/// The option of [`OUT`].
+const OUT_OPTION: &str = "--out";
 const SAMPLES: &str = "--samples 8: intervals; ";
 const DATABASES: &str = "--databases 6: intervals; ";
 
@@ -63,8 +65,17 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         let few = |cell: &result::Cell| cell.value_count() < INTERVAL_COUNT_MIN;
         let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
         let samples = if result.cells.iter().any(few) { more } else { "" };
-        page.labelled(Tone::Faint, "deeper", &format!("{samples}{OUT}"));
-        page.labelled(Tone::Faint, "", DEEPER);
+        let is_out = |word: &String| {
+            let rest = word.strip_prefix(OUT_OPTION);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        let out = if result.command.iter().any(is_out) { "" } else { OUT };
+        let hints = [format!("{samples}{out}"), DEEPER.to_owned()];
+        let hints =
+            hints.iter().map(|hint| hint.trim_end_matches("; ")).filter(|hint| !hint.is_empty());
+        for (label, hint) in ["deeper"].into_iter().chain([""]).zip(hints) {
+            page.labelled(Tone::Faint, label, hint);
+        }
     }
     page.render(paint)
 }

@@ -124,7 +124,7 @@ fn colours_carry_nothing_that_the_text_does_not_say() {
 #[test]
 fn a_full_run_concludes_with_each_design_at_its_best() {
     let expected = "batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, \
-                    sequential 20.1 s; one sample each: no difference shown, 5 more samples of each \
+                    sequential 20.1 s; one sample each: no interval yet, 5 more samples of each \
                     for an interval; 291k keys, 0.94 blocks a present key, 79 % of the \
                     disk; bottleneck: device; cold: proved in this machine";
     assert_eq!(conclude(&example::typical()).unwrap(), expected);
@@ -181,13 +181,14 @@ fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
     let deepest = example::cell(Design::BatchedIo, Threads { executing: 2, reading: 128 }, 4_800.0);
     result.cells.push(Cell { reads_in_flight: Some(120.0), ..deepest });
     let found = conclude(&result).unwrap();
-    let pair = "; at equal depth (56.9 and 54.7 reads under way): 4.90 s and 5.10 s; ";
+    let pair = "; at equal depth: batched 4.90 s with 56.9 reads under way, on demand 5.10 s with \
+                54.7; ";
     assert!(found.contains(pair), "{found}");
     result.cells.retain(|cell| cell.threads != 64);
     let found = conclude(&result).unwrap();
     assert!(found.contains("on demand 12.0 s at 2 threads, sequential"), "{found}");
-    let none =
-        "; no pair at equal depth (reads under way: batched 13.7, 56.9, 120, on demand 2.47); ";
+    let none = "; no two rows had about as many reads under way, so none are compared at equal \
+                depth: batched 13.7, 56.9, 120, on demand 2.47; ";
     assert!(found.contains(none), "{found}");
 }
 
@@ -201,12 +202,12 @@ fn threads_are_no_depth_and_what_was_measured_is() {
     }
     let found = conclude(&result).unwrap();
     assert!(found.contains("at 2+8io"), "{found}");
-    let pair = "at equal depth (50 and 54.7 reads under way): 6.02 s and 5.10 s";
+    let pair = "at equal depth: batched 6.02 s with 50 reads under way, on demand 5.10 s with 54.7";
     assert!(found.contains(pair), "{found}");
     // 64 threads on a block of 39 transactions: no such pair, whatever their number.
     result.cells[2].reads_in_flight = Some(30.1);
     let found = conclude(&result).unwrap();
-    assert!(found.contains("no pair at equal depth"), "{found}");
+    assert!(found.contains("no two rows had about as many reads under way"), "{found}");
 }
 
 #[test]

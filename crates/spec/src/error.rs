@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::fault::{Fault, Literal, Origin, plain, printable, shown};
+use crate::fault::{Fault, Origin, plain, printable, shown};
 
 /// Why a scenario cannot be used; its text is all a user needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -237,14 +237,11 @@ impl fmt::Display for Mark {
 
 fn help(fault: &Fault) -> String {
     let write = fault.misfit.remedy.write.as_ref().map(|literal| match (&fault.origin, literal) {
-        (Origin::Outside { origin, value }, Literal::Text(fixed) | Literal::Bare(fixed)) => {
-            match origin.strip_suffix(value.as_str()).filter(|_| !value.is_empty()) {
-                Some(option) => format!("write {option}{fixed}"),
-                None => format!("write {fixed}"),
-            }
+        (Origin::Outside { origin, value }, literal) => {
+            let option = origin.strip_suffix(value.as_str()).filter(|_| !value.is_empty());
+            format!("write {}{}", option.unwrap_or_default(), literal.on_command_line())
         }
-        (_, Literal::Text(fixed)) => format!("write {} = \"{fixed}\"", last_segment(&fault.key)),
-        (_, Literal::Bare(fixed)) => format!("write {} = {fixed}", last_segment(&fault.key)),
+        (_, literal) => format!("write {} = {}", last_segment(&fault.key), literal.in_file()),
     });
     match (write, fault.misfit.remedy.advice.as_str()) {
         (Some(write), "") => write,

@@ -23,11 +23,32 @@ pub(crate) struct Remedy {
     pub(crate) advice: String,
 }
 
-/// A value as a remedy shows it: quoted in a file, bare on the command line.
+/// A value as a remedy shows it: in a file quoted, or in brackets; bare on the command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Literal {
     Text(String),
     Bare(String),
+    /// Numbers, or texts with their quotes.
+    List(&'static [&'static str]),
+}
+
+impl Literal {
+    /// As a scenario file has it.
+    pub(crate) fn in_file(&self) -> String {
+        match self {
+            Self::Text(text) => format!("\"{text}\""),
+            Self::Bare(text) => text.clone(),
+            Self::List(items) => format!("[{}]", items.join(", ")),
+        }
+    }
+
+    /// As an option has it.
+    pub(crate) fn on_command_line(&self) -> String {
+        match self {
+            Self::Text(text) | Self::Bare(text) => text.clone(),
+            Self::List(items) => items.join(",").replace('"', ""),
+        }
+    }
 }
 
 impl Remedy {
@@ -37,6 +58,10 @@ impl Remedy {
 
     pub(crate) fn bare(value: impl ToString) -> Self {
         Self { write: Some(Literal::Bare(value.to_string())), advice: String::new() }
+    }
+
+    pub(crate) const fn list(items: &'static [&'static str]) -> Self {
+        Self { write: Some(Literal::List(items)), advice: String::new() }
     }
 
     pub(crate) fn advice(advice: &str) -> Self {

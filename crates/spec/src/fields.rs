@@ -188,9 +188,10 @@ impl<'tree> Fields<'tree> {
         self.list(key, "[8, 16]", |node| {
             count(node, key, range).map_err(|misfit| Misfit {
                 // The remedy of a single value would replace the list.
-                remedy: Remedy::advice(&format!(
-                    "write counts from {} to {}, such as {key} = [8, 16]",
-                    range.least, range.most
+                remedy: Remedy::list(&["8", "16"]).and(&format!(
+                    "counts from {} to {} are allowed",
+                    grouped(range.least),
+                    grouped(range.most)
                 )),
                 ..misfit
             })

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::fault::{Fault, Literal, Origin};
+use crate::fault::{Fault, Origin};
 use crate::fields::NO_SUCH_KEY;
 use crate::overrides::{self, Override};
 use crate::scenario::Scenario;
@@ -193,9 +193,8 @@ fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
         true => "min",
         false => fault.key.strip_prefix(path).unwrap_or(&fault.key).trim_start_matches('.'),
     };
-    let written = fault.misfit.remedy.write.as_ref().map(|literal| match literal {
-        Literal::Text(text) | Literal::Bare(text) => Value::Outside(text.clone()),
-    });
+    let remedy = fault.misfit.remedy.write.as_ref();
+    let written = remedy.map(|literal| Value::Outside(literal.on_command_line()));
     let bound = (key == "min").then_some(Value::Integer(Some(0)));
     let Some(value) = stand_in(key).or(written).or(bound) else { return false };
     table.set(key, node(value));

@@ -1,12 +1,12 @@
 //! A gate's finding, figure by figure: how much longer the new build takes, with the bounds that
 //! decided, and the changes against a stored result.
 
-use result::gate::{Attempt, Compared, GateResult, Shift};
+use result::gate::{Attempt, Binary, Compared, GateResult, Shift};
 
 use super::{
     data::{Report, Source},
     figure::{Figure, Part, figure, part},
-    markup::{self, Section, esc, number},
+    markup::{self, Section, esc, number, unknown},
 };
 use crate::units;
 
@@ -35,7 +35,7 @@ fn of_source(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
     let result = source.gate()?;
     let mut rows = judged(&result);
     if let Some(compared) = part!(result, gate.baseline?) {
-        rows.extend(shifts(&compared));
+        rows.extend(shifts(&compared, figure!(result, gate.delta).as_ref()));
     }
     let attempts = result.gate.attempts.iter().flat_map(|attempt: &Attempt| &attempt.cells);
     let of_attempts = attempts.flat_map(|cell| &cell.counter_changes);
@@ -48,11 +48,52 @@ fn of_source(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
         _ => format!("<p><b>{}</b></p>", source.label),
     };
     let delta = number(figure!(result, gate.delta).as_ref(), percent);
-    let heads = ["Figure", "Verdict", "Change", "Lower bound", "Upper bound"];
+    let heads = ["Figure", "Verdict", "Change", "Lower bound", "Upper bound", "Allowed"];
     Some(format!(
-        "{label}<p>No change is up to {delta}.</p>{}{changes}{only}",
+        "{label}{}<p>A change of up to {delta} counts as none, or up to the floor of a figure where that \
+         is more.</p>{}{changes}{only}",
+        sides(&result),
         markup::table("Figures of the gate", &heads, &rows)
     ))
+}
+
+/// A and B: their builds and settings, or the stored results and the settings that differ.
+fn sides(result: &GateResult) -> String {
+    let compared = result.gate.baseline.as_ref();
+    let settings = compared.into_iter().flat_map(|compared| &compared.setting_changes);
+    let settings = listed("Settings that differ", settings);
+    let rows: Vec<_> = match compared {
+        Some(compared) => stored(compared),
+        None => result.binaries.iter().map(build).collect(),
+    };
+    if rows.is_empty() {
+        return settings;
+    }
+    let heads = match compared {
+        Some(_) => vec!["", "Results", "Processes"],
+        None => vec!["", "Build", "Program", "Settings of its own"],
+    };
+    format!("{}{settings}", markup::table("A and B", &heads, &rows))
+}
+
+fn build(binary: &Binary) -> Vec<String> {
+    let program = match &binary.client {
+        Some(client) => client.clone(),
+        None => format!("stress {}", binary.program.name()),
+    };
+    let settings = match binary.settings.as_slice() {
+        [] => "none".to_owned(),
+        settings => format!("<code>{}</code>", esc(&settings.join(" "))),
+    };
+    let path = format!("<code>{}</code>", esc(&binary.path));
+    vec![binary.arm.to_string(), path, esc(&program), settings]
+}
+
+fn stored(compared: &Compared) -> Vec<Vec<String>> {
+    let [base, new] = compared.process_counts.map(|count| count.to_string());
+    let path = format!("<code>{}</code>", esc(&compared.path));
+    let row = |arm: &str, of: String, count| vec![arm.to_owned(), of, count];
+    vec![row("A", path, base), row("B", "judged against them".to_owned(), new)]
 }
 
 /// A titled list; nothing where it is empty.
@@ -77,17 +118,19 @@ fn judged(result: &Part<'_, GateResult>) -> Vec<Vec<String>> {
                 [figure!(look, change), figure!(look, lower), figure!(look, upper)]
             });
             let name = format!("{} {}", esc(&cell.variant), judged.metric);
-            rows.push(row(&name, judged.verdict.name(), &bounds));
+            let allowed = part!(result, gate.attempts[last].cells[at].figures[which])
+                .and_then(|judged| figure!(judged, delta));
+            rows.push(row(&name, judged.verdict.name(), &bounds, allowed.as_ref()));
         }
     }
     rows
 }
 
 /// How each variant changed from the stored result.
-fn shifts(compared: &Part<'_, Compared>) -> Vec<Vec<String>> {
+fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Vec<String>> {
     let shift = |shift: Part<'_, Shift>, what: &str| {
         let bounds = [figure!(shift, change), figure!(shift, lower), figure!(shift, upper)];
-        row(&format!("{}, {what}", esc(&shift.variant)), shift.verdict.name(), &bounds)
+        row(&format!("{}, {what}", esc(&shift.variant)), shift.verdict.name(), &bounds, allowed)
     };
     let ratios = (0..compared.ratios.len()).filter_map(|at| part!(compared, ratios[at]));
     let times = (0..compared.times.len()).filter_map(|at| part!(compared, times[at]));
@@ -99,9 +142,19 @@ fn shifts(compared: &Part<'_, Compared>) -> Vec<Vec<String>> {
     ratios.chain(times.map(|time| shift(time, "time"))).chain(counts).collect()
 }
 
-fn row(name: &str, verdict: &str, bounds: &[Option<Figure>; 3]) -> Vec<String> {
+fn row(
+    name: &str,
+    verdict: &str,
+    bounds: &[Option<Figure>; 3],
+    allowed: Option<&Figure>,
+) -> Vec<String> {
     let bounds = bounds.iter().map(|bound| number(bound.as_ref(), percent));
-    [name.to_owned(), esc(verdict)].into_iter().chain(bounds).collect()
+    let mut texts: Vec<String> =
+        [name.to_owned(), esc(verdict)].into_iter().chain(bounds).collect();
+    texts.push(allowed.map_or_else(unknown, |allowed| {
+        number(Some(allowed), |share| format!("{} %", units::percent(share)))
+    }));
+    texts
 }
 
 fn percent(share: f64) -> String {

@@ -312,6 +312,7 @@ fn result_of_gate() -> Shown {
     let cell = &mut result.gate.attempts[0].cells[0];
     cell.counter_changes = vec!["store_reads: 5 → 6".to_owned()];
     let judged = &mut cell.figures[0];
+    judged.delta = 0.042;
     let look = gate::LookFacts { change: 0.051, lower: 0.04, upper: 0.07, ..judged.looks[0] };
     judged.looks.push(look);
     let shift = gate::Shift {
@@ -344,6 +345,43 @@ fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
         assert!(places.iter().any(|(_, place)| place == at), "{at}: {places:?}");
     }
     assert!(html.contains("store_reads: 5 → 6") && html.contains("+5.1 %"));
+    let at = "/gate/attempts/0/cells/0/figures/0/delta";
+    assert!(places.iter().any(|(_, place)| place == at), "what is allowed: {places:?}");
+    assert!(html.contains("<th scope=\"col\">Allowed</th>") && html.contains(">4.2 %</data>"));
+    assert_eq!(html.matches("a &lt;b&gt; takes longer").count(), 1, "the headline once: {html}");
+}
+
+#[test]
+fn a_page_of_a_gate_names_the_builds_and_the_setting_that_was_compared() {
+    let binary = |arm, settings: &[&str]| gate::Binary {
+        arm,
+        path: "/opt/<stress>".to_owned(),
+        program: example::gate().tool.program,
+        client: None,
+        settings: settings.iter().map(|setting| (*setting).to_owned()).collect(),
+        slow_read_ns: 0,
+        reads_one_twice: false,
+    };
+    let mut result = example::gate();
+    result.binaries = vec![binary('A', &[]), binary('B', &["run.read=get", "run.commit=synced"])];
+    let program = format!("stress {}", result.binaries[0].program.name());
+    let html = page(&[Shown::new("gate.json".into(), Content::Gate(Box::new(result.clone())))]);
+    for words in [">A</th>", ">B</th>", "/opt/&lt;stress&gt;", &program, ">none</td>"] {
+        assert!(html.contains(words), "{words}: {html}");
+    }
+    assert!(html.contains("<code>run.read=get run.commit=synced</code>"), "{html}");
+    result.binaries.clear();
+    result.gate.attempts.clear();
+    let changes = vec!["rocksdb.checksums: verify → skip".to_owned()];
+    result.gate.baseline = Some(gate::Compared {
+        path: "main/".to_owned(),
+        process_counts: [6, 1],
+        setting_changes: changes,
+        ..gate::Compared::default()
+    });
+    let html = page(&[Shown::new("gate.json".into(), Content::Gate(Box::new(result)))]);
+    assert!(html.contains("<code>main/</code>") && html.contains("Settings that differ"), "{html}");
+    assert!(html.contains("rocksdb.checksums: verify → skip"), "{html}");
 }
 
 fn profile() -> ProfileFacts {

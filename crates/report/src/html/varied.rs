@@ -1,33 +1,76 @@
-//! The table of settings that vary between several results: which result is which.
+//! The table of settings that vary between several results: which result is which. Of a sweep it has
+//! the axes, and a line for each cell, those that were left out too.
 
 use std::collections::BTreeSet;
+
+use result::sweep::Keys;
 
 use super::{
     data::{self, Report, Row, Source},
     markup::{self, Section, esc, number, unknown},
-    settings::{DIGEST, OF_VARIANT, SOURCE, STORE},
+    settings::{DIGEST, OF_VARIANT, SETTINGS, SOURCE, STORE, place_told},
 };
-use crate::{facts, units};
+use crate::{
+    axes::{self, Axis},
+    facts, units,
+};
+
+/// Said of a table that has such lines.
+const LEFT_OUT: &str =
+    " <em>Left out</em>: the cell would be the run of the result named beside it.";
 
 /// The table; `None` of one result, and where the results differ in nothing that the page knows.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
-    let places: Vec<usize> = report.varying.iter().copied().filter(is_of_result).collect();
-    if report.sources.len() < 2 || places.is_empty() {
+    let columns = columns(report);
+    let has_left_out = report.sources.iter().any(|source| !source.shown.left_out.is_empty());
+    if columns.is_empty() || report.sources.len() < 2 && !has_left_out {
         return None;
     }
     let mut heads: Vec<&str> = vec![""];
-    heads.extend(places.iter().map(|place| report.setting_name(*place)));
+    heads.extend(columns.iter().map(|column| column.name(report)));
     heads.extend(["Best, MGas/s", "by"]);
-    let rows: Vec<_> = report.sources.iter().map(|of| row(report, of, &places)).collect();
+    let rows = report.sources.iter().flat_map(|source| {
+        let own = row(report, source, &columns);
+        let left_out = source.shown.left_out.iter();
+        [own].into_iter().chain(left_out.map(|keys| left_out_row(source, keys, &columns)))
+    });
+    let rows: Vec<_> = rows.collect();
+    let left_out = if has_left_out { LEFT_OUT } else { "" };
     Some(Section {
         id: "varied",
         title: "Settings that vary",
-        lede: "Each result by its letter, with the settings in which the results differ. All others are \
-               the same in all of them. <em>Best</em> is the highest median of a result."
-            .to_owned(),
+        lede: format!(
+            "Each result by its letter, with the settings in which the results differ. All others are \
+             the same in all of them. <em>Best</em> is the highest median of a result.{left_out}"
+        ),
         body: markup::table("Settings that vary", &heads, &rows),
         results: Vec::new(),
     })
+}
+
+/// A column: an axis of the sweep, or another setting by its place.
+enum Column {
+    Axis(Axis),
+    Setting(usize),
+}
+
+impl Column {
+    fn name<'a>(&'a self, report: &'a Report<'_>) -> &'a str {
+        match self {
+            Self::Axis(Axis { key, .. }) => {
+                place_told(key).map_or(key.as_str(), |place| SETTINGS[place].0)
+            }
+            Self::Setting(place) => report.setting_name(*place),
+        }
+    }
+}
+
+/// The axes of the sweep, then settings that vary and are neither axes nor follow from a variant.
+fn columns(report: &Report<'_>) -> Vec<Column> {
+    let axes = axes::axes(&report.shown()).into_iter().filter(|axis| axis.values.len() > 1);
+    let others = report.varying.iter().copied().filter(is_of_result);
+    let others = others.filter(|place| *place < SETTINGS.len() || !report.is_sweep());
+    axes.map(Column::Axis).chain(others.map(Column::Setting)).collect()
 }
 
 /// Returns whether a setting tells results apart: those of variants and stores do so in one result,
@@ -36,21 +79,40 @@ fn is_of_result(place: &usize) -> bool {
     !OF_VARIANT.contains(place) && ![STORE, DIGEST, SOURCE].contains(place)
 }
 
-fn row(report: &Report<'_>, source: &Source<'_>, places: &[usize]) -> Vec<String> {
+fn row(report: &Report<'_>, source: &Source<'_>, columns: &[Column]) -> Vec<String> {
     let own: Vec<&Row<'_>> = report.rows.iter().filter(|row| row.source == source.index).collect();
-    let setting = |place: &usize| {
-        let texts: BTreeSet<&str> =
-            own.iter().filter_map(|row| Some(row.setting(*place)?.text.as_str())).collect();
-        match texts.is_empty() {
-            true => unknown(),
-            false => esc(&texts.into_iter().collect::<Vec<_>>().join(", ")),
+    let setting = |column: &Column| match column {
+        Column::Axis(axis) => of_keys(&source.shown.swept, axis),
+        Column::Setting(place) => {
+            let texts: BTreeSet<&str> =
+                own.iter().filter_map(|row| Some(row.setting(*place)?.text.as_str())).collect();
+            match texts.is_empty() {
+                true => unknown(),
+                false => esc(&texts.into_iter().collect::<Vec<_>>().join(", ")),
+            }
         }
     };
     let best = own.iter().max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
     let name = |row: &&Row<'_>| format!("{} {}", row.cell.design, facts::threads(row.cell.value));
     let mut texts = vec![source.label.clone()];
-    texts.extend(places.iter().map(setting));
+    texts.extend(columns.iter().map(setting));
     texts.push(number(best.and_then(|row| row.throughput()).as_ref(), units::number));
     texts.push(best.map_or_else(unknown, |row| esc(&name(row))));
     texts
+}
+
+/// The line of a cell that was left out, because it would be the run of `source`.
+fn left_out_row(source: &Source<'_>, keys: &Keys, columns: &[Column]) -> Vec<String> {
+    let setting = |column: &Column| match column {
+        Column::Axis(axis) => of_keys(keys, axis),
+        Column::Setting(_) => format!("as {}", source.label),
+    };
+    let mut texts = vec!["left out".to_owned()];
+    texts.extend(columns.iter().map(setting));
+    texts.extend([format!("= {}", source.label), String::new()]);
+    texts
+}
+
+fn of_keys(keys: &Keys, axis: &Axis) -> String {
+    keys.get(&axis.key).map_or_else(unknown, |value| esc(value))
 }

@@ -79,7 +79,9 @@ pub(super) fn html(report: &Report<'_>) -> String {
         told.filter(|(_, lines)| worst(lines) > Some(Grade::Good)).take(TOLD_RESULT_COUNT).collect()
     };
     for (source, lines) in told {
-        html.push_str(&of_result(report, source, lines));
+        // A page of one result says the headline once.
+        let said = (report.sources.len() == 1).then_some(headline.as_str());
+        html.push_str(&of_result(report, source, lines, said));
     }
     if all.len() > TOLD_RESULT_COUNT {
         html.push_str("<p><a href=\"#results\">Each result</a> is listed at the end.</p>");
@@ -88,14 +90,23 @@ pub(super) fn html(report: &Report<'_>) -> String {
     html
 }
 
-fn of_result(report: &Report<'_>, source: &Source<'_>, lines: &[Line]) -> String {
+fn of_result(
+    report: &Report<'_>,
+    source: &Source<'_>,
+    lines: &[Line],
+    said: Option<&str>,
+) -> String {
     let mut html = String::from("<div class=\"result\">");
     if report.sources.len() > 1 {
         let name = source.shown.path.display().to_string();
         html.push_str(&format!("<h3>{} <small>{}</small></h3>", source.label, esc(&name)));
     }
-    html.push_str("<ul class=\"lines\">\n");
-    for line in lines {
+    let is_said = |line: &&Line| Some(line.text.as_str()) == said && line.more.is_empty();
+    let lines: Vec<&Line> = lines.iter().filter(|line| !is_said(line)).collect();
+    if !lines.is_empty() {
+        html.push_str("<ul class=\"lines\">\n");
+    }
+    for line in &lines {
         html.push_str(&format!(
             "<li class=\"{}\"><span class=\"sign\" aria-hidden=\"true\">{}</span> {}{}</li>\n",
             line.grade.class(),
@@ -104,7 +115,9 @@ fn of_result(report: &Report<'_>, source: &Source<'_>, lines: &[Line]) -> String
             line.more
         ));
     }
-    html.push_str("</ul>");
+    if !lines.is_empty() {
+        html.push_str("</ul>");
+    }
     let sound = source.shown.run().filter(|_| source.is_sound);
     if let Some(conclusion) = sound.and_then(|run| run.conclusion.as_ref()) {
         html.push_str(&found(conclusion));

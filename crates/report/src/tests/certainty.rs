@@ -45,7 +45,7 @@ fn one_sample_has_no_ratio_no_best_and_no_difference() {
     assert!(!text.contains("in order") && !text.contains("1 thread"), "{text}");
     assert!(text.contains("one sample each: no interval, no ratio, no best"), "{text}");
     let found = conclude(&result).unwrap();
-    let words = "; one sample each: no difference shown, 5 more samples of each for an interval; ";
+    let words = "; one sample each: no interval yet, 5 more samples of each for an interval; ";
     assert!(found.contains(words), "{found}");
     // The run in order may have one sample; those that are compared with it have more.
     let mut result = example::sampled(8);

@@ -25,8 +25,8 @@ fn a_run_of_three_designs_finds_their_times_one_claim_and_the_bottleneck() {
     let mut overlapping = example::sampled(8);
     overlapping.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
     for (result, claim) in [
-        (example::typical(), "one sample each: no difference shown"),
-        (example::sampled(3), "no interval: no difference shown"),
+        (example::typical(), "one sample each: no interval yet"),
+        (example::sampled(3), "no interval yet"),
         (example::sampled(8), "batched-io is fastest"),
         (overlapping, "no difference from parallel-io shown"),
     ] {
@@ -70,10 +70,39 @@ fn the_page_has_the_parts_of_the_finding_that_its_lines_have_no_room_for() {
     assert!(wide.contains(" 1.02 ms b "), "the mark is no part of the unit: {wide}");
     let page = table(&result, 80, Paint::Plain);
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("depth no pair at equal depth"), "{page}");
-    assert!(words.contains("sure one sample each: no difference shown, 5 more samples of each"));
+    assert!(words.contains("depth no two rows had about as many reads under way"), "{page}");
+    assert!(words.contains("sure one sample each: no interval yet, 5 more samples of each"));
     assert!(words.contains("small state: not the real thing"), "{page}");
     assert!(words.contains("291k slots + 43 accounts = 291k keys"), "{page}");
+}
+
+#[test]
+fn a_footnote_stands_only_where_a_figure_has_its_mark() {
+    let mut result = example::typical();
+    result.cells.iter_mut().for_each(|cell| cell.read_latency_of_batches = true);
+    for width in [80, 100, 120, 200] {
+        let page = table(&result, width, Paint::Plain);
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let has_note = words.contains("b: a read’s time is that of the batch");
+        assert_eq!(has_note, page.contains(" ms b "), "{width}: {page}");
+    }
+}
+
+#[test]
+fn out_is_no_hint_where_it_was_given() {
+    for (words, is_hinted) in [
+        (&["stress", "run", "storm.toml"][..], true),
+        (&["stress", "run", "--output", "x"], true),
+        (&["stress", "run", "--out", "results"], false),
+        (&["stress", "run", "--out=results"], false),
+    ] {
+        for result in [example::typical(), example::sampled(8)] {
+            let command = words.iter().map(|word| (*word).to_owned()).collect();
+            let page = table(&RunResult { command, ..result }, 80, Paint::Plain);
+            assert_eq!(page.contains("--out DIR"), is_hinted, "{words:?}: {page}");
+            assert!(page.contains("\ndeeper ") && page.contains("--set KEY=VALUE"), "{page}");
+        }
+    }
 }
 
 /// Rows of a run of whole blocks: those of three designs, and half a second less for execution alone.

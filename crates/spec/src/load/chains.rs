@@ -149,13 +149,13 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Chains, Fault> {
 
 /// Lengths in which somebody meets somebody, if any shall.
 fn checked(fields: &Fields<'_>, lengths: Vec<u64>, conflict_share: f64) -> Result<Vec<u64>, Fault> {
-    let example = Remedy::advice("write lengths = [5], or [1, 2, 5] for a mix");
+    let example = Remedy::list(&["5"]).and("or several, such as 1, 2 and 5, for a mix");
     if lengths.is_empty() {
         return Err(fields.fault("lengths", Misfit::new("the list is empty", example)));
     }
     if conflict_share > 0.0 && lengths.iter().all(|length| *length == 1) {
         let rule = format!("a group of 1 meets nobody, and conflict = {conflict_share} is asked");
-        let remedy = example.and("write lengths = [5], or conflict = 0.0");
+        let remedy = example.and("or conflict = 0.0");
         return Err(fields.fault("lengths", Misfit::new(rule, remedy)));
     }
     Ok(lengths)

@@ -81,7 +81,11 @@ fn an_error_about_an_override_names_its_origin() {
     assert_eq!(error, expected);
     assert_error(
         overridden(&[("run.threads", "8,0")]),
-        &["run.threads: 0 is below 1", "--> --set run.threads=8,0"],
+        &[
+            "run.threads: 0 is below 1",
+            "--> --set run.threads=8,0",
+            "write --set run.threads=8,16;",
+        ],
     );
     assert_error(
         overridden(&[("load.keys", "chase"), ("state.present", "0.5")]),
@@ -92,6 +96,21 @@ fn an_error_about_an_override_names_its_origin() {
         &["run.rocksdb.block: 8k is a count", "write --set run.rocksdb.block=8KiB"],
     );
     assert_error(overridden(&[("seed", "")]), &["\"\" is no seed", "--> --set seed="]);
+}
+
+#[test]
+fn a_wrong_list_is_answered_in_the_words_of_the_option_and_of_the_file() {
+    let threads =
+        Override { key: "run.threads".into(), value: "0,4".into(), origin: "--threads 0,4".into() };
+    let error = Scenario::parse("my.toml", MINIMAL_SCENARIO, &[threads]).expect_err("none");
+    let expected = "error: run.threads: 0 is below 1, the fewest threads that can run\n  --> --threads 0,4\n   \
+                    = help: write --threads 8,16; counts from 1 to 1,024 are allowed";
+    assert_eq!(error.to_string(), expected);
+    let in_file = format!("{MINIMAL_SCENARIO}[run]\nthreads = [0, 4]\n");
+    assert_error(
+        Scenario::parse("my.toml", &in_file, &[]),
+        &["write threads = [8, 16]; counts from 1 to 1,024 are allowed"],
+    );
 }
 
 #[test]

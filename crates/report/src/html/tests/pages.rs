@@ -69,4 +69,5 @@ fn pages_to_look_at_are_written_where_somebody_names_a_folder() {
     write("stores.html", &[three_stores()]);
     write("sweep.html", &swept(|_| ()));
     write("axes.html", &over_gas_and_threads());
+    write("gate.html", &[result_of_gate()]);
 }

@@ -129,3 +129,58 @@ fn a_page_of_a_sweep_is_headed_by_that_which_its_cells_share_and_by_its_axes() {
     assert!(html.contains("data-value=\"64000000\">64M</data> gas, "), "{html}");
     assert!(!html.contains("they differ in") && !html.contains("Axes of the sweep"), "{html}");
 }
+
+/// The texts of a page's table with this caption, row by row.
+fn texts_of(html: &str, caption: &str) -> Vec<Vec<String>> {
+    let start = format!("<caption class=\"sr\">{caption}</caption>");
+    let table = &html[html.find(&start).expect("the table")..];
+    let table = &table[..table.find("</table>").expect("its end")];
+    let plain = |field: &str| {
+        let mut text = String::new();
+        let mut is_tag = false;
+        for c in field.chars() {
+            match c {
+                '<' => is_tag = true,
+                '>' => is_tag = false,
+                c if !is_tag => text.push(c),
+                _ => {}
+            }
+        }
+        text
+    };
+    let fields = |row: &str| {
+        let fields = row.split("</td>").flat_map(|part| part.split("</th>"));
+        fields.map(plain).map(|text| text.trim().to_owned()).collect::<Vec<_>>()
+    };
+    table.split("</tr>").map(fields).filter(|row| row.len() > 1).collect()
+}
+
+#[test]
+fn the_table_of_a_sweep_has_a_column_for_each_axis_and_a_row_for_each_cell() {
+    let keys = |threads: &str, io_threads: &str| {
+        let keys = [("run.threads", threads), ("run.io_threads", io_threads)];
+        Keys::from(keys.map(|(key, value)| (key.to_owned(), value.to_owned())))
+    };
+    let ran = result(|run| run.cells.truncate(1)).with_swept(keys("1", "2")).with_cell(0);
+    let left_out = [("1", "4"), ("2", "2"), ("2", "4")].map(|(a, b)| keys(a, b));
+    let one = [ran.clone().with_left_out(left_out.to_vec())];
+    let two = [
+        ran.with_left_out(vec![left_out[0].clone()]),
+        result(|run| run.cells.truncate(1))
+            .with_swept(keys("2", "2"))
+            .with_cell(2)
+            .with_left_out(vec![left_out[2].clone()]),
+    ];
+    for cells in [&one[..], &two] {
+        let html = page(cells);
+        compared(&elements(&html), &jsons(cells));
+        let rows = texts_of(&html, "Settings that vary");
+        assert_eq!(rows[0][1..3], ["I/O threads", "threads"], "{rows:?}");
+        let mut values: Vec<_> = rows[1..].iter().map(|row| row[1..3].to_vec()).collect();
+        values.sort();
+        assert_eq!(values, [["2", "1"], ["2", "2"], ["4", "1"], ["4", "2"]], "4 cells, 4 rows");
+        let marked = rows.iter().filter(|row| row[0] == "left out");
+        assert_eq!(marked.clone().count(), 4 - cells.len(), "{rows:?}");
+        assert!(marked.clone().all(|row| row[3].starts_with("= ")), "{rows:?}");
+    }
+}

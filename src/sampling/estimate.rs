@@ -1,0 +1,75 @@
+//! How long the samples of a run may take, told in a log before the first of them, or after the first
+//! round where their number is given and their time is not.
+
+use std::time::Duration;
+
+use report::units;
+
+use super::live::time;
+use crate::plan::{Rounds, Taken};
+
+/// A run that takes as long is told.
+const LONG: Duration = Duration::from_secs(20);
+
+/// The estimate from the budget of `cell_count` variants; `None` where it is short, or where the user
+/// gave the number of samples.
+pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
+    let Rounds { sample_count, budget } = rounds;
+    let most = rounds.longest();
+    (sample_count.is_none() && most >= LONG).then(|| {
+        format!(
+            "samples of {} take about {}, and up to {} more for intervals of the fastest (--budget)",
+            units::things(cell_count as u64, "variant"),
+            time(budget),
+            time(most.saturating_sub(budget))
+        )
+    })
+}
+
+/// The estimate after the first round, which took `spent`; `None` where it is short, or was told.
+pub fn after_first(rounds: Rounds, spent: Duration, taken: &[Taken]) -> Option<String> {
+    let count = rounds.sample_count?;
+    let left = rounds.left(spent, &[], taken).filter(|left| *left >= LONG)?;
+    let more = units::things(u64::from(count.saturating_sub(1)), "more sample");
+    let variants = units::things(taken.len() as u64, "variant");
+    Some(format!("{more} of {variants}: about {} left", time(left)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use variant::{Design, StoreKind, Variant};
+
+    use super::*;
+    use crate::plan::PlannedCell;
+
+    fn rounds(sample_count: Option<u32>, seconds: u64) -> Rounds {
+        Rounds { sample_count, budget: Duration::from_secs(seconds) }
+    }
+
+    fn taken(seconds: u64) -> Taken {
+        let one = NonZeroUsize::MIN;
+        let variant = Variant::of(Design::Sequential, one, one);
+        let cell = PlannedCell { store: StoreKind::Memory, variant };
+        Taken { cell, sample_count: 1, last: Duration::from_secs(seconds) }
+    }
+
+    #[test]
+    fn a_long_budget_is_told_before_and_a_short_one_is_not() {
+        let words = before(rounds(None, 60), 12).expect("long");
+        assert!(words.starts_with("samples of 12 variants take about 60 s, and up to 90 s more"));
+        assert_eq!(before(rounds(None, 2), 12), None);
+        assert_eq!(before(rounds(Some(6), 60), 12), None, "it is not known yet");
+    }
+
+    #[test]
+    fn a_number_of_samples_is_told_in_time_after_the_first_round() {
+        let cells = [taken(4), taken(2)];
+        let spent = Duration::from_secs(6);
+        let words = after_first(rounds(Some(6), 60), spent, &cells).expect("long");
+        assert_eq!(words, "5 more samples of 2 variants: about 30 s left");
+        assert_eq!(after_first(rounds(Some(2), 60), spent, &cells), None);
+        assert_eq!(after_first(rounds(None, 60), spent, &cells), None, "told before");
+    }
+}
