@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use spec::Override;
+use variant::WholeRows;
 
 use crate::{
     exit::{Code, Failure, OrExit, Strictness},
@@ -166,6 +167,7 @@ impl RunArgs {
             command,
             data_dir: self.databases.data_dir.clone(),
             in_use: self.databases.in_use(),
+            open_whole: WholeRows::One,
             strictness: self.strictness(),
             shared_device: None,
             out: self.out.clone(),
@@ -192,6 +194,7 @@ impl RunArgs {
             ("--budget", self.how.budget.is_some()),
             ("--recover-senders", self.how.recover_senders),
             ("--whole", self.how.whole),
+            ("--no-whole", self.how.no_whole),
             ("--keys", self.how.keys.is_some()),
             ("--draw-seed", self.how.draw_seed.is_some()),
         ];

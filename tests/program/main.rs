@@ -35,4 +35,5 @@ mod states;
 mod sweep;
 mod terminal;
 mod tool;
+mod whole;
 mod words;

@@ -99,7 +99,10 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     for index in index..labels.len() {
         page.line(Tone::Plain, &line(index, "  "));
     }
-    legend(page, reading, &cells, marks.then_some("* best of its design"));
+    let is_divided = cells.iter().any(|cell| !cell.has_duties_of(cells[0]));
+    let mark =
+        if is_divided { "* best of its design, whole or alone" } else { "* best of its design" };
+    legend(page, reading, &cells, marks.then_some(mark));
 }
 
 /// Cells without figures: which agree with the reference and which do not.
@@ -120,11 +123,10 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     }
 }
 
-/// The best cell of each design, where its time is more than one sample.
+/// The best cell of each design with the same duties, where its time is more than one sample.
 fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
     let mut best = Vec::new();
-    for OfStore { cells, .. } in groups {
-        let cells = facts::most_duties(cells);
+    for cells in groups.iter().flat_map(|of| facts::by_duties(&of.cells)) {
         for (index, cell) in cells.iter().enumerate() {
             if !cells[..index].iter().any(|before| before.design == cell.design) {
                 let same = cells.iter().copied().filter(|other| other.design == cell.design);
