@@ -13,6 +13,7 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser},
 };
 use spec::Override;
+use variant::WholeRows;
 
 use crate::{
     exit::{Code, Failure, OrExit, Strictness},
@@ -180,6 +181,7 @@ impl RunArgs {
             command,
             data_dir: self.databases.data_dir.clone(),
             in_use: self.databases.in_use(),
+            open_whole: WholeRows::One,
             strictness: self.strictness(),
             shared_device: None,
             out: self.out.clone(),
@@ -206,6 +208,7 @@ impl RunArgs {
             ("--budget", self.how.budget.is_some()),
             ("--recover-senders", self.how.recover_senders),
             ("--whole", self.how.whole),
+            ("--no-whole", self.how.no_whole),
             ("--keys", self.how.keys.is_some()),
             ("--draw-seed", self.how.draw_seed.is_some()),
         ];

@@ -6,9 +6,9 @@
 
 mod figure;
 
-use result::{Claim, Expects, Verdict, stats};
-use spec::{Bound, Expect};
-use variant::{CacheMode, StoreKind};
+use result::{Cell, Claim, Expects, Verdict, stats};
+use spec::{Bound, Expect, RunSpec};
+use variant::{CacheMode, StoreKind, WholeRows};
 
 use figure::{Figure, SAMPLES_NEEDED, Sampled};
 
@@ -25,6 +25,14 @@ pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'
     let claims: Vec<Claim> = expects.iter().flat_map(|expect| judge_one(expect, grounds)).collect();
     let status = worst(&claims).map(|verdict| verdict.name().to_owned());
     Expects { count, status, claims }
+}
+
+/// The cells of `run` that claims are on. Whole rows that stand beside others, one of each design, are no
+/// subject of claims: these were made for execution alone, or for its root.
+pub fn claimed(cells: &[Cell], run: &RunSpec) -> Vec<Cell> {
+    let all_alike = matches!(run.whole.rows, Some(WholeRows::All | WholeRows::Nothing));
+    let is_claimed = |cell: &&Cell| all_alike || cell.duties.is_empty();
+    cells.iter().filter(is_claimed).cloned().collect()
 }
 
 /// The verdict on all claims together; `None` where there are none. One that fails outweighs one
@@ -156,7 +164,7 @@ mod tests {
 
     use super::*;
     use result::{
-        Cell, RunResult,
+        RunResult,
         databases::{self, DatabaseFacts, Ran},
         example,
     };
@@ -272,6 +280,27 @@ mod tests {
         // 2.5 % at this end.
         assert!(claimed <= 25, "{claimed} of 1,000");
         assert!(naive >= 100, "the plain interval would not have been wrong: {naive} of 1,000");
+    }
+
+    #[test]
+    fn claims_are_on_execution_alone_unless_every_row_is_whole() {
+        let run = crate::minimal::default_run(&[]).unwrap();
+        let mut cells = example::sampled(6).cells;
+        let alone_count = cells.len();
+        let whole = Cell { duties: vec!["recover".to_owned()], ..cells[0].clone() };
+        cells.insert(0, whole);
+        for (run, count) in [
+            (run.clone(), alone_count),
+            (run.clone().with_whole_rows(), alone_count),
+            (all_whole(run), alone_count + 1),
+        ] {
+            assert_eq!(claimed(&cells, &run).len(), count);
+        }
+    }
+
+    fn all_whole(run: RunSpec) -> RunSpec {
+        let whole = spec::WholeSpec { rows: Some(WholeRows::All), ..run.whole };
+        RunSpec { whole, ..run }
     }
 
     #[test]

@@ -50,6 +50,7 @@ impl Effect {
             schedules: _,
             warm_cache: _,
             root: _,
+            whole: _,
             duties: _,
             execution_alone: _,
             // Those above are in the variants, those below in the stores' settings.

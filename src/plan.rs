@@ -6,8 +6,8 @@ use executor::store::rocksdb::{IoUring, READS_AT_ONCE, io_uring_state};
 use result::stats::INTERVAL_COUNT_MIN;
 use spec::{PrefetchSpec, RunSpec};
 use variant::{
-    BlockDuties, CacheMode, Design, Engine, Io, ListDuty, Preset, ReadMethod, ReadTime, RootWay,
-    Schedule, StoreKind, Variant, Waiting, Warming,
+    CacheMode, Design, Engine, Io, ListDuty, Preset, ReadMethod, ReadTime, RootWay, Schedule,
+    StoreKind, Variant, Waiting, Warming, WholeRows,
 };
 
 mod policies;
@@ -145,6 +145,7 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for store in &run.stores {
         for design in &run.designs {
+            let first = cells.len();
             for (threads, io_threads) in thread_counts(run, *store, *design, machine) {
                 let mut variant = Variant::of(*design, threads, io_threads);
                 if let Engine::Prewarm(warming) = &mut variant.engine {
@@ -163,9 +164,29 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
                     }
                 }
             }
+            if let Some(whole) = whole_of(&cells[first..], run) {
+                cells.insert(first, whole);
+            }
         }
     }
     cells
+}
+
+/// The whole row of a design on a store, where one is to stand beside the others: that of these rows which
+/// has most reads under way, by its threads. The rule knows no time, as the row that was fastest in a few
+/// samples is one that was lucky.
+fn whole_of(rows: &[PlannedCell], run: &RunSpec) -> Option<PlannedCell> {
+    if run.whole.rows != Some(WholeRows::One) {
+        return None;
+    }
+    let depth = |row: &PlannedCell| {
+        let Variant { list_duty, thread_count, io_thread_count, fiber_count, .. } = row.variant;
+        (list_duty == ListDuty::Build, io_thread_count, thread_count * fiber_count)
+    };
+    let deepest = rows.iter().map(depth).max()?;
+    let row = rows.iter().find(|row| depth(row) == deepest)?;
+    let (root, block_duties) = (run.whole_root(), run.block_duties());
+    Some(PlannedCell { variant: Variant { root, block_duties, ..row.variant }, ..*row })
 }
 
 /// A variant with each list duty; itself if it takes a list, or cannot build one.
@@ -220,9 +241,13 @@ fn with_roots(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     run.root.ways().into_iter().map(|root| Variant { root, ..variant }).collect()
 }
 
-/// A variant with the run's duties on blocks, and beside it execution alone; itself without any.
+/// A variant with the run's duties on blocks, and beside it execution alone; itself without any, and where
+/// one row of its design has them.
 fn with_block_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
-    let block_duties = BlockDuties::of(&run.duties);
+    if run.whole.rows == Some(WholeRows::One) {
+        return vec![variant];
+    }
+    let block_duties = run.block_duties();
     let mut variants = vec![Variant { block_duties, ..variant }];
     if !block_duties.is_none() && run.execution_alone {
         variants.push(Variant { root: RootWay::NONE, ..variant });

@@ -9,13 +9,13 @@ mod lists;
 mod request;
 pub mod shared;
 mod stores;
+mod whole;
 mod work;
 
 use std::path::Path;
 
 use executor::{device::Disk, state::BuiltState};
 use spec::{RunSpec, Scenario};
-use variant::BlockDuties;
 use workload::{Workload, signing::TxSignatures};
 
 use result::Device;
@@ -34,6 +34,7 @@ pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{Request, Size, Source, claim_not_run, on_one_database, on_same_keys, scenario};
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
+pub use whole::{WithWhole, with_whole};
 pub use work::{generate, generate_by_load, read_workload, write_json};
 
 /// How a workload is prepared.
@@ -139,6 +140,5 @@ impl Preparation<'_> {
 /// # Errors
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
-    work::with_lists(workload, &run.designs, BlockDuties::of(&run.duties), progress)
-        .map(Session::new)
+    work::with_lists(workload, &run.designs, run.block_duties(), progress).map(Session::new)
 }

@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::anyhow;
 use spec::{Override, RunSpec, Scenario};
+use variant::WholeRows;
 use workload::Workload;
 
 use report::Out;
@@ -30,7 +31,7 @@ use crate::{
     interrupt, now,
     plan::{self, Machine},
     prepare::{
-        self, Databases, InUse, Preparation, Prepared, Request, Source, on_one_database,
+        self, Databases, InUse, Preparation, Prepared, Request, Source, WithWhole, on_one_database,
         on_same_keys,
     },
     progress::{Look, Progress},
@@ -59,6 +60,8 @@ pub struct RunInput {
     pub data_dir: Option<PathBuf>,
     /// Reaction where another process uses one.
     pub in_use: InUse,
+    /// Rows that run whole blocks where the scenario leaves that open.
+    pub open_whole: WholeRows,
     /// Whether a claim that is not judged ends the program with an error.
     pub strictness: Strictness,
     /// The file by which the cells of a sweep share the device's figures; `None` outside of one.
@@ -89,6 +92,8 @@ impl RunInput {
         // A directory that cannot be written is better known before the work than after it.
         let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
         let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
+        let WithWhole { run, reason: not_whole } =
+            prepare::with_whole(run, self.open_whole, &workload)?;
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
@@ -101,6 +106,7 @@ impl RunInput {
             environment,
             machine,
             run,
+            not_whole,
             scenario,
             progress,
         };
@@ -153,6 +159,8 @@ struct Course<'a> {
     environment: Environment,
     machine: Machine,
     run: RunSpec,
+    /// Why no row is whole, where some would be by default.
+    not_whole: Option<String>,
     scenario: Option<Scenario>,
     progress: &'a Progress,
 }
@@ -404,6 +412,7 @@ impl Course<'_> {
             device,
             stores,
             choices: self.machine.choices(&self.run),
+            not_whole: self.not_whole.clone(),
             prepare: self.input.hooks.prepare.clone(),
             cleanup: self.input.hooks.cleanup.clone(),
             agree: sofar.agree,
@@ -427,6 +436,7 @@ impl Course<'_> {
         databases: &[DatabaseFacts],
     ) -> Expects {
         let Some(scenario) = &self.scenario else { return Expects::default() };
+        let cells = &claims::claimed(cells, &self.run);
         let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
         claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
     }

@@ -197,6 +197,13 @@ pub trait Sample: Sync {
     /// [`StoreError`].
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError>;
 
+    /// Returns once the device has all commits, whatever the end of a commit is by the store's settings. A
+    /// store without files has nothing to wait for.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn sync(&self) -> Result<(), StoreError>;
+
     /// The state's tries; `None` where it has none.
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         None

@@ -1,10 +1,15 @@
 //! Tries of a state: their nodes by key, and the rows below by range. A store that keeps tries hands
 //! out a [`Tries`] with each sample; it knows no root and folds nothing.
 
+use std::collections::BTreeMap;
+
 use alloy_primitives::{Address, B256, U256};
-use trie::{Format, NodeKey, Nodes, RowRange};
+use trie::{ExpectedNodes, Format, NodeKey, Nodes, RowRange};
 use variant::TrieForm;
-use workload::{AccountState, NetChanges};
+use workload::{
+    AccountState, NetChanges,
+    genesis::{Genesis, KeyRule},
+};
 
 use crate::{error::StoreError, read_counters::ReadCounters};
 
@@ -60,6 +65,36 @@ pub fn name_in_shape(shape: &str) -> Option<&str> {
 /// No tries, and every format that states are built in.
 pub(crate) fn all_formats() -> impl Iterator<Item = Option<Format>> {
     TrieForm::ALL.iter().map(|form| format_of(*form))
+}
+
+/// Bytes of an account in its leaf, at most about.
+const ACCOUNT_BYTES: u64 = 90;
+/// Bytes of a slot in its leaf, at most.
+const SLOT_BYTES: u64 = 33;
+/// Branches above the deepest slot of a contract with mined slots, at most, and the bytes of each.
+const DEEP_NODES: ExpectedNodes = ExpectedNodes { count: 10.0, bytes: 1_000.0 };
+
+/// The nodes that the tries of a state are expected to have in a format.
+pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes {
+    let accounts = format.expected_nodes(genesis.account_count(), ACCOUNT_BYTES);
+    // Many contracts have as many slots each.
+    let mut tries_by_rows = BTreeMap::<u64, u64>::new();
+    let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
+    for rows in explicit.chain(genesis.slots.iter().map(|family| family.count)) {
+        *tries_by_rows.entry(rows).or_default() += 1;
+    }
+    let slots = tries_by_rows.into_iter().fold(accounts, |nodes, (rows, tries)| {
+        nodes.plus(tries as f64, format.expected_nodes(rows, SLOT_BYTES))
+    });
+    let deep = genesis.slots.iter().filter(|family| family.keys == KeyRule::Deep).count();
+    slots.plus(deep as f64, DEEP_NODES)
+}
+
+/// Bytes that expected nodes take with so many bytes of key and header each, in blocks of which some bytes
+/// are left free, and with a tenth more for the chance that they are more.
+pub(crate) fn byte_estimate(nodes: ExpectedNodes, header_bytes: u64, fill: f64) -> u64 {
+    let bytes = nodes.bytes + nodes.count * header_bytes as f64;
+    (bytes / fill * 1.1) as u64
 }
 
 /// A trie of a state.

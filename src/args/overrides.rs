@@ -2,7 +2,7 @@
 
 use clap::Args;
 use spec::Override;
-use variant::{CacheMode, Design, Named, Schedule, StoreKind};
+use variant::{CacheMode, Design, Named, Schedule, StoreKind, WholeRows};
 
 const SCHEDULE_HELP: &str = "In which order the threads of a parallel design take transactions";
 
@@ -73,10 +73,14 @@ pub struct HowArgs {
     /// Also sign all transactions and recover their senders, timed apart
     #[arg(long)]
     pub recover_senders: bool,
-    /// Also run each row whole, from the block's bytes to a durable commit: decoding, recovery of
-    /// senders, receipts, header, state root, synced commit
-    #[arg(long)]
+    /// Run each row whole, too, from the block's bytes to a durable commit: decoding, recovery of
+    /// senders, receipts, header, state root, sync [default: of a run one row of each design; of a
+    /// gate and a sweep none]
+    #[arg(long, conflicts_with = "no_whole")]
     pub whole: bool,
+    /// Run no row whole: execution alone, over a state without tries
+    #[arg(long)]
+    pub no_whole: bool,
     /// Content of memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
@@ -169,12 +173,13 @@ impl HowArgs {
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),
         ]);
-        for (is_given, key, option) in [
-            (self.recover_senders, "run.recover_senders", "--recover-senders"),
-            (self.whole, "run.whole", "--whole"),
+        for (is_given, key, value, option) in [
+            (self.recover_senders, "run.recover_senders", "true", "--recover-senders"),
+            (self.whole, "run.whole", WholeRows::All.name(), "--whole"),
+            (self.no_whole, "run.whole", WholeRows::Nothing.name(), "--no-whole"),
         ] {
             if is_given {
-                let (key, value) = (key.to_owned(), "true".to_owned());
+                let (key, value) = (key.to_owned(), value.to_owned());
                 all.push(Override { key, value, origin: option.to_owned() });
             }
         }

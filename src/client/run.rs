@@ -417,6 +417,7 @@ fn empty(
         device: None,
         stores: Vec::new(),
         choices: Vec::new(),
+        not_whole: None,
         prepare: None,
         cleanup: None,
         agree: None,

@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use result::RunResult;
 use spec::{Override, RunSpec};
-use variant::{RootTime, TrieForm};
+use variant::{RootTime, TrieForm, WholeRows};
 
 use super::run::{show_json, show_table, written};
 use crate::{
@@ -140,6 +140,8 @@ fn input(
         command: command.clone(),
         data_dir: args.databases.data_dir.clone(),
         in_use: args.databases.in_use(),
+        // A client has duties of its own: those of its time are told beside it.
+        open_whole: WholeRows::Nothing,
         strictness,
         shared_device: None,
         out: None,

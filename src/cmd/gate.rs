@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use spec::Override;
-use variant::Named;
+use variant::{Named, WholeRows};
 
 use crate::{
     args::{DriveArgs, Format, RunArgs, names, pair},
@@ -32,7 +32,9 @@ use crate::{
         settings::are_of_run,
     },
     metrics::MetricsFile,
-    minimal, now, prepare, terminal,
+    minimal, now, prepare,
+    run::RunInput,
+    terminal,
 };
 
 /// Processes of a run whose times are judged: with fewer there is no interval.
@@ -270,6 +272,10 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         );
         return Err(error).or_exit(Code::Usage);
     }
+    let side = stored_side(args, base)?;
+    if let Some(note) = &side.note {
+        terminal::note(note);
+    }
     let new = match &args.result {
         Some(_) if args.deadline.is_some() => {
             let error = anyhow!("--deadline is judged on a run: leave --result out");
@@ -277,31 +283,49 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         }
         Some(path) => New::Stored(path.clone()),
         None => {
-            let input = Box::new(args.run.input(std::env::args().collect())?);
+            let input = Box::new(input_beside(args, &side.path)?);
             New::Run { input, by: run_by(args)?, deadline: deadline(args)? }
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
-    Ok(Results { base: stored_side(args, base)?, new, times })
+    Ok(Results { base: side.path, new, times })
+}
+
+/// The run of the arguments beside a stored side. It has a whole row of each design if that has any: both are
+/// then over states of one shape.
+fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
+    let mut input = args.run.input(std::env::args().collect())?;
+    // A side that cannot be read is refused by who compares.
+    let stored = Stored::read(base).ok();
+    let has_whole = |stored: Stored| stored.result.cells.iter().any(|cell| !cell.duties.is_empty());
+    input.open_whole = match stored.is_some_and(has_whole) {
+        true => WholeRows::One,
+        false => WholeRows::Nothing,
+    };
+    Ok(input)
+}
+
+/// A stored side, and the remark on how it was found.
+struct StoredSide {
+    path: PathBuf,
+    note: Option<String>,
 }
 
 /// The stored side: a path, or the baseline of this name. One process is compared with one: then
 /// the newest result of a baseline counts, and none of the others.
-fn stored_side(args: &GateArgs, given: &Path) -> Result<PathBuf, Failure> {
+fn stored_side(args: &GateArgs, given: &Path) -> Result<StoredSide, Failure> {
     let Some(data_path) = prepare::data_path(args.run.databases.data_dir.as_deref()) else {
-        return Ok(given.to_owned());
+        return Ok(StoredSide { path: given.to_owned(), note: None });
     };
     let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
-    if let Some(note) = &found.note {
-        terminal::note(note);
-    }
     let is_several = args.absolute
         || args.processes.is_some_and(|count| count > 1)
         || args.result.as_ref().is_some_and(|path| path.is_dir());
-    match found.is_baseline && !is_several {
-        true => Ok(Stored::read(&found.path).or_exit(Code::Io)?.path),
-        false => Ok(found.path),
-    }
+    let path = match found.is_baseline && !is_several {
+        true => Stored::read(&found.path).or_exit(Code::Io)?.path,
+        false => found.path,
+    };
+    Ok(StoredSide { path, note: found.note })
 }
 
 /// Who runs: for times several processes.
@@ -334,7 +358,8 @@ fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failur
     if !child::end_with_parent(parent_pid).or_exit(Code::Io)? {
         return Ok(Code::Interrupted);
     }
-    let mut input = args.run.input(std::env::args().collect())?;
+    let base = args.baseline.as_deref().unwrap_or(Path::new(""));
+    let mut input = input_beside(args, &stored_side(args, base)?.path)?;
     input.out = Some(dir.to_owned());
     input.run()?.code(input.strictness)
 }

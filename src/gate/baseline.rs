@@ -343,11 +343,17 @@ fn was_disturbed(stored: &Stored) -> bool {
     stored.result.warnings.iter().any(|warning| warning.starts_with(STEAL_WARNING))
 }
 
-/// Variants that both have, in the order of the stored results.
+/// Variants that both have, in the order of the stored results: execution alone first, as ratios are to the
+/// first one and were so before there were whole rows.
 fn common(base: &Side, new: &Side, compared: &mut gate::Compared) -> Result<Vec<String>> {
     let is_common = |variant: &String| base.has(variant) && new.has(variant);
     let (before, after) = (base.variants(), new.variants());
-    let common: Vec<_> = before.iter().filter(|name| is_common(name)).cloned().collect();
+    let mut common: Vec<_> = before.iter().filter(|name| is_common(name)).cloned().collect();
+    let is_whole = |name: &String| {
+        let mut cells = base.results().iter().filter_map(|stored| stored.cell(name));
+        cells.any(|cell| !cell.duties.is_empty())
+    };
+    common.sort_by_key(is_whole);
     if common.is_empty() {
         bail!(
             "{} and {} have no variant in common: there is nothing to compare ({} against {}); \

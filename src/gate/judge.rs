@@ -437,7 +437,7 @@ fn judge_deadline(
     });
     let grounds = Grounds {
         workload: &result.workload,
-        cells: &result.cells,
+        cells: &claims::claimed(&result.cells, &run),
         databases: &result.databases,
         cache: run.cache,
     };

@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use variant::{Durability, TrieForm};
+use variant::{BlockDuties, RootTime};
 
 use super::*;
 
@@ -64,13 +64,120 @@ fn ways_of_roots_are_crossed() {
 fn whole_blocks_stand_beside_execution_alone_unless_it_is_left_out() {
     let whole = "none/sequential+on-demand+root-after+whole@1";
     let alone = "none/sequential+on-demand@1";
-    let of = |extra: &str| names(&format!("designs = [\"sequential\"]\nwhole = true\n{extra}"));
+    let of = |extra: &str| names(&format!("designs = [\"sequential\"]\nwhole = \"all\"\n{extra}"));
     assert_eq!(of(""), [whole, alone]);
     assert_eq!(of("execution_alone = false"), [whole]);
     assert_eq!(of("duties = \"recover\"")[0], whole.replace("whole", "block-decode+recover"));
     assert_eq!(of("root = \"none\"")[0], whole.replace("+root-after", ""));
-    let run = run("whole = true");
-    assert_eq!((run.commit, run.trie), (Durability::Synced, TrieForm::Cut));
+}
+
+/// What remains of a cell without root and duties: the row of execution alone.
+fn alone(cell: &PlannedCell) -> PlannedCell {
+    let variant = Variant { root: RootWay::NONE, block_duties: BlockDuties::NONE, ..cell.variant };
+    PlannedCell { variant, ..*cell }
+}
+
+#[test]
+fn one_whole_row_of_each_design_stands_before_the_rows_of_execution_alone() {
+    for machine in [machine(IoUring::Available), machine(IoUring::Refused)] {
+        for extra in [
+            "",
+            "stores = [\"rocksdb\", \"flat\", \"memory\", \"mdbx\"]",
+            "designs = [\"prewarm\", \"block-stm\", \"full\", \"bare-revm\", \"sequential\"]",
+            "cache = \"warm\"",
+            "threads = [4, 1]\nio_threads = [8, 2]",
+            "list = [\"none\", \"build\"]",
+            "fibers = [1, 32]\nstores = [\"flat\"]",
+            "prefetch = [\"before\", \"while\"]\nschedule = [\"gas-limit\", \"block-order\"]",
+        ] {
+            let before = run(extra);
+            let rows = cells(&before, &machine);
+            let all = cells(&before.clone().with_whole_rows(), &machine);
+            let (whole, others): (Vec<_>, Vec<_>) =
+                all.iter().copied().partition(|cell| !cell.variant.block_duties.is_none());
+            assert_eq!(others, rows, "{extra}: rows of execution alone are those of before");
+            let of = |cell: &PlannedCell| (cell.store, cell.variant.design);
+            let mut groups: Vec<_> = rows.iter().map(of).collect();
+            groups.dedup();
+            assert_eq!(whole.iter().map(of).collect::<Vec<_>>(), groups, "{extra}: one each");
+            for cell in whole {
+                assert_eq!(cell.variant.block_duties, BlockDuties::all());
+                assert_eq!(cell.variant.root, RootWay::at(RootTime::After));
+                assert!(rows.contains(&alone(&cell)), "{extra}: beside its own row");
+                let first = all.iter().find(|other| of(other) == of(&cell));
+                assert_eq!(first, Some(&cell), "{extra}: on top");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_whole_row_is_the_deepest_and_roots_that_are_said_stay_those_of_all_rows() {
+    let of = |extra: &str| {
+        let run = run(extra).with_whole_rows();
+        let cells = cells(&run, &machine(IoUring::Refused));
+        let names: Vec<String> = cells.iter().map(|cell| cell.variant.to_string()).collect();
+        names
+    };
+    let whole = |names: Vec<String>| -> Vec<String> {
+        names.into_iter().filter(|name| name.contains("+whole@")).collect()
+    };
+    let expected = [
+        "none/sequential+on-demand+root-after+whole@1",
+        "parallel-io/bal+on-demand+root-after+whole@64",
+        "batched-io/bal+batched+root-after+whole@2+64io",
+    ];
+    assert_eq!(whole(of("")), expected);
+    let built = of("designs = [\"sequential\"]\nlist = [\"none\", \"build\"]");
+    assert_eq!(whole(built), ["build/sequential+on-demand+root-after+whole@1"]);
+    let rooted = of("designs = [\"sequential\"]\ntrie = \"cut\"\nroot = \"pipelined\"");
+    let expected = [
+        "none/sequential+on-demand+root-pipelined+whole@1",
+        "none/sequential+on-demand+root-pipelined@1",
+    ];
+    assert_eq!(rooted, expected);
+}
+
+/// The main job on our machines: seconds of a sample of each row.
+#[test]
+fn the_main_job_with_whole_rows_ends_in_three_minutes_with_an_interval_of_the_best() {
+    let run = run("").with_whole_rows();
+    let planned = cells(&run, &machine(IoUring::Available));
+    let seconds = |cell: &PlannedCell| {
+        let Variant { design, thread_count, io_thread_count, block_duties, .. } = cell.variant;
+        let alone = match (design, thread_count, io_thread_count) {
+            (Design::Sequential, ..) => 27,
+            (Design::ParallelIo, 2, _) => 17,
+            (Design::ParallelIo, ..) => 6,
+            (_, _, 2) => 5,
+            _ => 4,
+        };
+        alone + u64::from(!block_duties.is_none())
+    };
+    let rounds = Rounds { sample_count: run.sample_count, budget: run.budget };
+    let mut taken: Vec<Taken> = planned
+        .iter()
+        .map(|cell| Taken { cell: *cell, sample_count: 0, last: Duration::ZERO })
+        .collect();
+    let (mut done, mut spent) = (0, 0);
+    loop {
+        let next = rounds.next(done, Duration::from_secs(spent), &taken);
+        if next.is_empty() {
+            break;
+        }
+        for index in next {
+            let took = seconds(&planned[index]);
+            taken[index].sample_count += 1;
+            taken[index].last = Duration::from_secs(took);
+            spent += took;
+        }
+        done += 1;
+    }
+    assert!(spent <= 180, "{spent} s");
+    let batched = taken.iter().filter(|of| of.cell.variant.design == Design::BatchedIo);
+    let with_interval = batched.filter(|of| of.sample_count >= INTERVAL_COUNT_MIN);
+    let whole = with_interval.filter(|of| !of.cell.variant.block_duties.is_none());
+    assert_eq!(whole.count(), 1, "{taken:?}");
 }
 
 #[test]

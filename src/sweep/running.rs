@@ -16,6 +16,7 @@ use super::{
 use report::units;
 use result::{RunResult, sweep::Matrix};
 use spec::RunSpec;
+use variant::WholeRows;
 
 use crate::{
     child::{self, Ended},
@@ -96,6 +97,8 @@ impl OneCell<'_> {
             command: dir.matrix().command(index),
             data_dir,
             in_use: InUse::Wait,
+            // A cell is one of many: rows that nobody asked for would take as long as another third.
+            open_whole: WholeRows::Nothing,
             strictness: Strictness::Lenient,
             shared_device,
             out: Some(scratch.path().to_owned()),

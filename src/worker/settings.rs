@@ -3,6 +3,7 @@
 //! that nobody set is not disturbed by it.
 
 use spec::{Bound, Expect, RunSpec, Scenario, ScenarioError};
+use variant::WholeRows;
 
 use crate::minimal;
 
@@ -17,8 +18,12 @@ pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
     let least = minimal::scenario("the defaults", &[])?;
     let defaults = entries(&least);
     let given = entries(&Scenario { run: run.clone(), ..least });
+    // A worker adds no whole rows of its own, so `none` says nothing to it.
+    let no_whole = ("run.whole".to_owned(), WholeRows::Nothing.name().to_owned());
     let is_set = |entry: &(String, String)| {
-        !defaults.contains(entry) && !OF_THE_DRIVER.contains(&entry.0.as_str())
+        !defaults.contains(entry)
+            && *entry != no_whole
+            && !OF_THE_DRIVER.contains(&entry.0.as_str())
     };
     Ok(given.into_iter().filter(is_set).collect())
 }

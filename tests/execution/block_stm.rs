@@ -100,6 +100,10 @@ impl Sample for Faulty {
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         self.inner.commit(changes)
     }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.inner.sync()
+    }
 }
 
 fn run(workload: &Workload, threads: usize, fault: Fault) -> Result<Executed, EngineError> {

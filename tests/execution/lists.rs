@@ -231,6 +231,10 @@ impl Sample for FailingSample<'_> {
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         self.inner.commit(changes)
     }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.inner.sync()
+    }
 }
 
 impl Failing {

@@ -117,6 +117,10 @@ impl Sample for Watched {
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
         self.inner.commit(changes)
     }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.inner.sync()
+    }
 }
 
 /// A workload with its state in memory.

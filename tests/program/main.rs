@@ -36,4 +36,5 @@ mod states;
 mod sweep;
 mod terminal;
 mod tool;
+mod whole;
 mod words;

@@ -103,8 +103,11 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
         page.line(Tone::Plain, &line(index, "  "));
     }
     let has_batches = columns.iter().any(|column| column.head == READ_P50);
+    let is_divided = cells.iter().any(|cell| !cell.has_duties_of(cells[0]));
+    let mark =
+        if is_divided { "* best of its design, whole or alone" } else { "* best of its design" };
     let notes = [
-        marks.then_some("* best of its design"),
+        marks.then_some(mark),
         has_batches.then_some("b: a read’s time is that of the batch of reads it came in"),
     ];
     legend(page, reading, &cells, notes);
@@ -128,11 +131,10 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     }
 }
 
-/// The best cell of each design, where its time is more than one sample.
+/// The best cell of each design with the same duties, where its time is more than one sample.
 fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
     let mut best = Vec::new();
-    for OfStore { cells, .. } in groups {
-        let cells = facts::most_duties(cells);
+    for cells in groups.iter().flat_map(|of| facts::by_duties(&of.cells)) {
         for (index, cell) in cells.iter().enumerate() {
             if !cells[..index].iter().any(|before| before.design == cell.design) {
                 let same = cells.iter().copied().filter(|other| other.design == cell.design);

@@ -67,7 +67,9 @@ fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
     if let Some(alone) = alone(&of.cells, best) {
         parts[0] = format!("whole: {}, execution alone {}", parts[0], time(alone));
     }
-    parts.extend(equal_depth(cells));
+    // The rows of all depths: of whole ones there may be one of each design.
+    let groups = facts::by_duties(&of.cells);
+    parts.extend(groups.last().and_then(|cells| equal_depth(cells)));
     parts.extend(certainty::words(cells));
     parts.extend(reads(best));
     parts.extend(best.bottleneck.map(|term| format!("bottleneck: {term}")));

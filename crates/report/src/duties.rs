@@ -15,7 +15,7 @@ pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> 
     }
     match (with, without) {
         (true, true) if has_whole => {
-            "flat commit; whole: the block from its bytes, its header and a state root too"
+            "flat commit; whole: the block from its bytes, senders, header, state root and sync too"
         }
         (false, _) => "flat commit; no state root",
         (true, false) => "state root, commit with its nodes",

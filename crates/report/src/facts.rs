@@ -121,6 +121,20 @@ pub fn most_duties<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     cells.iter().copied().filter(|cell| Some(cell.duty_count()) == most).collect()
 }
 
+/// The cells by their duties in the clock, those with the most first: times of others are no times of the same
+/// work.
+pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
+    let mut groups: Vec<Vec<&Cell>> = Vec::new();
+    for cell in cells {
+        match groups.iter_mut().find(|group| group[0].has_duties_of(cell)) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group[0].duty_count()));
+    groups
+}
+
 /// `64`, `2x32` with fibers, or `2+64io`.
 pub(super) fn threads(cell: &Cell) -> String {
     let threads = units::count(cell.threads);

@@ -23,6 +23,8 @@ enum Detail {
     Threads,
     /// Every design.
     Designs,
+    /// The same, and fewer words for execution alone, as below.
+    Short,
     /// The fastest ones.
     Fastest,
     /// The fastest one and its bottleneck.
@@ -31,8 +33,14 @@ enum Detail {
     Time,
 }
 
-const DETAILS: [Detail; 5] =
-    [Detail::Threads, Detail::Designs, Detail::Fastest, Detail::Bottleneck, Detail::Time];
+const DETAILS: [Detail; 6] = [
+    Detail::Threads,
+    Detail::Designs,
+    Detail::Short,
+    Detail::Fastest,
+    Detail::Bottleneck,
+    Detail::Time,
+];
 
 /// The finding; `None` where nothing was measured.
 pub(super) fn found(reading: &Reading<'_>) -> Option<String> {
@@ -62,7 +70,7 @@ fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
     designs.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
     let best = *designs.first()?;
     let shown = match detail {
-        Detail::Threads | Detail::Designs => designs.len(),
+        Detail::Threads | Detail::Designs | Detail::Short => designs.len(),
         Detail::Fastest => NAMED_COUNT.min(designs.len()),
         Detail::Bottleneck | Detail::Time => 1,
     };
@@ -75,7 +83,9 @@ fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
     if let Some(alone) = conclude::alone(&of.cells, best) {
         let time = units::time_ns(facts::time_ms(alone).unwrap_or(f64::NAN) * 1e6);
         parts[0].insert_str(0, "whole: ");
-        parts.push(format!("execution alone {time}"));
+        let has_room = matches!(detail, Detail::Threads | Detail::Designs);
+        let words = if has_room { "execution alone" } else { "alone" };
+        parts.push(format!("{words} {time}"));
     }
     let has_claim = !matches!(detail, Detail::Bottleneck | Detail::Time);
     parts.extend(claim(best, &designs).filter(|_| has_claim));

@@ -54,6 +54,10 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         profile::profile(&mut page, result.profile.as_ref());
     }
     page.gap();
+    if let Some(reason) = result.not_whole.as_deref().filter(|_| !disagrees) {
+        page.labelled(Tone::Warning, "whole", &format!("not run: {reason}"));
+        page.gap();
+    }
     remarks(&mut page, result);
     let found = found::found(&reading).unwrap_or_else(|| "nothing was measured".to_owned());
     page.labelled(if disagrees { Tone::Alarm } else { Tone::Strong }, "found", &found);
@@ -98,11 +102,15 @@ fn beside(page: &mut Page, reading: &Reading<'_>) {
     let many = reading.stores.len() > 1;
     for of in &reading.stores {
         let store = if many { format!("{}: ", of.store) } else { String::new() };
-        if let Some(words) = conclude::equal_depth(&of.cells) {
+        let groups = facts::by_duties(&of.cells);
+        if let Some(words) = groups.last().and_then(|cells| conclude::equal_depth(cells)) {
             page.labelled(Tone::Plain, "depth", &format!("{store}{words}"));
         }
-        if let Some(words) = certainty::words(&of.cells) {
-            page.labelled(Tone::Plain, "sure", &format!("{store}{words}"));
+        for (place, cells) in groups.iter().enumerate() {
+            let whole = if place + 1 < groups.len() { "whole: " } else { "" };
+            if let Some(words) = certainty::words(cells) {
+                page.labelled(Tone::Plain, "sure", &format!("{store}{whole}{words}"));
+            }
         }
     }
     page.gap();

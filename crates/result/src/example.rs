@@ -89,6 +89,7 @@ pub fn typical() -> RunResult {
             facts: facts.as_object().cloned().unwrap_or_default(),
         }],
         choices: Vec::new(),
+        not_whole: None,
         prepare: None,
         cleanup: None,
         agree: Some(true),

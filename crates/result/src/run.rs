@@ -63,6 +63,9 @@ pub struct RunResult {
     /// What was chosen for this machine where the user said nothing, and why.
     #[serde(default)]
     pub choices: Vec<String>,
+    /// Why no row runs whole blocks, where some would by default, and the remedy; else `null`.
+    #[serde(default)]
+    pub not_whole: Option<String>,
     /// The user's command before each sample, outside its clock.
     #[serde(default)]
     pub prepare: Option<String>,

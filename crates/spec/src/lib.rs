@@ -53,7 +53,7 @@ pub use names::{
 pub use overrides::Override;
 pub use paths::all_paths;
 pub use rocksdb::RocksdbSpec;
-pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RootSpec, RunSpec, Scenario};
+pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RootSpec, RunSpec, Scenario, WholeSpec};
 pub use schema::json_schema;
 pub use sizes::{Sizes, TX_GAS_MIN};
 pub use starter::starter;

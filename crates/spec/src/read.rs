@@ -17,7 +17,9 @@ use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
 use crate::{keys, mdbx, metric, prefetch, rocksdb, root, state, whole};
-use variant::{CacheFill, CacheMode, Checksums, Design, Schedule, StoreKind, Variant, WarmCache};
+use variant::{
+    CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, Variant, WarmCache,
+};
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 /// A day: a longer budget is a slip of the unit.
@@ -241,11 +243,12 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         read: fields.named("read")?,
         checksums: fields.named("checksums")?.unwrap_or(Checksums::Verified),
         cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
-        commit: fields.named("commit")?.unwrap_or(whole.commit),
+        commit: fields.named("commit")?.unwrap_or(Durability::Logged),
         root: root::read(fields, whole.root)?,
-        trie: fields.named("trie")?.unwrap_or(whole.trie),
+        trie: whole.trie,
+        whole: whole.spec,
         duties: whole.duties,
-        execution_alone: whole.execution_alone,
+        execution_alone: fields.flag("execution_alone")?.unwrap_or(true),
         cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
         keys: fields.named("keys")?,
         draw_seed: fields.seed_at("draw_seed")?,
@@ -272,6 +275,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
     }
     check_fibers(&spec, fields)?;
     root::check(&spec, fields, state)?;
+    whole::check(&spec, fields)?;
     if let (2.., Some(seed)) = (spec.database_count, state.seed) {
         let rule = format!(
             "{} databases would all have one state: state.seed = {seed} fixes it",

@@ -15,11 +15,11 @@ const SHARDS: Range = Range {
     above: "the first nibbles that a key can have",
 };
 
-/// Reads the keys that begin with `root`; `time` is that of a run that says none.
+/// Reads the keys that begin with `root`, but for the `time` itself.
 pub(crate) fn read(fields: &Fields<'_>, time: RootTime) -> Result<RootSpec, Fault> {
     let counts = fields.count_list("root_shards", &SHARDS)?.unwrap_or_default();
     Ok(RootSpec {
-        time: fields.named("root")?.unwrap_or(time),
+        time,
         shard_counts: counts.into_iter().map(|n| u8::try_from(n).unwrap_or(u8::MAX)).collect(),
         reads: fields.one_or_more("root_reads")?,
         caches: fields.one_or_more("root_cache")?,
@@ -30,25 +30,28 @@ pub(crate) fn read(fields: &Fields<'_>, time: RootTime) -> Result<RootSpec, Faul
 /// Refused is a way to compute roots where none is computed.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
     let RootSpec { time, shard_counts, reads, caches } = &spec.root;
+    let is_none = *time == RootTime::Nothing && spec.whole.root == RootTime::Nothing;
+    // The key that asks for it.
+    let or_whole = |key| if fields.get(key).is_some() { key } else { "whole" };
     for (key, is_said) in [
         ("root_shards", !shard_counts.is_empty()),
         ("root_reads", !reads.is_empty()),
         ("root_cache", !caches.is_empty()),
     ] {
-        if is_said && *time == RootTime::Nothing {
+        if is_said && is_none {
             let rule = "it says how state roots are computed, and the run computes none";
             let advice = format!("write run.root = \"after\" beside it, or leave {key} out");
             return Err(fields.fault(key, Misfit::new(rule, Remedy::advice(&advice))));
         }
     }
     if spec.trie == TrieForm::Nothing {
-        if *time == RootTime::Nothing {
+        if is_none {
             return Ok(());
         }
         let rule = "the state stores no nodes of tries, so it has no root";
         let remedy =
             Remedy::advice("write run.trie = \"cut\", or another form of tries, beside it");
-        return Err(fields.fault("root", Misfit::new(rule, remedy)));
+        return Err(fields.fault(or_whole("root"), Misfit::new(rule, remedy)));
     }
     if *time == RootTime::FromList
         && let Some(design) = spec.designs.iter().find(|design| design.preset().list.is_none())
@@ -63,7 +66,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
         let rule =
             "rows of the plain layout are not in the order of their hashes, so they have no trie";
         let remedy = Remedy::advice("write state.layout = \"hashed\", or leave it out");
-        return Err(fields.fault("trie", Misfit::new(rule, remedy)));
+        return Err(fields.fault(or_whole("trie"), Misfit::new(rule, remedy)));
     }
     Ok(())
 }

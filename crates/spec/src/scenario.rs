@@ -13,7 +13,7 @@ use crate::state::StateSpec;
 use variant::{
     AccountReads, BlockDuty, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability,
     ListDuty, ReadMethod, ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys,
-    Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache,
+    Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache, WholeRows,
 };
 
 /// A workload to generate and how to run it.
@@ -100,7 +100,10 @@ pub struct RunSpec {
     pub root: RootSpec,
     /// Nodes of tries that the states store.
     pub trie: TrieForm,
-    /// Duties on blocks beside execution, inside the clock.
+    /// Which rows run whole blocks.
+    pub whole: WholeSpec,
+    /// Duties on blocks beside execution, inside the clock: of all rows, or of the whole ones where these
+    /// are one of each design.
     pub duties: Vec<BlockDuty>,
     /// Whether each variant with such duties is also run without them and without a root.
     pub execution_alone: bool,
@@ -156,6 +159,15 @@ pub struct RootSpec {
     pub reads: Vec<RootReads>,
     /// Nodes that are in memory; empty: none.
     pub caches: Vec<RootCache>,
+}
+
+/// Rows that run whole blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WholeSpec {
+    /// Which; `None`: chosen by the verb.
+    pub rows: Option<WholeRows>,
+    /// When their root is computed.
+    pub root: RootTime,
 }
 
 impl Scenario {

@@ -8,6 +8,7 @@ mod panics;
 mod schema;
 mod several;
 mod tries;
+mod whole;
 mod wrong;
 
 use crate::{Override, Scenario, ScenarioError};

@@ -1,43 +1,102 @@
-//! The duties of a validating client beside execution, as a scenario asks for them: one by one, or all.
+//! Whole blocks: which rows have all duties of a validating client, and which duties, root and tries these
+//! have where the scenario does not say.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::Fields;
-use variant::{BlockDuty, Durability, RootTime, TrieForm};
+use crate::scenario::{RootSpec, RunSpec, WholeSpec};
+use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, WholeRows};
 
-/// Values of keys that `whole` says where they are not said themselves, and the duties.
+/// Nodes of whole rows where nothing is said: of the formats that clients have, the smallest.
+const TRIE: TrieForm = TrieForm::RethLike;
+/// Time of their root.
+const ROOT: RootTime = RootTime::After;
+
+/// Keys of a run that `whole` gives other defaults.
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
-    /// End of a commit.
-    pub(crate) commit: Durability,
-    /// Time of the root.
+    /// The choice.
+    pub(crate) spec: WholeSpec,
+    /// Time of the root of the run's rows.
     pub(crate) root: RootTime,
     /// Nodes that states store.
     pub(crate) trie: TrieForm,
     /// Duties on blocks.
     pub(crate) duties: Vec<BlockDuty>,
-    /// Whether execution alone is run beside them.
-    pub(crate) execution_alone: bool,
 }
 
-/// Reads `whole`, `duties` and `execution_alone`.
+/// Reads `whole`, and with it `root`, `trie` and `duties`.
 pub(crate) fn read(fields: &Fields<'_>) -> Result<Whole, Fault> {
-    let is_whole = fields.flag("whole")?.unwrap_or(false);
+    let root = fields.named::<RootTime>("root")?;
+    let trie = fields.named::<TrieForm>("trie")?;
     let duties = fields.one_or_more("duties")?;
-    let execution_alone = fields.flag("execution_alone")?.unwrap_or(true);
-    let said = Whole {
-        commit: Durability::Logged,
-        root: RootTime::Nothing,
-        trie: TrieForm::Nothing,
-        duties,
-        execution_alone,
-    };
-    if !is_whole {
-        return Ok(said);
+    let duties = fields.get("duties").map(|_| duties);
+    let declines = root == Some(RootTime::Nothing) || trie == Some(TrieForm::Nothing);
+    let rows = fields.named("whole")?;
+    let rows = rows.or((declines || duties.is_some()).then_some(WholeRows::Nothing));
+    Ok(match rows {
+        None | Some(WholeRows::Nothing) => Whole {
+            spec: WholeSpec { rows, root: RootTime::Nothing },
+            root: root.unwrap_or_default(),
+            trie: trie.unwrap_or_default(),
+            duties: duties.unwrap_or_default(),
+        },
+        Some(WholeRows::One) => Whole {
+            spec: WholeSpec { rows, root: root.unwrap_or(ROOT) },
+            root: root.unwrap_or_default(),
+            trie: trie.unwrap_or(TRIE),
+            duties: duties.unwrap_or_else(|| BlockDuty::ALL.to_vec()),
+        },
+        Some(WholeRows::All) => Whole {
+            spec: WholeSpec { rows, root: root.unwrap_or(ROOT) },
+            root: root.unwrap_or(ROOT),
+            trie: trie.unwrap_or(TRIE),
+            duties: duties.unwrap_or_else(|| BlockDuty::ALL.to_vec()),
+        },
+    })
+}
+
+/// A commit without a log cannot be made durable.
+pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
+    if spec.commit == Durability::Unlogged && spec.duties.contains(&BlockDuty::Sync) {
+        let rule =
+            "a commit without a log stays in memory, and whole blocks end with a durable one";
+        let remedy = Remedy::advice(
+            "write run.commit = \"logged\", or run.whole = \"none\" and duties without sync",
+        );
+        return Err(fields.fault("commit", Misfit::new(rule, remedy)));
     }
-    let duties = match fields.get("duties") {
-        None => BlockDuty::ALL.to_vec(),
-        Some(_) => said.duties,
-    };
-    let (commit, root, trie) = (Durability::Synced, RootTime::After, TrieForm::Cut);
-    Ok(Whole { commit, root, trie, duties, execution_alone })
+    Ok(())
+}
+
+impl RunSpec {
+    /// Returns whether the scenario leaves to the verb which rows run whole blocks.
+    pub const fn leaves_whole_open(&self) -> bool {
+        self.whole.rows.is_none()
+    }
+
+    /// The same run with one whole row of each design on each store, where that is left open: rows that it
+    /// has already stay as they are.
+    #[must_use]
+    pub fn with_whole_rows(self) -> Self {
+        if !self.leaves_whole_open() {
+            return self;
+        }
+        let RootSpec { time, .. } = self.root;
+        let root = if time == RootTime::Nothing { ROOT } else { time };
+        let trie = if self.trie == TrieForm::Nothing { TRIE } else { self.trie };
+        let whole = WholeSpec { rows: Some(WholeRows::One), root };
+        Self { whole, trie, duties: BlockDuty::ALL.to_vec(), ..self }
+    }
+
+    /// Duties on blocks of all rows together.
+    pub fn block_duties(&self) -> BlockDuties {
+        BlockDuties::of(&self.duties)
+    }
+
+    /// How the root of whole rows is computed, where they are one of each design: as that of the run's
+    /// other rows is, if these have one.
+    pub fn whole_root(&self) -> RootWay {
+        let ways = RootSpec { time: self.whole.root, ..self.root.clone() }.ways();
+        ways.into_iter().next().unwrap_or_default()
+    }
 }

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::metric::{Bound, Expect, When};
-use variant::Named;
+use variant::{Named, RootTime, TrieForm, WholeRows};
 
 use crate::names::LoadOrder;
 use crate::quantity::underscored;
-use crate::scenario::{BlockTarget, RunSpec, Scenario};
+use crate::scenario::{BlockTarget, RunSpec, Scenario, WholeSpec};
 use crate::{keys, load::Load, mdbx, rocksdb};
 
 /// A key and its value as TOML; `None` is a key left out, with the meaning of that.
@@ -141,14 +141,14 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("cache_fill", Ok(quoted(run.cache_fill.name()))),
         ("schedule", Ok(list(run.schedules.iter().map(|schedule| quoted(schedule.name()))))),
         ("commit", Ok(quoted(run.commit.name()))),
-        ("root", Ok(quoted(run.root.time.name()))),
+        ("root", root_time(run)),
         ("root_shards", root_shards(&run.root.shard_counts)),
         ("root_reads", names_or(&run.root.reads, "by-level")),
         ("root_cache", names_or(&run.root.caches, "cold")),
-        ("trie", Ok(quoted(run.trie.name()))),
+        ("trie", trie(run)),
         ("duties", names_or(&run.duties, "none")),
         ("execution_alone", Ok(run.execution_alone.to_string())),
-        ("whole", Err("said by commit, trie, root and duties")),
+        ("whole", run.whole.rows.map_or(Err("chosen by the verb"), |rows| Ok(quoted(rows.name())))),
         ("cache", Ok(quoted(run.cache.name()))),
         ("keys", run.keys.map_or(Err("chosen by the tool"), |keys| Ok(quoted(keys.name())))),
         ("draw_seed", run.draw_seed.map(underscored).ok_or("another one each run")),
@@ -160,6 +160,28 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("budget", Ok(quoted(&duration(run.budget)))),
         ("recover_senders", Ok(run.recover_senders.to_string())),
     ]
+}
+
+/// When the root is computed; left out where nothing is said, as a run that says `none` declines whole
+/// rows.
+fn root_time(run: &RunSpec) -> Result<String, &'static str> {
+    match (run.root.time, run.whole) {
+        (RootTime::Nothing, WholeSpec { rows: Some(WholeRows::One), root })
+            if root != RootTime::Nothing =>
+        {
+            Err("of whole rows alone")
+        }
+        (RootTime::Nothing, WholeSpec { rows: None, .. }) => Err("none"),
+        (time, _) => Ok(quoted(time.name())),
+    }
+}
+
+/// Nodes that states store, likewise.
+fn trie(run: &RunSpec) -> Result<String, &'static str> {
+    match (run.trie, run.whole.rows) {
+        (TrieForm::Nothing, None) => Err("none"),
+        (trie, _) => Ok(quoted(trie.name())),
+    }
 }
 
 fn expect_entries(expect: &Expect) -> Vec<Entry> {

@@ -15,6 +15,20 @@ crate::named! {
         Receipts = "receipts",
         /// Comparing the header with the block, the outcome and the list.
         Header = "header",
+        /// Making the commit durable: waiting until the device has it, whatever the store's own setting.
+        Sync = "sync",
+    }
+}
+
+crate::named! {
+    /// Rows of a run that run whole blocks: all duties, a state root and a synced commit.
+    pub enum WholeRows: "choice of whole rows" {
+        /// None: execution alone.
+        Nothing = "none",
+        /// One of each design on each store, beside the rows of execution alone.
+        One = "one",
+        /// Every row, and beside it execution alone.
+        All = "all",
     }
 }
 
@@ -26,13 +40,14 @@ impl BlockDuty {
             Self::Recover => Phase::Recover,
             Self::Receipts => Phase::Receipts,
             Self::Header => Phase::Header,
+            Self::Sync => Phase::Sync,
         }
     }
 
     /// Duties whose results this one takes: they are done with it.
     const fn needs(self) -> &'static [Self] {
         match self {
-            Self::BlockDecode => &[],
+            Self::BlockDecode | Self::Sync => &[],
             Self::Recover | Self::Receipts => &[Self::BlockDecode],
             Self::Header => &[Self::BlockDecode, Self::Receipts],
         }

@@ -13,7 +13,7 @@ mod schedule;
 mod store;
 mod variant;
 
-pub use block::{BlockDuties, BlockDuty};
+pub use block::{BlockDuties, BlockDuty, WholeRows};
 pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warming};
 pub use named::Named;
 pub use partitioner::Partitioner;

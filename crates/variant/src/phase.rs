@@ -43,5 +43,7 @@ crate::named! {
         Header = "header",
         /// Committing the changes to flat state, and changed nodes of tries with them.
         Commit = "commit",
+        /// Waiting until the device has the committed changes.
+        Sync = "sync",
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use variant::Phase;
+use variant::{BlockDuty, Phase};
 use workload::Batch;
 
 use super::{
@@ -229,6 +229,11 @@ fn lead<E: Engine, S: Sample>(
             _ => at.sample.commit(&result.net_changes)?,
         }
         spans.close(Phase::Commit, start);
+        if at.task.variant.block_duties.has(BlockDuty::Sync) {
+            let start = spans.elapsed();
+            at.sample.sync()?;
+            spans.close(Phase::Sync, start);
+        }
         executed.batches.push(result);
         Ok(())
     });

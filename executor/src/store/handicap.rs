@@ -118,6 +118,10 @@ impl<T: Sample> Sample for HandicappedSample<T> {
         self.sample.commit(changes)
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sample.sync()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         self.sample.tries()
     }

@@ -224,6 +224,10 @@ impl Sample for MemorySample {
         Ok(())
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         let tries = self.tries.as_ref()?;
         Some(Box::new(OverlaidTries { tries, overlay: &self.overlay }))

@@ -106,6 +106,10 @@ impl<S: Sample> Sample for Recorded<'_, S> {
         self.sample.commit(changes)
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sample.sync()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         self.sample.tries()
     }

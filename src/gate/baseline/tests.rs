@@ -142,6 +142,32 @@ fn variants_that_one_side_lacks_are_named_and_shown() {
     }
 }
 
+/// The whole row that a run has by default, on top of the others.
+fn with_whole_row(json: &mut Value) {
+    let cells = json["cells"].as_array_mut().unwrap();
+    let mut whole = cells[0].clone();
+    let name = whole["variant"].as_str().unwrap().replace('@', "+root-after+whole@");
+    (whole["variant"], whole["duties"]) = (json!(name), json!(["recover"]));
+    cells.insert(0, whole);
+}
+
+#[test]
+fn whole_rows_are_judged_beside_execution_alone_whose_ratios_stay_those_of_before() {
+    let (old, new) = (stored(|_| ()), stored(with_whole_row));
+    let (verdict, _, before) = judged(&old, &old, Times::Ratios);
+    let of = |compared: &gate::Compared| -> Vec<String> {
+        compared.ratios.iter().map(|shift| shift.variant.clone()).collect()
+    };
+    // A result of before there were whole rows: they are named, and nothing else changes.
+    let (_, _, against_old) = judged(&old, &new, Times::Ratios);
+    assert_eq!((of(&against_old), &against_old.reference), (of(&before), &before.reference));
+    assert!(against_old.only_in_one[0].contains("+whole@"), "{:?}", against_old.only_in_one);
+    let (with_whole, _, both) = judged(&new, &new, Times::Ratios);
+    assert_eq!((with_whole, &both.reference), (verdict, &before.reference));
+    assert_eq!(of(&both)[..of(&before).len()], of(&before));
+    assert!(of(&both).last().unwrap().contains("+whole@"), "{:?}", of(&both));
+}
+
 #[test]
 fn results_of_two_dirty_builds_are_no_side() {
     let of = |number: usize, commit: &str, hash: &str| {

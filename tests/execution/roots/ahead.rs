@@ -145,6 +145,10 @@ impl Sample for GatedSample<'_> {
         self.sample.commit(changes)
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sample.sync()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         Some(Box::new(GatedTries { tries: self.sample.tries()?, gate: self.gate }))
     }

@@ -142,6 +142,10 @@ impl<T: Sample> Sample for FaultySample<T> {
         self.sample.commit(changes)
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sample.sync()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         let (fault, purpose, checked_count) = (self.fault, self.purpose, &*self.checked_count);
         let tries = self.sample.tries()?;

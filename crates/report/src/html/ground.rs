@@ -95,6 +95,8 @@ struct Facts<'a> {
     device: Option<&'a Device>,
     stores: Option<&'a [StoreFacts]>,
     choices: Option<&'a [String]>,
+    /// Why no row is whole.
+    not_whole: Option<&'a str>,
 }
 
 /// The same as a result writes them, to be walked whatever they are.
@@ -106,6 +108,7 @@ fn facts(source: &Source<'_>) -> Value {
         device: run.and_then(|run| run.device.as_ref()),
         stores: run.map(|run| run.stores.as_slice()),
         choices: run.map(|run| run.choices.as_slice()),
+        not_whole: run.and_then(|run| run.not_whole.as_deref()),
     };
     serde_json::to_value(facts).unwrap_or_default()
 }

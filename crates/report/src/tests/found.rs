@@ -127,14 +127,68 @@ fn a_finding_is_about_whole_blocks_and_tells_execution_alone_beside_them() {
     assert!(lines.len() <= 2, "{lines:?}");
     let found = lines.join(" ");
     assert!(found.starts_with("whole: batched-io 5.40 s, "), "{found}");
-    assert!(found.contains("; execution alone 4.90 s; "), "{found}");
+    assert!(found.contains("alone 4.90 s; "), "{found}");
     let conclusion = crate::conclude(&result).unwrap();
     assert!(conclusion.starts_with("whole: batched 5.40 s"), "{conclusion}");
     assert!(conclusion.contains(", execution alone 4.90 s; "), "{conclusion}");
     for width in [80, 120] {
         let page = table(&result, width, Paint::Plain);
         let marked: Vec<&str> = page.lines().filter(|line| line.starts_with("* ")).collect();
-        assert_eq!(marked.len(), 3, "{page}");
-        assert!(marked.iter().all(|line| line.contains(", whole ")), "{page}");
+        assert_eq!(marked.len(), 6, "{page}");
+        let whole = marked.iter().filter(|line| line.contains(", whole ")).count();
+        assert_eq!(whole, 3, "the best of both: {page}");
     }
+}
+
+/// One whole row of each design before those of execution alone, as a run has them by default.
+fn with_one_whole_row_each() -> RunResult {
+    let mut result = with_whole_rows();
+    let mut designs = Vec::new();
+    result.cells.reverse();
+    result.cells.retain(|cell| {
+        let is_first = cell.duties.is_empty() || !designs.contains(&cell.design);
+        designs.extend((!cell.duties.is_empty()).then_some(cell.design));
+        is_first
+    });
+    result.cells.reverse();
+    result
+}
+
+#[test]
+fn one_whole_row_each_gives_the_finding_and_the_rows_of_all_depths_give_theirs() {
+    let result = with_one_whole_row_each();
+    let whole = result.cells.iter().filter(|cell| !cell.duties.is_empty()).count();
+    assert_eq!(whole, 3);
+    let lines = lines(&result);
+    assert!(lines.len() <= 2, "{lines:?}");
+    let found = lines.join(" ");
+    assert!(found.starts_with("whole: ") && found.contains("alone 4.90 s; "), "{found}");
+    for design in [Design::Sequential, Design::ParallelIo, Design::BatchedIo] {
+        let named = found.split(';').next().unwrap_or_default().matches(design.name()).count();
+        assert_eq!(named, 1, "{design} in {found}");
+    }
+    let alone = example::sampled(8);
+    let depth = |result: &RunResult| {
+        let mut result = result.clone();
+        for cell in &mut result.cells {
+            // Whole rows wait longer, so that they have other depths.
+            let times = if cell.duties.is_empty() { 1.0 } else { 0.5 };
+            let threads = if cell.io_threads > 0 { cell.io_threads } else { 4 };
+            cell.reads_in_flight = Some(times * threads as f64);
+        }
+        let page = table(&result, 80, Paint::Plain);
+        page.lines().find(|line| line.starts_with("depth")).map(str::to_owned)
+    };
+    assert!(depth(&alone).is_some());
+    assert_eq!(depth(&result), depth(&alone), "of the rows of execution alone");
+}
+
+#[test]
+fn a_run_that_could_not_be_whole_says_so_in_one_line_with_the_remedy() {
+    let reason = "rows of the plain layout have no tries; --layout hashed";
+    let result = RunResult { not_whole: Some(reason.to_owned()), ..example::typical() };
+    let page = table(&result, 80, Paint::Plain);
+    let line = page.lines().find(|line| line.starts_with("whole")).unwrap_or_default();
+    assert!(line.contains("not run: ") && line.ends_with(reason), "{page}");
+    assert!(!table(&example::typical(), 80, Paint::Plain).contains("\nwhole"));
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule,
-    Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
+    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, RootTime, SampleKeys,
+    Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -162,6 +162,7 @@ fn what_is_left_out_has_its_default() {
             commit: Durability::Logged,
             root: RootSpec::default(),
             trie: TrieForm::Nothing,
+            whole: WholeSpec { rows: None, root: RootTime::Nothing },
             duties: vec![],
             execution_alone: true,
             cache: CacheMode::Cold,

@@ -5,5 +5,6 @@ mod building;
 mod faults;
 mod nodes;
 mod oracle;
+mod sizes;
 mod updating;
 mod vectors;

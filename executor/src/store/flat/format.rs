@@ -34,8 +34,11 @@ const BUFFER_BYTES: usize = 1 << 20;
 const SCRATCH_SLOT_BYTES: u64 = 4;
 /// See [`SCRATCH_SLOT_BYTES`].
 const SCRATCH_ACCOUNT_BYTES: u64 = 24;
-/// Bytes of the top of a small trie, with its key.
-const TOP_BYTES: u64 = 120;
+/// Bytes of a node beside its own, as for the first node of a small trie: its key, most of which others share,
+/// lengths, its part of the index.
+const NODE_HEADER_BYTES: u64 = 50;
+/// The used share of blocks of nodes.
+const NODE_FILL: f64 = 0.9;
 /// Blocks between two looks at the cancel flag.
 const REPORT_BLOCKS: usize = 1 << 10;
 
@@ -58,16 +61,7 @@ impl FlatFormat {
     /// Bytes of the nodes of the tries of `genesis` at most, about.
     fn node_bytes(self, genesis: &Genesis) -> u64 {
         let Some(format) = self.tries else { return 0 };
-        let rows = genesis.slot_count().saturating_add(genesis.account_count());
-        let explicit = genesis.accounts.iter().filter(|account| !account.storage.is_empty());
-        let trie_count = (explicit.count() + genesis.slots.len()) as u64;
-        let per_row = match format {
-            trie::Format::Cut(_) => 24,
-            trie::Format::RethLike => 30,
-            trie::Format::Branches => 80,
-            trie::Format::All => 220,
-        };
-        rows.saturating_mul(per_row).saturating_add(trie_count * TOP_BYTES)
+        tries::byte_estimate(tries::expected_nodes(format, genesis), NODE_HEADER_BYTES, NODE_FILL)
     }
 }
 

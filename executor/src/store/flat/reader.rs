@@ -312,6 +312,10 @@ impl Sample for FlatSample {
         self.write(changes, &[])
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sync_commits()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         let (nodes, committed) = (self.files.nodes.as_ref()?, self.tries.as_ref()?);
         Some(Box::new(FlatTries { sample: self, nodes, committed }))

@@ -125,6 +125,12 @@ impl FlatSample {
         Ok(())
     }
 
+    /// Waits until the device has the log.
+    pub(super) fn sync_commits(&self) -> Result<(), StoreError> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.sync_data().map_err(failed_io("make the log durable"))
+    }
+
     /// A ring for a reader, where the kernel gives one.
     #[cfg(feature = "io-uring")]
     pub(super) fn ring(&self) -> Option<Box<Ring>> {

@@ -45,8 +45,10 @@ const DUPLICATE_BYTES: u64 = 74;
 /// Bytes of an account beside its duplicates at most: its key, and the description of its tree.
 const ACCOUNT_BYTES: u64 = 96;
 
-/// Bytes of the top of a small trie, with its key and its share of the page.
-const TOP_BYTES: u64 = 160;
+/// Bytes of a node beside its own: its whole key, header and place in the page.
+const NODE_HEADER_BYTES: u64 = 56;
+/// The used share of pages of nodes.
+const NODE_FILL: f64 = 0.85;
 
 /// Rows between two looks at the cancel flag.
 const REPORT_ROWS: u64 = 1 << 16;
@@ -80,16 +82,7 @@ impl MdbxFormat {
     /// Bytes of the nodes of the tries of `genesis` at most, about.
     fn node_bytes(&self, genesis: &Genesis) -> u64 {
         let Some(format) = self.tries else { return 0 };
-        let rows = genesis.slot_count().saturating_add(genesis.account_count());
-        let explicit = genesis.accounts.iter().filter(|account| !account.storage.is_empty());
-        let trie_count = (explicit.count() + genesis.slots.len()) as u64;
-        let per_row = match format {
-            trie::Format::Cut(_) => 28,
-            trie::Format::RethLike => 40,
-            trie::Format::Branches => 110,
-            trie::Format::All => 300,
-        };
-        rows.saturating_mul(per_row).saturating_add(trie_count * TOP_BYTES)
+        tries::byte_estimate(tries::expected_nodes(format, genesis), NODE_HEADER_BYTES, NODE_FILL)
     }
 
     /// Bytes of the slots of `genesis` at most.

@@ -119,6 +119,10 @@ impl Sample for MdbxSample {
         self.write(changes, &[])
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sync_commits()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         let format = self.tables().form().tries?;
         Some(Box::new(MdbxTries { sample: self, format }))

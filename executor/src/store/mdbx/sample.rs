@@ -129,6 +129,11 @@ impl MdbxSample {
         self.tables.nodes().map(of).transpose()
     }
 
+    /// Waits until the device has the pages and the meta page of the last transaction.
+    pub(super) fn sync_commits(&self) -> Result<(), StoreError> {
+        self.environment.sync(true).map(drop).map_err(failed("make the commits durable"))
+    }
+
     /// One write transaction: rows in the order of their keys, and then nodes of tries in that of theirs.
     pub(super) fn write(
         &self,

@@ -79,8 +79,7 @@ impl StateFormat for RocksFormat {
             accounts.saturating_mul(again(SMALL_ROW_BYTES) + SCRATCH_ACCOUNT_BYTES),
             codes + genesis.accounts.len() as u64 * SMALL_ROW_BYTES,
         ];
-        let node_bytes = self.tries.map_or(0, trie_build::node_bytes_per_row);
-        let nodes = slots.saturating_add(accounts).saturating_mul(node_bytes);
+        let nodes = self.tries.map_or(0, |format| trie_build::node_bytes(format, genesis));
         let rows = parts.into_iter().fold(FIXED_BYTES.saturating_add(nodes), u64::saturating_add);
         rows.saturating_add(rows / 20)
     }

@@ -188,6 +188,10 @@ impl Sample for RocksSample {
         self.write(changes, &[])
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sync_commits()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         Some(Box::new(RocksTries { sample: self, format: self.trie_format()? }))
     }

@@ -125,6 +125,11 @@ impl RocksSample {
         self.db.write_opt(batch, &write).map_err(failed("commit"))
     }
 
+    /// Waits until the device has the write-ahead log.
+    pub(super) fn sync_commits(&self) -> Result<(), StoreError> {
+        self.db.flush_wal(true).map_err(failed("make the commits durable"))
+    }
+
     pub(super) fn close(self) -> Result<(), StoreError> {
         let Self { db, dir, .. } = self;
         drop(db);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ::rocksdb::{DB, Options, SstFileWriter};
 use trie::{Format, NodeKey, NodeSink, StoreError as SinkError};
+use workload::Genesis;
 
 use super::{
     format::RocksFormat,
@@ -15,17 +16,18 @@ use super::{
 use crate::{
     error::StoreError,
     state::{BuildInput, BuildPhase, BuiltTries, NodeTotals, RowCounts, StateError, Watch},
-    tries::TrieId,
+    tries::{self, TrieId},
 };
 
-/// Upper estimate of the bytes of nodes on disk for each row.
-pub(super) const fn node_bytes_per_row(format: Format) -> u64 {
-    match format {
-        Format::Cut(_) => 24,
-        Format::RethLike => 24,
-        Format::Branches => 80,
-        Format::All => 200,
-    }
+/// Bytes of a node beside its own: the end of its key, which it shares with the nodes beside it, lengths, a
+/// sequence number, its part of filter and index.
+const HEADER_BYTES: u64 = 30;
+/// The used share of blocks, which hold whole nodes.
+const FILL: f64 = 0.93;
+
+/// Upper estimate of the bytes of the tables of nodes.
+pub(super) fn node_bytes(format: Format, genesis: &Genesis) -> u64 {
+    tries::byte_estimate(tries::expected_nodes(format, genesis), HEADER_BYTES, FILL)
 }
 
 /// A database whose rows are to get their tries.

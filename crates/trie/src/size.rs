@@ -1,0 +1,135 @@
+//! How many nodes a trie of hashed keys has in a format, and their bytes: expectations before anything is
+//! built, for the free disk that a state asks for.
+//!
+//! Hashed keys are uniform, so the rows below a path of d nibbles are Poisson distributed with mean n / 16^d.
+//! A sum over all depths is within a few percent from a thousand rows on.
+
+use crate::format::Format;
+
+/// Bytes of a reference and of the kind before it.
+const CHILD_BYTES: f64 = 34.0;
+/// Bytes of a mask of children.
+const MASK_BYTES: f64 = 2.0;
+/// Bytes of a leaf of [`Format::All`] beside its path and its value.
+const LEAF_BYTES: f64 = 5.0;
+/// Bytes of a branch of [`Format::All`] beside 32 for each child: lengths, and one for each place.
+const RLP_BRANCH_BYTES: f64 = 20.0;
+/// Fewer rows than this below a path on average have no node below.
+const MEAN_MIN: f64 = 1e-6;
+/// Means from which on every subtree is larger than any cut, and every branch full.
+const MEAN_FULL: f64 = 600.0;
+/// Rows below a path of a smaller mean, at most.
+const ROWS_MAX: i32 = 1_500;
+
+/// Expected nodes of tries.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExpectedNodes {
+    /// Their number.
+    pub count: f64,
+    /// Their bytes, without keys.
+    pub bytes: f64,
+}
+
+impl ExpectedNodes {
+    /// These and so many times `other`.
+    #[must_use]
+    pub fn plus(self, times: f64, other: Self) -> Self {
+        Self { count: self.count + times * other.count, bytes: self.bytes + times * other.bytes }
+    }
+}
+
+impl Format {
+    /// The nodes of a trie of so many rows with hashed keys and values of so many bytes.
+    pub fn expected_nodes(self, row_count: u64, value_bytes: u64) -> ExpectedNodes {
+        if row_count == 0 {
+            return ExpectedNodes::default();
+        }
+        // All but `All` have a record for the top of the trie.
+        let mut nodes = match self {
+            Self::All => ExpectedNodes::default(),
+            _ => ExpectedNodes { count: 1.0, bytes: CHILD_BYTES },
+        };
+        let mut paths = 1.0;
+        for depth in 0..64 {
+            let below = Below::of(row_count as f64 / paths);
+            if below.mean < MEAN_MIN {
+                break;
+            }
+            let at_path = match self {
+                Self::Cut(cut) => below.cut(cut.rows()),
+                Self::RethLike => below.reth_like(),
+                Self::Branches => below.cut(1),
+                Self::All => below.all(63.0 - f64::from(depth), value_bytes as f64),
+            };
+            nodes = nodes.plus(paths, at_path);
+            paths *= 16.0;
+        }
+        nodes
+    }
+}
+
+/// The rows below a path.
+#[derive(Clone, Copy)]
+struct Below {
+    /// Their mean.
+    mean: f64,
+    /// The chance that a child has none.
+    none: f64,
+    /// That it has one.
+    one: f64,
+    /// That it has more.
+    more: f64,
+}
+
+impl Below {
+    fn of(mean: f64) -> Self {
+        let none = (-mean / 16.0).exp();
+        let one = mean / 16.0 * none;
+        Self { mean, none, one, more: (1.0 - none - one).max(0.0) }
+    }
+
+    /// The chance that the 15 other children are not all empty.
+    fn has_sibling(&self) -> f64 {
+        1.0 - self.none.powi(15)
+    }
+
+    /// A branch, if there are more than `most` rows.
+    fn cut(&self, most: u8) -> ExpectedNodes {
+        if self.mean > MEAN_FULL {
+            return ExpectedNodes { count: 1.0, bytes: MASK_BYTES + 16.0 * CHILD_BYTES };
+        }
+        let mut nodes = ExpectedNodes::default();
+        let mut chance = (-self.mean).exp();
+        for rows in 0..ROWS_MAX {
+            if rows > i32::from(most) {
+                // Not all of them below one child.
+                let branch = chance * (1.0 - (1.0_f64 / 16.0).powi(rows - 1));
+                let children = 16.0 * (1.0 - (15.0_f64 / 16.0).powi(rows));
+                let bytes = MASK_BYTES + CHILD_BYTES * children;
+                nodes = nodes.plus(branch, ExpectedNodes { count: 1.0, bytes });
+            }
+            chance *= self.mean / f64::from(rows + 1);
+        }
+        nodes
+    }
+
+    /// A branch, if a child has several rows.
+    fn reth_like(&self) -> ExpectedNodes {
+        let alone = 16.0 * self.more * self.none.powi(15);
+        let count = 1.0 - (1.0 - self.more).powi(16) - alone;
+        let stored = self.more * CHILD_BYTES * self.has_sibling();
+        let leaves = self.one * (1.0 - (1.0 - self.more).powi(15));
+        ExpectedNodes { count, bytes: MASK_BYTES * count + 16.0 * (stored + leaves) }
+    }
+
+    /// A branch and the leaves that are its children, of paths of so many nibbles.
+    fn all(&self, nibbles: f64, value_bytes: f64) -> ExpectedNodes {
+        let child = 1.0 - self.none;
+        let branch = 1.0 - self.none.powi(16) - 16.0 * child * self.none.powi(15);
+        let children = 16.0 * child * self.has_sibling();
+        let leaves = 16.0 * self.one * self.has_sibling();
+        let leaf_bytes = LEAF_BYTES + (nibbles / 2.0).floor() + value_bytes;
+        let bytes = RLP_BRANCH_BYTES * branch + 32.0 * children + leaf_bytes * leaves;
+        ExpectedNodes { count: branch + leaves, bytes }
+    }
+}

@@ -1,0 +1,114 @@
+//! Whole rows by default: one of each design beside execution alone, where the scenario leaves that open and
+//! the work can run whole. Where it cannot, the reason and the remedy are told.
+
+use spec::RunSpec;
+use variant::{Durability, RootTime, WholeRows};
+use workload::{Layout, Workload, signing::Signer};
+
+use crate::exit::{Code, Failure, OrExit};
+
+/// A run with its whole rows, and why there are none where there would be by default.
+#[derive(Debug)]
+pub struct WithWhole {
+    /// The run.
+    pub run: RunSpec,
+    /// The reason and the remedy.
+    pub reason: Option<String>,
+}
+
+/// `run` of `workload`, with the rows that are whole where it leaves these open.
+///
+/// # Errors
+/// A sender family without valid secrets.
+pub fn with_whole(
+    run: RunSpec,
+    open: WholeRows,
+    workload: &Workload,
+) -> Result<WithWhole, Failure> {
+    if open == WholeRows::Nothing || !run.leaves_whole_open() {
+        return Ok(WithWhole { run, reason: None });
+    }
+    match obstacle(&run, workload)? {
+        None => Ok(WithWhole { run: run.with_whole_rows(), reason: None }),
+        Some(reason) => Ok(WithWhole { run, reason: Some(reason) }),
+    }
+}
+
+/// Why `workload` cannot run whole as `run` is, and what would help.
+fn obstacle(run: &RunSpec, workload: &Workload) -> Result<Option<String>, Failure> {
+    if workload.layout == Layout::Plain {
+        let reason = "rows of the plain layout have no tries; --layout hashed";
+        return Ok(Some(reason.to_owned()));
+    }
+    if run.commit == Durability::Unlogged {
+        let reason = "a commit without a log is not durable; --set run.commit=logged";
+        return Ok(Some(reason.to_owned()));
+    }
+    let signer = Signer::new(workload).or_exit(Code::Usage)?;
+    let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
+    let unsigned =
+        blocks.flat_map(|block| &block.transactions).any(|tx| signer.unknown(tx).is_some());
+    let remedy = match run.root.time {
+        RootTime::Nothing => "--set run.trie=reth-like --set run.root=after",
+        _ => "the rows have the root alone",
+    };
+    Ok(unsigned.then(|| format!("no signatures; {remedy}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use spec::{Override, Scenario};
+
+    use super::*;
+
+    /// A workload and its run with these keys.
+    fn small(keys: &[(&str, &str)]) -> (Workload, RunSpec) {
+        let sized = [("state.slots", "1000"), ("state.accounts", "100"), ("block.gas", "1M")];
+        let given = |(key, value): &(&str, &str)| Override {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            origin: format!("--set {key}={value}"),
+        };
+        let overrides: Vec<_> = sized.iter().chain(keys).map(given).collect();
+        let scenario: Scenario = spec::load("transfers", &overrides).unwrap();
+        (generator::generate(&scenario, |_| ()).unwrap(), scenario.run)
+    }
+
+    fn resolved(open: WholeRows, (workload, run): (Workload, RunSpec)) -> WithWhole {
+        with_whole(run, open, &workload).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    #[test]
+    fn a_generated_workload_runs_whole_where_its_verb_wants_that() {
+        let (workload, run) = small(&[]);
+        let WithWhole { run: whole, reason } = resolved(WholeRows::One, (workload, run.clone()));
+        assert_eq!((whole, reason), (run.clone().with_whole_rows(), None));
+        let WithWhole { run: alone, reason } = resolved(WholeRows::Nothing, small(&[]));
+        assert_eq!((alone, reason), (run, None));
+    }
+
+    #[test]
+    fn work_that_cannot_run_whole_runs_alone_and_says_why_with_a_remedy() {
+        let (mut unsigned, run) = small(&[]);
+        unsigned.batches[0].blocks[0].transactions[0].sender = alloy_primitives::Address::ZERO;
+        for (work, words) in [
+            ((unsigned, run), ["no signatures", "run.root=after"]),
+            (small(&[("state.layout", "plain")]), ["plain layout", "--layout hashed"]),
+            (small(&[("run.commit", "unlogged")]), ["not durable", "run.commit=logged"]),
+        ] {
+            let before = work.1.clone();
+            let WithWhole { run, reason } = resolved(WholeRows::One, work);
+            assert_eq!(run, before);
+            let reason = reason.unwrap_or_default();
+            assert!(words.iter().all(|word| reason.contains(word)), "{reason}");
+        }
+    }
+
+    #[test]
+    fn who_declines_is_told_no_reason() {
+        for keys in [("run.whole", "none"), ("run.trie", "none"), ("run.duties", "recover")] {
+            let work = small(&[keys, ("state.layout", "plain")]);
+            assert_eq!(resolved(WholeRows::One, work).reason, None);
+        }
+    }
+}

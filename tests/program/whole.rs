@@ -1,0 +1,146 @@
+//! Whole rows as a user meets them: there by default, on top, beside the rows of before; declined; and why
+//! there are none where work cannot be whole.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::tool::{RUN, printed};
+
+/// Two designs with a row each.
+const DESIGNS: [&str; 6] =
+    ["--design", "sequential,batched-io", "--threads", "1", "--samples", "1"];
+
+fn result(args: &[&str], dir: &Path) -> Value {
+    serde_json::from_str(&printed(&[args, &["--format", "json"]].concat(), dir)).unwrap()
+}
+
+fn run(more: &[&str], dir: &Path) -> Value {
+    result(&[&RUN[..], &DESIGNS, more].concat(), dir)
+}
+
+fn variants(result: &Value) -> Vec<&str> {
+    let cells = result["cells"].as_array().unwrap();
+    cells.iter().map(|cell| cell["variant"].as_str().unwrap()).collect()
+}
+
+const ALONE: [&str; 2] = ["memory/none/sequential+on-demand@1", "memory/batched-io/bal+batched@1"];
+const WHOLE: [&str; 2] = [
+    "memory/none/sequential+on-demand+root-after+whole@1",
+    "memory/batched-io/bal+batched+root-after+whole@1",
+];
+
+#[test]
+fn a_run_has_a_whole_row_of_each_design_on_top_and_the_rows_of_before_below() {
+    let dir = tempfile::tempdir().unwrap();
+    let by_default = run(&[], dir.path());
+    assert_eq!(variants(&by_default), [WHOLE[0], ALONE[0], WHOLE[1], ALONE[1]]);
+    assert_eq!(
+        (&by_default["agree"], &by_default["not_whole"]),
+        (&Value::Bool(true), &Value::Null)
+    );
+    for cell in by_default["cells"].as_array().unwrap() {
+        let is_whole = cell["variant"].as_str().unwrap().contains("+whole");
+        let phases = &cell["samples"][0]["phases_ns"];
+        for phase in ["block_decode", "recover", "receipts", "header", "root_fold"] {
+            assert_eq!(phases[phase].as_u64() > Some(0), is_whole, "{phase} of {cell}");
+        }
+        let duties = ["block-decode", "recover", "receipts", "header", "sync"];
+        let expected =
+            if is_whole { Value::from(duties.to_vec()) } else { Value::from(Vec::<Value>::new()) };
+        assert_eq!(cell["duties"], expected);
+    }
+    assert_eq!(variants(&run(&["--no-whole"], dir.path())), ALONE);
+    let all = run(&["--whole", "--threads", "1,2"], dir.path());
+    let whole = variants(&all).iter().filter(|name| name.contains("+whole@")).count();
+    assert_eq!((whole, variants(&all).len()), (3, 6), "every row: {:?}", variants(&all));
+    let page = printed(&[&RUN[..], &DESIGNS].concat(), dir.path());
+    assert!(
+        page.contains("\n  sequential, whole ") && page.contains("\n  batched-io, whole "),
+        "{page}"
+    );
+    assert!(page.contains("\nfound    whole: "), "{page}");
+}
+
+#[test]
+fn a_run_on_disk_has_a_state_with_tries_beside_the_one_of_execution_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let on_disk = |more: &[&str]| run(&[&["--store", "rocksdb"], more].concat(), dir.path());
+    let states = || printed(&["state", "list"], dir.path()).lines().count();
+    let alone = on_disk(&["--no-whole"]);
+    assert_eq!(states(), 1);
+    let whole = on_disk(&[]);
+    assert_eq!(states(), 2, "the old one stays");
+    let facts = |result: &Value| result["stores"][0]["facts"].clone();
+    let tries = facts(&whole)["tries"].as_str().unwrap().to_owned();
+    assert!(tries.starts_with("reth-like, state root 0x"), "{tries}");
+    assert_eq!(facts(&alone)["tries"], Value::Null);
+    assert_eq!(facts(&whole)["commit"], facts(&alone)["commit"], "rows of before are not synced");
+    // Rows of execution alone do the same work over both.
+    for cell in alone["cells"].as_array().unwrap() {
+        let cells = whole["cells"].as_array().unwrap();
+        let same = cells.iter().find(|other| other["variant"] == cell["variant"]).unwrap();
+        assert_eq!(same["counters"]["gas"], cell["counters"]["gas"]);
+        assert_eq!(same["samples"][0]["phases_ns"]["sync"], 0);
+    }
+    let synced = &whole["cells"][0]["samples"][0]["phases_ns"]["sync"];
+    assert!(synced.as_u64() > Some(0), "{synced}");
+    on_disk(&[]);
+    assert_eq!(states(), 2, "both are kept");
+}
+
+#[test]
+fn work_that_cannot_be_whole_runs_alone_and_one_line_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = ["--layout", "plain"];
+    let args = [&RUN[..], &DESIGNS, &plain].concat();
+    let page = printed(&args, dir.path());
+    let line = "\nwhole    not run: rows of the plain layout have no tries; --layout hashed\n";
+    assert!(page.contains(line), "{page}");
+    let json = run(&plain, dir.path());
+    assert_eq!(variants(&json), ALONE);
+    assert!(json["not_whole"].as_str().unwrap().starts_with("rows of the plain layout"));
+    assert_eq!(run(&["--layout", "plain", "--no-whole"], dir.path())["not_whole"], Value::Null);
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/t8n");
+    let file = |name: &str| from.join(name).to_str().unwrap().to_owned();
+    let (alloc, env, txs) = (file("alloc.json"), file("env.json"), file("txs.json"));
+    let import = ["import", "t8n", "--alloc", &alloc, "--env", &env, "--txs", &txs];
+    printed(&[&import[..], &["--fork", "BPO2", "-o", "block.workload"]].concat(), dir.path());
+    let imported = ["block.workload", "--store", "memory", "--design", "sequential"];
+    let one = [&imported[..], &["--samples", "1"]].concat();
+    let page = printed(&one, dir.path());
+    let remedy = ["--set", "run.trie=reth-like", "--set", "run.root=after"];
+    let line = format!("\nwhole    not run: no signatures; {}\n", remedy.join(" "));
+    assert!(page.contains(&line), "{page}");
+    let rooted = result(&[&one[..], &remedy].concat(), dir.path());
+    assert_eq!(variants(&rooted), ["memory/none/sequential+on-demand+root-after@1"]);
+}
+
+#[test]
+fn gates_and_sweeps_run_execution_alone_and_a_baseline_is_judged_with_its_own_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let samples = ["--samples", "8", "--design", "sequential,batched-io", "--threads", "1"];
+    let work = [&RUN[..], &samples].concat();
+    printed(&[&work[..], &["--save-baseline", "whole"]].concat(), dir);
+    printed(&[&work[..], &["--no-whole", "--save-baseline", "alone"]].concat(), dir);
+    let gate = |baseline: &str| -> Value {
+        let args = [&["gate", "--baseline", baseline], &work[1..], &["--format", "json"]].concat();
+        let output = crate::tool::stress(&args, dir);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    for (name, ratios) in [("alone", 1), ("whole", 3)] {
+        let compared = &gate(name)["gate"]["baseline"];
+        assert_eq!(compared["ratios"].as_array().unwrap().len(), ratios, "{name}: {compared}");
+        assert_eq!(compared["reference"], ALONE[0], "{compared}");
+        for nothing in ["only_in_one", "setting_changes", "counter_changes"] {
+            assert_eq!(compared[nothing].as_array().unwrap().len(), 0, "{name}: {compared}");
+        }
+    }
+    let sweep =
+        [&["sweep"], &RUN[1..], &["--samples", "1", "threads=1,2", "--out", "sweep"]].concat();
+    printed(&sweep, dir);
+    let cell = std::fs::read(dir.join("sweep/cell-0000/result.json")).unwrap();
+    let cell: Value = serde_json::from_slice(&cell).unwrap();
+    assert!(variants(&cell).iter().all(|name| !name.contains("whole")), "{:?}", variants(&cell));
+}
