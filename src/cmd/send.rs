@@ -53,7 +53,7 @@ pub struct SendArgs {
     /// Instead: at most so many that are sent and in no block
     #[arg(long, value_name = "COUNT", conflicts_with = "pool_depth")]
     pub in_flight: Option<u64>,
-    /// Instead: as many as keep about so many in the node's pool (txpool_status)
+    /// Instead: as many as keep about so many in the node's pool (`txpool_status`)
     #[arg(long, value_name = "COUNT")]
     pub pool_depth: Option<u64>,
     /// Calls under way at a time

@@ -11,7 +11,15 @@ const ARROWS: [(&str, &[&str]); 12] = [
     (
         "stress",
         &[
-            "report", "result", "variant", "spec", "workload", "generator", "executor", "send", "partition",
+            "report",
+            "result",
+            "variant",
+            "spec",
+            "workload",
+            "generator",
+            "executor",
+            "send",
+            "partition",
         ],
     ),
     ("send", &["workload", "variant"]),
