@@ -146,7 +146,7 @@ fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
 fn title(report: &Report<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for source in &report.sources {
-        let name = source.shown.workload().map_or("a workload", |work| work.scenario.as_str());
+        let name = source.shown.workload().map_or("Gate", |work| work.scenario.as_str());
         if !names.contains(&name) {
             names.push(name);
         }
@@ -187,6 +187,8 @@ fn work(report: &Report<'_>) -> String {
     let shared: Vec<String> = shared.map(|(_, text)| text).collect();
     let begun = esc(&units::moment(source.shown.started_unix_s()));
     let line = match report.sources.len() {
+        // A gate that compared two files.
+        1 if of.is_none() => begun,
         1 => format!("{}; {begun}", shared.join(", ")),
         count => {
             let differ = match differing.as_slice() {
