@@ -32,6 +32,7 @@ mod out;
 mod page;
 mod picture;
 mod profile;
+mod sustained;
 mod sweep;
 mod table;
 pub mod units;

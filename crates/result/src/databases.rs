@@ -250,6 +250,11 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         unverified_ms_per_batch: estimate(|cell| cell.unverified_ms_per_batch.median),
         verifier_priority: in_common(&own, |cell| cell.verifier_priority),
         warm_up_found_share: median(|cell| cell.warm_up_found_share),
+        batch_time_ns: stats::percentiles_of(
+            own.iter().flat_map(|(_, cell)| cell.counted()).flatten().flat_map(batch_times),
+        ),
+        device_write_amplification: median(|cell| cell.device_write_amplification),
+        store_write_amplification: median(|cell| cell.store_write_amplification),
         tx_latency_ns: percentiles(LogKind::Transactions),
         read_latency_ns: percentiles(LogKind::Reads),
         read_latency_of_batches: own.iter().any(|(_, cell)| cell.read_latency_of_batches),
@@ -274,6 +279,10 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         // The variant's facts: the same on all databases.
         ..(*first).clone()
     })
+}
+
+fn batch_times(sample: &SampleFacts) -> impl Iterator<Item = u64> + '_ {
+    sample.batch_ns.iter().copied()
 }
 
 /// The value that all of them have.

@@ -281,6 +281,13 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
+        batch_time_ns: Percentiles {
+            max: Some((ms * 1e6) as u64),
+            count: 1,
+            ..Percentiles::default()
+        },
+        device_write_amplification: None,
+        store_write_amplification: None,
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
         read_latency_ns: Percentiles {
             p50: Some(p50),
@@ -369,6 +376,8 @@ fn sample(ms: f64) -> SampleFacts {
         digest_ns: 1_800_000,
         recover_ns: None,
         root_work: None,
+        batch_ns: vec![wall_ns],
+        writes: None,
     }
 }
 

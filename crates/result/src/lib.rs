@@ -33,6 +33,7 @@ mod schema;
 pub mod stats;
 pub mod stored;
 pub mod sweep;
+mod writes;
 
 pub use clients::{CLIENT_DISAGREES, ClientBlock, ClientCell, ClientSample};
 pub use counters::Counters;
@@ -52,3 +53,4 @@ pub use run::{
     WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};
+pub use writes::{SpaceFacts, StoreWriteFacts, WriteFacts};

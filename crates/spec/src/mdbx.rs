@@ -1,26 +1,29 @@
-//! `[run.mdbx]`: how the MDBX store lays out its file. No key is work: a state of another shape has
+//! `[run.mdbx]`: how the MDBX store lays out its file and writes it. No key is work: a state of another shape has
 //! the same rows.
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;
-use variant::{SlotTable, StoreKind};
+use variant::{FreedPages, SlotTable, StoreKind};
 
 /// The path of the table.
 pub(crate) const PATH: &str = "run.mdbx";
 /// Its keys.
-pub(crate) const KEYS: &[&str] = &["storage"];
+pub(crate) const KEYS: &[&str] = &["storage", "freed_pages"];
 
-/// How the MDBX store lays out its file.
+/// How the MDBX store lays out its file and writes it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MdbxSpec {
     /// Form of the table of slots.
     pub storage: SlotTable,
+    /// Pages that commits of a cold sample free.
+    pub freed_pages: FreedPages,
 }
 
 impl MdbxSpec {
     /// The table's keys with their values as TOML.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
-        vec![("storage", Ok(format!("\"{}\"", self.storage.name())))]
+        let name = |name: &str| Ok(format!("\"{name}\""));
+        vec![("storage", name(self.storage.name())), ("freed_pages", name(self.freed_pages.name()))]
     }
 }
 
@@ -37,5 +40,5 @@ pub(crate) fn read(fields: &Fields<'_>, stores: &[StoreKind]) -> Result<MdbxSpec
         let remedy = Remedy::advice("add mdbx to run.stores (--store mdbx), or leave storage out");
         return Err(fields.fault("storage", Misfit::new(rule, remedy)));
     }
-    Ok(MdbxSpec { storage })
+    Ok(MdbxSpec { storage, freed_pages: fields.named("freed_pages")?.unwrap_or_default() })
 }

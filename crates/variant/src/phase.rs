@@ -43,5 +43,7 @@ crate::named! {
         Header = "header",
         /// Committing the changes to flat state, and changed nodes of tries with them.
         Commit = "commit",
+        /// Waiting, after the last commit, for flushes and compactions that the commits have caused.
+        Settle = "settle",
     }
 }

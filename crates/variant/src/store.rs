@@ -88,6 +88,30 @@ crate::named! {
 }
 
 crate::named! {
+    /// Compactions of the `RocksDB` store while a sample's clock runs.
+    #[derive(Default)]
+    pub enum Compaction: "way to compact" {
+        /// None: what commits write stays where it was flushed, and nothing is waited for.
+        #[default]
+        Off = "off",
+        /// As RocksDB decides, beside the blocks; the clock waits at the end for those that are due.
+        On = "on",
+    }
+}
+
+crate::named! {
+    /// Pages of the MDBX store's file that commits of a cold sample free.
+    #[derive(Default)]
+    pub enum FreedPages: "fate of freed pages" {
+        /// They stay as they are: the sample writes the state's own file, which is put back after it.
+        #[default]
+        Kept = "kept",
+        /// Later commits write them again, as in a client: the sample has a copy of the file.
+        Reused = "reused",
+    }
+}
+
+crate::named! {
     /// Check of the checksum of a block that the `RocksDB` store reads.
     #[derive(Default)]
     pub enum Checksums: "way with checksums" {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use variant::{
-    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, SampleKeys, Schedule,
-    Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
+    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
+    FileAccess, FilterKind, FreedPages, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime,
+    SampleKeys, Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
 
@@ -79,6 +79,7 @@ recover_senders = true
 
 [run.mdbx]
 storage = "dupsort"
+freed_pages = "reused"
 
 [run.rocksdb]
 block = "3900B"
@@ -92,6 +93,8 @@ warm_cache = "1GiB"
 access = "buffered"
 multi_get_keys = 256
 open_files = "1k"
+compaction = "on"
+write_buffer = "8MiB"
 options = " compression_opts={level=1;strategy=0}; max_background_jobs=1; "
 
 [[expect]]
@@ -170,7 +173,7 @@ fn what_is_left_out_has_its_default() {
             database_count: 1,
             sample_count: None,
             budget: Duration::from_secs(60),
-            mdbx: MdbxSpec { storage: SlotTable::Rows },
+            mdbx: MdbxSpec { storage: SlotTable::Rows, freed_pages: FreedPages::Kept },
             rocksdb: RocksdbSpec {
                 block_bytes: 4_096,
                 filter: FilterKind::Bloom,
@@ -183,6 +186,8 @@ fn what_is_left_out_has_its_default() {
                 access: FileAccess::Direct,
                 multi_get_key_count: 1_024,
                 open_file_count: None,
+                compaction: Compaction::Off,
+                write_buffer: None,
                 options: String::new(),
             },
             recover_senders: false,
@@ -240,10 +245,17 @@ fn every_key_is_read() {
         access: FileAccess::Buffered,
         multi_get_key_count: 256,
         open_file_count: Some(1_000),
+        compaction: Compaction::On,
+        write_buffer: Some(8 << 20),
         options: "compression_opts={level=1;strategy=0}; max_background_jobs=1;".to_owned(),
     };
     assert_eq!(scenario.run.rocksdb, rocksdb);
-    assert_eq!(scenario.run.mdbx, MdbxSpec { storage: SlotTable::DupSort });
+    assert_eq!(scenario.run.rocksdb.write_buffer_bytes(), 8 << 20);
+    let unsaid =
+        |compaction| RocksdbSpec { compaction, ..RocksdbSpec::default() }.write_buffer_bytes();
+    assert_eq!([Compaction::Off, Compaction::On].map(unsaid), [512 << 20, 64 << 20]);
+    let mdbx = MdbxSpec { storage: SlotTable::DupSort, freed_pages: FreedPages::Reused };
+    assert_eq!(scenario.run.mdbx, mdbx);
     let metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
     let when = When { store: Some(StoreKind::Rocksdb), cache: Some(CacheMode::Cold) };
     assert_eq!(scenario.expects[0], Expect { metric, bound: Bound::Min(1.5), when });
