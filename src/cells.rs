@@ -14,6 +14,7 @@ use result::{
     Bottleneck, CacheFacts, Cell, Counters, Estimate, PrefetchFacts, Priority, RootWayFacts,
     SampleFacts, TimesAsFast,
     stats::{self, Warmup},
+    sustained,
 };
 use variant::{CacheMode, Io, Prefetch, ReadTime, RootWay, SampleKeys};
 
@@ -247,13 +248,7 @@ impl CellSamples {
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(found_share),
-            batch_time_ns: stats::percentiles_of(
-                samples.iter().flat_map(|sample| sample.batch_ns.iter().copied()),
-            ),
-            device_write_amplification: self
-                .median(|s| s.writes.as_ref().and_then(|writes| writes.device_amplification)),
-            store_write_amplification: self
-                .median(|s| s.writes.as_ref().and_then(|writes| writes.store_amplification)),
+            batch_figures: sustained::batch_figures(&samples.iter().collect::<Vec<_>>()),
             tx_latency_ns: stats::percentiles(&tx_latencies),
             read_latency_ns: stats::percentiles(&read_latencies),
             read_latency_of_batches: self.reads_at_once.is_some(),

@@ -42,7 +42,7 @@ pub(super) fn sustained(page: &mut Page, reading: &Reading<'_>) {
 
 /// `p50 31.2 ms, p90 40.1 ms, p99 88.0 ms, max 210 ms over 1,000; …`
 fn times(cell: &Cell, sample: &SampleFacts) -> String {
-    let of = &cell.batch_time_ns;
+    let of = &cell.batch_figures.time_ns;
     let time =
         |ns: Option<u64>| ns.map_or(units::UNKNOWN.to_owned(), |ns| units::time_ns(ns as f64));
     let slowest = sample.batch_ns.iter().zip(1_u64..).max_by_key(|(time, _)| **time);

@@ -25,6 +25,7 @@ use crate::{
         RunResult, SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
     },
     stats::estimate,
+    sustained,
 };
 
 pub mod client;
@@ -281,13 +282,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
-        batch_time_ns: Percentiles {
-            max: Some((ms * 1e6) as u64),
-            count: 1,
-            ..Percentiles::default()
-        },
-        device_write_amplification: None,
-        store_write_amplification: None,
+        batch_figures: sustained::batch_figures(&[&sample(ms)]),
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
         read_latency_ns: Percentiles {
             p50: Some(p50),

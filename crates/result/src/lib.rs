@@ -32,6 +32,7 @@ mod run;
 mod schema;
 pub mod stats;
 pub mod stored;
+pub mod sustained;
 pub mod sweep;
 mod writes;
 
@@ -53,4 +54,4 @@ pub use run::{
     WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};
-pub use writes::{SpaceFacts, StoreWriteFacts, WriteFacts};
+pub use writes::{BatchFigures, SpaceFacts, StoreWriteFacts, WriteFacts};

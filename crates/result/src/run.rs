@@ -19,7 +19,7 @@ use crate::{
     pooled::{CellDatabases, DatabaseFacts},
     root::{RootFacts, RootWayFacts},
     schema::schema,
-    writes::WriteFacts,
+    writes::{BatchFigures, WriteFacts},
 };
 
 pub use crate::{
@@ -247,15 +247,9 @@ pub struct Cell {
     /// Share of the keys that the run in order asked for and the warm-up had read; median;
     /// `null` without a warm-up.
     pub warm_up_found_share: Option<f64>,
-    /// Time per batch to the end of its commit, over all batches of the samples that count.
+    /// Times of single batches, and writes for them.
     #[serde(default)]
-    pub batch_time_ns: Percentiles,
-    /// Bytes sent to devices over the bytes of the commits; median.
-    #[serde(default)]
-    pub device_write_amplification: Option<f64>,
-    /// Bytes of the store's log, flushes and compactions over the bytes of the commits; median.
-    #[serde(default)]
-    pub store_write_amplification: Option<f64>,
+    pub batch_figures: BatchFigures,
     /// Time per transaction over the samples that count, reads included.
     pub tx_latency_ns: Percentiles,
     /// Time per read of the store over the samples that count; `null`s where the store is not timed.

@@ -1,7 +1,10 @@
-//! Writes of a sample: what its commits made a store write, and the space that its files took.
+//! Batches and writes of a sample: what its commits made a store write, and the space that its files
+//! took.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::figures::Percentiles;
 
 /// Writes of a sample from the start of its clock to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +21,17 @@ pub struct WriteFacts {
     pub store_amplification: Option<f64>,
     /// Space of the store's files; `null` for one that commits in memory.
     pub space: Option<SpaceFacts>,
+}
+
+/// Figures over all batches of the samples that count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BatchFigures {
+    /// Time per batch to the end of its commit; exact, by nearest rank.
+    pub time_ns: Percentiles,
+    /// Bytes sent to devices over the bytes of the commits; median of the samples.
+    pub device_amplification: Option<f64>,
+    /// Bytes of the store's log, flushes and compactions over the bytes of the commits; as above.
+    pub store_amplification: Option<f64>,
 }
 
 /// Counts of a store that flushes write buffers and compacts files.

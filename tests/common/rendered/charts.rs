@@ -32,7 +32,7 @@ const MEDIAN: &str = "mgas_per_s/median";
 const BLOCK_MARKS_MAX: usize = 60;
 /// Lines across a chart of blocks, by the words before their numbers.
 const BLOCK_LINES: [(&str, &str); 2] =
-    [("median ", "batch_time_ns/p50"), ("99th percentile ", "batch_time_ns/p99")];
+    [("median ", "batch_figures/time_ns/p50"), ("99th percentile ", "batch_figures/time_ns/p99")];
 
 /// Both axes of a chart.
 struct Axes {

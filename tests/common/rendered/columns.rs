@@ -44,13 +44,13 @@ const SCALED: [(&str, &str); 5] = [
 ];
 
 const MANY_BLOCKS: [(&str, &str); 12] = [
-    ("Values", "batch_time_ns/count"),
-    ("50", "batch_time_ns/p50"),
-    ("90", "batch_time_ns/p90"),
-    ("99", "batch_time_ns/p99"),
-    ("max", "batch_time_ns/max"),
-    ("Written", "device_write_amplification"),
-    ("By store", "store_write_amplification"),
+    ("Values", "batch_figures/time_ns/count"),
+    ("50", "batch_figures/time_ns/p50"),
+    ("90", "batch_figures/time_ns/p90"),
+    ("99", "batch_figures/time_ns/p99"),
+    ("max", "batch_figures/time_ns/max"),
+    ("Written", "batch_figures/device_amplification"),
+    ("By store", "batch_figures/store_amplification"),
     ("Stalls", "samples/*/writes/store/stall_ns"),
     ("Settling", "samples/*/phases_ns/settle"),
     ("Before", "samples/*/writes/space/before_bytes"),

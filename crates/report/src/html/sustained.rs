@@ -62,8 +62,8 @@ fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> Strin
     let size = times.len().div_ceil(MARK_COUNT_MAX);
     let of_cell = |key: Option<Figure>, name: &'static str| key.map(|figure| (name, figure));
     let lines: Vec<(&str, Figure)> = [
-        of_cell(figure!(row.cell, batch_time_ns.p50), "median"),
-        of_cell(figure!(row.cell, batch_time_ns.p99), "99th percentile"),
+        of_cell(figure!(row.cell, batch_figures.time_ns.p50), "median"),
+        of_cell(figure!(row.cell, batch_figures.time_ns.p99), "99th percentile"),
     ]
     .into_iter()
     .flatten()
@@ -118,17 +118,17 @@ fn fields(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
         let of = |sample: &SampleFacts| Some(number(sample.writes.as_ref()?.space.as_ref()?));
         row.median(&format!("writes/space/{path}"), of)
     };
-    let count = figure!(row.cell, batch_time_ns.count);
+    let count = figure!(row.cell, batch_figures.time_ns.count);
     let settle = format!("phases_ns/{}", PhasesNs::key(Phase::Settle));
     vec![
         format!("{}{}", report.prefix(row), esc(row.variant())),
         number(count.as_ref(), |count| units::count(count as u64)),
-        time(figure!(row.cell, batch_time_ns.p50)),
-        time(figure!(row.cell, batch_time_ns.p90)),
-        time(figure!(row.cell, batch_time_ns.p99)),
-        time(figure!(row.cell, batch_time_ns.max)),
-        times(figure!(row.cell, device_write_amplification)),
-        times(figure!(row.cell, store_write_amplification)),
+        time(figure!(row.cell, batch_figures.time_ns.p50)),
+        time(figure!(row.cell, batch_figures.time_ns.p90)),
+        time(figure!(row.cell, batch_figures.time_ns.p99)),
+        time(figure!(row.cell, batch_figures.time_ns.max)),
+        times(figure!(row.cell, batch_figures.device_amplification)),
+        times(figure!(row.cell, batch_figures.store_amplification)),
         time(of_store("stall_ns", |store| store.stall_ns)),
         time(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle]))),
         bytes(space("before_bytes", |space| space.before_bytes)),

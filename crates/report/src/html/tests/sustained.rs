@@ -1,7 +1,7 @@
 //! Pages of runs over many blocks.
 
 use super::*;
-use result::{Cell, SpaceFacts, StoreWriteFacts, WriteFacts, stats};
+use result::{Cell, SpaceFacts, StoreWriteFacts, WriteFacts, sustained};
 
 /// Times of so many blocks, one of them far longer than the others.
 fn times(count: u64, cell: u64) -> Vec<u64> {
@@ -31,10 +31,8 @@ pub(super) fn many_blocks(count: u64) -> Shown {
                 space: Some(SpaceFacts { before_bytes, peak_bytes, after_bytes }),
             });
         }
-        let all = cell.samples.iter().flat_map(|sample| sample.batch_ns.iter().copied());
-        cell.batch_time_ns = stats::percentiles_of(all);
-        cell.device_write_amplification = Some(4.0);
-        cell.store_write_amplification = (place == 0).then_some(3.82);
+        let samples: Vec<_> = cell.samples.iter().collect();
+        cell.batch_figures = sustained::batch_figures(&samples);
     };
     result(|run| {
         run.cells.truncate(2);
@@ -51,9 +49,11 @@ fn a_run_over_many_blocks_has_a_chart_of_each_variant_with_its_slowest_block() {
     let places = compared(&elements, &jsons(&results));
     assert!(ids(&elements).contains(&"sustained"));
     for cell in 0..2 {
-        for at in
-            ["samples/0/batch_ns/136", "batch_time_ns/p99", "samples/*/writes/space/peak_bytes"]
-        {
+        for at in [
+            "samples/0/batch_ns/136",
+            "batch_figures/time_ns/p99",
+            "samples/*/writes/space/peak_bytes",
+        ] {
             let drawn =
                 places.iter().filter(|(_, place)| place.starts_with(&format!("/cells/{cell}/")));
             // Any sample may be the one of median wall time.
